@@ -1,5 +1,6 @@
 import {
   API_KEY_COMMAND_ACCESS,
+  BUILD_NAMESPACE_ACCESS,
   OWN_NAMESPACE_ACCESS,
   POD_ACCESS,
   SECRET_ACCESS,
@@ -20,6 +21,8 @@ export type Access = {
   own: PolicyRule[];
   watched: PolicyRule[];
   granted: PolicyRule[];
+  /** In the namespace where builds run, if the installation has one. */
+  builds?: PolicyRule[];
   /** Both of these, for a namespace that is watched alone. */
   both: PolicyRule[];
   ownWithApiKeys?: PolicyRule[];
@@ -33,6 +36,7 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
     watched: joined(operatorAccess.watched),
     granted: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
     both: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
+    builds: joined(operatorAccess.builds),
     apiServer: operatorAccess.apiServer,
   },
   controlPlane: {
@@ -40,6 +44,7 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
     watched: joined(SERVED_NAMESPACE_ACCESS),
     granted: joined([...POD_ACCESS, ...SECRET_ACCESS]),
     both: joined([...SERVED_NAMESPACE_ACCESS, ...POD_ACCESS, ...SECRET_ACCESS]),
+    builds: joined(BUILD_NAMESPACE_ACCESS),
     ownWithApiKeys: joined([...OWN_NAMESPACE_ACCESS, ...API_KEY_COMMAND_ACCESS]),
   },
   gateway: { own: [], watched: joined(gatewayAccess), granted: [], both: joined(gatewayAccess) },

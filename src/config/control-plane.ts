@@ -1,20 +1,16 @@
 import type { BodyLimits } from '../http/body.ts';
+import type { ConfiguredIntegration } from '../schema/git-connection.ts';
 import { SPEC_LIMIT } from '../schema/object-fault.ts';
 import { SettingsReader, type Env } from './env.ts';
+import { gitIntegrations } from './git-integrations.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
 
 /** What an installation may let REST users put into a pod beyond the harmless parts. */
 const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged', 'accounts'] as const;
 export type Grant = (typeof GRANTS)[number];
 
-const HOSTINGS = ['self-hosted', 'cloud'] as const;
+const HOSTINGS = ['self-hosted', 'cloud', 'both'] as const;
 export type Hosting = (typeof HOSTINGS)[number];
-
-export type GitRepository = { id: number; name: string; owner: string; url: string; default_branch: string };
-/**
- * A connection to a git host, its tenant (unset: the default tenant), and the repositories that it lists.
- */
-export type GitIntegration = { id: string; name: string; installation_id: number; tenant_id?: string; repos?: GitRepository[] };
 
 /** What one caller may do at a time, and how often; 0 means any number. */
 export type KeyLimits = { streamsPerKey: number; streamsPerTenant: number; failedLoginsPerMinute: number };
@@ -36,7 +32,11 @@ export type ControlPlaneConfig = {
   grants: Grant[];
   /** Prefixes (`example.com/`) and whole keys of labels and annotations that REST users may also put on pods. */
   podKeys: string[];
-  gitIntegrations: GitIntegration[];
+  gitIntegrations: ConfiguredIntegration[];
+  /** Hosts with which REST users may connect; empty: any of https. */
+  gitHosts: string[];
+  /** Where builds run and Secrets of git integrations are kept. Undefined: REST takes no credential. */
+  buildNamespace: string | undefined;
   body: BodyLimits;
   /** Characters of JSON that the spec of a deployment may have. */
   specLimit: number;
@@ -74,7 +74,9 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
     defaultTenantId: settings.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
     grants: settings.someOf(['GX_REST_ALLOW'], GRANTS),
     podKeys: settings.words(['GX_REST_POD_KEYS']),
-    gitIntegrations: integrations(settings),
+    gitIntegrations: gitIntegrations(settings),
+    gitHosts: settings.words(['GX_GIT_HOSTS']).map((host) => host.replace(/\/+$/, '')),
+    buildNamespace: settings.optional(['GX_BUILD_NAMESPACE']),
     body: bodyLimits(settings),
     specLimit: specLimit(settings),
     limits: {
@@ -103,27 +105,4 @@ function tlsFiles(settings: SettingsReader): ControlPlaneConfig['tls'] {
   const [cert, key] = [settings.optional(['GX_TLS_CERT_FILE']), settings.optional(['GX_TLS_KEY_FILE'])];
   if ((cert === undefined) !== (key === undefined)) settings.problem('GX_TLS_CERT_FILE and GX_TLS_KEY_FILE must both be set, or neither');
   return cert === undefined || key === undefined ? undefined : { cert, key };
-}
-
-function integrations(settings: SettingsReader): GitIntegration[] {
-  const value = settings.json(['GX_GIT_INTEGRATIONS']) ?? [];
-  const whole = Array.isArray(value) && value.every(isIntegration);
-  const repos = '"repos"?: [{"id": number, "name", "owner", "url", "default_branch": text}]';
-  if (!whole)
-    settings.problem(
-      `GX_GIT_INTEGRATIONS must be a list of {"id": uuid, "name": text, "installation_id": number, "tenant_id"?: uuid, ${repos}}`,
-    );
-  return whole ? (value as GitIntegration[]) : [];
-}
-
-function isIntegration(value: unknown): boolean {
-  const { id, name, installation_id: installation, tenant_id: tenant, repos = [] } = (value ?? {}) as Record<string, unknown>;
-  const own = typeof id === 'string' && UUID.test(id) && typeof name === 'string' && Number.isInteger(installation);
-  const owned = tenant === undefined || (typeof tenant === 'string' && UUID.test(tenant));
-  return own && owned && Array.isArray(repos) && repos.every(isRepository);
-}
-
-function isRepository(value: unknown): boolean {
-  const { id, ...texts } = (value ?? {}) as Record<string, unknown>;
-  return Number.isInteger(id) && ['name', 'owner', 'url', 'default_branch'].every((name) => typeof texts[name] === 'string');
 }

@@ -26,9 +26,17 @@ export const SECRET_ACCESS: readonly PolicyRule[] = [{ apiGroups: [''], resource
 export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['listeners'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
+  { apiGroups: [GROUP], resources: ['gitintegrations'], verbs: ['list', 'watch', 'create', 'delete'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
   // One Lease lets one change of listeners run at a time. One for each key says when it was last used.
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
+];
+
+/** What it may do in the build namespace: keep the Secrets of git integrations, and read the logs of builds. */
+export const BUILD_NAMESPACE_ACCESS: readonly PolicyRule[] = [
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
+  { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];
 
 /** What a person or job needs to run `api-key`, in the control plane's namespace. */

@@ -3,6 +3,7 @@ import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import type { ListenerLock } from './listener-lock.ts';
 import type { SecretValues } from './secrets.ts';
+import type { StoredIntegrations } from './stored/integrations.ts';
 import type { Stored } from './stored/stored.ts';
 
 /** What the handlers of the control plane work with. */
@@ -12,6 +13,7 @@ export type ControlPlane = {
   /** The same for the logs of pods, so that nothing else waits for them. */
   logs: Kube;
   stored: Stored;
+  integrations: StoredIntegrations;
   secrets: SecretValues;
   listenerLock: ListenerLock;
   log: Log;

@@ -7,6 +7,7 @@ import { ListenerLock } from './listener-lock.ts';
 import { LONGEST_PAGE } from './paging.ts';
 import { SecretValues } from './secrets.ts';
 import { controlPlaneApp } from './server.ts';
+import { StoredIntegrations } from './stored/integrations.ts';
 import { Stored } from './stored/stored.ts';
 
 type StartOptions = {
@@ -34,18 +35,19 @@ export async function startControlPlane({
   signal,
 }: StartOptions): Promise<{ port: number; stop(): Promise<void> }> {
   const stored = new Stored({ kube, config, log });
+  const integrations = new StoredIntegrations({ kube, config, log });
   let synced = false;
   const closing = new AbortController();
   const health = { synced: () => synced, stopping: () => signal.aborted };
   const secrets = new SecretValues(kube);
   const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
-  const plane = { config, kube, logs, stored, secrets, listenerLock, log, now: () => new Date(), stopping: closing.signal };
+  const plane = { config, kube, logs, stored, integrations, secrets, listenerLock, log, now: () => new Date(), stopping: closing.signal };
   const app = controlPlaneApp(plane, health, keys);
   const { host, port: wantedPort, tls } = config;
   const listener = await listen(app, { host, port: wantedPort, tls: tls && { files: tls, log } });
   log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
   const reading = async (): Promise<void> => {
-    await stored.start();
+    await Promise.all([stored.start(), integrations.start()]);
     await secrets.warm(stored.deployments().slice(0, LONGEST_PAGE));
     synced = true;
     log.info({ deployments: stored.deployments().length }, 'control plane is ready');
@@ -58,7 +60,7 @@ export async function startControlPlane({
       await wait(config.shutdownDelaySeconds * 1000);
       closing.abort();
       await listener.stop(config.graceSeconds * 1000);
-      await stored.stop();
+      await Promise.all([stored.stop(), integrations.stop()]);
       await Promise.all([kube, keys, logs].map((one) => one.close()));
       log.info({}, 'control plane stopped');
     },

@@ -73,8 +73,8 @@ function inOurs(body: unknown, schema: TSchema): unknown {
 /** Refuses with a clear message what the vendor's clients may ask for and only the vendor has. */
 function known({ source, source_config: config }: Record<string, unknown>): void {
   if (BUILT_THERE.includes(source as string)) {
-    const way = 'push the image to a registry and name it with --image-uri';
-    throw new Rejected(`source: ${String(source)} needs a builder, and there is none here: ${way}`);
+    const way = 'deploy from a git repository (source github), or push the image to a registry and name it with --image-uri';
+    throw new Rejected(`source: ${String(source)} uploads what is to be built, which is not taken here: ${way}`);
   }
   const { deployment_type: type } = (config ?? {}) as { deployment_type?: unknown };
   if (ASLEEP.includes(type as string))

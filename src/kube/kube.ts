@@ -1,7 +1,8 @@
+import { KINDS } from '../schema/custom-kinds.ts';
 import {
   API_VERSION,
-  KINDS,
   type DeploymentResource,
+  type GitIntegrationResource,
   type ListenerResource,
   type ObjectMeta,
   type RevisionResource,
@@ -40,6 +41,8 @@ export type SecretObject = KubeObject & {
   data?: Record<string, string>;
   stringData?: Record<string, string>;
 };
+/** `binaryData` holds base64. */
+export type ConfigMapObject = KubeObject & { immutable?: boolean; data?: Record<string, string>; binaryData?: Record<string, string> };
 export type LeaseObject = KubeObject & {
   spec: {
     holderIdentity?: string;
@@ -56,10 +59,12 @@ export const kinds = {
   revision: custom<RevisionResource>('Revision'),
   listener: custom<ListenerResource>('Listener'),
   tracingProject: custom<TracingProjectResource>('TracingProject'),
+  gitIntegration: custom<GitIntegrationResource>('GitIntegration'),
   workload: builtIn('apps/v1', 'Deployment', 'deployments'),
   statefulSet: builtIn('apps/v1', 'StatefulSet', 'statefulsets'),
   service: builtIn('v1', 'Service', 'services'),
   secret: builtIn<SecretObject>('v1', 'Secret', 'secrets'),
+  configMap: builtIn<ConfigMapObject>('v1', 'ConfigMap', 'configmaps'),
   job: builtIn('batch/v1', 'Job', 'jobs'),
   pod: builtIn('v1', 'Pod', 'pods'),
   volumeClaim: builtIn('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),

@@ -44,5 +44,12 @@ export const COLUMNS = {
     { name: 'Namespaces', type: 'string', jsonPath: '.spec.namespaces' },
     age,
   ],
+  GitIntegration: [
+    { name: 'Kind', type: 'string', jsonPath: '.spec.kind' },
+    { name: 'Host', type: 'string', jsonPath: '.spec.host' },
+    { name: 'Tenant', type: 'string', jsonPath: '.spec.tenantId', priority: 1 },
+    { name: 'Repositories', type: 'string', jsonPath: '.spec.repositories', priority: 1 },
+    age,
+  ],
   TracingProject: [{ name: 'Project', type: 'string', jsonPath: '.spec.projectName' }, age],
 } satisfies Record<string, Column[]>;

@@ -1,5 +1,6 @@
 import type { Column } from './columns.ts';
-import { CATEGORY, GROUP, VERSION, type CustomKind } from './custom-resources.ts';
+import type { CustomKind } from './custom-kinds.ts';
+import { CATEGORY, GROUP, VERSION } from './custom-resources.ts';
 
 type Json = Record<string, unknown>;
 

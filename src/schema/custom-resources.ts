@@ -1,17 +1,17 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { authRules } from './auth-spec.ts';
-import { COLUMNS, type Column } from './columns.ts';
 import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from './container.ts';
 import { DatabaseSpec, engineRules } from './database-spec.ts';
 import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
+import type { GitIntegrationSpec } from './git-integration.ts';
 import { NetworkSpec } from './network-spec.ts';
 import type { ObjectMeta } from './object-meta.ts';
 import { orderedRules, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
 import { GUARDS, REVISION_STATUSES } from './revision.ts';
 import { QueueReplicas, scalingStatus } from './scaling-spec.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
-import { DateTime, resourceForm, StringEnum, Uuid, withRules, type CelRule, type ResourceForm } from './types.ts';
+import { DateTime, resourceForm, StringEnum, Uuid, withRules, type ResourceForm } from './types.ts';
 
 export type { ObjectMeta } from './object-meta.ts';
 
@@ -213,74 +213,4 @@ export type DeploymentResource = Resource<DeploymentSpec, Static<typeof Deployme
 export type RevisionResource = Resource<RevisionSpec, Static<typeof RevisionResourceStatus>>;
 export type ListenerResource = Resource<ListenerSpec, Static<typeof ListenerResourceStatus>>;
 export type TracingProjectResource = Resource<TracingProjectSpec, undefined>;
-
-/** What a custom resource definition is made of. */
-export type CustomKind = {
-  kind: string;
-  plural: string;
-  singular: string;
-  shortNames: string[];
-  spec: TSchema;
-  status?: TSchema;
-  columns: Column[];
-  /** The fields of its scale subresource, which other scalers use. */
-  scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
-  /** Paths that `--field-selector` takes. */
-  selectable?: string[];
-  /** Rules on the whole object (`self.metadata.name`). */
-  rules: CelRule[];
-};
-
-const labelName: CelRule = {
-  rule: `self.metadata.name.size() <= 63 && self.metadata.name.matches('${DNS_LABEL}')`,
-  message: 'metadata.name: must be a DNS label of at most 63 characters',
-};
-
-export const KINDS: readonly CustomKind[] = [
-  {
-    kind: 'Deployment',
-    plural: 'deployments',
-    singular: 'deployment',
-    shortNames: ['gxd'],
-    spec: DeploymentSpec,
-    status: DeploymentResourceStatus,
-    rules: [labelName],
-    columns: COLUMNS.Deployment,
-    scale: {
-      specReplicasPath: '.spec.queueReplicas',
-      statusReplicasPath: '.status.queueReplicas',
-      labelSelectorPath: '.status.queueSelector',
-    },
-    selectable: ['.status.phase', '.status.reason'],
-  },
-  {
-    kind: 'Revision',
-    plural: 'revisions',
-    singular: 'revision',
-    shortNames: ['gxr'],
-    spec: RevisionSpec,
-    status: RevisionResourceStatus,
-    rules: [],
-    columns: COLUMNS.Revision,
-    selectable: ['.spec.deployment', '.status.phase', '.status.reason'],
-  },
-  {
-    kind: 'Listener',
-    plural: 'listeners',
-    singular: 'listener',
-    shortNames: ['gxl'],
-    spec: ListenerSpec,
-    status: ListenerResourceStatus,
-    rules: [],
-    columns: COLUMNS.Listener,
-  },
-  {
-    kind: 'TracingProject',
-    plural: 'tracingprojects',
-    singular: 'tracingproject',
-    shortNames: ['gxt'],
-    spec: TracingProjectSpec,
-    rules: [],
-    columns: COLUMNS.TracingProject,
-  },
-];
+export type GitIntegrationResource = Resource<GitIntegrationSpec, undefined>;

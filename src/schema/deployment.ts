@@ -19,10 +19,11 @@ const HOST = '[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?';
 const USER = '[A-Za-z0-9_][A-Za-z0-9_.-]*@';
 const PATH = '[A-Za-z0-9_~][A-Za-z0-9_~./+%-]*';
 /**
- * Git fetches by https and ssh alone; it would read files by `file://` and run programs by `ext::`. A password in the
- * URL is refused, because everybody who may read the deployment would see it.
+ * Git fetches by https and ssh alone; it would read files by `file://` and run programs by `ext::`. Plain http is for
+ * integrations whose host is of it. A password in the URL is refused, because everybody who may read the deployment
+ * would see it.
  */
-export const REPO_URL = `^(https://${HOST}/${PATH}|ssh://(${USER})?${HOST}/${PATH}|${USER}[A-Za-z0-9][A-Za-z0-9.-]*:${PATH})$`;
+export const REPO_URL = `^(https?://${HOST}/${PATH}|ssh://(${USER})?${HOST}/${PATH}|${USER}[A-Za-z0-9][A-Za-z0-9.-]*:${PATH})$`;
 
 const IN_REF = String.raw`\x00-\x20\x7f~^:?*\[\\.`;
 /** Names that Git gives to branches and tags. It would read one that begins with a dash as an option. */
@@ -67,7 +68,9 @@ export const ListenerConfig = Type.Object(
 export const SourceConfig = Type.Object(
   {
     integration_id: Type.Optional(Nullable(Uuid('From GET /v1/integrations/git/install. Fixed at creation. Source git.'))),
-    repo_url: text(2048, 'An https or ssh address, without a password. Fixed at creation. Source git.', { pattern: REPO_URL }),
+    repo_url: text(2048, 'An https or ssh address of the integration, without a password. Fixed at creation. Source git.', {
+      pattern: REPO_URL,
+    }),
     deployment_type: Type.Optional(Nullable(StringEnum(DEPLOYMENT_TYPES, { description: 'Fixed at creation. Source git.' }))),
     build_on_push: Type.Optional(
       Nullable(Type.Boolean({ description: 'Build a revision on each push to repo_ref. Not with a tag. Source git.' })),

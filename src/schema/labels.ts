@@ -19,6 +19,8 @@ export const POD_SECURITY = 'pod-security.kubernetes.io/enforce';
 export const GATEWAY = `${GROUP}/gateway`;
 /** Label on a Secret that was made for one change of a deployment's secrets. */
 export const SECRETS_OF = `${GROUP}/secrets-of`;
+/** Label on a Secret that was made for a connection to a git host: the name of its GitIntegration. */
+export const GIT_INTEGRATION = `${GROUP}/git-integration`;
 /** Label on a ServiceAccount, `true`: REST users may run agents under it. Its namespace's owner sets it. */
 export const FOR_AGENTS = `${GROUP}/for-agents`;
 /** Label on a Secret that holds a hashed API key. */

@@ -1,4 +1,5 @@
-import { API_VERSION, KINDS } from './custom-resources.ts';
+import { KINDS } from './custom-kinds.ts';
+import { API_VERSION } from './custom-resources.ts';
 
 /*
  * A status is written by the operator alone, and the definitions of the custom resources keep its form. Whoever may

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { agentConfig } from '../../src/config/agent.ts';
 import { controlPlaneConfig } from '../../src/config/control-plane.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
-import { KINDS } from '../../src/schema/custom-resources.ts';
+import { KINDS } from '../../src/schema/custom-kinds.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
 const BUILD = 1_200_000;

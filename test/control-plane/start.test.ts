@@ -82,7 +82,7 @@ test.each([
   [
     'a setting that is none',
     { GX_HOSTING: 'moon', GX_SERVER_PORT: 'x' },
-    /^Configuration: GX_SERVER_PORT .*; GX_HOSTING must be one of self-hosted, cloud\.\n$/,
+    /^Configuration: GX_SERVER_PORT .*; GX_HOSTING must be one of self-hosted, cloud, both\.\n$/,
   ],
   ['a certificate without its key', { GX_TLS_CERT_FILE: '/nowhere' }, /GX_TLS_KEY_FILE must both be set/],
   ['a certificate that is not there', { GX_TLS_CERT_FILE: '/no.crt', GX_TLS_KEY_FILE: '/no.key', GX_SERVER_PORT: '0' }, /\/no\.crt/],

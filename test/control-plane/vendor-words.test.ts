@@ -166,7 +166,7 @@ describe("the vendor's CLI", () => {
 
   test('is told what to do when it wants a build', async () => {
     const { code, said } = await refused('--name', 'built', '--remote', '--no-input');
-    expect([code, said]).toEqual([1, expect.stringMatching(/source: internal_source needs a builder.*--image-uri/s)]);
+    expect([code, said]).toEqual([1, expect.stringMatching(/source: internal_source uploads what is to be built.*--image-uri/s)]);
     expect(await find('built')).toBeUndefined();
   });
 });

@@ -3,7 +3,8 @@ import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kub
 import { pathOf } from '../../src/kube/paths.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { customResourceDefinition } from '../../src/schema/crd.ts';
-import { API_VERSION, KINDS } from '../../src/schema/custom-resources.ts';
+import { KINDS } from '../../src/schema/custom-kinds.ts';
+import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION } from '../../src/schema/labels.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { until } from '../kit/until.ts';

@@ -4,7 +4,7 @@ import { connect } from '../../src/kube/client.ts';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { customResourceDefinition } from '../../src/schema/crd.ts';
-import { KINDS } from '../../src/schema/custom-resources.ts';
+import { KINDS } from '../../src/schema/custom-kinds.ts';
 import { conditionOf, startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { until } from '../kit/until.ts';
 import { isWrite } from '../kit/fault-proxy.ts';

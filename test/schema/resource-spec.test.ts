@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { KINDS } from '../../src/schema/custom-resources.ts';
+import { KINDS } from '../../src/schema/custom-kinds.ts';
 import { ORDERED_RESOURCE_FIELDS, ResourceSpec, UNUSED_RESOURCE_FIELDS } from '../../src/schema/resource-spec.ts';
 import { camelKey } from '../../src/schema/types.ts';
 import { everySchema, rootOf } from './walk.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SourceConfig, SourceRevisionConfigRequest } from '../../src/schema/deployment.ts';
-import { KINDS } from '../../src/schema/custom-resources.ts';
+import { KINDS } from '../../src/schema/custom-kinds.ts';
 import { celHas, immutableRule, immutableRules, SOURCE_FIELDS, sourceRules, tagRule } from '../../src/schema/source-fields.ts';
 import { everySchema, rootOf } from './walk.ts';
 

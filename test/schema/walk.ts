@@ -1,5 +1,5 @@
 import { customResourceDefinition } from '../../src/schema/crd.ts';
-import type { CustomKind } from '../../src/schema/custom-resources.ts';
+import type { CustomKind } from '../../src/schema/custom-kinds.ts';
 
 export type Schema = {
   type?: string;

@@ -1,12 +1,11 @@
-import type { ControlPlaneConfig } from '../../config/control-plane.ts';
-import type { CallContext, Caller } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from './lookup.ts';
 import { type Placement, placeFor } from './placement.ts';
 import { deploymentResource } from './resource.ts';
 import { refusedSecrets } from './refused-secrets.ts';
 import { brokenRules, brokenSecrets, brokenSize } from './rules.ts';
-import { ownIntegration } from '../integrations.ts';
+import { ownIntegration } from '../git/connections.ts';
 import { refusing } from '../kube-refusal.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
@@ -18,6 +17,7 @@ import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, TracingProjectResource } from '../../schema/custom-resources.ts';
 import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
+import { repoUrlFault } from '../../schema/repo-url.ts';
 import { namedTenant, tenantOfProject } from '../../schema/tenancy.ts';
 
 /**
@@ -67,7 +67,7 @@ async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call:
     ...brokenSize(body, config.specLimit),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
-  if (body.source === 'git') knownIntegration(body, config, call.caller);
+  if (body.source === 'git') await checkRepository(plane, body, call);
   const own = stored.places().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === call.caller.tenantId);
   const place = placeFor(body, own, config.namespaces);
   await nameFree(plane, body.name, { place, call });
@@ -76,13 +76,12 @@ async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call:
   return place;
 }
 
-function knownIntegration(
-  { source_config: { integration_id: id } }: DeploymentCreateRequest,
-  config: ControlPlaneConfig,
-  caller: Caller,
-): void {
-  if (ownIntegration(config, caller.tenantId, id ?? '') === undefined)
-    throw new Rejected('source_config.integration_id: no integration has this id');
+/** Throws unless the repository belongs to an integration of the caller's tenant. */
+async function checkRepository(plane: ControlPlane, { source_config: config }: DeploymentCreateRequest, call: CallContext): Promise<void> {
+  const integration = await ownIntegration(plane, config.integration_id ?? '', call);
+  if (integration === undefined) throw new Rejected('source_config.integration_id: no integration has this id');
+  const fault = repoUrlFault(integration, config.repo_url ?? '');
+  if (fault !== undefined) throw new Rejected(`source_config.repo_url: ${fault}`);
 }
 
 /**

@@ -37,7 +37,7 @@ export function brokenRules(wanted: WantedDeployment, { hosting }: { hosting: Ho
 
 function hostingRule({ source }: WantedDeployment, hosting: Hosting): Broken[] {
   const needed = source === 'git' ? 'cloud' : 'self-hosted';
-  return needed === hosting ? [] : [`source: ${source} is only available for ${needed} deployments`];
+  return hosting === needed || hosting === 'both' ? [] : [`source: ${source} is only available for ${needed} deployments`];
 }
 
 function sourceRule(wanted: WantedDeployment, { rest, source, required }: SourceField): Broken[] {

@@ -1,13 +1,14 @@
 import { Type } from 'typebox';
-import { NotFound } from '../../errors.ts';
-import { json, type Route } from '../../http/route.ts';
+import { json, noContent, type Route } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { ownIntegration, ownIntegrations } from '../integrations.ts';
-import { failures, notFound, restRoute } from './route.ts';
+import { createIntegration, findIntegration, listRepositories, ownIntegrations, removeIntegration } from '../git/connections.ts';
+import { connectionAnswer, GitConnection, GitIntegrationRequest } from '../git/resource.ts';
+import type { KnownIntegration } from '../stored/integrations.ts';
+import { failures, notFound, rejected, restRoute } from './route.ts';
 
-const GitIntegration = Type.Object({ id: Uuid('For source_config.integration_id.'), name: Type.String(), installation_id: Type.Integer() });
+const GitInstall = Type.Object({ id: Uuid('For source_config.integration_id.'), name: Type.String(), installation_id: Type.Integer() });
 
 const GitRepository = Type.Object({
   host_integration_id: Uuid('The integration.'),
@@ -19,46 +20,87 @@ const GitRepository = Type.Object({
 });
 
 const tag = 'integrations';
+const Path = Type.Object({ integration_id: Uuid('Id of the integration.') });
+const one = { description: 'The connection.', schema: GitConnection };
 
-/**
- * Serves the connections to git hosts and their repositories from the installation's settings. The platform asks no git
- * host.
- */
-export const integrationRoutes = ({ config }: ControlPlane): Route<Caller>[] => [
+const answerOf = ({ resource, ...integration }: KnownIntegration): GitConnection =>
+  connectionAnswer(integration, resource?.metadata.creationTimestamp);
+
+/** Serves the connections to git hosts and their repositories. */
+export const integrationRoutes = (plane: ControlPlane): Route<Caller>[] => [...lists(plane), ...connections(plane)];
+
+const lists = (plane: ControlPlane): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v1/integrations/git/install',
     id: 'listGitIntegrations',
-    summary: 'List connections to a git host; empty where none is configured.',
+    summary: 'List connections to a git host; empty where there is none.',
     tag,
     access: 'read',
-    answers: { 200: { description: 'The connections.', schema: Type.Array(GitIntegration) }, ...failures },
+    answers: { 200: { description: 'The connections.', schema: Type.Array(GitInstall) }, ...failures },
     handler: ({ caller }) =>
-      json(ownIntegrations(config, caller.tenantId).map(({ id, name, installation_id }) => ({ id, name, installation_id }))),
+      json(ownIntegrations(plane, caller.tenantId).map(({ id, name, installationId }) => ({ id, name, installation_id: installationId }))),
   }),
   restRoute({
     method: 'get',
     path: '/v1/integrations/git/{integration_id}/repos',
     id: 'listGitRepositories',
-    summary: 'List the repositories of a connection, as they are configured.',
+    summary: 'List the repositories of a connection that may be built: those of its own list, else as its host lists them now.',
     tag,
     access: 'read',
-    params: Type.Object({ integration_id: Uuid('Id of the integration.') }),
-    answers: { 200: { description: 'The repositories.', schema: Type.Array(GitRepository) }, 404: notFound, ...failures },
-    handler: ({ params, caller }) => {
-      const integration = ownIntegration(config, caller.tenantId, params.integration_id);
-      if (integration === undefined) throw new NotFound(`Integration ID ${params.integration_id} not found.`);
-      const repos = integration.repos ?? [];
+    params: Path,
+    answers: { 200: { description: 'The repositories.', schema: Type.Array(GitRepository) }, 400: rejected, 404: notFound, ...failures },
+    handler: async ({ params, ...asking }) => {
+      const integration = await findIntegration(plane, params.integration_id, asking);
+      const repositories = await listRepositories(plane, integration, asking.signal);
       return json(
-        repos.map(({ name, owner, url, default_branch, id: repo }) => ({
+        repositories.map(({ defaultBranch, name, owner, url, id }) => ({
           host_integration_id: integration.id,
-          id: repo,
+          id,
           name,
           owner,
           url,
-          default_branch,
+          default_branch: defaultBranch,
         })),
       );
+    },
+  }),
+];
+
+const connections = (plane: ControlPlane): Route<Caller>[] => [
+  restRoute({
+    method: 'get',
+    path: '/v1/integrations/git',
+    id: 'listGitConnections',
+    summary: 'List connections to git hosts with their settings, without secrets. Needs the role admin.',
+    tag,
+    access: 'admin',
+    answers: { 200: { description: 'The connections.', schema: Type.Array(GitConnection) }, ...failures },
+    handler: ({ caller }) => json(ownIntegrations(plane, caller.tenantId).map(answerOf)),
+  }),
+  restRoute({
+    method: 'post',
+    path: '/v1/integrations/git',
+    id: 'createGitConnection',
+    summary: 'Connect a git host. The credential and the webhook secret are stored, and never shown. Needs the role admin.',
+    tag,
+    access: 'admin',
+    body: GitIntegrationRequest,
+    answers: { 201: one, 400: rejected, ...failures },
+    handler: async ({ body, ...asking }) => json(answerOf(await createIntegration(plane, body, asking)), 201),
+  }),
+  restRoute({
+    method: 'delete',
+    path: '/v1/integrations/git/{integration_id}',
+    id: 'deleteGitConnection',
+    summary: 'Remove a connection that no deployment is built with, and its secrets. Needs the role admin.',
+    tag,
+    access: 'admin',
+    params: Path,
+    answers: { 204: { description: 'Removed.' }, 404: notFound, 409: { description: 'A deployment is built with it.' }, ...failures },
+    handler: async ({ params, ...asking }) => {
+      await removeIntegration(plane, params.integration_id, asking);
+      return noContent();
     },
   }),
 ];

@@ -1,6 +1,15 @@
 import { GROUP } from '../../schema/custom-resources.ts';
 import type { PolicyRule } from '../../schema/policy-rule.ts';
 
+/** Permissions in the build namespace: it makes Jobs there, and reads the Secrets of git integrations by name. */
+export const buildAccess: PolicyRule[] = [
+  { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'create', 'delete'] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+  // A GitHub App's token for one build is a Secret beside its Job.
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },
+];
+
 /** Permissions for reconciling revisions, in each namespace that the operator works on. */
 export const revisionAccess: PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['revisions'], verbs: ['list', 'watch'] },

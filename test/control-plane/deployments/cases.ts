@@ -9,7 +9,8 @@ type Body = Omit<DeploymentCreateRequest, 'name' | 'secrets'>;
 type Row = { situation: string; path: string; door: 'both' | 'rest' };
 
 const INTEGRATION = '22222222-2222-4222-8222-222222222222';
-export const INTEGRATIONS = [{ id: INTEGRATION, name: 'acme', installation_id: 7 }];
+const ELSEWHERE = { id: 1, name: 'chat', owner: 'team', url: 'https://git.example:8443/team/chat', default_branch: 'main' };
+export const INTEGRATIONS = [{ id: INTEGRATION, name: 'acme', installation_id: 7, host: 'https://git.example', repos: [ELSEWHERE] }];
 
 export const container: Body = {
   source: 'external_container',

@@ -116,16 +116,7 @@ test('an integration that is not configured is refused', async () => {
   expect([status, answer.detail]).toEqual([400, 'source_config.integration_id: no integration has this id']);
 });
 
-const REPO_URLS = [
-  'ext::sh -c id',
-  'file:///etc',
-  '/etc',
-  '-u',
-  'git://git.example/a',
-  'http://git.example/a',
-  'https://-x/a',
-  'a@ext::sh',
-];
+const REPO_URLS = ['ext::sh -c id', 'file:///etc', '/etc', '-u', 'git://git.example/a', 'https://-x/a', 'a@ext::sh'];
 const REPO_REFS = ['-x', '--upload-pack=id', 'a b', 'a..b', 'a:b', '/a', '.a', 'a^', 'a~1', 'a?', '*', 'a\\b', 'a\nb'];
 const REFUSED_SOURCES = [
   ...[...REPO_URLS, 'https://me:secret@git.example/a'].map((repo_url) => [

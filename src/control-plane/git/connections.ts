@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { Conflict, NotFound, Rejected } from '../../errors.ts';
+import { gitCredentialOf, tokenOf, type GitToken } from '../../git/credential.ts';
+import { repositoriesOf } from '../../git/repositories.ts';
+import { kinds } from '../../kube/kube.ts';
+import type { ListedRepository } from '../../schema/git-integration.ts';
+import { GIT_INTEGRATION, PART_OF, TENANT } from '../../schema/labels.ts';
+import type { CallContext, Caller } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { refusing } from '../kube-refusal.ts';
+import { requestedBy } from '../requested-by.ts';
+import type { KnownIntegration } from '../stored/integrations.ts';
+import { credentialData, hostOf, integrationResource, type GitIntegrationRequest } from './resource.ts';
+
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'integrations' | 'stored'>;
+
+/** Returns the connections to git hosts that belong to a tenant. */
+export const ownIntegrations = ({ integrations }: Pick<ControlPlane, 'integrations'>, tenantId: string): KnownIntegration[] =>
+  integrations.all().filter((known) => known.tenantId === tenantId);
+
+/** Returns a tenant's connection with this id. Another tenant's is not found. */
+export async function ownIntegration(
+  { integrations }: Pick<ControlPlane, 'integrations'>,
+  id: string,
+  { caller, signal }: CallContext,
+): Promise<KnownIntegration | undefined> {
+  const known = await integrations.find(id, signal);
+  return known?.tenantId === caller.tenantId ? known : undefined;
+}
+
+/** Returns a tenant's connection with this id. Throws `NotFound`. */
+export async function findIntegration(plane: Pick<ControlPlane, 'integrations'>, id: string, call: CallContext): Promise<KnownIntegration> {
+  const known = await ownIntegration(plane, id, call);
+  if (known === undefined) throw new NotFound(`Integration ID ${id} not found.`);
+  return known;
+}
+
+/** Returns the repositories that a connection may build, from its host or from its own list. */
+export async function listRepositories(plane: Plane, integration: KnownIntegration, signal: AbortSignal): Promise<ListedRepository[]> {
+  if (integration.listed !== undefined || integration.host === undefined) return repositoriesOf({ integration, token: undefined, signal });
+  const { kind, host, apiUrl } = integration;
+  return repositoriesOf({ integration, token: await tokenFor(plane, integration, { kind, host, apiUrl }, signal), signal });
+}
+
+async function tokenFor(
+  { kube, config }: Plane,
+  { credentialSecret }: KnownIntegration,
+  host: Parameters<typeof tokenOf>[1],
+  signal: AbortSignal,
+): Promise<GitToken | undefined> {
+  if (credentialSecret === undefined || config.buildNamespace === undefined) return undefined;
+  const secret = await kube.find(kinds.secret, { namespace: config.buildNamespace, name: credentialSecret }, signal);
+  if (secret === undefined) throw new Rejected(`The integration's Secret ${credentialSecret} is not in ${config.buildNamespace}.`);
+  return tokenOf(gitCredentialOf(secret.data ?? {}), host, signal);
+}
+
+/**
+ * Makes a connection. Its credential and the secret of its push events become Secrets of the build namespace, which no
+ * answer shows. They are written first: without the resource nothing uses them.
+ */
+export async function createIntegration(
+  plane: Plane,
+  body: GitIntegrationRequest,
+  { caller, signal }: CallContext,
+): Promise<KnownIntegration> {
+  const { config, kube, integrations } = plane;
+  const host = checkedHost(body, config.gitHosts);
+  const credential = body.credential === null || body.credential === undefined ? undefined : credentialData(body.credential);
+  if (credential !== undefined && 'problem' in credential) throw new Rejected(credential.problem);
+  const name = `git-${randomBytes(5).toString('hex')}`;
+  const shared = { integration: name, caller, signal };
+  const secrets = {
+    ...(credential && { credentialSecret: await keep(plane, `${name}-credential`, { data: credential.data, ...shared }) }),
+    ...(body.webhook_secret && {
+      webhookSecret: await keep(plane, `${name}-webhook`, { data: { secret: body.webhook_secret }, ...shared }),
+    }),
+  };
+  const given = { name, namespace: config.namespace, tenantId: caller.tenantId, host, annotations: requestedBy(caller) };
+  const resource = integrationResource(body, given, secrets);
+  const stored = await refusing(() => kube.create(kinds.gitIntegration, resource, {}, signal)).catch(async (error: unknown) => {
+    await removeSecrets(plane, resource.spec);
+    throw error;
+  });
+  integrations.note(stored);
+  return findIntegration(plane, stored.metadata.uid ?? '', { caller, signal });
+}
+
+/** Returns the address of the host. Throws for one that REST users may not name. */
+function checkedHost(body: GitIntegrationRequest, allowed: readonly string[]): string {
+  const host = hostOf(body);
+  if (host === undefined) throw new Rejected(`host: required for kind ${body.kind}`);
+  if (allowed.length > 0 && !allowed.includes(host)) throw new Rejected(`host: this installation takes ${allowed.join(', ')}`);
+  if (allowed.length === 0 && !host.startsWith('https://'))
+    throw new Rejected('host: must be of https, because credentials are sent to it; the installation may name others (GX_GIT_HOSTS)');
+  return host;
+}
+
+type Kept = { integration: string; data: Record<string, string>; caller: Caller; signal: AbortSignal };
+
+async function keep({ kube, config }: Plane, name: string, { integration, data, caller, signal }: Kept): Promise<string> {
+  const { buildNamespace: namespace } = config;
+  if (namespace === undefined)
+    throw new Rejected('credential: this installation has no build namespace, where credentials are kept (docs/how-to/build-from-git.md)');
+  const labels = { [GIT_INTEGRATION]: integration, [PART_OF]: 'gx-platform', [TENANT]: caller.tenantId };
+  const metadata = { name, namespace, labels, annotations: requestedBy(caller) };
+  await refusing(() =>
+    kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData: data }, {}, signal),
+  );
+  return name;
+}
+
+type Secrets = { credentialSecret?: string | undefined; webhookSecret?: string | undefined };
+
+async function removeSecrets({ kube, config }: Plane, { credentialSecret, webhookSecret }: Secrets): Promise<void> {
+  const { buildNamespace: namespace } = config;
+  for (const name of [credentialSecret, webhookSecret])
+    if (namespace !== undefined && name !== undefined) await kube.delete(kinds.secret, { namespace, name }).catch(() => false);
+}
+
+/** Removes a connection that no deployment names, and the Secrets that were made with it. */
+export async function removeIntegration(plane: Plane, id: string, call: CallContext): Promise<void> {
+  const integration = await findIntegration(plane, id, call);
+  const { resource } = integration;
+  if (resource === undefined) throw new Conflict('The integration is one of the settings of the installation: remove it there.');
+  await plane.stored.readDeployments(call.signal);
+  const user = plane.stored.deployments().find(({ spec }) => spec.sourceConfig?.integrationId?.toLowerCase() === integration.id);
+  if (user !== undefined) throw new Conflict(`The deployment ${user.metadata.name} is built with this integration.`);
+  const { namespace, name, uid = '' } = resource.metadata;
+  await plane.kube.delete(kinds.gitIntegration, { namespace, name }, { uid });
+  plane.integrations.forget(resource);
+  // Secrets that an administrator made have other names, and stay.
+  const made = (secret: string | undefined): string | undefined => (secret?.startsWith(`${name}-`) === true ? secret : undefined);
+  await removeSecrets(plane, { credentialSecret: made(resource.spec.credentialSecret), webhookSecret: made(resource.spec.webhookSecret) });
+}

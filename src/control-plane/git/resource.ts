@@ -1,0 +1,158 @@
+import { Type, type Static } from 'typebox';
+import { API_VERSION, type GitIntegrationResource } from '../../schema/custom-resources.ts';
+import type { GitIntegration } from '../../schema/git-connection.ts';
+import { GIT_KINDS, GitIntegrationSpec, type GitKind } from '../../schema/git-integration.ts';
+import { DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
+
+const closed = { additionalProperties: false };
+const spec = GitIntegrationSpec.properties;
+const secretText = (description: string) => Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 65_536, description })));
+
+const GitCredentialRequest = Type.Object(
+  {
+    token: secretText('A token that may read the repositories and list them.'),
+    username: Type.Optional(
+      Nullable(Type.String({ minLength: 1, maxLength: 253, description: 'Name beside the token, where a host wants one.' })),
+    ),
+    app_id: Type.Optional(
+      Nullable(Type.String({ pattern: '^[0-9]{1,20}$', description: 'Of a GitHub App, with app_installation_id and private_key.' })),
+    ),
+    app_installation_id: Type.Optional(Nullable(Type.String({ pattern: '^[0-9]{1,20}$' }))),
+    private_key: secretText('RSA key of the GitHub App, in PEM form.'),
+    ssh_private_key: secretText('For addresses of ssh, with known_hosts.'),
+    known_hosts: secretText("The host's keys, as ssh-keyscan prints them."),
+  },
+  {
+    ...closed,
+    description:
+      'Write-only: no answer shows it. One of: token; app_id, app_installation_id and private_key; ssh_private_key and known_hosts.',
+  },
+);
+export type GitCredentialRequest = Static<typeof GitCredentialRequest>;
+
+const Listed = Type.Object(
+  { id: spec.listed.items.properties.id, name: Type.String(), owner: Type.String(), url: Type.String(), default_branch: Type.String() },
+  closed,
+);
+
+export const GitIntegrationRequest = Type.Object(
+  {
+    name: spec.name,
+    kind: StringEnum(GIT_KINDS, { description: 'What the host is.' }),
+    host: Type.Optional(
+      Nullable(Type.String({ ...spec.host, description: 'Address of the host. Default of github and gitlab: their own.' })),
+    ),
+    api_url: Type.Optional(Nullable(spec.apiUrl)),
+    repositories: Type.Optional(Nullable(spec.repositories)),
+    repos: Type.Optional(Nullable(Type.Array(Listed, { maxItems: 1000, description: "What is listed instead of the host's own list." }))),
+    installation_id: Type.Optional(Nullable(spec.installationId)),
+    poll_seconds: Type.Optional(Nullable(spec.pollSeconds)),
+    credential: Type.Optional(Nullable(GitCredentialRequest)),
+    webhook_secret: Type.Optional(
+      Nullable(Type.String({ minLength: 16, maxLength: 1024, description: 'Write-only: by it the host signs push events.' })),
+    ),
+  },
+  closed,
+);
+export type GitIntegrationRequest = Static<typeof GitIntegrationRequest>;
+
+/** REST's view of a connection to a git host. */
+export const GitConnection = Type.Object(
+  {
+    id: Uuid('For source_config.integration_id.'),
+    name: Type.String(),
+    kind: StringEnum(GIT_KINDS),
+    host: Nullable(Type.String()),
+    api_url: Nullable(Type.String()),
+    repositories: Nullable(Type.Array(Type.String())),
+    installation_id: Type.Integer(),
+    poll_seconds: Nullable(Type.Integer()),
+    has_credential: Type.Boolean(),
+    takes_pushes: Type.Boolean({ description: 'Whether push events are taken: it has a webhook secret.' }),
+    push_path: Type.String({ description: 'Where the host sends push events.' }),
+    tenant_id: Uuid('Read-only.'),
+    created_at: Nullable(DateTime("Read-only; null for one of the installation's settings.")),
+  },
+  closed,
+);
+export type GitConnection = Static<typeof GitConnection>;
+
+/** Returns a connection as REST answers it. */
+export const connectionAnswer = (integration: GitIntegration, createdAt: string | undefined): GitConnection => ({
+  id: integration.id,
+  name: integration.name,
+  kind: integration.kind,
+  host: integration.host ?? null,
+  api_url: integration.apiUrl ?? null,
+  repositories: integration.repositories ?? null,
+  installation_id: integration.installationId,
+  poll_seconds: integration.pollSeconds ?? null,
+  has_credential: integration.credentialSecret !== undefined,
+  takes_pushes: integration.webhookSecret !== undefined,
+  push_path: `/v1/integrations/git/${integration.id}/push`,
+  tenant_id: integration.tenantId,
+  created_at: createdAt ?? null,
+});
+
+const USUAL_HOSTS: Partial<Record<GitKind, string>> = { github: 'https://github.com', gitlab: 'https://gitlab.com' };
+
+/** Returns the host that a request means, without a slash at its end. Undefined if none is named and none is usual. */
+export const hostOf = ({ kind, host }: GitIntegrationRequest): string | undefined => (host ?? USUAL_HOSTS[kind])?.replace(/\/+$/, '');
+
+/** The three forms of a credential: the fields of each, and the keys of its Secret. The first two are always needed. */
+const FORMS: { needed: (keyof GitCredentialRequest)[]; optional?: (keyof GitCredentialRequest)[] }[] = [
+  { needed: ['token'], optional: ['username'] },
+  { needed: ['app_id', 'app_installation_id', 'private_key'] },
+  { needed: ['ssh_private_key', 'known_hosts'] },
+];
+const KEYS: Record<keyof GitCredentialRequest, string> = {
+  token: 'token',
+  username: 'username',
+  app_id: 'appId',
+  app_installation_id: 'installationId',
+  private_key: 'privateKey',
+  ssh_private_key: 'ssh-privatekey',
+  known_hosts: 'known_hosts',
+};
+
+/** Returns the keys of a credential's Secret, or what is wrong with the credential. */
+export function credentialData(credential: GitCredentialRequest): { data: Record<string, string> } | { problem: string } {
+  const given = (Object.keys(KEYS) as (keyof GitCredentialRequest)[]).filter((name) => (credential[name] ?? null) !== null);
+  const form = FORMS.find(({ needed, optional = [] }) => {
+    return needed.every((name) => given.includes(name)) && given.every((name) => [...needed, ...optional].includes(name));
+  });
+  if (form === undefined)
+    return { problem: 'credential: give a token, or app_id, app_installation_id and private_key, or ssh_private_key and known_hosts' };
+  return { data: Object.fromEntries(given.map((name) => [KEYS[name], credential[name] as string])) };
+}
+
+type Given = { name: string; namespace: string; tenantId: string; host: string; annotations: Record<string, string> };
+
+/** Returns the resource that is stored for a request. */
+export function integrationResource(
+  body: GitIntegrationRequest,
+  given: Given,
+  secrets: { credentialSecret?: string; webhookSecret?: string },
+): GitIntegrationResource {
+  const { repos } = body;
+  const optional = {
+    apiUrl: body.api_url,
+    repositories: body.repositories,
+    installationId: body.installation_id,
+    pollSeconds: body.poll_seconds,
+    listed: repos?.map(({ default_branch: defaultBranch, ...repo }) => ({ ...repo, defaultBranch })),
+  };
+  return {
+    apiVersion: API_VERSION,
+    kind: 'GitIntegration',
+    metadata: { name: given.name, namespace: given.namespace, annotations: given.annotations },
+    spec: {
+      tenantId: given.tenantId,
+      name: body.name,
+      kind: body.kind,
+      host: given.host,
+      ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => (value ?? null) !== null)) as Partial<GitIntegrationSpec>),
+      ...secrets,
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import type { ControlPlaneConfig } from '../../config/control-plane.ts';
+import { Cache, keyOf } from '../../kube/cache.ts';
+import { kinds, type Kube } from '../../kube/kube.ts';
+import { Reflector, type Watch } from '../../kube/watch.ts';
+import type { Log } from '../../log.ts';
+import type { GitIntegrationResource } from '../../schema/custom-resources.ts';
+import { configuredIntegration, integrationOf, type GitIntegration } from '../../schema/git-connection.ts';
+import { lean } from './caches.ts';
+
+type Settings = Pick<ControlPlaneConfig, 'namespace' | 'gitIntegrations' | 'defaultTenantId'>;
+
+const silent = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
+
+/** A connection to a git host; `resource` is undefined for one of the settings, which no request removes. */
+export type KnownIntegration = GitIntegration & { resource: GitIntegrationResource | undefined };
+
+/** Holds the connections to git hosts: those of the settings, and the custom resources as last seen. */
+export class StoredIntegrations {
+  readonly #kube: Kube;
+  readonly #config: Settings;
+  readonly #cache = new Cache<GitIntegrationResource>();
+  readonly #reflector: Watch;
+
+  constructor({ kube, config, log }: { kube: Kube; config: Settings; log: Log }) {
+    this.#kube = kube;
+    this.#config = config;
+    const { namespace } = config;
+    this.#reflector = new Reflector({
+      kube,
+      kind: kinds.gitIntegration,
+      cache: this.#cache,
+      namespace,
+      log,
+      observer: silent,
+      project: lean,
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#reflector.start();
+    await this.#reflector.synced;
+  }
+
+  stop(): Promise<void> {
+    return this.#reflector.stop();
+  }
+
+  /** Returns all connections. Where two have one id, that of the settings counts, then the one of the first name. */
+  all(): KnownIntegration[] {
+    const { gitIntegrations, defaultTenantId } = this.#config;
+    const configured = gitIntegrations.map((entry) => ({ ...configuredIntegration(entry, defaultTenantId), resource: undefined }));
+    const stored = this.#cache
+      .list()
+      .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+      .map((resource) => ({ ...integrationOf(resource, defaultTenantId), resource }));
+    const seen = new Set<string>();
+    return [...configured, ...stored].filter(({ id }) => !seen.has(id) && seen.add(id));
+  }
+
+  /** Returns the connection with this id, also one that another replica has just made. */
+  async find(id: string, signal: AbortSignal): Promise<KnownIntegration | undefined> {
+    const known = (): KnownIntegration | undefined => this.all().find((one) => one.id === id.toLowerCase());
+    const found = known();
+    if (found !== undefined) return found;
+    const { namespace } = this.#config;
+    for (const object of await this.#kube.all(kinds.gitIntegration, { namespace }, signal)) this.#cache.offer(lean(object));
+    return known();
+  }
+
+  /** Adds what the API server answered to a write. */
+  note(object: GitIntegrationResource): void {
+    this.#cache.offer(lean(object));
+  }
+
+  /** Forgets a deleted one. */
+  forget({ metadata }: GitIntegrationResource): void {
+    this.#cache.remove(keyOf(metadata), BigInt(metadata.resourceVersion ?? '0'));
+  }
+}

@@ -1,0 +1,60 @@
+import { createSign } from 'node:crypto';
+import { Rejected } from '../errors.ts';
+import { answerOf, apiUrlOf, type Host } from './host.ts';
+
+/** What a git host is asked with. An ssh key opens no API and lists no refs. */
+export type GitCredential =
+  | { form: 'token'; token: string; username?: string }
+  | { form: 'ssh' }
+  | { form: 'app'; appId: string; installationId: string; privateKey: string };
+
+/** The keys of a credential's Secret, in base64 as Kubernetes answers them. */
+type SecretData = Record<string, string>;
+
+/** Reads the Secret of an integration's credential. Undefined if it holds none of the known forms. */
+export function gitCredentialOf(data: SecretData): GitCredential | undefined {
+  const text = (key: string): string | undefined => {
+    const value = data[key] === undefined ? '' : Buffer.from(data[key], 'base64').toString('utf8').trim();
+    return value === '' ? undefined : value;
+  };
+  const [appId, installationId, privateKey] = [text('appId'), text('installationId'), text('privateKey')];
+  if (appId !== undefined && installationId !== undefined && privateKey !== undefined)
+    return { form: 'app', appId, installationId, privateKey };
+  const [token, username] = [text('token') ?? text('password'), text('username')];
+  if (token !== undefined) return { form: 'token', token, ...(username !== undefined && { username }) };
+  return text('ssh-privatekey') === undefined ? undefined : { form: 'ssh' };
+}
+
+/** A token that opens a host's API and its repositories. */
+export type GitToken = { token: string; username?: string; isApp: boolean };
+
+/** Returns the token to ask a host with; undefined without one. A GitHub App gets one for an hour from its host. */
+export async function tokenOf(credential: GitCredential | undefined, host: Host, signal: AbortSignal): Promise<GitToken | undefined> {
+  if (credential === undefined || credential.form === 'ssh') return undefined;
+  if (credential.form === 'token') {
+    const { token, username } = credential;
+    return { token, ...(username !== undefined && { username }), isApp: false };
+  }
+  const url = `${apiUrlOf(host)}/app/installations/${encodeURIComponent(credential.installationId)}/access_tokens`;
+  const headers = { authorization: `Bearer ${appAssertion(credential, Date.now())}`, accept: 'application/vnd.github+json' };
+  const { body } = await answerOf(host, { url, headers, method: 'POST', signal });
+  const { token } = (body ?? {}) as { token?: unknown };
+  if (typeof token !== 'string') throw new Rejected(`The git host ${host.host} gave the GitHub App no token.`);
+  return { token, username: 'x-access-token', isApp: true };
+}
+
+/** Seconds for which an assertion counts; GitHub takes ten minutes at most, and clocks differ. */
+const VALID = 540;
+const SKEW = 60;
+
+/** Returns the JSON Web Token by which a GitHub App shows who it is (RS256). */
+function appAssertion({ appId, privateKey }: { appId: string; privateKey: string }, now: number): string {
+  const seconds = Math.floor(now / 1000);
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const unsigned = `${part({ alg: 'RS256', typ: 'JWT' })}.${part({ iat: seconds - SKEW, exp: seconds + VALID, iss: appId })}`;
+  try {
+    return `${unsigned}.${createSign('RSA-SHA256').update(unsigned).sign(privateKey, 'base64url')}`;
+  } catch (error) {
+    throw new Rejected("credential: the GitHub App's privateKey is no RSA key in PEM form", { cause: error });
+  }
+}
