@@ -28,6 +28,20 @@ EXPOSE 5432
 STOPSIGNAL SIGINT
 ENTRYPOINT ["/usr/local/bin/gx-postgres"]
 
+# --- gx-valkey: the key-value store of a deployment --------------------------------------------------------------------
+FROM ${BASE} AS gx-valkey
+RUN groupadd --gid 10001 valkey && useradd --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin valkey \
+ && apt-get update -qq \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends valkey-tools \
+ && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt \
+ && [ -x /usr/bin/valkey-server ] || ln -s valkey-check-rdb /usr/bin/valkey-server
+COPY dev/images/valkey/gx-valkey /usr/local/bin/
+COPY dev/images/sbom /tmp/sbom
+RUN install -d /usr/share/gx/sbom && sh /tmp/sbom/debian > /usr/share/gx/sbom/debian.cdx.json && rm -r /tmp/sbom
+USER 10001:10001
+EXPOSE 6379
+ENTRYPOINT ["/usr/local/bin/gx-valkey"]
+
 # --- what the two Node images share ------------------------------------------------------------------------------------
 FROM ${NPM} AS npm
 

@@ -29,6 +29,7 @@ const onApp = { stage: 'app', image: app };
 const clusterApp = product({ name: 'gx-cluster-app', inputs: app.inputs, parent: onApp });
 
 const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/images/postgres', 'dev/images/sbom'] });
+const valkey = product({ name: 'gx-valkey', inputs: ['Dockerfile', 'dev/images/valkey', 'dev/images/sbom'] });
 const platform = product({ name: 'gx-platform', inputs: ['src', 'crds'], parent: { stage: 'cluster-app', image: clusterApp } });
 const agentServer = product({ name: 'gx-agent-server', inputs: ['src'], parent: onApp });
 
@@ -36,7 +37,7 @@ const agentServer = product({ name: 'gx-agent-server', inputs: ['src'], parent: 
 export function images(): Image[] {
   const folder = join(root, 'examples');
   const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
-  return [postgres, platform, agentServer, ...names.filter((name) => existsSync(join(folder, name, 'gx.json'))).map(example)];
+  return [postgres, valkey, platform, agentServer, ...names.filter((name) => existsSync(join(folder, name, 'gx.json'))).map(example)];
 }
 
 function example(folder: string): Image {

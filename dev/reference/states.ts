@@ -16,6 +16,8 @@ export const STATES: Record<string, Record<string, string>> = {
     Hibernated: '`hibernate` is set, and no pod is left. The data is kept. Ready is True, because that was asked for.',
     Ready: 'Of DatabaseReady: the managed database answers.',
     External: 'Of DatabaseReady: the database is an external one.',
+    StoreReady: 'Of StoreReady: the key-value store takes connections.',
+    StoreNotReady: 'Of StoreReady: its pod is not ready. Streams go through the database meanwhile.',
     Making: 'Of PasswordRotated: the next password is being created.',
     SeparatingRoles: "A Job takes superuser permissions of the managed database away from the agents' login.",
     SettingPassword: 'Of PasswordRotated: a Job gives the database the next password.',

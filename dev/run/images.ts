@@ -3,10 +3,10 @@ import { buildImages, engineNamed, type BuiltImage } from '../images/build.ts';
 import { Unhealthy } from '../errors.ts';
 import { beside, type Report } from '../steps.ts';
 
-const PRODUCT = ['gx-postgres', 'gx-platform', 'gx-example-echo'] as const;
+const PRODUCT = ['gx-postgres', 'gx-valkey', 'gx-platform', 'gx-example-echo'] as const;
 
 /** References of the images that a platform with one example needs. */
-export type Images = { postgres: string; platform: string; example: string };
+export type Images = { postgres: string; valkey: string; platform: string; example: string };
 
 /**
  * Starts building while the cluster is still being made, because building waits for downloads more than for the
@@ -28,5 +28,10 @@ export async function loadImages(cluster: Cluster, built: BuiltImage[], report: 
     await cluster.loadImage(image.archive);
     report(image.reference);
   }
-  return { postgres: reference('gx-postgres'), platform: reference('gx-platform'), example: reference('gx-example-echo') };
+  return {
+    postgres: reference('gx-postgres'),
+    valkey: reference('gx-valkey'),
+    platform: reference('gx-platform'),
+    example: reference('gx-example-echo'),
+  };
 }

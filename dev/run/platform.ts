@@ -51,7 +51,7 @@ async function restrict({ kubectl, kubeconfig }: Cluster): Promise<void> {
  * can reach what runs.
  */
 const values = (cluster: Cluster, images: Images): object => ({
-  images: { platform: images.platform, postgres: images.postgres },
+  images: { platform: images.platform, postgres: images.postgres, valkey: images.valkey },
   agents: { namespaces: [AGENT_NAMESPACE] },
   settings: { profile: 'small', dbStorageGi: 1, exposeAs: 'NodePort', nodeHost: cluster.nodeAddress, imagePullPatienceSeconds: 30 },
   controlPlane: { service: { type: 'NodePort', nodePort: CONTROL_PLANE_PORT } },

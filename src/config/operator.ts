@@ -15,6 +15,8 @@ export type Profile = {
 /** The installation's choices that decide which objects are made. */
 export type OperatorSettings = {
   databaseImage: string;
+  /** The image of key-value stores. */
+  storeImage: string;
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   profile: Profile;
   exposeAs: 'ClusterIP' | 'NodePort';
@@ -103,6 +105,7 @@ function settings(read: SettingsReader): OperatorSettings {
     read.problem('GX_CONTROL_PLANE_URL must be an http or https address');
   return {
     databaseImage: read.text(['GX_POSTGRES_IMAGE'], 'gx-postgres:17'),
+    storeImage: read.text(['GX_VALKEY_IMAGE'], 'gx-valkey:8'),
     imagePullPolicy: spelled(read.oneOf(['GX_IMAGE_PULL_POLICY'], 'ifnotpresent', ['always', 'ifnotpresent', 'never']), [
       'Always',
       'IfNotPresent',

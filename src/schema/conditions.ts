@@ -43,6 +43,8 @@ export const PASSWORD_ROTATED = 'PasswordRotated';
 export const ROLES_SEPARATED = 'RolesSeparated';
 /** True while an older deployment of the tenant has the same name, and so the same tracing project; else absent. */
 export const TRACING_PROJECT_SHARED = 'TracingProjectShared';
+/** Whether the key-value store of streams takes connections; absent where none is asked for. */
+export const STORE_READY = 'StoreReady';
 /** Names fields that are accepted and stored but have no effect yet. */
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 /** True while the agents that serve ask for no credentials, else absent. */

@@ -127,6 +127,7 @@ export const DeploymentResourceStatus = status({
     DateTime('When the certificate of its managed database expires. It is renewed long before. Unset: agents connect without TLS.'),
   ),
   databaseAuthoritySecret: words(253, 'Secret with the key of the authority that signs that certificate. No pod mounts it.'),
+  storeSecret: words(253, 'Secret with the password of the key-value store.'),
   keySecret: words(253, "Secret with the key that opens the deployment's agents."),
   keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),
   keyPreviousUntil: Type.Optional(DateTime('Until when the key before the present one opens the agents, too. Unset: there is none.')),

@@ -47,6 +47,9 @@ export const names = {
   passwordJob: (deployment: string, task: string, number: number): string => bounded(deployment, `db-${task}-${number}`, CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
   databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
+  /** The key-value store, its Service and its policy. */
+  store: (deployment: string): string => bounded(deployment, 'store', CHILD_MAX),
+  storeSecret: (deployment: string): string => bounded(deployment, 'store', CHILD_MAX),
   /** The Secret with the key that opens the agents. */
   agentKey: (deployment: string): string => bounded(deployment, 'key', CHILD_MAX),
   agentPolicy: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),

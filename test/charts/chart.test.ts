@@ -271,6 +271,7 @@ describe('settings', () => {
     });
     expect(operator.settings).toMatchObject({
       databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
+      storeImage: 'docker.io/gx/gx-valkey:0.1.0',
       exposeAs: 'NodePort',
       nodeHost: 'node',
       storageClass: 'fast',
@@ -355,6 +356,7 @@ describe('settings', () => {
       gateway: { service: 'gx-gateway', namespace: expect.any(String) as string },
       controlPlaneUrl: 'http://gx-control-plane.gx-system.svc.cluster.local:80',
       databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
+      storeImage: 'docker.io/gx/gx-valkey:0.1.0',
     });
     const { namespace: _namespace, namespaces: _all, agentNamespaces: _agents, ...rest } = controlPlaneConfig({});
     expect(controlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject(rest);
@@ -365,6 +367,7 @@ describe('settings', () => {
     const images = [
       ...podsOf(objects).flatMap(({ containers }) => containers.map(({ image }) => image)),
       envOf(objects, 'operator').GX_POSTGRES_IMAGE,
+      envOf(objects, 'operator').GX_VALKEY_IMAGE,
     ];
     expect(images.every((image) => image?.startsWith('registry.internal/gx/gx-'))).toBe(true);
   });

@@ -1,6 +1,6 @@
 import { policyFrom, type Labels, type Policy } from '../../dev/cluster/native/policies/world.ts';
 import type { KubeObject } from '../../src/kube/kube.ts';
-import { agentPolicy, databasePolicy } from '../../src/operator/family/network-policies.ts';
+import { agentPolicy, databasePolicy, storePolicy } from '../../src/operator/family/network-policies.ts';
 import type { NetworkSpec } from '../../src/schema/network-spec.ts';
 import { ownLabels, type Component } from '../../src/schema/labels.ts';
 import { deployment, settings } from '../kit/objects.ts';
@@ -30,6 +30,18 @@ export const OURS: Case[] = [
     situation: 'a database takes none of the agents of another deployment in its namespace',
     policies: [policyFrom(databasePolicy(chat(), 80))],
     labels: { ...CHAT, 'x/a': is('api', 'other') },
+    expected: ['- * > x/b'],
+  },
+  {
+    situation: 'a key-value store takes connections of its own agents alone, and only to its port',
+    policies: [policyFrom(storePolicy(chat(), 80))],
+    labels: { 'x/a': is('queue'), 'x/b': is('store'), 'y/a': is('api') },
+    expected: ['- * > x/b', '+ x/a > x/b tcp/80'],
+  },
+  {
+    situation: 'a key-value store takes none of the agents of another deployment in its namespace',
+    policies: [policyFrom(storePolicy(chat(), 80))],
+    labels: { 'x/a': is('api', 'other'), 'x/b': is('store') },
     expected: ['- * > x/b'],
   },
   {

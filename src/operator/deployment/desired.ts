@@ -4,6 +4,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
 import { agentPolicy } from '../family/network-policies.ts';
+import { desiredStore } from '../store/desired.ts';
 import { agentBudget, agentService } from './service.ts';
 
 type Live = Partial<DatabaseView> & {
@@ -25,6 +26,7 @@ export function desiredDeployment(
   const view = { database, databasePods, agentPods, passwordPods, workloads };
   return [
     ...databaseOf(deployment.spec).desired(deployment, settings, view),
+    ...desiredStore(deployment, settings),
     ...agentPolicy(deployment, settings, [...settings.agentNetwork.apiServer, ...apiServer]),
     agentService(deployment, settings, active),
     ...agentBudget(deployment, settings, active),

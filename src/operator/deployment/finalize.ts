@@ -43,6 +43,8 @@ const unlessForbidden = (error: unknown): [] => {
   throw error;
 };
 
+/** What agents use until they are gone. */
+const SERVING_AGENTS = ['database', 'store'];
 const AGENT_KINDS = ['Revision', 'Deployment', 'Job'];
 
 /**
@@ -51,7 +53,7 @@ const AGENT_KINDS = ['Revision', 'Deployment', 'Job'];
  */
 export function removable(children: KubeObject[]): KubeObject[] {
   const isAgent = ({ kind, metadata }: KubeObject): boolean =>
-    AGENT_KINDS.includes(kind) || (kind === 'Pod' && metadata.labels?.[COMPONENT] !== 'database');
+    AGENT_KINDS.includes(kind) || (kind === 'Pod' && !SERVING_AGENTS.includes(metadata.labels?.[COMPONENT] ?? ''));
   const next = children.some(isAgent) ? children.filter(isAgent) : children;
   const stays = children.some((child) => isOrphan(child, 'database')) ? ['Pod', 'StatefulSet'] : ['Pod'];
   return next.filter(({ kind, metadata }) => !stays.includes(kind) && metadata.deletionTimestamp === undefined);

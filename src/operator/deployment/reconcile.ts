@@ -6,6 +6,7 @@ import type { Reconcile } from '../kernel/controller.ts';
 import { noLaterThan, type ReconcileOutcome } from '../kernel/outcome.ts';
 import { decideDeployment, type DeploymentDecision } from './decide.ts';
 import { nextExpiry } from './history.ts';
+import { keepStore } from '../store/keep.ts';
 import { keepKey } from './keep-key.ts';
 import { named, observeDeployment, type DeploymentWorld } from './observe.ts';
 import { keepTracingProject, obstacle } from './obstacle.ts';
@@ -25,13 +26,14 @@ export const reconcileDeployment =
     const prepared = await database.prepare(deps, deployment, pass);
     const trouble = held ?? prepared.trouble;
     const key = trouble === undefined ? await keepKey(deps, deployment, { agentPods: world.agentPods, signal, now }) : undefined;
+    const store = trouble === undefined ? await keepStore(deps, deployment, signal) : undefined;
     const written =
       trouble === undefined
         ? await write(deps, { ...plan, objects: prepared.objects ?? plan.objects }, { deployment, world, signal })
         : { world, objects: [] };
     const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
     const queue = deps.work.queue(keyOf(deployment.metadata));
-    const view = { written, active: plan.active, trouble, prepared, key, step, shared, queue, now };
+    const view = { written, active: plan.active, trouble, prepared, key, store, step, shared, queue, now };
     const report = deploymentReport(deployment, view, settings);
     const due = [...prepared.again, key?.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
     return { ...report, outcome: due.reduce<ReconcileOutcome>(noLaterThan, report.outcome) };

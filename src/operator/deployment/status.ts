@@ -16,6 +16,8 @@ import type { DeploymentStatus } from '../../schema/deployment.ts';
 import { names } from '../../schema/names.ts';
 import type { ObjectFault } from '../../schema/object-fault.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
+import type { StoreKept } from '../store/keep.ts';
+import { storeStatement } from '../store/ready.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import {
   noLaterThan,
@@ -55,6 +57,8 @@ export type DeploymentView = {
   prepared: Prepared;
   /** The key of its agents. Undefined if this pass did not look after it. */
   key?: KeyKept | undefined;
+  /** The same of its key-value store. */
+  store?: StoreKept | undefined;
   /** The condition of the step that the database took after its objects were applied. */
   step?: StatedCondition | undefined;
   /** Tells that its tracing project is another deployment's, too. */
@@ -70,7 +74,7 @@ const MOST = 4096;
 /** Makes the status, the conditions and the outcome of a deployment from what was observed. */
 export function deploymentReport(
   deployment: DeploymentResource,
-  { written: { world, objects }, active, trouble, prepared, key, step, shared = [], queue, now }: DeploymentView,
+  { written: { world, objects }, active, trouble, prepared, key, store, step, shared = [], queue, now }: DeploymentView,
   settings: OperatorSettings,
 ): Report<DeploymentStatusFields> {
   const engine = databaseOf(deployment.spec);
@@ -89,7 +93,6 @@ export function deploymentReport(
     poll: database.poll,
   };
   const outcome = trouble ?? butFor(prepared.underWay, outcomeOf(state));
-  const handled = reconcileRequest(deployment);
   const scaled = queueReport(deployment, { ...world, active, state: queue, settings });
   return {
     outcome: noLaterThan(outcome, database.again),
@@ -102,6 +105,7 @@ export function deploymentReport(
       ...scaled.statements,
       ...(step === undefined ? [] : [step]),
       ...prepared.statements,
+      ...storeStatement(deployment, objects),
       ...shared,
       ...withoutEffect(fieldsWithoutEffect(deployment, settings, engine.withoutEffect)),
     ],
@@ -110,11 +114,11 @@ export function deploymentReport(
       url: urlOf(deployment, settings, { service: world.service, mountPrefix: activeStatus(world.revisions, active)?.mountPrefix }),
       ...revisionFields(world.revisions, active),
       ...databaseFields(deployment, prepared, database),
-      ...(key?.status ?? keyFields(deployment)),
       ...scaled.status,
+      ...secretFields(deployment, key, store),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message.slice(0, MOST),
-      ...(handled !== undefined && { lastHandledReconcileAt: handled }),
+      ...handledRequest(deployment),
     },
   };
 }
@@ -161,6 +165,17 @@ const keyFields = ({
   ...(keyRequest !== undefined && { keyRequest }),
   ...(keyPreviousUntil !== undefined && { keyPreviousUntil }),
 });
+
+/** Returns what the status says of the Secrets of agents. A pass that did not look after them says the same again. */
+const secretFields = (deployment: DeploymentResource, key?: KeyKept, store?: StoreKept): DeploymentStatusFields => ({
+  ...(key?.status ?? keyFields(deployment)),
+  ...(store ?? (deployment.status?.storeSecret !== undefined && { storeSecret: deployment.status.storeSecret })),
+});
+
+function handledRequest(deployment: DeploymentResource): DeploymentStatusFields {
+  const handled = reconcileRequest(deployment);
+  return handled === undefined ? {} : { lastHandledReconcileAt: handled };
+}
 
 type State = {
   newest: RevisionResource | undefined;

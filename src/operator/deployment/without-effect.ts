@@ -20,7 +20,6 @@ export function fieldsWithoutEffect(
     ['queueMaxScale', hasRange('queue') && !isQueueScaled(deployment, deployment, settings)],
     // Kubernetes always restarts the containers of a workload's pods.
     ['sidecars.restartPolicy', spec.sidecars?.some(({ restartPolicy }) => restartPolicy === 'OnFailure') === true],
-    ['redisMemoryMb', spec.redisMemoryMb !== undefined],
     // Nobody could check the keys of the tenant. The deployment's own key opens the agents all the same.
     ['auth.mode', settings.controlPlaneUrl === undefined && deployment.spec.template.sourceRevisionConfig?.auth?.mode === 'tenant'],
   ];

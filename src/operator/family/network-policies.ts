@@ -30,6 +30,15 @@ export const databasePolicy = (deployment: DeploymentResource, port: number): Ku
     ingress: [{ peers: [podsOf(deployment, ['api', 'queue', 'password'])], ports: [{ protocol: 'TCP', port }] }],
   });
 
+/** Lets only the deployment's own agents reach its key-value store. */
+export const storePolicy = (deployment: DeploymentResource, port: number): KubeObject =>
+  networkPolicy(deployment, {
+    component: 'store',
+    name: names.store(deployment.metadata.name),
+    pods: ['store'],
+    ingress: [{ peers: [podsOf(deployment, ['api', 'queue'])], ports: [{ protocol: 'TCP', port }] }],
+  });
+
 /**
  * Returns the policy of a deployment's agents, unless they are open in both directions. `apiServer` are addresses of
  * the API server.

@@ -9,6 +9,7 @@ import type { Line } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { measureSearches } from './searches.ts';
 import { measureSubscriptions } from './subscriptions.ts';
+import { measureStreamsElsewhere } from './streams-elsewhere.ts';
 import { measureWebhooks } from './webhooks.ts';
 
 type Work = { checkout: Checkout; databases: Databases; scale: number };
@@ -75,6 +76,12 @@ export const PARTS: Part[] = [
   { id: 'guarded', head: () => 'calls beside those of an open server in turns, p50', measure: measureGuarded },
   { id: 'mcp', head: () => 'calls of a tool beside waits for the same run in turns, p50', measure: measureMcp },
   { id: 'webhooks', head: () => '1,000 runs whose ends are told', isLong: true, measure: measureWebhooks },
+  {
+    id: 'streams-elsewhere',
+    head: () => '50 streams read from another process, through Valkey beside Postgres, in pairs',
+    isLong: true,
+    measure: measureStreamsElsewhere,
+  },
   { id: 'searches', head: () => 'searches in 10,000 threads, p50', measure: (work) => searchLines(work, 10_000, 5) },
   {
     id: 'searches-million',

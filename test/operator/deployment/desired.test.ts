@@ -21,6 +21,7 @@ test.each([
     {},
     { active: 'chat-00002' },
   ],
+  ['with-store', deployment({ template: { resourceSpec: { redisMemoryMb: 256 } } }), {}, {}],
   ['long-name', deployment({ metadata: { name: `${'a-very-long-name-'.repeat(3)}of-63-letters` } }), {}, {}],
 ])('the objects of a deployment: %s', async (name, given, more, world) => {
   await expect(yaml(desiredDeployment(given, settings(more), world))).toMatchFileSnapshot(`../../golden/database/${name}.yaml`);
@@ -53,7 +54,7 @@ describe('storage of a database that is there', () => {
 
 test('fields whose function is not built yet are named', () => {
   const given = deployment({ template: { resourceSpec: { minScale: 1, maxScale: 3, redisMemoryMb: 64 } } });
-  expect(fieldsWithoutEffect(given, settings(), [])).toEqual(['maxScale', 'queueMaxScale', 'redisMemoryMb']);
+  expect(fieldsWithoutEffect(given, settings(), [])).toEqual(['maxScale', 'queueMaxScale']);
   expect(fieldsWithoutEffect(deployment(), settings(), [])).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
-import { AGENT_CONTAINER } from '../../../schema/names.ts';
+import { AGENT_CONTAINER, names } from '../../../schema/names.ts';
 import { connectionsPerPod } from '../../family/connections.ts';
 import { addressed, OWN_FOLDER } from './addressed.ts';
 import { guarded } from './guarded.ts';
@@ -57,12 +57,20 @@ function environment(
     // These variables have both names, because the server reads the first one that is set.
     text('GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
+    ...storeVariables(revision),
     ...tracingEnvironment(revision, deploymentId, settings),
     // Queue pods keep the server's default, which a secret may change.
     ...(component === 'api'
       ? [text('GX_SHUTDOWN_DELAY_SECONDS', FAREWELL), text('GX_JOBS_PER_WORKER', 0), text('N_JOBS_PER_WORKER', 0)]
       : []),
   ];
+}
+
+/** Returns where the key-value store of streams is, if the revision asks for one. Without its Secret, streams go on. */
+function storeVariables({ spec }: RevisionResource): object[] {
+  if ((spec.template.resourceSpec?.redisMemoryMb ?? undefined) === undefined) return [];
+  const secretKeyRef = { name: names.storeSecret(spec.deployment), key: 'uri', optional: true };
+  return [{ name: 'GX_REDIS_URI', valueFrom: { secretKeyRef } }];
 }
 
 const ok = (path: string): object => ({ httpGet: { path, port: 'http', scheme: 'HTTP' } });

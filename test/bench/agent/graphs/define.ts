@@ -32,6 +32,19 @@ export const talk = (langgraph: LangGraph): unknown =>
     return { started_at: now() };
   });
 
+type Told = { messages: { content: unknown }[] };
+
+/** One node that emits as many tokens as the message says, with so many milliseconds between two of them: `200 10`. */
+export const tokens = (langgraph: LangGraph): unknown =>
+  oneNode(langgraph, async ({ messages }: Told, config: Config) => {
+    const [count = 0, pause = 0] = String(messages.at(-1)?.content).split(' ').map(Number);
+    for (let index = 0; index < count; index += 1) {
+      config.writer?.({ index, at: now(), text: 'word' });
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+    return { started_at: now() };
+  });
+
 /** One node whose state does not grow, however often it runs. */
 export const steady = ({ StateGraph, Annotation }: LangGraph): unknown => {
   const builder = new StateGraph(Annotation.Root({ question: Annotation(), answer: Annotation() }) as never) as Builder;

@@ -1,0 +1,118 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, selectorOf } from '../../schema/labels.ts';
+import { names } from '../../schema/names.ts';
+import { ownedMetadata } from '../family/metadata.ts';
+import { storePolicy } from '../family/network-policies.ts';
+import { mebibytes } from '../kernel/quantity.ts';
+import { STORE_PORT } from './secret.ts';
+
+/** User and group of the image. */
+const STORE_ID = 10001;
+
+/** Returns the memory that is asked for in Mi; undefined when the deployment gets no key-value store. */
+export const storeMemory = ({ spec }: DeploymentResource): number | undefined => spec.template.resourceSpec?.redisMemoryMb ?? undefined;
+
+/**
+ * Returns the objects of a deployment's key-value store, in the order in which they are made. It has no volume: what it
+ * holds may be lost at any time.
+ */
+export function desiredStore(deployment: DeploymentResource, settings: OperatorSettings): KubeObject[] {
+  const memory = storeMemory(deployment);
+  return memory === undefined
+    ? []
+    : [storeService(deployment), storePolicy(deployment, STORE_PORT), storeSet(deployment, settings, memory)];
+}
+
+function storeService(deployment: DeploymentResource): KubeObject {
+  const { name } = deployment.metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: ownedMetadata(deployment, 'store', names.store(name)),
+    spec: {
+      clusterIP: 'None',
+      selector: selectorOf(name, 'store'),
+      ports: [{ name: 'valkey', port: STORE_PORT, targetPort: 'valkey', protocol: 'TCP' }],
+    },
+  };
+}
+
+function storeSet(deployment: DeploymentResource, settings: OperatorSettings, memory: number): KubeObject {
+  const { name } = deployment.metadata;
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: ownedMetadata(deployment, 'store', names.store(name)),
+    spec: {
+      serviceName: names.store(name),
+      replicas: deployment.spec.hibernate === true ? 0 : 1,
+      podManagementPolicy: 'Parallel',
+      selector: { matchLabels: selectorOf(name, 'store') },
+      template: {
+        metadata: { labels: ownLabels(name, 'store'), annotations: { [DEPLOYMENT]: name } },
+        spec: podSpec(deployment, settings, memory),
+      },
+    },
+  };
+}
+
+function podSpec(deployment: DeploymentResource, settings: OperatorSettings, memory: number): object {
+  const { imagePullSecrets } = deployment.spec.template.resourceSpec ?? {};
+  return {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    ...(imagePullSecrets && { imagePullSecrets }),
+    // It has nothing to save.
+    terminationGracePeriodSeconds: 5,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: STORE_ID,
+      runAsGroup: STORE_ID,
+      fsGroup: STORE_ID,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    containers: [
+      {
+        name: 'valkey',
+        image: settings.storeImage,
+        imagePullPolicy: settings.imagePullPolicy,
+        args: storeArguments(memory),
+        env: [
+          { name: 'VALKEY_PASSWORD', valueFrom: { secretKeyRef: { name: names.storeSecret(deployment.metadata.name), key: 'password' } } },
+        ],
+        ports: [{ name: 'valkey', containerPort: STORE_PORT, protocol: 'TCP' }],
+        resources: { requests: { cpu: '50m', memory: mebibytes(memory) }, limits: { memory: mebibytes(memory) } },
+        securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+        readinessProbe: { ...answers, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 3 },
+        livenessProbe: { ...answers, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+        volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
+      },
+    ],
+    volumes: [{ name: 'tmp', emptyDir: {} }],
+  };
+}
+
+const answers = { tcpSocket: { port: 'valkey' } };
+
+/** Mi that the process itself takes, and what its buffers take of the rest. */
+const PROCESS = 8;
+const DATA_SHARE = 0.75;
+
+/**
+ * Returns how the store is started. What expires first is forgotten first, which are the streams of finished runs. A
+ * reader's process that is slow to take what it is sent loses its connection before its buffer fills the memory.
+ */
+function storeArguments(memory: number): string[] {
+  const data = Math.max(4, Math.floor(memory * DATA_SHARE) - PROCESS);
+  const buffer = Math.min(64, Math.max(2, Math.floor(memory / 8)));
+  return [
+    '--maxmemory',
+    `${data}mb`,
+    '--maxmemory-policy',
+    'volatile-ttl',
+    '--client-output-buffer-limit',
+    `pubsub ${buffer}mb ${Math.ceil(buffer / 2)}mb 30`,
+  ];
+}

@@ -1,0 +1,30 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { SECRETS_OF } from '../../schema/labels.ts';
+import { labelValue, names } from '../../schema/names.ts';
+import { ownedMetadata } from '../family/metadata.ts';
+
+export const STORE_PORT = 6379;
+/** Bytes that make a password of 32 characters. */
+const PASSWORD_BYTES = 24;
+
+type Made = { random: (bytes: number) => Buffer };
+
+/**
+ * Returns the Secret with the password of a deployment's key-value store, and with the address at which its agents find
+ * it. It is deleted with its deployment; the finalizer finds it by its label.
+ */
+export function storeSecret(deployment: DeploymentResource, settings: OperatorSettings, { random }: Made): KubeObject {
+  const { name, namespace } = deployment.metadata;
+  const password = random(PASSWORD_BYTES).toString('base64url');
+  const metadata = ownedMetadata(deployment, 'store', names.storeSecret(name));
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { ...metadata, labels: { ...metadata.labels, [SECRETS_OF]: labelValue(name) } },
+    type: 'Opaque',
+    immutable: true,
+    stringData: { password, uri: `redis://:${password}@${names.store(name)}.${namespace}.svc.${settings.clusterDomain}:${STORE_PORT}` },
+  };
+}
