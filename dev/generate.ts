@@ -26,6 +26,7 @@ const WHOLE_FOLDERS = [
 const HAND_WRITTEN = [
   'config/rbac/kustomization.yaml',
   'docs/reference/agent-server.md',
+  'docs/reference/builder.md',
   'docs/reference/configuration-names.md',
   'docs/reference/database.md',
   'docs/reference/metrics.md',

@@ -111,6 +111,20 @@ export class StartError extends Error {
   }
 }
 
+/**
+ * A stage of a build from git can't go on. `reason` is one of those that the stages tell (src/schema/build-message.ts);
+ * the message is one sentence that says what to do.
+ */
+export class StageFailed extends StartError {
+  override name = 'StageFailed';
+  readonly reason: string;
+
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
 /** Returns any thrown value as an `Error`, so that `cause` and logs always hold one. */
 export function asError(thrown: unknown): Error {
   try {

@@ -13,6 +13,7 @@ Usage: node src/main.ts <command> [options]
   agent-server    the server of one deployment: assistants, threads, runs, streams
   agent-build     what the agent server needs and an image need not keep: run it when the image is built
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
+  builder         the stages that make an agent's image from its git repository
   api-key         create, list and revoke keys of the REST API
 
 Every command explains itself with --help. Settings come from the environment.
@@ -104,6 +105,10 @@ const commands: Record<string, RunCommand> = {
     const config = agentBuildConfig(processEnv());
     await buildAgent(config, createLog({ level: config.logLevel, process: 'agent-build' }), signal);
   }),
+  builder: async (args, signal) => {
+    const [{ imageBuildConfig }, { runBuilder }] = await Promise.all([import('./config/image-build.ts'), import('./builder/run.ts')]);
+    return runBuilder(args, imageBuildConfig(processEnv()), signal);
+  },
   dev: async (args, signal) => {
     const { runDev } = await import('./agent/dev/run.ts');
     return runDev(args, signal);

@@ -31,13 +31,21 @@ const clusterApp = product({ name: 'gx-cluster-app', inputs: app.inputs, parent:
 const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/images/postgres', 'dev/images/sbom'] });
 const valkey = product({ name: 'gx-valkey', inputs: ['Dockerfile', 'dev/images/valkey', 'dev/images/sbom'] });
 const platform = product({ name: 'gx-platform', inputs: ['src', 'crds'], parent: { stage: 'cluster-app', image: clusterApp } });
+const builder = product({ name: 'gx-builder', inputs: ['src'], parent: onApp });
 const agentServer = product({ name: 'gx-agent-server', inputs: ['src'], parent: onApp });
 
 /** Returns every image, a parent before its children. Each example with a gx.json is one. */
 export function images(): Image[] {
   const folder = join(root, 'examples');
   const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
-  return [postgres, valkey, platform, agentServer, ...names.filter((name) => existsSync(join(folder, name, 'gx.json'))).map(example)];
+  return [
+    postgres,
+    valkey,
+    platform,
+    builder,
+    agentServer,
+    ...names.filter((name) => existsSync(join(folder, name, 'gx.json'))).map(example),
+  ];
 }
 
 function example(folder: string): Image {

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { parseEnv } from 'node:util';
-import { gxJsonFaults, withoutAbsent, type FileSection } from '../../config/gx-json.ts';
+import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-file.ts';
+import type { FileSection } from '../../config/gx-json.ts';
 import { StartError } from '../../errors.ts';
 import { passedOverKeys, type GxJson, type PassedOver } from '../../schema/gx-json.ts';
 import type { StoreIndex } from './embed.ts';
@@ -34,11 +35,11 @@ export type GraphsFile = {
  * field for whatever is wrong.
  */
 export function readGraphsFile(configPath: string, sections: FileSection[] = []): GraphsFile {
-  const file = existing(path.resolve(configPath));
-  const own = file === undefined && sections.some(({ key }) => key === 'graphs') ? {} : parsed(file ?? path.resolve(configPath));
+  const file = existingGxFile(path.resolve(configPath));
+  const own = file === undefined && sections.some(({ key }) => key === 'graphs') ? {} : parsedGxFile(file ?? path.resolve(configPath));
   // Whoever builds such an image makes the folder of the code its working directory.
   const named = file ?? path.join(process.cwd(), 'gx.json');
-  const settings = validated(withSections(own, sections), named);
+  const settings = validGxJson(withSections(own, sections), named);
   const folder = path.dirname(named);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
   const python = graphs.find((graph) => graph.file.endsWith('.py'));
@@ -58,15 +59,6 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [])
   };
 }
 
-/** The name of the same file for other servers. */
-const OTHER_NAME = 'langgraph.json';
-
-/** Returns the file that is there: the named one, or beside a gx.json that is not there the langgraph.json. */
-function existing(file: string): string | undefined {
-  const names = path.basename(file) === 'gx.json' ? [file, path.join(path.dirname(file), OTHER_NAME)] : [file];
-  return names.find((name) => existsSync(name));
-}
-
 /** Returns the settings with the sections that they lack. */
 function withSections(own: unknown, sections: FileSection[]): unknown {
   const lent: Record<string, unknown> = {};
@@ -78,26 +70,6 @@ const passedOverSections = (own: unknown, sections: FileSection[]): PassedOver[]
   sections
     .filter(({ key }) => Object.hasOwn(own as object, key))
     .map(({ variable, key }) => ({ name: variable, instead: `the file has "${key}" itself; change it there` }));
-
-function parsed(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new StartError(`${file} can't be read (${(error as NodeJS.ErrnoException).code}). Set GX_CONFIG or --config.`, { cause: error });
-  }
-  try {
-    return withoutAbsent(JSON.parse(text));
-  } catch (error) {
-    throw new StartError(`${file} is not valid JSON: ${(error as Error).message}.`, { cause: error });
-  }
-}
-
-function validated(value: unknown, file: string): GxJson {
-  const faults = gxJsonFaults(value);
-  if (faults.length > 0) throw new StartError(`${file}: ${faults.join('; ')}.`);
-  return value as GxJson;
-}
 
 function source(graphId: string, ref: string | { path: string; description?: string }, folder: string): GraphSource {
   const { path: target, description = null } = typeof ref === 'string' ? { path: ref } : ref;

@@ -1,0 +1,120 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { ImageBuildConfig } from '../config/image-build.ts';
+import { StageFailed } from '../errors.ts';
+import type { GxJson } from '../schema/gx-json.ts';
+import { writeLayer, type Layer } from './layers/layer.ts';
+import { namedFiles } from './packages/demands.ts';
+import { folderToBuild, installAll, isFileThere, productionTree, runOwnScripts } from './packages/install.ts';
+import { LAYER_FILES, packageSignatures, sourceEntries, writePackageLayers, type PackageLayers } from './packages/package-layers.ts';
+import { settingsIn, type BuildPlan } from './packages/plan.ts';
+import { workbench, type Workbench } from './packages/workbench.ts';
+import type { Restored } from './restore.ts';
+import { say, step } from './told.ts';
+import { keepJson, keptJson, placesIn } from './work.ts';
+
+/** What `build` leaves for `push`: layers as files beside it, and what the image's configuration adds to the base's. */
+export type BuiltAgent = {
+  packages: PackageLayers;
+  source: Layer;
+  restored: boolean;
+  key?: string;
+  workdir: string;
+  env: Record<string, string>;
+};
+
+export const BUILT_FILE = 'image.json';
+export const SOURCE_FILE = 'source.tar.gz';
+/** The folder of agents in the base image. */
+const AGENT = '/agent';
+
+/** Installs, builds and writes the layers. It runs commands of the repository's author, and holds no credential. */
+export async function build(config: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
+  const { plan: file, image } = placesIn(config.work);
+  const { plan, packages } = keptJson<Restored>(file);
+  const settings = settingsIn(config, plan);
+  rmSync(image, { recursive: true, force: true });
+  mkdirSync(image, { recursive: true });
+  const bench = await workbench(
+    config,
+    plan.projects.map(({ manager }) => manager),
+    signal,
+  );
+  const layers = packages === undefined ? await installed(config, plan, bench) : await unpacked(config, packages, bench);
+  const before = packageSignatures(placesIn(config.work).source);
+  if (packages !== undefined && config.installCommand === undefined) await runOwnScripts(config, plan.projects, bench);
+  await built(config, { plan, settings, bench });
+  const made: BuiltAgent = {
+    packages: layers,
+    source: await step('layer of the source', () => sourceLayer(config, before)),
+    restored: packages !== undefined,
+    ...(plan.key && { key: plan.key }),
+    workdir: path.posix.join(AGENT, plan.folder),
+    env: { GX_CONFIG: path.posix.join(AGENT, plan.configFile), GX_BUILD_FOLDER: path.posix.join(AGENT, BUILD_FOLDER) },
+  };
+  keepJson(path.join(image, BUILT_FILE), made);
+}
+
+/** What the agent server finds ready, in the root of the repository. */
+const BUILD_FOLDER = '.gx-build';
+
+async function installed(config: ImageBuildConfig, { projects }: BuildPlan, bench: Workbench): Promise<PackageLayers> {
+  const { source, production, image } = placesIn(config.work);
+  if (config.installCommand === undefined && !projects.some(({ hasPackages }) => hasPackages)) return {};
+  await installAll(config, projects, bench);
+  const tree = await productionTree(config, projects, bench);
+  const layers = await step('layers of packages', () => writePackageLayers(source, tree, image));
+  rmSync(production, { recursive: true, force: true });
+  return layers;
+}
+
+async function unpacked(config: ImageBuildConfig, packages: PackageLayers, bench: Workbench): Promise<PackageLayers> {
+  const { source, cache } = placesIn(config.work);
+  for (const role of ['production', 'development'] as const) {
+    if (packages[role] === undefined) continue;
+    const run = ['tar', '-xzf', path.join(cache, LAYER_FILES[role]), '--no-same-owner', '--strip-components=1', '-C', source] as const;
+    const what = `unpacking the packages of an earlier build (${role})`;
+    await step(what, () => bench.task({ run, folder: source, prefix: 'unpack', reason: 'InstallFailed', what }));
+  }
+  return packages;
+}
+
+type Work = { plan: BuildPlan; settings: GxJson; bench: Workbench };
+
+/** Runs the project's build, and what the agent server would otherwise do at its start. */
+async function built(config: ImageBuildConfig, { plan, settings, bench }: Work): Promise<void> {
+  const { source } = placesIn(config.work);
+  const folder = path.join(source, plan.folder);
+  const missing = (): string[] => namedFiles(settings).filter((file) => !isFileThere(path.resolve(folder, file)));
+  const toBuild = config.buildCommand === undefined && missing().length > 0 ? folderToBuild(source, plan.folder) : undefined;
+  if (config.buildCommand !== undefined) {
+    const run = config.buildCommand;
+    await step('build', () => bench.task({ run, folder, prefix: 'build', reason: 'BuildFailed', what: 'build_command' }));
+  } else if (toBuild !== undefined) {
+    const run = [plan.projects[0]?.manager.program ?? 'npm', 'run', 'build'] as const;
+    const task = { run, folder: path.join(source, toBuild), prefix: 'build', reason: 'BuildFailed', what: `"${run.join(' ')}"` } as const;
+    await step('build', () => bench.task(task));
+  }
+  const [absent] = missing();
+  if (absent !== undefined)
+    throw new StageFailed(
+      'BuildFailed',
+      `${plan.configFile} names ${absent}, which is not there after the build: set build_command to what makes it.`,
+    );
+  writeAbsentEnv(folder, settings);
+  const run = [process.execPath, path.join(import.meta.dirname, '..', 'main.ts'), 'agent-build'] as const;
+  const env = { GX_CONFIG: path.join(source, plan.configFile), GX_BUILD_FOLDER: path.join(source, BUILD_FOLDER) };
+  await step('agent-build', () => bench.task({ run, folder, prefix: 'agent-build', reason: 'BuildFailed', what: 'agent-build' }, env));
+}
+
+/** Repositories leave out the file of `env`, because it holds secrets; those of the deployment take its place. */
+function writeAbsentEnv(folder: string, { env }: GxJson): void {
+  if (typeof env !== 'string' || existsSync(path.resolve(folder, env))) return;
+  say(`"env" names ${env}, which the repository does not have: the deployment's secrets take its place`);
+  writeFileSync(path.resolve(folder, env), '');
+}
+
+async function sourceLayer(config: ImageBuildConfig, before: ReturnType<typeof packageSignatures>): Promise<Layer> {
+  const { source, image } = placesIn(config.work);
+  return writeLayer(path.join(image, SOURCE_FILE), source, sourceEntries(source, before));
+}

@@ -1,0 +1,109 @@
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { ImageBuildConfig } from '../../config/image-build.ts';
+import { StageFailed } from '../../errors.ts';
+import type { ClonedCommit } from '../../schema/build-message.ts';
+import { COMMIT, gitRefFault, gitUrlFault } from '../../schema/git-source.ts';
+import { say, step } from '../told.ts';
+import { keepJson, placesIn, type Cloned } from '../work.ts';
+import { gitOf, type Git } from './git.ts';
+import { cloneFailure } from './said.ts';
+
+/** Milliseconds between two looks at how much has been fetched. */
+const LOOK = 500;
+
+/**
+ * Fetches one commit into the build's folder, without its history. What stays are the files alone: no folder of git's,
+ * no credential, no submodules and nothing of large file storage.
+ */
+export async function clone(config: ImageBuildConfig, signal: AbortSignal): Promise<ClonedCommit> {
+  const { url, wanted } = asked(config);
+  const { source, commit: file } = placesIn(config.work);
+  // A container that starts again finds what its first try left.
+  for (const place of [source, `${source}.git`]) rmSync(place, { recursive: true, force: true });
+  const folder = `${source}.git`;
+  mkdirSync(source, { recursive: true });
+  mkdirSync(folder, { recursive: true });
+  const tooLarge = new AbortController();
+  const git = gitOf(source, config, AbortSignal.any([signal, tooLarge.signal]));
+  const at = ['--git-dir', folder, '--work-tree', source];
+  const watch = setInterval(() => megabytesOf(folder) > config.git.limitMb && tooLarge.abort(), LOOK);
+  try {
+    await must(git, ['init', '--quiet', '--bare', folder], url);
+    await step('fetch', () => fetched((args, prefix) => git([...at, ...args], prefix), url, wanted));
+    const megabytes = await unpackedMegabytes((args) => git([...at, ...args]));
+    if (megabytes > config.git.limitMb) throw tooMuch(config);
+    await step('check out', () => must(git, [...at, 'checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD'], url));
+    const [commit = '', time = ''] = (await git([...at, 'show', '--no-patch', '--format=%H %cI', 'HEAD'])).output.trim().split(' ');
+    const cloned: Cloned = { commit, at: new Date(time).toISOString() };
+    keepJson(file, cloned);
+    tellOfAbsent(source);
+    say(`commit ${commit} of ${url}`);
+    return { commit };
+  } catch (thrown) {
+    throw tooLarge.signal.aborted && !signal.aborted ? tooMuch(config) : thrown;
+  } finally {
+    clearInterval(watch);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+type Wanted = { commit?: string; ref?: string };
+
+function asked({ git }: ImageBuildConfig): { url: string; wanted: Wanted } {
+  const { url, ref, commit } = git;
+  if (url === undefined) throw new StageFailed('CloneFailed', 'GX_GIT_URL is not set.');
+  const isLocal = git.local && url.startsWith('file:///');
+  const fault = isLocal ? undefined : gitUrlFault(url, git);
+  if (fault !== undefined) throw new StageFailed('CloneFailed', `The repository can't be cloned: ${fault}.`);
+  const badRef = ref === undefined ? undefined : gitRefFault(ref);
+  if (badRef !== undefined) throw new StageFailed('RefMissing', `repo_ref can't be followed: ${badRef}.`);
+  if (commit !== undefined && !COMMIT.test(commit)) throw new StageFailed('RefMissing', 'GX_GIT_COMMIT is not the full name of a commit.');
+  return { url, wanted: { ...(commit && { commit }), ...(ref && { ref }) } };
+}
+
+/** Fetches the commit by its name, or the head of the reference. */
+async function fetched(git: Git, url: string, { commit, ref }: Wanted): Promise<void> {
+  const full = ref === undefined ? 'HEAD' : ref.startsWith('refs/') ? ref : `refs/heads/${ref}`;
+  const fetch = ['fetch', '--no-tags', '--no-recurse-submodules', '--no-write-commit-graph', '--progress'];
+  if (commit === undefined) return must(git, [...fetch, '--depth=1', '--', url, full], url);
+  const { code, last } = await git([...fetch, '--depth=1', '--', url, commit]);
+  if (code === 0) return;
+  const failure = cloneFailure(last, url);
+  if (failure.reason !== 'RefMissing') throw failure;
+  // An older host gives out no commit by its name, but it may be in the history of the reference.
+  await must(git, [...fetch, '--', url, full], url);
+  const found = await git(['cat-file', '-e', `${commit}^{commit}`]);
+  if (found.code !== 0) throw failure;
+  await must(git, ['update-ref', '--no-deref', 'FETCH_HEAD', commit], url);
+}
+
+async function must(git: Git, args: string[], url: string): Promise<void> {
+  const { code, last } = await git(args);
+  if (code !== 0) throw cloneFailure(last, url);
+}
+
+const tooMuch = ({ git }: ImageBuildConfig): StageFailed =>
+  new StageFailed(
+    'CloneFailed',
+    `The repository has more than ${git.limitMb} MB at this commit; the limit is GX_SOURCE_LIMIT_MB of the builder.`,
+  );
+
+const megabytesOf = (folder: string): number =>
+  globSync('objects/**/*', { cwd: folder }).reduce(
+    (sum, name) => sum + (statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  ) / 1_000_000;
+
+/** A small pack may hold files without end. */
+async function unpackedMegabytes(git: Git): Promise<number> {
+  const { output } = await git(['ls-tree', '-r', '-l', '--format=%(objectsize)', 'FETCH_HEAD']);
+  return output.split('\n').reduce((sum, size) => sum + (Number(size) || 0), 0) / 1_000_000;
+}
+
+function tellOfAbsent(source: string): void {
+  if (existsSync(path.join(source, '.gitmodules'))) say('submodules are not fetched: their folders are empty');
+  const attributes = path.join(source, '.gitattributes');
+  if (existsSync(attributes) && readFileSync(attributes, 'utf8').includes('filter=lfs'))
+    say('large file storage is not fetched: its files are pointers');
+}

@@ -1,0 +1,58 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { StageFailed } from '../../errors.ts';
+
+/** What git gets so that it can show a credential, and the texts that nobody may read. */
+export type GitCredential = { config: Record<string, string>; env: Record<string, string>; hidden: string[] };
+
+/** Hosts take a token with any name; of GitHub it is the name for tokens of an app. */
+const USER_OF_TOKEN = 'x-access-token';
+
+/**
+ * Returns how git shows the credential of a folder, as a Secret is mounted: `token` (with `username`), `username` and
+ * `password`, or `ssh-privatekey` and `known_hosts`. Git reads the files itself, and only for the host of the address:
+ * no argument, variable, address or file of the clone ever holds the credential.
+ */
+export function gitCredential(folder: string, url: string): GitCredential {
+  return /^https?:/.test(url) ? passwordOf(folder, url) : keyOf(folder);
+}
+
+const none: GitCredential = { config: {}, env: {}, hidden: [] };
+
+function passwordOf(folder: string, url: string): GitCredential {
+  const file = ['token', 'password'].map((name) => path.join(folder, name)).find((name) => existsSync(name));
+  if (file === undefined) return none;
+  const username = contentOf(path.join(folder, 'username')) ?? USER_OF_TOKEN;
+  const secret = contentOf(file) ?? '';
+  return {
+    config: {
+      // A helper of one host: after a redirect elsewhere git does not ask it.
+      [`credential.${new URL(url).origin}.helper`]:
+        '!f() { test "$1" = get && printf "username=%s\\npassword=%s\\n" "$GX_USERNAME" "$(cat "$GX_PASSWORD_FILE")"; }; f',
+    },
+    env: { GX_USERNAME: username, GX_PASSWORD_FILE: file },
+    hidden: [secret, Buffer.from(`${username}:${secret}`).toString('base64')].filter((text) => text !== ''),
+  };
+}
+
+function keyOf(folder: string): GitCredential {
+  const [key, hosts] = ['ssh-privatekey', 'known_hosts'].map((name) => path.join(folder, name)) as [string, string];
+  if (!existsSync(key))
+    throw new StageFailed('CloneFailed', 'An ssh address needs an integration with the keys ssh-privatekey and known_hosts in its Secret.');
+  if (!existsSync(hosts))
+    throw new StageFailed('CloneFailed', "The integration's Secret has no known_hosts, without which the git host could be anybody.");
+  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+  const options = [
+    'BatchMode=yes',
+    'IdentitiesOnly=yes',
+    'StrictHostKeyChecking=yes',
+    `UserKnownHostsFile=${hosts}`,
+    'GlobalKnownHostsFile=/dev/null',
+    'ForwardAgent=no',
+    'ConnectTimeout=30',
+  ];
+  const command = ['ssh', '-F', '/dev/null', '-i', quoted(key), ...options.flatMap((option) => ['-o', quoted(option)])];
+  return { config: {}, env: { GIT_SSH_COMMAND: command.join(' '), GIT_SSH_VARIANT: 'ssh' }, hidden: [] };
+}
+
+const contentOf = (file: string): string | undefined => (existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);

@@ -1,0 +1,159 @@
+/*
+ * Which package manager a project has, and how it installs. The lock file decides; "packageManager" of package.json
+ * names the version.
+ */
+
+export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'berry' | 'bun';
+
+export type Manager = {
+  name: ManagerName;
+  /** The lock file; undefined if packages are resolved anew by each build. */
+  lockFile?: string;
+  /** The package of npm that has the program; undefined for npm, which comes with Node. */
+  tool?: string;
+  program: string;
+};
+
+/** Lock files in the order in which they count if a folder has several. */
+export const LOCK_FILES: readonly (readonly [file: string, name: 'npm' | 'pnpm' | 'yarn' | 'bun'])[] = [
+  ['npm-shrinkwrap.json', 'npm'],
+  ['package-lock.json', 'npm'],
+  ['pnpm-lock.yaml', 'pnpm'],
+  ['yarn.lock', 'yarn'],
+  ['bun.lock', 'bun'],
+  ['bun.lockb', 'bun'],
+];
+
+/** What the image of the builder has already. A project's "packageManager" may ask for others. */
+export const DEFAULT_TOOLS = {
+  pnpm: 'pnpm@10.34.8',
+  yarn: 'yarn@1.22.22',
+  berry: '@yarnpkg/cli-dist@4.18.1',
+  bun: 'bun@1.4.5',
+} as const;
+
+/** The last version of pnpm that reads a lock file of an older version. */
+const PNPM_OF_LOCK: Readonly<Record<string, string>> = { 5: 'pnpm@7.33.7', 6: 'pnpm@8.15.9' };
+
+export type ProjectFacts = {
+  /** Names of the files of the project's root. */
+  files: readonly string[];
+  /** "packageManager" of package.json. */
+  packageManager?: string;
+  /** The beginning of the lock file of that name. */
+  lockText: (file: string) => string;
+};
+
+/** Returns the package manager of a project. Without a lock file it is the one that "packageManager" names, or npm. */
+export function managerOf({ files, packageManager, lockText }: ProjectFacts): Manager {
+  const [, named, asked] = /^(npm|pnpm|yarn|bun)@(\d+\.\d+\.\d+[0-9A-Za-z.-]*)/.exec(packageManager ?? '') ?? [];
+  const present = LOCK_FILES.filter(([file]) => files.includes(file));
+  const [lockFile, kind = named ?? 'npm'] = present.find(([, name]) => name === named) ?? present[0] ?? [];
+  const lock = lockFile === undefined ? undefined : { file: lockFile, text: lockText(lockFile) };
+  return {
+    ...managers[kind as keyof typeof managers](kind === named ? asked : undefined, lock?.text),
+    ...(lock && { lockFile: lock.file }),
+  };
+}
+
+type Chosen = (version: string | undefined, lock: string | undefined) => Manager;
+
+const managers: Record<'npm' | 'pnpm' | 'yarn' | 'bun', Chosen> = {
+  npm: () => ({ name: 'npm', program: 'npm' }),
+  pnpm: (version, lock) => ({ name: 'pnpm', program: 'pnpm', tool: pnpmTool(version, lock) }),
+  bun: (version) => ({ name: 'bun', program: 'bun', tool: version === undefined ? DEFAULT_TOOLS.bun : `bun@${version}` }),
+  yarn: (version, lock) => (isClassic(version, lock) ? classic(version) : berry(version)),
+};
+
+/** The first yarn wrote no `__metadata` into its lock file. */
+const isClassic = (version: string | undefined, lock: string | undefined): boolean =>
+  version === undefined ? lock !== undefined && !lock.includes('__metadata:') : version.startsWith('1.');
+
+const classic = (version: string | undefined): Manager => ({
+  name: 'yarn',
+  program: 'yarn',
+  tool: version === undefined ? DEFAULT_TOOLS.yarn : `yarn@${version}`,
+});
+
+const berry = (version: string | undefined): Manager => ({
+  name: 'berry',
+  program: 'yarn',
+  tool: version === undefined ? DEFAULT_TOOLS.berry : `@yarnpkg/cli-dist@${version}`,
+});
+
+function pnpmTool(version: string | undefined, lock: string | undefined): string {
+  if (version !== undefined) return `pnpm@${version}`;
+  const [, major = ''] = /lockfileVersion: '?(\d+)/.exec(lock ?? '') ?? [];
+  return PNPM_OF_LOCK[major] ?? DEFAULT_TOOLS.pnpm;
+}
+
+type Install = {
+  /** Installs all packages, those for development among them. */
+  all: string[];
+  /** Leaves out those for development. */
+  production: string[];
+  /** Whether `production` begins without installed packages. */
+  anew: boolean;
+};
+
+const INSTALLS: Record<ManagerName, (hasLock: boolean) => Install> = {
+  npm: (hasLock) => ({
+    all: ['npm', hasLock ? 'ci' : 'install'],
+    production: ['npm', 'prune', '--omit=dev', '--ignore-scripts'],
+    anew: false,
+  }),
+  pnpm: (hasLock) => ({
+    all: ['pnpm', 'install', ...frozen(hasLock, '--frozen-lockfile')],
+    production: ['pnpm', 'install', '--prod', '--prefer-offline', ...frozen(hasLock, '--frozen-lockfile')],
+    anew: false,
+  }),
+  yarn: (hasLock) => ({
+    all: ['yarn', 'install', '--non-interactive', ...(hasLock ? ['--frozen-lockfile'] : [])],
+    production: ['yarn', 'install', '--non-interactive', '--production', '--prefer-offline', ...(hasLock ? ['--frozen-lockfile'] : [])],
+    anew: false,
+  }),
+  berry: (hasLock) => ({
+    all: ['yarn', 'install', ...frozen(hasLock, '--immutable')],
+    production: ['yarn', 'workspaces', 'focus', '--all', '--production'],
+    anew: false,
+  }),
+  bun: (hasLock) => ({
+    all: ['bun', 'install', ...(hasLock ? ['--frozen-lockfile'] : [])],
+    production: ['bun', 'install', '--production', ...(hasLock ? ['--frozen-lockfile'] : [])],
+    anew: true,
+  }),
+};
+
+// These refuse to write a lock file when CI is set, unless they are told to.
+const frozen = (hasLock: boolean, option: string): string[] => [hasLock ? option : `--no-${option.slice(2)}`];
+
+/** Returns the commands that install, and that leave out packages for development. */
+export const installOf = ({ name, lockFile }: Manager): Install => INSTALLS[name](lockFile !== undefined);
+
+/** Returns variables that every package manager needs: where it keeps what it fetches, and the registry. */
+export function managerEnvironment(work: string, npmRegistry: string | undefined): Record<string, string> {
+  return {
+    npm_config_cache: `${work}/npm-cache`,
+    npm_config_update_notifier: 'false',
+    npm_config_fund: 'false',
+    npm_config_audit: 'false',
+    npm_config_store_dir: `${work}/pnpm-store`,
+    npm_config_manage_package_manager_versions: 'false',
+    npm_config_confirm_modules_purge: 'false',
+    YARN_CACHE_FOLDER: `${work}/yarn-cache`,
+    YARN_GLOBAL_FOLDER: `${work}/yarn`,
+    // The agent server loads graphs from node_modules alone.
+    YARN_NODE_LINKER: 'node-modules',
+    YARN_ENABLE_TELEMETRY: '0',
+    YARN_ENABLE_GLOBAL_CACHE: 'true',
+    BUN_INSTALL_CACHE_DIR: `${work}/bun-cache`,
+    ...(npmRegistry === undefined ? {} : registryVariables(npmRegistry)),
+  };
+}
+
+const registryVariables = (address: string): Record<string, string> => ({
+  npm_config_registry: address,
+  YARN_REGISTRY: address,
+  YARN_NPM_REGISTRY_SERVER: address,
+  ...(address.startsWith('http://') ? { YARN_UNSAFE_HTTP_WHITELIST: new URL(address).hostname } : {}),
+});

@@ -1,0 +1,40 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { writeLayer, type Layer } from '../layers/layer.ts';
+import { isNote, isOfPackages, signatureOf, treeOf, type TreeEntry } from '../layers/tree.ts';
+
+/** The layers of installed packages: those of the image, and what only the build needs. Absent where there are none. */
+export type PackageLayers = { production?: Layer; development?: Layer };
+
+/** Names of the layers' files, in whichever folder they are. */
+export const LAYER_FILES = { production: 'production.tar.gz', development: 'development.tar.gz' } as const;
+
+const packagesOf = (root: string): TreeEntry[] => treeOf(root).filter(({ name }) => isOfPackages(name) && !isNote(name));
+
+/** Writes the layers: all packages of the production tree; of the source what the other lacks or has differently. */
+export async function writePackageLayers(source: string, production: string, folder: string): Promise<PackageLayers> {
+  mkdirSync(folder, { recursive: true });
+  const kept = packagesOf(production);
+  const same = new Map(kept.map((entry) => [entry.name, signatureOf(entry)]));
+  const others = packagesOf(source).filter((entry) => entry.kind !== 'folder' && same.get(entry.name) !== signatureOf(entry));
+  return {
+    ...(kept.length > 0 && { production: await writeLayer(path.join(folder, LAYER_FILES.production), production, kept) }),
+    ...(others.length > 0 && { development: await writeLayer(path.join(folder, LAYER_FILES.development), source, others) }),
+  };
+}
+
+/** What packages were before the build's commands: name and signature of each file. */
+export type PackageSignatures = ReadonlyMap<string, string>;
+export const packageSignatures = (root: string): PackageSignatures =>
+  new Map(packagesOf(root).map((entry) => [entry.name, signatureOf(entry)]));
+
+/**
+ * Returns what the layer of the source holds: all but packages, and what commands added to packages, such as a client
+ * that was generated there.
+ */
+export function sourceEntries(source: string, before: PackageSignatures): TreeEntry[] {
+  const entries = treeOf(source, (name) => name === '.git');
+  const added = (entry: TreeEntry): boolean =>
+    entry.kind !== 'folder' && !isNote(entry.name) && before.get(entry.name) !== signatureOf(entry);
+  return entries.filter((entry) => !isOfPackages(entry.name) || added(entry));
+}

@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import type { ImageBuildConfig } from '../../config/image-build.ts';
+import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-file.ts';
+import { asError, StageFailed } from '../../errors.ts';
+import type { GxJson } from '../../schema/gx-json.ts';
+import { say } from '../told.ts';
+import { isWithin, placesIn, realFileIn } from '../work.ts';
+import { isFolder, needsDockerfile, nodeFault, toldDemands } from './demands.ts';
+import { packagesKey } from './key.ts';
+import { projectOf, type Project } from './project.ts';
+
+/** What a build does. All paths go from the root of the repository. */
+export type BuildPlan = {
+  /** The file that was found: gx.json, or langgraph.json in its place. */
+  configFile: string;
+  /** The folder of it; empty for the root. */
+  folder: string;
+  projects: Project[];
+  /** The key of what is installed; undefined if it is installed anew each time. */
+  key?: string;
+};
+
+/** Reads gx.json of the cloned repository and decides how it is built. Throws for what this builder can't do. */
+export function buildPlanOf(config: ImageBuildConfig, baseDigest: string): { plan: BuildPlan } {
+  const { source } = placesIn(config.work);
+  const configFile = configFileIn(source, config.configPath);
+  const settings = settingsOf(path.join(source, configFile));
+  meetDemands(settings, config.baseImage ?? '');
+  const folder = path.posix.dirname(configFile) === '.' ? '' : path.posix.dirname(configFile);
+  const projects = projectsOf(source, [folder, ...foldersIn(source, folder, settings)]);
+  for (const { folder: at, manager } of projects)
+    say(
+      `packages: ${manager.tool ?? manager.name} by ${manager.lockFile ?? 'no lock file, so they are resolved anew'} in ${at || 'the root'}`,
+    );
+  const key = packagesKey({ source, projects, baseDigest, ...(config.installCommand && { installCommand: config.installCommand }) });
+  return { plan: { configFile, folder, projects, ...(key && { key }) } };
+}
+
+/** Throws for what this builder can't do, and tells what it does differently. */
+function meetDemands(settings: GxJson, baseImage: string): void {
+  const machine = { node: process.version, baseImage };
+  const fault = needsDockerfile(settings, machine) ?? nodeFault(settings, machine) ?? pythonFault(settings);
+  if (fault !== undefined) throw new StageFailed('BuildFailed', `${fault}.`);
+  for (const line of toldDemands(settings, machine)) say(line);
+}
+
+function configFileIn(source: string, configPath: string): string {
+  const wanted = path.resolve(source, configPath);
+  if (!isWithin(source, wanted)) throw new StageFailed('ConfigMissing', `gx_config_path ${configPath} leads out of the repository.`);
+  const found = existingGxFile(wanted);
+  if (found === undefined)
+    throw new StageFailed('ConfigMissing', `The repository has no ${configPath} at this commit: set gx_config_path to where the file is.`);
+  if (realFileIn(source, found) === undefined)
+    throw new StageFailed('ConfigMissing', `${configPath} is a link that leads out of the repository.`);
+  return path.relative(source, found).split(path.sep).join('/');
+}
+
+/** Returns the settings of the file that the plan found. */
+export const settingsIn = ({ work }: ImageBuildConfig, { configFile }: BuildPlan): GxJson =>
+  settingsOf(path.join(placesIn(work).source, configFile));
+
+function settingsOf(file: string): GxJson {
+  try {
+    return validGxJson(parsedGxFile(file), path.basename(file));
+  } catch (error) {
+    throw new StageFailed('BuildFailed', asError(error).message.replace(file, path.basename(file)), { cause: error });
+  }
+}
+
+function pythonFault({ graphs }: GxJson): string | undefined {
+  const python = Object.entries(graphs).find(([, graph]) => /\.py:[^:]+$/.test(typeof graph === 'string' ? graph : graph.path));
+  return python === undefined ? undefined : `graph "${python[0]}" is Python, and agents here run JavaScript and TypeScript`;
+}
+
+/** Returns the folders that `dependencies` names. */
+function foldersIn(source: string, folder: string, { dependencies = [] }: GxJson): string[] {
+  return dependencies.filter(isFolder).map((name) => {
+    const place = path.resolve(source, folder, name);
+    if (!isWithin(source, place) || !existsSync(place))
+      throw new StageFailed('BuildFailed', `"dependencies" of gx.json names ${name}, which the repository does not have.`);
+    return path.relative(source, place).split(path.sep).join('/');
+  });
+}
+
+function projectsOf(source: string, folders: readonly string[]): Project[] {
+  const found = folders.map((folder) => projectOf(source, folder)).filter((project) => project !== undefined);
+  return found.filter(({ folder }, at) => found.findIndex((other) => other.folder === folder) === at);
+}

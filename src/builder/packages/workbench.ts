@@ -1,0 +1,71 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import type { ImageBuildConfig } from '../../config/image-build.ts';
+import { StageFailed } from '../../errors.ts';
+import type { StageReason } from '../../schema/build-message.ts';
+import { runProgram } from '../command.ts';
+import { placesIn } from '../work.ts';
+import { managerEnvironment, type Manager } from './managers.ts';
+
+/** One command of a build, in a folder of this machine. */
+export type BuildTask = { run: readonly [string, ...string[]] | string; folder: string; prefix: string; reason: StageReason; what: string };
+
+/** Where commands of the repository's author run: with an environment that holds nothing of this process. */
+export type Workbench = {
+  env: Record<string, string>;
+  /** Runs a command. Throws its reason with the last lines if it fails. */
+  task(task: BuildTask, env?: Record<string, string>): Promise<void>;
+  /** Runs a command, and returns whether it succeeded. */
+  attempt(task: BuildTask): Promise<boolean>;
+};
+
+/** Returns a workbench with these package managers, which are installed if the image has not got them. */
+export async function workbench(config: ImageBuildConfig, managers: readonly Manager[], signal: AbortSignal): Promise<Workbench> {
+  const { home, tools } = placesIn(config.work);
+  mkdirSync(home, { recursive: true });
+  const system = [path.dirname(process.execPath), '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+  const env: Record<string, string> = {
+    PATH: system.join(':'),
+    HOME: home,
+    LANG: 'C.UTF-8',
+    CI: 'true',
+    ...config.network,
+    ...(config.nodeHeaders === undefined ? {} : { npm_config_nodedir: config.nodeHeaders }),
+    ...managerEnvironment(config.work, config.npmRegistry),
+  };
+  const run = async ({ run: command, folder, prefix }: BuildTask, more: Record<string, string> = {}) =>
+    runProgram({ run: command, folder, prefix, env: { ...env, ...more }, signal });
+  const bench: Workbench = {
+    env,
+    async task(task, more) {
+      const { code, last } = await run(task, more);
+      if (code !== 0) throw new StageFailed(task.reason, failed(task, code, last));
+    },
+    attempt: async (task) => (await run(task)).code === 0,
+  };
+  for (const { tool } of managers) {
+    if (tool === undefined) continue;
+    const there = await toolFolder(tool, [config.tools, tools], bench);
+    env['PATH'] = `${there}:${env['PATH']}`;
+  }
+  return bench;
+}
+
+/** Returns the folder of a tool's programs. */
+async function toolFolder(tool: string, places: readonly string[], bench: Workbench): Promise<string> {
+  const programs = (place: string): string => path.join(place, tool, 'node_modules', '.bin');
+  const found = places.find((place) => existsSync(programs(place)));
+  if (found !== undefined) return programs(found);
+  const prefix = path.join(places.at(-1)!, tool);
+  mkdirSync(prefix, { recursive: true });
+  const run = ['npm', 'install', '--prefix', prefix, '--no-save', tool] as const;
+  await bench.task({ run, folder: prefix, prefix: 'tool', reason: 'InstallFailed', what: `installing ${tool}` });
+  return programs(places.at(-1)!);
+}
+
+const KILLED = 137;
+
+function failed({ what }: BuildTask, code: number, last: string): string {
+  const how = code === KILLED ? 'was killed, as is done where memory runs out' : `ended with code ${code}`;
+  return `${what} ${how}. Its last lines: ${last}`;
+}

@@ -1,0 +1,53 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { ImageBuildConfig } from '../config/image-build.ts';
+import { asError } from '../errors.ts';
+import { LAYER_FILES, type PackageLayers } from './packages/package-layers.ts';
+import { buildPlanOf, type BuildPlan } from './packages/plan.ts';
+import type { AskRegistry } from './registry/client.ts';
+import { fetchBlob, readManifest } from './registry/images.ts';
+import { imageReference } from './registry/reference.ts';
+import { ANNOTATIONS, asker, baseOf } from './registries.ts';
+import { say, step } from './told.ts';
+import { keepJson, placesIn } from './work.ts';
+
+/** What `restore` leaves for the stages after it. */
+export type Restored = { plan: BuildPlan; packages?: PackageLayers };
+
+/** Decides how the repository is built, and fetches the packages if an earlier build has installed the same ones. */
+export async function restore(config: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
+  const { plan: file, cache } = placesIn(config.work);
+  const ask = asker(config, signal);
+  const { plan } = buildPlanOf(config, (await baseOf(ask, config)).digest);
+  rmSync(cache, { recursive: true, force: true });
+  mkdirSync(cache, { recursive: true });
+  const packages = await step('look for installed packages', () => foundPackages(ask, config, plan.key));
+  say(packages === undefined ? 'packages will be installed' : 'packages are those of an earlier build');
+  const restored: Restored = { plan, ...(packages && { packages }) };
+  keepJson(file, restored);
+}
+
+/** A cache is never in the way: whatever is wrong with it, packages are installed instead. */
+async function foundPackages(
+  ask: AskRegistry,
+  { cacheImage, work }: ImageBuildConfig,
+  key: string | undefined,
+): Promise<PackageLayers | undefined> {
+  const place = cacheImage === undefined ? undefined : imageReference(cacheImage);
+  if (place === undefined || key === undefined) return undefined;
+  try {
+    const kept = await readManifest(ask, { ...place, tag: key });
+    if (kept === undefined) return undefined;
+    const packages: PackageLayers = {};
+    for (const { digest, size, annotations = {} } of kept.manifest.layers) {
+      const [role, diffId] = [annotations[ANNOTATIONS.role], annotations[ANNOTATIONS.diffId]];
+      if ((role !== 'production' && role !== 'development') || diffId === undefined) return undefined;
+      if (!(await fetchBlob(ask, place, digest, path.join(placesIn(work).cache, LAYER_FILES[role])))) return undefined;
+      packages[role] = { digest, size, diffId };
+    }
+    return packages;
+  } catch (thrown) {
+    say(`packages of an earlier build can't be read: ${asError(thrown).message}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+import process from 'node:process';
+import type { ImageBuildConfig } from '../config/image-build.ts';
+import { StartError } from '../errors.ts';
+import { STAGES, type BuildStage } from '../schema/build-message.ts';
+import { build } from './build.ts';
+import { clone } from './clone/clone.ts';
+import { push } from './push.ts';
+import { restore } from './restore.ts';
+import { stageFailureOf, say, tell } from './told.ts';
+
+export const BUILDER_HELP = `gx-platform builder: makes the image of an agent from its git repository, without Docker and without root
+
+Usage: node src/main.ts builder <stage>
+
+  clone     fetches the commit into /work/source
+  restore   reads gx.json and fetches the packages that an earlier build installed
+  build     installs, builds and writes the layers of the image below /work/image
+  push      puts the layers onto the base image and pushes it
+
+Each stage is a container of one pod. It takes no options; its settings come from the environment, where the operator
+writes them (docs/reference/builder.md). It writes a result or a reason as the container's termination message.
+`;
+
+/** A stage returns its termination message, if it has one to tell. */
+type Stage = (config: ImageBuildConfig, signal: AbortSignal) => Promise<object | undefined>;
+
+const stages: Record<BuildStage, Stage> = { clone, restore, build, push };
+
+/** Runs one stage of a build and tells how it ended. */
+export async function runBuilder(args: string[], config: ImageBuildConfig, signal: AbortSignal): Promise<void> {
+  const [name, more] = args;
+  if (name === undefined || name === '--help' || name === '-h') return void process.stdout.write(BUILDER_HELP);
+  const stage = STAGES.find((known) => known === name);
+  if (stage === undefined || more !== undefined)
+    throw new StartError(`builder: "${more ?? name}" is not known; stages: ${STAGES.join(', ')}. See builder --help.`);
+  try {
+    const told = await stages[stage](config, signal);
+    if (told !== undefined) tell(config.terminationLog, told);
+  } catch (thrown) {
+    const failure = stageFailureOf(stage, thrown);
+    say(`${failure.reason}: ${failure.message}`);
+    tell(config.terminationLog, failure);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,49 @@
+import { writeFileSync } from 'node:fs';
+import process from 'node:process';
+import { asError, cutAt, StageFailed } from '../errors.ts';
+import { LONGEST_TERMINATION_MESSAGE, type BuildStage, type StageFailure, type StageReason } from '../schema/build-message.ts';
+
+/** Prints one plain line: logs of builds are read by people. */
+export const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Does one step, and prints its name with the seconds that it took. */
+export async function step<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const started = performance.now();
+  const result = await work();
+  say(`${name}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  return result;
+}
+
+/** What a stage that ends without a reason of its own failed of. */
+const BY_STAGE: Record<BuildStage, StageReason> = {
+  clone: 'CloneFailed',
+  restore: 'BuildFailed',
+  build: 'BuildFailed',
+  push: 'PushFailed',
+};
+
+/** Returns what an error of a stage means to the one who reads the revision. */
+export function stageFailureOf(stage: BuildStage, thrown: unknown): StageFailure {
+  const error = asError(thrown);
+  const reason = error instanceof StageFailed ? (error.reason as StageReason) : BY_STAGE[stage];
+  return { reason, message: error.message };
+}
+
+/** Returns a termination message as JSON that Kubernetes does not cut. */
+export function messageText(message: object): string {
+  const text = JSON.stringify(message);
+  if (Buffer.byteLength(text) <= LONGEST_TERMINATION_MESSAGE) return text;
+  const { message: sentence = '', ...others } = message as { message?: string };
+  // Escapes may make a character six bytes long, so the sentence is halved until all fits.
+  return messageText({ ...others, message: cutAt(sentence, Math.floor(sentence.length / 2)) });
+}
+
+/** Writes the termination message. Outside a pod there is no file for it, and the line is printed alone. */
+export function tell(file: string, message: object): void {
+  const text = messageText(message);
+  try {
+    writeFileSync(file, text);
+  } catch {
+    say(text);
+  }
+}

@@ -1,0 +1,76 @@
+import { SettingsReader, type Env } from './env.ts';
+
+/** What the stages of a build from git get. A stage gets only what it needs. */
+export type ImageBuildConfig = {
+  git: { url?: string; ref?: string; commit?: string; insecure: boolean; local: boolean; credentials: string; limitMb: number };
+  /** The path of gx.json from the root of the repository. */
+  configPath: string;
+  installCommand?: string;
+  buildCommand?: string;
+  /** The name to push under. */
+  image?: string;
+  /** The repository that keeps installed packages. */
+  cacheImage?: string;
+  baseImage?: string;
+  registry: { insecure: boolean; credentials: string };
+  npmRegistry?: string;
+  /** Folders: of the build, and of package managers that are there already. */
+  work: string;
+  tools: string;
+  /** The folder above Node's headers, for packages that are compiled; by default they are where Node is. */
+  nodeHeaders?: string;
+  terminationLog: string;
+  /** What programs need to reach the network from here. */
+  network: Record<string, string>;
+};
+
+const NETWORK = /^(https?_proxy|no_proxy|node_extra_ca_certs|git_ssl_cainfo|ssl_cert_(file|dir))$/i;
+
+/** Reads the settings of the process `builder`. */
+export function imageBuildConfig(env: Env): ImageBuildConfig {
+  const read = new SettingsReader(env);
+  const optional = <K extends string>(key: K, name: string): { [P in K]?: string } => {
+    const value = read.optional([name]);
+    return (value === undefined ? {} : { [key]: value }) as { [P in K]?: string };
+  };
+  const config: ImageBuildConfig = {
+    git: {
+      ...optional('url', 'GX_GIT_URL'),
+      ...optional('ref', 'GX_GIT_REF'),
+      ...optional('commit', 'GX_GIT_COMMIT'),
+      insecure: read.flag(['GX_GIT_INSECURE'], false),
+      // Tests clone from folders of their machine.
+      local: read.flag(['GX_GIT_LOCAL'], false),
+      credentials: read.text(['GX_GIT_CREDENTIALS'], '/gx/git'),
+      limitMb: read.integer(['GX_SOURCE_LIMIT_MB'], 1024, { min: 1, max: 1_048_576 }),
+    },
+    configPath: read.text(['GX_CONFIG_PATH'], 'gx.json'),
+    ...optional('installCommand', 'GX_INSTALL_COMMAND'),
+    ...optional('buildCommand', 'GX_BUILD_COMMAND'),
+    ...optional('image', 'GX_IMAGE'),
+    ...optional('cacheImage', 'GX_CACHE_IMAGE'),
+    ...optional('baseImage', 'GX_BASE_IMAGE'),
+    registry: {
+      insecure: read.flag(['GX_REGISTRY_INSECURE'], false),
+      credentials: read.text(['GX_REGISTRY_CREDENTIALS'], '/gx/registry'),
+    },
+    ...npmRegistry(read),
+    work: read.text(['GX_WORK_FOLDER'], '/work'),
+    tools: read.text(['GX_BUILDER_TOOLS'], '/opt/gx-tools'),
+    ...optional('nodeHeaders', 'GX_NODE_HEADERS'),
+    terminationLog: read.text(['GX_TERMINATION_LOG'], '/dev/termination-log'),
+    network: Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => NETWORK.test(entry[0]))),
+  };
+  read.finish();
+  return config;
+}
+
+/** User commands see the address, so it holds no password. */
+function npmRegistry(read: SettingsReader): { npmRegistry?: string } {
+  const address = read.optional(['GX_NPM_REGISTRY']);
+  if (address === undefined) return {};
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    read.problem('GX_NPM_REGISTRY must be an http or https address without a password');
+  return { npmRegistry: address };
+}

@@ -1,0 +1,22 @@
+/*
+ * What the containers of a build tell the operator: each writes one message, in JSON, as its termination message.
+ */
+
+/** Why a build ends, as its own stages tell it. */
+export type StageReason = 'CloneFailed' | 'RefMissing' | 'ConfigMissing' | 'InstallFailed' | 'BuildFailed' | 'PushFailed';
+
+/** The stages in their order. Each is a container of the build's pod. */
+export const STAGES = ['clone', 'restore', 'build', 'push'] as const;
+export type BuildStage = (typeof STAGES)[number];
+
+/** The end of a stage that failed. */
+export type StageFailure = { reason: StageReason; message: string };
+
+/** What `clone` found. */
+export type ClonedCommit = { commit: string };
+
+/** What `push` pushed. `restored` says whether the packages came from an earlier build. */
+export type PushedImage = { image: string; commit: string; digest: string; builder: string; restored: boolean };
+
+/** Kubernetes keeps 4096 bytes of a message. */
+export const LONGEST_TERMINATION_MESSAGE = 4096;
