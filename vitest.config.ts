@@ -12,6 +12,7 @@ const needs = (file: string): string => {
   if (file.startsWith('test/faults/') && /\.\/fault-stage/.test(text)) return 'faults';
   if (file.startsWith('test/crash/')) return 'crash';
   if (file.startsWith('test/browser/')) return 'browser';
+  if (file === 'test/builder/shapes.test.ts') return 'shapes';
   if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
   if (/kit\/(postgres|agent-pair|users-project)/.test(text)) return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
@@ -81,6 +82,16 @@ export default defineConfig({
           expect,
           testTimeout: 600_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'shapes',
+          include: of('shapes'),
+          globalSetup: ['test/kit/postgres-global.ts'],
+          expect,
+          testTimeout: 300_000,
+          hookTimeout: 1_200_000,
         },
       },
       {

@@ -14,6 +14,7 @@ const USER_OF_TOKEN = 'x-access-token';
  * no argument, variable, address or file of the clone ever holds the credential.
  */
 export function gitCredential(folder: string, url: string): GitCredential {
+  if (url.startsWith('file:')) return none;
   return /^https?:/.test(url) ? passwordOf(folder, url) : keyOf(folder);
 }
 
