@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-shapes test-browser test-package test-charts test-system test-packets test-crash test-faults test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-builder test-shapes test-browser test-package test-charts test-system test-packets test-crash test-faults test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -26,7 +26,7 @@ check: install ## the quick part: format, lint, types, unused code, generated fi
 	@node dev/test/main.ts check
 
 test: install ## everything: `check`, a real API server, a real Postgres, and real pods
-	@node dev/test/main.ts check kube agent charts system
+	@node dev/test/main.ts check kube agent builder charts system
 
 test-kube: install ## control plane and operator on a real API server
 	@node dev/test/main.ts kube
@@ -39,6 +39,9 @@ test-matrix: install ## users' graphs with other versions of LangGraph, zod and 
 
 test-protocols: install ## the official suites of MCP, of both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
 	@node test/protocols/main.ts
+
+test-builder: install ## the stages of a build from git, with a real registry and a real git host
+	@node dev/test/main.ts builder
 
 test-shapes: install ## six repositories from the clone to an agent that answers: npm, pnpm, yarn, TypeScript, native code, plain JavaScript (2 minutes)
 	@node dev/test/main.ts shapes

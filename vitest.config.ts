@@ -13,6 +13,7 @@ const needs = (file: string): string => {
   if (file.startsWith('test/crash/')) return 'crash';
   if (file.startsWith('test/browser/')) return 'browser';
   if (file === 'test/builder/shapes.test.ts') return 'shapes';
+  if (/kit\/registry/.test(text)) return 'builder';
   if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
   if (/kit\/(postgres|agent-pair|users-project)/.test(text)) return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
@@ -84,6 +85,8 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      // Both install real packages, as builds do.
+      { test: { name: 'builder', include: of('builder'), expect, testTimeout: 240_000, hookTimeout: 1_200_000 } },
       {
         test: {
           name: 'shapes',

@@ -32,6 +32,7 @@ export const SUITES: Record<string, Check[]> = {
   crash: [vitest('crash')],
   browser: [vitest('browser')],
   charts: [vitest('charts')],
+  builder: [vitest('builder')],
   shapes: [vitest('shapes')],
   packets: [vitest('packets')],
   system: [{ ...vitest('packets'), cluster: 'native' }, vitest('system')],

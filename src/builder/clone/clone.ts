@@ -97,7 +97,8 @@ const megabytesOf = (folder: string): number =>
 
 /** A small pack may hold files without end. */
 async function unpackedMegabytes(git: Git): Promise<number> {
-  const { output } = await git(['ls-tree', '-r', '-l', '--format=%(objectsize)', 'FETCH_HEAD']);
+  const { code, output, last } = await git(['ls-tree', '-r', '--format=%(objectsize)', 'FETCH_HEAD']);
+  if (code !== 0) throw new StageFailed('CloneFailed', `The commit can't be read. Git said: ${last}`);
   return output.split('\n').reduce((sum, size) => sum + (Number(size) || 0), 0) / 1_000_000;
 }
 
