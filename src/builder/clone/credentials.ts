@@ -3,7 +3,7 @@ import path from 'node:path';
 import { StageFailed } from '../../errors.ts';
 
 /** What git gets so that it can show a credential, and the texts that nobody may read. */
-export type GitCredential = { config: Record<string, string>; env: Record<string, string>; hidden: string[] };
+export type ShownCredential = { config: Record<string, string>; env: Record<string, string>; hidden: string[] };
 
 /** Hosts take a token with any name; of GitHub it is the name for tokens of an app. */
 const USER_OF_TOKEN = 'x-access-token';
@@ -13,14 +13,14 @@ const USER_OF_TOKEN = 'x-access-token';
  * `password`, or `ssh-privatekey` and `known_hosts`. Git reads the files itself, and only for the host of the address:
  * no argument, variable, address or file of the clone ever holds the credential.
  */
-export function gitCredential(folder: string, url: string): GitCredential {
+export function shownCredential(folder: string, url: string): ShownCredential {
   if (url.startsWith('file:')) return none;
   return /^https?:/.test(url) ? passwordOf(folder, url) : keyOf(folder);
 }
 
-const none: GitCredential = { config: {}, env: {}, hidden: [] };
+const none: ShownCredential = { config: {}, env: {}, hidden: [] };
 
-function passwordOf(folder: string, url: string): GitCredential {
+function passwordOf(folder: string, url: string): ShownCredential {
   const file = ['token', 'password'].map((name) => path.join(folder, name)).find((name) => existsSync(name));
   if (file === undefined) return none;
   const username = contentOf(path.join(folder, 'username')) ?? USER_OF_TOKEN;
@@ -36,7 +36,7 @@ function passwordOf(folder: string, url: string): GitCredential {
   };
 }
 
-function keyOf(folder: string): GitCredential {
+function keyOf(folder: string): ShownCredential {
   const [key, hosts] = ['ssh-privatekey', 'known_hosts'].map((name) => path.join(folder, name)) as [string, string];
   if (!existsSync(key))
     throw new StageFailed('CloneFailed', 'An ssh address needs an integration with the keys ssh-privatekey and known_hosts in its Secret.');

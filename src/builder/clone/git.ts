@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { runProgram, type ProgramEnd } from '../command.ts';
-import { gitCredential } from './credentials.ts';
+import { shownCredential } from './credentials.ts';
 
 export type Git = (args: string[], prefix?: string) => Promise<ProgramEnd>;
 
@@ -46,7 +46,7 @@ export function gitOf(folder: string, config: ImageBuildConfig, signal: AbortSig
   const { git, network, work } = config;
   const url = git.url ?? '';
   const protocols = ['https', 'ssh', ...(git.insecure ? ['http'] : []), ...(git.local ? ['file'] : [])];
-  const credential = gitCredential(git.credentials, url);
+  const credential = shownCredential(git.credentials, url);
   const settings = Object.entries({
     ...SAFE,
     ...Object.fromEntries(protocols.map((name) => [`protocol.${name}.allow`, 'always'])),
