@@ -69,6 +69,39 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
     remedy:
       'Build the image elsewhere and deploy it with source `external_container`, or give the installation a builder (docs/how-to/build-from-git.md).',
   },
+  CloneFailed: {
+    means: 'The repository could not be fetched: its host is away, refuses the credential, or does not know it.',
+    remedy: "Read the message. Look at the integration's host, credential and repositories (docs/how-to/build-from-git.md).",
+  },
+  RefMissing: {
+    means: 'The repository has no such branch or tag.',
+    remedy: 'Name another `repo_ref`, or push it.',
+  },
+  ConfigMissing: {
+    means: 'The repository has no gx.json at `gx_config_path`, or it can not be read.',
+    remedy: 'Correct the path or the file. Then ask for a revision again.',
+  },
+  InstallFailed: {
+    means: 'The packages of the repository could not be installed.',
+    remedy:
+      'Read the last log lines. A lock file that fits package.json, and a registry that the build reaches, are what is mostly missing.',
+  },
+  PushFailed: {
+    means: 'The image was built but could not be pushed to the registry.',
+    remedy: "Look at the registry's credential in the build namespace, and at its room.",
+  },
+  OutOfMemory: {
+    means: 'A build needed more memory than its limit.',
+    remedy: 'Raise `builds.memoryMb`, or make the build smaller.',
+  },
+  DiskFull: {
+    means: 'A build wrote more than it may, or its node has no room.',
+    remedy: 'Raise `builds.diskMb`, or make the repository and its packages smaller.',
+  },
+  UserNamespacesOff: {
+    means: 'The build needs user namespaces, and the cluster has none.',
+    remedy: 'Build without `dockerfile_lines` and without a Dockerfile, or turn user namespaces on (Kubernetes 1.33 has them).',
+  },
   DeadlineExceeded: {
     means: 'The revision was not ready, or its build not finished, before its deadline.',
     remedy:

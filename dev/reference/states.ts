@@ -50,6 +50,8 @@ export const STATES: Record<string, Record<string, string>> = {
   revision: {
     Creating: 'The operator has not seen its deployment yet.',
     AwaitingBuild: 'The builder has not started.',
+    BuildQueued: 'Its build waits for others to end. The message says how many are before it.',
+    GitHostAway: 'The git host does not answer; it is asked again.',
     Building: 'The builder is running.',
     Built: 'Of BuildSucceeded: the message names the image.',
     Unknown: 'Its deployment was deleted.',

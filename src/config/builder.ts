@@ -1,10 +1,30 @@
 import type { SettingsReader } from './env.ts';
 
+/** How the platform's own image builds: in stages, in a namespace of its own. */
+export type StagedBuilds = {
+  /** The namespace of all builds, and of the Secrets of git integrations. */
+  namespace: string;
+  /** The agent server's image, onto which layers are put. */
+  baseImage?: string;
+  npmRegistry?: string;
+  /** Registry credentials in the agents' namespaces, to pull what was built. */
+  pullSecretName?: string;
+  /** A ConfigMap of the build namespace whose key `ca.crt` holds further certificate authorities. */
+  caConfigMapName?: string;
+  /** True if the registry speaks plain http, as in the local cluster. */
+  insecureRegistry: boolean;
+  /** Builds at once. */
+  parallel: number;
+  /** What sources, packages and layers of one build may take together, in Mi. */
+  diskMb: number;
+};
+
 /**
- * The administrator's image that builds deployments of source git, and what it gets. Its Secrets are those of the
- * namespace that it builds in.
+ * The image that builds deployments of source git, and what it gets. It is an administrator's, whose Secrets are those
+ * of the namespace that it builds in, or with `staged` the platform's.
  */
 export type Builder = {
+  staged?: StagedBuilds;
   image: string;
   command?: string[];
   args?: string[];
@@ -25,7 +45,9 @@ export type Builder = {
 
 /** Reads the settings of the builder. There are none without an image. */
 export function builder(read: SettingsReader): { builder?: Builder } {
-  const image = read.optional(['GX_BUILDER_IMAGE']);
+  const given = read.optional(['GX_BUILDER_IMAGE']);
+  const own = given === undefined && read.optional(['GX_BUILDER_REPOSITORY']) !== undefined ? read.optional(['GX_BUILD_IMAGE']) : undefined;
+  const image = given ?? own;
   if (image === undefined) return {};
   const optional = <K extends string>(key: K, name: string): { [P in K]?: string } => {
     const value = read.optional([name]);
@@ -35,6 +57,7 @@ export function builder(read: SettingsReader): { builder?: Builder } {
   if (repository !== '' && !REPOSITORY.test(repository)) read.problem('GX_BUILDER_REPOSITORY must be a registry and path, in lower case');
   return {
     builder: {
+      ...(own !== undefined && { staged: staged(read) }),
       image,
       ...words(read, 'command', 'GX_BUILDER_COMMAND'),
       ...words(read, 'args', 'GX_BUILDER_ARGS'),
@@ -48,6 +71,24 @@ export function builder(read: SettingsReader): { builder?: Builder } {
       deadlineSeconds: read.integer(['GX_BUILDER_DEADLINE_SECONDS'], 1800, { min: 10, max: 86_400 }),
       keepSeconds: read.integer(['GX_BUILDER_KEEP_SECONDS'], 86_400, { min: 60, max: 31_536_000 }),
     },
+  };
+}
+
+function staged(read: SettingsReader): StagedBuilds {
+  const names = {
+    baseImage: 'GX_BUILD_BASE_IMAGE',
+    npmRegistry: 'GX_BUILD_NPM_REGISTRY',
+    pullSecretName: 'GX_BUILDER_PULL_SECRET',
+    caConfigMapName: 'GX_BUILD_CA_CONFIG_MAP',
+  };
+  const texts = Object.entries(names).map(([key, name]) => [key, read.optional([name])] as const);
+  return {
+    namespace: read.required(['GX_BUILD_NAMESPACE'], 'the namespace of builds'),
+    ...Object.fromEntries(texts.filter(([, value]) => value !== undefined)),
+    insecureRegistry: read.flag(['GX_BUILD_REGISTRY_INSECURE'], false),
+    // Two builds of a core each leave room on a small cluster; the quota of the namespace bounds them as well.
+    parallel: read.integer(['GX_BUILD_PARALLEL'], 2, { min: 1, max: 1000 }),
+    diskMb: read.integer(['GX_BUILD_DISK_MB'], 4096, { min: 64, max: 1_048_576 }),
   };
 }
 

@@ -2,7 +2,9 @@ import { hostname } from 'node:os';
 import { agentNetwork, type AgentNetwork } from './agent-network.ts';
 import { builder, type Builder } from './builder.ts';
 import { DEFAULT_TENANT_ID, specLimit } from './control-plane.ts';
+import type { ConfiguredIntegration } from '../schema/git-connection.ts';
 import { SettingsReader, type Env } from './env.ts';
+import { gitIntegrations } from './git-integrations.ts';
 
 /** Sizes for what a resource spec leaves open. CPU is in cores, memory in Mi, storage in Gi. */
 export type Profile = {
@@ -32,6 +34,10 @@ export type OperatorSettings = {
   otlp?: { endpoint: string; headersSecret?: string };
   /** What builds deployments of source git. Without it they fail and say so. */
   builder?: Builder;
+  /** Connections to git hosts that the installation sets up itself. */
+  gitIntegrations: ConfiguredIntegration[];
+  /** Seconds between two looks at a followed branch, where an integration names none. 0: it is not looked at. */
+  pollSeconds: number;
   defaultTenantId: string;
   /** The installation's namespaces for agents. They are the default tenant's unless a label says otherwise. */
   agentNamespaces: string[];
@@ -118,6 +124,8 @@ function settings(read: SettingsReader): OperatorSettings {
     ...(storageClass !== undefined && { storageClass }),
     ...otlp(read),
     ...builder(read),
+    gitIntegrations: gitIntegrations(read),
+    pollSeconds: read.integer(['GX_BUILD_POLL_SECONDS'], 0, { min: 0, max: 86_400 }),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     defaultTenantId: read.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
     agentNamespaces: read.words(['GX_AGENT_NAMESPACES']),

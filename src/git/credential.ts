@@ -1,5 +1,6 @@
 import { createSign } from 'node:crypto';
 import { Rejected } from '../errors.ts';
+import type { GitKind } from '../schema/git-integration.ts';
 import { answerOf, apiUrlOf, type Host } from './host.ts';
 
 /** What a git host is asked with. An ssh key opens no API and lists no refs. */
@@ -58,3 +59,10 @@ function appAssertion({ appId, privateKey }: { appId: string; privateKey: string
     throw new Rejected("credential: the GitHub App's privateKey is no RSA key in PEM form", { cause: error });
   }
 }
+
+/** Names that hosts take beside a token in place of a password. */
+const USERNAMES: Record<GitKind, string> = { github: 'x-access-token', gitlab: 'oauth2', gitea: 'git', generic: 'git' };
+
+/** Returns the header by which git itself shows a token over https. */
+export const gitAuthorization = (kind: GitKind, { token, username }: GitToken): string =>
+  `Basic ${Buffer.from(`${username ?? USERNAMES[kind]}:${token}`).toString('base64')}`;

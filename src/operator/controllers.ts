@@ -3,16 +3,18 @@ import type { Recorder } from '../kube/events.ts';
 import { Denied } from '../kube/errors.ts';
 import { kinds } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
-import { FINALIZER } from '../schema/labels.ts';
+import type { RevisionResource } from '../schema/custom-resources.ts';
+import { BUILD_FINALIZER, FINALIZER } from '../schema/labels.ts';
 import { finalizeDeployment } from './deployment/finalize.ts';
 import { reconcileDeployment } from './deployment/reconcile.ts';
 import { faultyDeployment, refusedDeployment } from './deployment/status.ts';
 import type { OperatorDeps } from './family/deps.ts';
 import { joinedIn } from './family/tenancy.ts';
-import { Controller } from './kernel/controller.ts';
+import { Controller, type ControllerOptions } from './kernel/controller.ts';
 import type { OperatorMetrics } from './kernel/metrics.ts';
 import { listenerReport } from './listener/status.ts';
 import type { Queues } from './wake.ts';
+import { finalizeRevision } from './revision/finalize.ts';
 import { faultyRevision } from './revision/refusal.ts';
 import { reconcileRevision, revisionRefused } from './revision/reconcile.ts';
 
@@ -57,10 +59,22 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       reconcile: reconcileRevision(deps),
       refused: revisionRefused(deps),
       faulty: faultyRevision,
+      finalizer: {
+        name: BUILD_FINALIZER,
+        finalize: finalizeRevision(deps),
+        isNeeded: ({ spec }) => spec.source === 'git' && deps.settings.builder?.staged !== undefined,
+      },
       isPaused: ({ metadata, spec }) => deps.caches.deployments.get(`${metadata.namespace}/${spec.deployment}`)?.spec.suspend === true,
     },
   });
-  const listeners = new Controller({
+  return [deployments, revisions, listenerController({ deps, queues, metrics }, shared)];
+}
+
+type Shared = Pick<ControllerOptions<RevisionResource, NonNullable<RevisionResource['status']>>, 'kube' | 'record' | 'log' | 'clock'>;
+
+/** Creates the controller that reports of Listeners, whose namespaces are read in no hurry. */
+function listenerController({ deps, queues, metrics }: Pick<Parts, 'deps' | 'queues' | 'metrics'>, shared: Shared): Running {
+  return new Controller({
     ...shared,
     workers: 1,
     queue: queues.listeners,
@@ -76,5 +90,4 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       },
     },
   });
-  return [deployments, revisions, listeners];
 }

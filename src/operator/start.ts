@@ -16,13 +16,14 @@ import { serveHealth } from './kernel/health.ts';
 import { OperatorMetrics } from './kernel/metrics.ts';
 import { WorkQueue } from './kernel/queue.ts';
 import { Writer } from './kernel/writer.ts';
-import { sweepSecrets } from './secrets/sweep.ts';
+import { sweepBuilds } from './revision/build/sweep.ts';
 import { gatewayUrls } from './scale/gateways.ts';
 import { WorkFollower } from './scale/work-follower.ts';
+import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
 import { wakeForWork, wireWakeUps } from './wake.ts';
 import { watches } from './watches.ts';
 
-/** Milliseconds after which Secrets that nothing refers to are removed. */
+/** Milliseconds after which Secrets and builds that nothing refers to are removed. */
 const SWEEP_EVERY = 600_000;
 /** Milliseconds after which a leader that did not renew counts as stuck, so that the probe restarts it. */
 const OVERDUE = 30_000;
@@ -86,7 +87,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   const work = async (): Promise<void> => {
     await Promise.all(parts.reflectors.map((reflector) => reflector.reach(parts.election.since)));
     parts.begin(stopped.signal);
-    sweepSecrets({ ...parts.deps, log, namespaces: config.namespaces, every: times.sweep ?? SWEEP_EVERY }, stopped.signal).catch(stop);
+    sweeping({ ...parts.deps, log, namespaces: config.namespaces, every: times.sweep ?? SWEEP_EVERY }, stopped.signal).catch(stop);
     leading.resolve();
   };
   const close = async (end: End): Promise<End> => {
@@ -103,6 +104,9 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   return { port: health.port, leading: leading.promise, ended, stop: () => (stop(), ended.then(() => undefined)) };
 }
 
+const sweeping = (options: SweepOptions, signal: AbortSignal): Promise<unknown> =>
+  Promise.all([sweepSecrets(options, signal), sweepBuilds(options, signal)]);
+
 type End = 'stopped' | 'lost';
 
 /**
@@ -112,7 +116,7 @@ type End = 'stopped' | 'lost';
 const PACE = 100;
 
 function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, metrics: OperatorMetrics) {
-  const caches = createCaches(config.settings.specLimit);
+  const caches = createCaches(config.settings.specLimit, config.settings.builder?.staged?.namespace);
   metrics.faulty(() => faultyIn(caches));
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
@@ -120,7 +124,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   // Work that could not be written is not begun. It would fail repeatedly and then wait long for its next turn.
   const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
   const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };
-  wireWakeUps(caches, queues);
+  wireWakeUps(caches, queues, config.settings.builder?.staged?.namespace);
   // All writes except those of the Lease go through the fence.
   const door = kube.fenced?.(() => election.holds) ?? kube;
   const writer = new Writer(door, writable(caches));

@@ -5,7 +5,7 @@ import { idsOf } from '../schema/deployment-ids.ts';
 import { DEPLOYMENT, REVISION, TENANT } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
 import { isPodSecurityOpen } from './deployment/pod-security.ts';
-import { BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, type Caches } from './family/caches.ts';
+import { BY_BUILD, BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, homeOf, type Caches } from './family/caches.ts';
 import { selectedBy } from './family/deployment.ts';
 import { isEnded } from './family/revisions.ts';
 import type { WorkQueue } from './kernel/queue.ts';
@@ -20,7 +20,7 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: 
 const ECHO = 20_000;
 
 /** Wires which change wakes whom. Handlers only put keys into queues. */
-export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues): void {
+export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues, buildNamespace?: string): void {
   // If one listener names a namespace, another may have lost or gained it.
   const wakeListeners = (via: Via): void => {
     for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), via);
@@ -53,10 +53,13 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
       const sibling = keyIn(other.metadata.namespace, other.metadata.name);
       if (!isEnded(other) && sibling !== key) wake(revisions, sibling, via);
     }
+    // A build that ends makes room for one that waits for its turn.
+    if (isBuilding(before) && !isBuilding(after))
+      for (const waiting of caches.revisions.keysByIndex(BY_BUILD, 'waiting')) wake(revisions, waiting, via);
   });
-  for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, revisions);
+  for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, { queue: revisions, buildNamespace });
   for (const cache of [caches.workloads, caches.statefulSets, caches.services, caches.policies, caches.budgets, caches.pods])
-    onChild(cache, DEPLOYMENT, deployments);
+    onChild(cache, DEPLOYMENT, { queue: deployments, buildNamespace });
   // The revision that a Service now selects has what it waited for.
   on(caches.services, ({ before, after, via }) => {
     const [former, selected] = [before, after].map(selectedBy);
@@ -86,6 +89,9 @@ export const wakeForWork =
     wake(deployments, key, 'watch');
   };
 
+const isBuilding = (revision: RevisionResource | undefined): boolean =>
+  revision?.status?.phase === 'AWAITING_BUILD' || revision?.status?.phase === 'BUILDING';
+
 /** Returns the deployments that have the name of a deleted one, or claim an id that it had. */
 const waitingFor = ({ deployments }: Pick<Caches, 'deployments'>, gone: DeploymentResource): string[] => [
   ...deployments.keysByIndex(BY_NAME, gone.metadata.name),
@@ -106,11 +112,15 @@ const keyIn = (namespace: string | undefined, name: string): string => `${namesp
 const on = <T extends KubeObject>(cache: Cache<T>, handle: (change: Change<T>) => void): void => cache.onChange(handle);
 
 /** Wakes the owner of a child, which names it in an annotation. */
-function onChild(cache: Cache, annotation: string, queue: WorkQueue): void {
+function onChild(
+  cache: Cache,
+  annotation: string,
+  { queue, buildNamespace }: { queue: WorkQueue; buildNamespace: string | undefined },
+): void {
   const tell = (object: KubeObject | undefined, change: Change): void => {
     const owner = object?.metadata.annotations?.[annotation];
     if (object === undefined || owner === undefined) return;
-    answered(queue, keyIn(object.metadata.namespace, owner), { via: change.via, isOthers: isReportedByOthers(change) });
+    answered(queue, keyIn(homeOf(object, buildNamespace), owner), { via: change.via, isOthers: isReportedByOthers(change) });
   };
   on(cache, (change) => {
     const { before, after, via } = change;

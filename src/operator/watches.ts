@@ -47,8 +47,12 @@ export function watches({ kube, log, caches, observer, config, timings }: Parts)
   const labels = new NamespaceReader({ kube, log, cache: caches.namespaces, names: claimed, after });
   caches.listeners.onChange(() => labels.readNew());
   const { gateway } = config.settings;
+  const builds = config.settings.builder?.staged?.namespace;
+  const isApart = builds !== undefined && config.namespaces.length > 0 && !config.namespaces.includes(builds);
   return [
     ...listeners,
+    ...watch([config.namespace], own(kinds.gitIntegration, caches.gitIntegrations)),
+    ...watch(isApart ? [builds] : [], made(kinds.pod, caches.pods)),
     labels,
     ...watch(config.settings.agentNetwork.apiServer.length > 0 ? [] : [API_SERVER.namespace], {
       ...own(kinds.endpointSlice, caches.apiServers),

@@ -132,6 +132,9 @@ export const DeploymentResourceStatus = status({
   keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),
   keyPreviousUntil: Type.Optional(DateTime('Until when the key before the present one opens the agents, too. Unset: there is none.')),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
+  followedRef: words(512, 'Branch whose pushes make revisions.'),
+  followedCommit: words(64, 'Head of that branch when it was last looked at.'),
+  pushHandled: words(128, 'Last value of the pushed-at annotation that was handled.'),
   reason: words(128, 'Machine-readable reason of a failure.'),
   message: words(4096, 'One sentence on the state.'),
   lastHandledReconcileAt: words(128, 'Last value of the reconcile-now annotation that was handled.'),
@@ -149,6 +152,19 @@ export const RevisionSpec = withRules(
     template: RevisionTemplate,
     requestedAt: Type.Optional(RequestedAt),
     rollbackOf: Type.Optional(RollbackOf),
+    push: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Which new head of the followed branch made it, counted within the generation. Unset: the spec did.',
+      }),
+    ),
+    commit: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{40,64}$',
+        maxLength: 64,
+        description: 'Commit that is built. Unset: the head when its build begins.',
+      }),
+    ),
     guarded: Type.Optional(
       Type.Boolean({ description: 'Its agents ask for a key. Unset: it was made before agents had keys, and they stay open.' }),
     ),
@@ -170,7 +186,10 @@ export const RevisionResourceStatus = status(
       1024,
       'Image of its pods if the spec does not name exactly one: built from the repository, or repeated by a rollback. Written once.',
     ),
-    commitSha: words(64, 'Commit that was built, written once.'),
+    commitSha: words(64, 'Commit that is or was built, written once.'),
+    builderVersion: words(128, 'Version of the builder that made the image, written once.'),
+    buildSeconds: Type.Optional(Type.Integer({ description: 'How long the build took, without waiting for its turn. Written once.' })),
+    buildLog: words(253, 'ConfigMap with the whole log of the build, packed.'),
     serverVersion: words(128, 'Version of the agent server that the pods report.'),
     mountPrefix: words(256, 'What stands before every path of its server, as its pods report it. Unset: nothing.'),
     guard: Type.Optional(

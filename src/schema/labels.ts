@@ -28,6 +28,12 @@ export const API_KEY = `${GROUP}/api-key`;
 
 /** Annotation on a Revision: stop it while it is not in a last phase. */
 export const INTERRUPT = `${GROUP}/interrupt`;
+/** Label and annotation on what builds a revision: the namespace of the agents that it is for. */
+export const AGENTS_NAMESPACE = `${GROUP}/agents-namespace`;
+/** Label on what builds a revision: the revision's uid. */
+export const REVISION_UID = `${GROUP}/revision-uid`;
+/** Finalizer of a Revision whose build, in another namespace, is removed with it. */
+export const BUILD_FINALIZER = `${GROUP}/build`;
 /** Annotation on a Deployment: reconcile now; its value is echoed in status. */
 export const RECONCILE_NOW = `${GROUP}/reconcile-requested-at`;
 /**

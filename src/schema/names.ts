@@ -23,13 +23,16 @@ function bounded(stem: string, suffix: string, max: number): string {
 /** Returns a label value that stands for a name of any length. */
 export const labelValue = (name: string): string => bounded(name, '', LABEL_MAX);
 
-/** Returns `chat-00007` for `chat` and generation 7. It is unique, because generations only grow. */
-export const revisionName = (deployment: string, generation: number): string => `${deployment}-${String(generation).padStart(5, '0')}`;
+/** Returns `chat-00007` for generation 7, and `chat-00007-2` for the second push within it. Both only grow. */
+export const revisionName = (deployment: string, generation: number, push?: number): string =>
+  `${deployment}-${String(generation).padStart(5, '0')}${push === undefined ? '' : `-${push}`}`;
 
 /** The container of an agent's pods that runs the agent server. */
 export const AGENT_CONTAINER = 'agent';
-/** The container of a build's pod. */
+/** The container of a build's pod, and the one of its stages that runs the repository's own commands. */
 export const BUILD_CONTAINER = 'build';
+/** The containers of a build in stages, in their order; the last is no init container. */
+export const BUILD_STAGES = ['clone', 'restore', BUILD_CONTAINER, 'push'] as const;
 
 export const names = {
   service: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
@@ -58,6 +61,10 @@ export const names = {
   apiWorkload: (revision: string): string => bounded(revision, 'api', CHILD_MAX),
   queueWorkload: (revision: string): string => bounded(revision, 'queue', CHILD_MAX),
   buildJob: (revision: string): string => bounded(revision, 'build', CHILD_MAX),
+  /** The same in the namespace of all builds, where revisions of all namespaces meet. */
+  stagedBuild: (revision: string, uid: string): string => bounded(revision, `build-${shortHash(uid)}`, CHILD_MAX),
+  /** The whole log of a revision's build. */
+  buildLog: (revision: string): string => bounded(revision, 'build-log', CHILD_MAX),
   /**
    * The immutable Secret of one change. It is named by a nonce, because the same values asked for twice are two
    * changes.

@@ -45,9 +45,10 @@ export const templateHash = ({ spec }: { spec: Pick<DeploymentResource['spec'], 
 
 /**
  * Returns the revision that a deployment's present generation asks for. Both the REST process and the operator make the
- * same object. `metadata.uid` and `metadata.generation` must be those of a stored deployment.
+ * same object. `metadata.uid` and `metadata.generation` must be those of a stored deployment. The operator alone makes
+ * those of pushes.
  */
-export function revisionOf(deployment: DeploymentResource): RevisionResource {
+export function revisionOf(deployment: DeploymentResource, pushed: { push?: number; commit?: string } = {}): RevisionResource {
   const { metadata, spec } = deployment;
   const number = metadata.generation ?? 1;
   const tenant = metadata.labels?.[TENANT];
@@ -55,7 +56,7 @@ export function revisionOf(deployment: DeploymentResource): RevisionResource {
     apiVersion: API_VERSION,
     kind: 'Revision',
     metadata: {
-      name: revisionName(metadata.name, number),
+      name: revisionName(metadata.name, number, pushed.push),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
       labels: { [DEPLOYMENT]: labelValue(metadata.name), ...(tenant !== undefined && { [TENANT]: tenant }) },
       ownerReferences: [
@@ -79,11 +80,15 @@ export function revisionOf(deployment: DeploymentResource): RevisionResource {
       template: spec.template,
       ...(spec.requestedAt !== undefined && { requestedAt: spec.requestedAt }),
       ...(spec.rollbackOf !== undefined && { rollbackOf: spec.rollbackOf }),
+      ...pushed,
       guarded: true,
     },
   };
 }
 
-/** Sorts revisions by number, newest first. */
-export const newestFirst = (revisions: RevisionResource[]): RevisionResource[] =>
-  revisions.toSorted((a, b) => b.spec.number - a.spec.number);
+/** Compares revisions: by the generation that asked for them, then by the push within it. The newest comes first. */
+export const byNewest = (a: RevisionResource, b: RevisionResource): number =>
+  b.spec.number - a.spec.number || (b.spec.push ?? 0) - (a.spec.push ?? 0);
+
+/** Sorts revisions, newest first. */
+export const newestFirst = (revisions: RevisionResource[]): RevisionResource[] => revisions.toSorted(byNewest);

@@ -1,4 +1,4 @@
-import type { Builder } from '../../src/config/builder.ts';
+import type { Builder, StagedBuilds } from '../../src/config/builder.ts';
 import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
 import {
@@ -68,6 +68,8 @@ export const BUILDER: Builder = {
   deadlineSeconds: 600,
   keepSeconds: 3600,
 };
+
+export const STAGED: StagedBuilds = { namespace: 'builds', insecureRegistry: false, parallel: 2, diskMb: 1024 };
 
 export const settings = (overrides: Partial<OperatorSettings> = {}): OperatorSettings => ({
   ...operatorConfig({ GX_PROFILE: 'small' }).settings,

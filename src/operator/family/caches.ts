@@ -2,6 +2,7 @@ import { Cache, type IndexBy } from '../../kube/cache.ts';
 import { kinds } from '../../kube/kube.ts';
 import type {
   DeploymentResource,
+  GitIntegrationResource,
   ListenerResource,
   ObjectMeta,
   RevisionResource,
@@ -9,7 +10,7 @@ import type {
   TracingProjectResource,
 } from '../../schema/custom-resources.ts';
 import { idsOf } from '../../schema/deployment-ids.ts';
-import { COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
+import { AGENTS_NAMESPACE, COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
 import { SPEC_LIMIT } from '../../schema/object-fault.ts';
 import type { Watched } from '../kernel/writer.ts';
 
@@ -22,17 +23,32 @@ export const BY_NAMESPACE = 'namespace';
 export const BY_ID = 'id';
 /** Indexes deployments and revisions by the Secrets that they refer to. */
 export const BY_SECRET = 'secret';
+/** Indexes revisions that are being built or wait for it. */
+export const BY_BUILD = 'build';
 /** Indexes all pods that change a password. */
 export const PASSWORD_PODS = 'password';
 
 /** Returns `namespace/name` of the deployment or revision that an object was made for, which its annotation names. */
-const named = (annotation: string): IndexBy => {
-  return ({ metadata }) => {
-    const name = metadata.annotations?.[annotation];
-    return name === undefined ? [] : [`${metadata.namespace}/${name}`];
+const named = (annotation: string, buildNamespace?: string): IndexBy => {
+  return (object) => {
+    const name = object.metadata.annotations?.[annotation];
+    return name === undefined ? [] : [`${homeOf(object, buildNamespace)}/${name}`];
   };
 };
-const children = { [BY_DEPLOYMENT]: named(DEPLOYMENT), [BY_REVISION]: named(REVISION) };
+const childrenOf = (buildNamespace?: string) => ({
+  [BY_DEPLOYMENT]: named(DEPLOYMENT, buildNamespace),
+  [BY_REVISION]: named(REVISION, buildNamespace),
+});
+const children = childrenOf();
+
+/**
+ * Returns the namespace of the deployment that an object was made for: its own, but for builds. Only the operator makes
+ * objects in the build namespace, so what they say of another one is true.
+ */
+export const homeOf = ({ metadata }: { metadata: ObjectMeta }, buildNamespace: string | undefined): string | undefined =>
+  buildNamespace !== undefined && metadata.namespace === buildNamespace
+    ? (metadata.annotations?.[AGENTS_NAMESPACE] ?? metadata.namespace)
+    : metadata.namespace;
 
 const ofDeployment: IndexBy<RevisionResource> = ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`];
 const inNamespace: IndexBy<DeploymentResource> = ({ metadata }) => [metadata.namespace ?? ''];
@@ -45,6 +61,13 @@ const secretNames = ({ metadata, spec, status }: UsesSecret): string[] => {
 
 const passwordPods: IndexBy = ({ metadata }) => (metadata.labels?.[COMPONENT] === PASSWORD_PODS ? [PASSWORD_PODS] : []);
 
+/** Reasons of a revision whose build has not been requested yet. */
+const UNBUILT = ['BuildQueued', 'GitHostAway'];
+const buildState: IndexBy<RevisionResource> = ({ status }) => {
+  if (status?.phase !== 'AWAITING_BUILD' && status?.phase !== 'BUILDING') return [];
+  return [UNBUILT.includes(status.reason ?? '') ? 'waiting' : 'building'];
+};
+
 export type Caches = {
   deployments: Cache<DeploymentResource>;
   revisions: Cache<RevisionResource>;
@@ -52,6 +75,7 @@ export type Caches = {
   /** Namespaces, with their labels alone. */
   namespaces: Cache;
   tracingProjects: Cache<TracingProjectResource>;
+  gitIntegrations: Cache<GitIntegrationResource>;
   workloads: Cache;
   statefulSets: Cache;
   services: Cache;
@@ -72,16 +96,20 @@ export type Caches = {
 const PACKED = { packed: true, recent: 1000, specLimit: Infinity };
 
 /** `specLimit` is the greatest length of a custom resource's spec. The operator itself makes those of other kinds. */
-export const createCaches = (specLimit = SPEC_LIMIT): Caches => ({
+export const createCaches = (specLimit = SPEC_LIMIT, buildNamespace?: string): Caches => ({
   deployments: new Cache<DeploymentResource>(
     { [BY_NAME]: ({ metadata }) => [metadata.name], [BY_NAMESPACE]: inNamespace, [BY_ID]: idsOf, [BY_SECRET]: secretNames },
     { ...PACKED, specLimit },
   ),
-  revisions: new Cache<RevisionResource>({ [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames }, { ...PACKED, specLimit }),
+  revisions: new Cache<RevisionResource>(
+    { [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames, [BY_BUILD]: buildState },
+    { ...PACKED, specLimit },
+  ),
   // Who owns what is read from the list, so a Listener with another value in its place is set aside.
   listeners: new Cache<ListenerResource>({ namespace: ({ spec }) => spec.namespaces.map(String) }, { specLimit }),
   namespaces: new Cache(),
   tracingProjects: new Cache({ [BY_NAME]: projectName }, { ...PACKED, specLimit }),
+  gitIntegrations: new Cache<GitIntegrationResource>({}, { specLimit }),
   workloads: new Cache(children, PACKED),
   statefulSets: new Cache(children, PACKED),
   services: new Cache(children, PACKED),
@@ -89,7 +117,7 @@ export const createCaches = (specLimit = SPEC_LIMIT): Caches => ({
   budgets: new Cache(children, PACKED),
   apiServers: new Cache(),
   gateways: new Cache(),
-  pods: new Cache({ ...children, [PASSWORD_PODS]: passwordPods }, PACKED),
+  pods: new Cache({ ...childrenOf(buildNamespace), [PASSWORD_PODS]: passwordPods }, PACKED),
 });
 
 /** Returns the kinds that reconcilers write, and the caches that keep the answers. Secrets are kept nowhere. */
@@ -104,5 +132,6 @@ export const writable = (caches: Caches): Watched[] => [
   { kind: kinds.secret },
   { kind: kinds.volumeClaim },
   { kind: kinds.job },
+  { kind: kinds.configMap },
   { kind: kinds.pod },
 ];

@@ -29,7 +29,7 @@ export type Reconciler<T extends Resource<S>, S extends Status> = {
   cache: Cache<T>;
   reconcile: Reconcile<T, S>;
   /** Undoes what deletion alone does not remove. The finalizer stays until the outcome is settled. */
-  finalizer?: { name: string; finalize: Reconcile<T, S> };
+  finalizer?: { name: string; finalize: Reconcile<T, S>; isNeeded?: (object: T) => boolean };
   /**
    * Returns what it means that the API server refuses one of the object's children. If undefined, the reconcile is
    * tried again, as after any failure.
@@ -148,7 +148,8 @@ export class Controller<T extends Resource<S>, S extends Status> {
     if (isPaused?.(object) === true) return this.#pause(object, context);
     const fault = this.#options.reconciler.cache.faults.of(keyOf(object.metadata));
     if (fault !== undefined) return this.#refuse(object, fault, context);
-    const held = finalizer === undefined ? object : await this.#hold(object, finalizer.name, context.signal);
+    const isHeld = finalizer !== undefined && finalizer.isNeeded?.(object) !== false;
+    const held = !isHeld ? object : await this.#hold(object, finalizer.name, context.signal);
     return this.#report(held, reconcile, context);
   }
 

@@ -14,7 +14,7 @@ export type Diagnosis = {
   /** Seconds after which it becomes final by itself. */
   again?: number;
   /** The container whose log says more; `previous` when it has been restarted since. */
-  log?: { pod: string; container: string; previous: boolean };
+  log?: { pod: string; container: string; previous: boolean; namespace?: string | undefined };
 };
 
 type State = { reason?: string; message?: string; exitCode?: number; finishedAt?: string | null };

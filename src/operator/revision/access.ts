@@ -12,7 +12,10 @@ export const buildAccess: PolicyRule[] = [
 
 /** Permissions for reconciling revisions, in each namespace that the operator works on. */
 export const revisionAccess: PolicyRule[] = [
-  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['list', 'watch'] },
+  // A patch adds and removes the finalizer of a revision whose build lies elsewhere.
+  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'patch'] },
+  // The log of a build is kept in a ConfigMap of its revision.
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
   { apiGroups: [GROUP], resources: ['revisions/status'], verbs: ['patch'] },
   { apiGroups: ['apps'], resources: ['deployments'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },

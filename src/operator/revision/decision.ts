@@ -24,6 +24,10 @@ export type Decision = {
   /** The image that the pods are to run and its commit, if they were found in this pass. */
   image?: string | undefined;
   commitSha?: string | undefined;
+  /** What the builder said besides, if its build ended in this pass. */
+  digest?: string;
+  builderVersion?: string;
+  buildSeconds?: number;
   started: boolean;
   /** True if all pods are ready, so that the deployment may send it traffic. */
   complete?: boolean;

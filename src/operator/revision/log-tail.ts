@@ -21,11 +21,11 @@ export async function logTail(
   const source = decision.diagnosis?.log;
   const isNews = ['DEPLOY_FAILED', 'BUILD_FAILED'].includes(decision.phase) && revision.status?.phase !== decision.phase;
   if (source === undefined || !isNews) return undefined;
-  const { pod, container, previous } = source;
+  const { pod, container, previous, namespace = revision.metadata.namespace } = source;
   const options = { container, tailLines: LINES, previous, once: true };
   try {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
-    const text = await kube.podLog({ namespace: revision.metadata.namespace, name: pod }, options, soon);
+    const text = await kube.podLog({ namespace, name: pod }, options, soon);
     return text === '' ? undefined : text.slice(-LENGTH);
   } catch (error) {
     log.debug({ err: asError(error), pod }, 'no log to show');

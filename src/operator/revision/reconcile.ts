@@ -1,12 +1,11 @@
-import { taken, type Denied, type KubeRefused } from '../../kube/errors.ts';
-import { kinds } from '../../kube/kube.ts';
+import type { Denied, KubeRefused } from '../../kube/errors.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import type { Report } from '../kernel/outcome.ts';
 import { adoptSecret } from './adopt-secret.ts';
-import { buildJob } from './build/job.ts';
+import { dropBuild, makeBuild } from './build/make.ts';
 import { decideRevision, secondsLeft } from './decide.ts';
 import { desiredRevision } from './desired.ts';
 import { logTail } from './log-tail.ts';
@@ -22,17 +21,11 @@ export const reconcileRevision =
     const { kube, writer, settings } = deps;
     const world = await observeRevision(deps, revision, { signal, now });
     const situation = { revision, world, settings };
-    const decision = decideRevision(situation);
+    const decision = await makeBuild(deps, revision, { decision: decideRevision(situation), build: world.build, signal });
     const secretName = await adoptSecret(deps, revision, { environment: world.environment, signal });
     // The log is read before the pods are removed, because it goes with them.
     const tail = await logTail(kube, revision, { decision, signal, log });
-    if (decision.build === 'drop')
-      await kube.delete(kinds.job, { namespace: revision.metadata.namespace, name: names.buildJob(revision.metadata.name) }, {}, signal);
-    if (decision.build === 'make' && settings.builder !== undefined) {
-      const job = buildJob(revision, settings.builder, settings);
-      // The Job was just searched by its labels, so an existing one without them is not ours.
-      if (!(await writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
-    }
+    if (decision.build === 'drop') await dropBuild(deps, revision, signal);
     const given = {
       wish: decision.wish,
       secretName,

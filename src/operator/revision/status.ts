@@ -34,6 +34,8 @@ export type RevisionView = {
   /** Name of the Secret that its pods get. */
   secretName?: string | undefined;
   logTail: string | undefined;
+  /** Name of the ConfigMap with the whole log of its build, if that was kept just now. */
+  buildLog?: string | undefined;
   /** What its pods have told just now. */
   told?: Told;
   /** Its workloads as they are after the writes. */
@@ -78,18 +80,24 @@ function guardOf({ status }: RevisionResource, { told }: RevisionView): Revision
 }
 
 /** Returns the fields that keep their first value. */
-function writtenOnce(revision: RevisionResource, { decision, world, secretName, logTail, told = {} }: RevisionView): RevisionStatusFields {
+function writtenOnce(
+  revision: RevisionResource,
+  { decision, world, secretName, logTail, buildLog, told = {} }: RevisionView,
+): RevisionStatusFields {
   const { spec, status: before = {} } = revision;
   const time = dateTimeOf(world.now);
   const found = {
     specHash: hashOf(spec),
     secretName,
-    imageDigest: decision.rolledOut ? digestOf(revision, world) : undefined,
+    imageDigest: decision.digest ?? (decision.rolledOut ? digestOf(revision, world) : undefined),
     startedAt: decision.started ? time : undefined,
     endedAt: ENDED.includes(decision.phase) ? time : undefined,
     logTail,
     image: decision.image,
     commitSha: decision.commitSha,
+    builderVersion: decision.builderVersion,
+    buildSeconds: decision.buildSeconds,
+    buildLog,
     builtAt: decision.image !== undefined && spec.source === 'git' ? time : undefined,
     serverVersion: told.version,
     mountPrefix: told.mountPrefix,

@@ -4,14 +4,10 @@ import { BUILD_CONTAINER } from '../../../schema/names.ts';
 import { diagnose, statusOfPod, type Diagnosis } from '../../pods/diagnose.ts';
 import { idle, type Decision, type Situation, type Question } from '../decision.ts';
 import { imageOf } from '../../family/revisions.ts';
+import { buildFailed, byJob, LOOK_FOR_POD, NEXT, buildSecondsLeft } from './by-job.ts';
 import { targetImage } from './job.ts';
 import { builtBy } from './result.ts';
-
-/** Seconds after which a Job without a pod is looked at again. Only events say why it has no pod. */
-const LOOK_FOR_POD = 5;
-
-/** The status first stores the image. The next reconcile makes its pods. */
-const NEXT = { started: true, again: 1 };
+import { stagedBuild } from './staged.ts';
 
 /** Decides the next step of a revision that has yet to be built; undefined for one that has its image. */
 export const building: Question = (situation) => {
@@ -20,6 +16,7 @@ export const building: Question = (situation) => {
   if (revision.spec.source !== 'git' || imageOf(revision) !== undefined || builder === undefined) return undefined;
   if (world.repeated !== undefined)
     return idle('AWAITING_DEPLOY', `The image of ${revision.spec.rollbackOf} is deployed again.`, { image: world.repeated, ...NEXT });
+  if (builder.staged !== undefined) return stagedBuild(builder, situation);
   const { pod, job } = world.build ?? {};
   if (pod !== undefined) return byPod(pod, builder, situation);
   if (job === undefined) return idle('AWAITING_BUILD', 'The build is being requested.', { build: 'make', again: LOOK_FOR_POD });
@@ -36,9 +33,6 @@ function byPod(pod: KubeObject, builder: Builder, situation: Situation): Decisio
 }
 
 const endOf = (pod: KubeObject) => statusOfPod(pod).containerStatuses?.find(({ name }) => name === BUILD_CONTAINER)?.state?.terminated;
-
-const buildFailed = (diagnosis: Omit<Diagnosis, 'final'>, more: Partial<Decision> = {}): Decision =>
-  idle('BUILD_FAILED', diagnosis.message, { reason: diagnosis.reason, diagnosis: { ...diagnosis, final: true }, ...more });
 
 function succeeded(pod: KubeObject, builder: Builder, { revision }: Situation): Decision {
   const built = builtBy(endOf(pod)?.message, targetImage(revision, builder));
@@ -62,14 +56,14 @@ function late(pod: KubeObject, builder: Builder, situation: Situation): Decision
   const trouble = troubleOf(pod, situation);
   const log = reads(pod);
   if (trouble?.final === true) return buildFailed(trouble, { build: 'drop' });
-  if (secondsLeft(pod, builder, situation) > 0) return undefined;
+  if (buildSecondsLeft(pod, builder, situation) > 0) return undefined;
   const said = trouble === undefined ? '' : ` ${trouble.message}`;
   const message = `The build did not end within ${builder.deadlineSeconds} seconds.${said}`;
   return buildFailed({ reason: 'DeadlineExceeded', message, ...(log && { log }) }, { build: 'drop' });
 }
 
 function underWay(pod: KubeObject, builder: Builder, situation: Situation): Decision {
-  const left = secondsLeft(pod, builder, situation);
+  const left = buildSecondsLeft(pod, builder, situation);
   if (statusOfPod(pod).phase === 'Running') return idle('BUILDING', 'The builder is running.', { started: true, again: left });
   const trouble = troubleOf(pod, situation);
   return idle('AWAITING_BUILD', trouble?.message ?? "The build's pod is starting.", {
@@ -82,21 +76,3 @@ const troubleOf = (pod: KubeObject, { world, settings }: Situation): Diagnosis |
   statusOfPod(pod).phase === 'Running'
     ? undefined
     : diagnose(undefined, [pod], { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds });
-
-const secondsLeft = ({ metadata }: KubeObject, { deadlineSeconds }: Builder, { world }: Situation): number =>
-  deadlineSeconds - (world.now.getTime() - Date.parse(metadata.creationTimestamp ?? world.now.toISOString())) / 1000;
-
-type JobStatus = { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
-
-/** Decides by the Job, if it has no pod yet or its pod went before anybody read the result. */
-function byJob(job: KubeObject, builder: Builder, situation: Situation): Decision {
-  const { conditions = [] } = (job.status ?? {}) as JobStatus;
-  const end = conditions.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True');
-  if (end?.reason === 'DeadlineExceeded')
-    return buildFailed({ reason: 'DeadlineExceeded', message: `The build did not end within ${builder.deadlineSeconds} seconds.` });
-  if (end !== undefined) return buildFailed({ reason: 'BuildFailed', message: "The build's pod is gone, and its result is lost." });
-  const left = secondsLeft(job, builder, situation);
-  const message = `The build has no pod: see the events of Job ${job.metadata.name}.`;
-  if (left <= 0) return buildFailed({ reason: 'DeadlineExceeded', message }, { build: 'drop' });
-  return idle('AWAITING_BUILD', message, { again: Math.min(LOOK_FOR_POD, left) });
-}

@@ -11,7 +11,7 @@ import { RESTRICTED } from '../objects/containers.ts';
  * Seconds that Kubernetes gives a build beyond its deadline. The operator itself ends a late build after reading its
  * log. Kubernetes does so if no operator runs for that long.
  */
-const BEYOND_DEADLINE = 60;
+export const BEYOND_DEADLINE = 60;
 const HOME = '/workspace';
 const REGISTRY = '/gx/registry';
 
@@ -108,6 +108,10 @@ function environment(revision: RevisionResource, builder: Builder): object[] {
     HOME,
     DOCKER_CONFIG: builder.registrySecretName === undefined ? undefined : REGISTRY,
   };
-  // Kubernetes would replace `$(NAME)` by a variable, so a literal dollar sign is written twice.
-  return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }]));
+  return variables(given);
 }
+
+/** Returns the variables that have a value, as a container takes them. */
+export const variables = (given: Record<string, string | undefined>): { name: string; value: string }[] =>
+  // Kubernetes would replace `$(NAME)` by a variable, so a literal dollar sign is written twice.
+  Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }]));

@@ -1,10 +1,16 @@
-import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import type { StagedBuilds } from '../../../config/builder.ts';
+import type { OperatorSettings } from '../../../config/operator.ts';
+import { keyOf } from '../../../kube/cache.ts';
+import { kinds, type Kube, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../../schema/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT, INTERRUPT } from '../../../schema/labels.ts';
+import { COMPONENT, DEPLOYMENT, INTERRUPT, REVISION_UID } from '../../../schema/labels.ts';
 import { labelValue, names } from '../../../schema/names.ts';
+import { BY_BUILD, type Caches } from '../../family/caches.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
-import { statusOfPod } from '../../pods/diagnose.ts';
+import { buildSource, tenantOfNamespace, type BuildSource } from '../../family/integrations.ts';
 import { imageOf } from '../../family/revisions.ts';
+import { statusOfPod } from '../../pods/diagnose.ts';
+import { placeInLine, type QueuedBuild } from './turn.ts';
 
 /** What exists of a revision's build. Jobs are not watched, because their pods are and show nearly everything. */
 export type BuildWorld = {
@@ -12,6 +18,9 @@ export type BuildWorld = {
   pod: KubeObject | undefined;
   /** The Job, which is read only while there is no pod. */
   job: KubeObject | undefined;
+  /** Of a build in stages that has no Job yet: where it is built from, and its place in the line of builds. */
+  source?: BuildSource;
+  place?: number;
 };
 
 type BuildInputs = { deployment: DeploymentResource | undefined; pods: KubeObject[]; signal: AbortSignal };
@@ -21,19 +30,54 @@ type BuildInputs = { deployment: DeploymentResource | undefined; pods: KubeObjec
  * not go on.
  */
 export async function observeBuild(
-  { kube, settings }: Pick<OperatorDeps, 'kube' | 'settings'>,
+  { kube, settings, caches }: Pick<OperatorDeps, 'kube' | 'settings' | 'caches'>,
   revision: RevisionResource,
   { deployment, pods, signal }: BuildInputs,
 ): Promise<BuildWorld | undefined> {
-  const { metadata, spec } = revision;
-  const mayGo = deployment !== undefined && deployment.spec.hibernate !== true && metadata.annotations?.[INTERRUPT] === undefined;
-  if (settings.builder === undefined || imageOf(revision) !== undefined || !mayGo) return undefined;
-  const pod = newestOf(pods);
+  const { builder } = settings;
+  const mayGo = deployment !== undefined && deployment.spec.hibernate !== true && revision.metadata.annotations?.[INTERRUPT] === undefined;
+  if (builder === undefined || imageOf(revision) !== undefined || !mayGo) return undefined;
+  const { staged } = builder;
+  const pod = newestOf(staged === undefined ? pods : pods.filter(isOf(revision)));
   if (pod !== undefined) return { pod, job: undefined };
-  const { namespace } = metadata;
-  const labelSelector = `${DEPLOYMENT}=${labelValue(spec.deployment)},${COMPONENT}=build`;
-  const jobs = await kube.all(kinds.job, { ...(namespace !== undefined && { namespace }), labelSelector }, signal);
-  return { pod, job: jobs.find((job) => job.metadata.name === names.buildJob(metadata.name)) };
+  const job = await jobOf(kube, revision, staged, signal);
+  if (staged === undefined || job !== undefined) return { pod, job };
+  return { pod, job, source: buildSource(caches, settings, revision), place: placeOf(revision, { caches, settings, staged }) };
+}
+
+async function jobOf(
+  kube: Kube,
+  { metadata, spec }: RevisionResource,
+  staged: StagedBuilds | undefined,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const { name, namespace = '', uid = '' } = metadata;
+  const [place, own, whose] =
+    staged === undefined
+      ? [namespace, names.buildJob(name), `${DEPLOYMENT}=${labelValue(spec.deployment)}`]
+      : [staged.namespace, names.stagedBuild(name, uid), `${REVISION_UID}=${uid}`];
+  const jobs = await kube.all(kinds.job, { namespace: place, labelSelector: `${whose},${COMPONENT}=build` }, signal);
+  return jobs.find((known) => known.metadata.name === own);
+}
+
+/** A revision that was deleted may have had the same name. */
+const isOf =
+  ({ metadata }: RevisionResource) =>
+  (pod: KubeObject): boolean =>
+    pod.metadata.labels?.[REVISION_UID] === metadata.uid;
+
+type Lines = { caches: Caches; settings: OperatorSettings; staged: StagedBuilds };
+
+function placeOf(revision: RevisionResource, { caches, settings, staged }: Lines): number {
+  const asked = (one: RevisionResource): QueuedBuild => ({
+    key: keyOf(one.metadata),
+    // Builds of namespaces that belong to nobody share no line with anybody's.
+    tenant: tenantOfNamespace(caches, settings, one.metadata.namespace ?? '') ?? `namespace ${one.metadata.namespace}`,
+    since: one.metadata.creationTimestamp ?? '',
+  });
+  const own = asked(revision);
+  const [waiting = [], running = []] = ['waiting', 'building'].map((state) => caches.revisions.byIndex(BY_BUILD, state).map(asked));
+  return placeInLine(own, { waiting, running: running.filter(({ key }) => key !== own.key), atOnce: staged.parallel });
 }
 
 const isDisrupted = (pod: KubeObject): boolean =>

@@ -22,10 +22,13 @@ export function builtBy(message: string | undefined, target: string): Built | { 
   return { image, ...(typeof commit === 'string' && COMMIT.test(commit) && { commitSha: commit }) };
 }
 
-function fieldsOf(text: string): { image?: unknown; commit?: unknown } {
+type Fields = { image?: unknown; commit?: unknown; builder?: unknown; reason?: unknown; message?: unknown };
+
+/** Returns the fields of a termination message. One that is no JSON object is an image's name. */
+export function fieldsOf(text: string): Fields {
   if (!text.startsWith('{')) return { image: text };
   try {
-    return JSON.parse(text) as { image?: unknown; commit?: unknown };
+    return JSON.parse(text) as Fields;
   } catch {
     return {};
   }

@@ -1,0 +1,33 @@
+import type { Builder } from '../../../config/builder.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { Diagnosis } from '../../pods/diagnose.ts';
+import { idle, type Decision, type Situation } from '../decision.ts';
+
+/** Seconds after which a Job without a pod is looked at again. Only events say why it has no pod. */
+export const LOOK_FOR_POD = 5;
+
+/** The status first stores the image. The next reconcile makes its pods. */
+export const NEXT = { started: true, again: 1 };
+
+/** Decides that a build has failed. */
+export const buildFailed = (diagnosis: Omit<Diagnosis, 'final'>, more: Partial<Decision> = {}): Decision =>
+  idle('BUILD_FAILED', diagnosis.message, { reason: diagnosis.reason, diagnosis: { ...diagnosis, final: true }, ...more });
+
+/** Returns the seconds that a build's pod or Job has left, from its creation. */
+export const buildSecondsLeft = ({ metadata }: KubeObject, { deadlineSeconds }: Builder, { world }: Situation): number =>
+  deadlineSeconds - (world.now.getTime() - Date.parse(metadata.creationTimestamp ?? world.now.toISOString())) / 1000;
+
+type JobStatus = { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
+
+/** Decides by the Job, if it has no pod yet or its pod went before anybody read the result. */
+export function byJob(job: KubeObject, builder: Builder, situation: Situation): Decision {
+  const { conditions = [] } = (job.status ?? {}) as JobStatus;
+  const end = conditions.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True');
+  if (end?.reason === 'DeadlineExceeded')
+    return buildFailed({ reason: 'DeadlineExceeded', message: `The build did not end within ${builder.deadlineSeconds} seconds.` });
+  if (end !== undefined) return buildFailed({ reason: 'BuildFailed', message: "The build's pod is gone, and its result is lost." });
+  const left = buildSecondsLeft(job, builder, situation);
+  const message = `The build has no pod: see the events of Job ${job.metadata.name}.`;
+  if (left <= 0) return buildFailed({ reason: 'DeadlineExceeded', message }, { build: 'drop' });
+  return idle('AWAITING_BUILD', message, { again: Math.min(LOOK_FOR_POD, left) });
+}

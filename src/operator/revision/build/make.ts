@@ -1,0 +1,162 @@
+import type { Builder, StagedBuilds } from '../../../config/builder.ts';
+import { Rejected, Unavailable } from '../../../errors.ts';
+import { gitCredentialOf, gitAuthorization, tokenOf, type GitCredential } from '../../../git/credential.ts';
+import { headOf, type RemoteRepository } from '../../../git/ls-refs.ts';
+import { taken } from '../../../kube/errors.ts';
+import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import type { GitIntegration } from '../../../schema/git-connection.ts';
+import { COMPONENT } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { repoAddress } from '../../../schema/repo-url.ts';
+import type { OperatorDeps } from '../../family/deps.ts';
+import { idle, type Decision } from '../decision.ts';
+import { buildFailed } from './by-job.ts';
+import { buildJob } from './job.ts';
+import type { BuildWorld } from './observe.ts';
+import { inLine } from './staged.ts';
+import { stagedJob, stagedMetadata, type StagedSource } from './staged-job.ts';
+
+type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'settings'>;
+type Making = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal };
+
+/** Requests the build of a revision. Returns the decision as it is then: the build may have to wait, or can't begin. */
+export async function makeBuild(deps: Deps, revision: RevisionResource, { decision, build, signal }: Making): Promise<Decision> {
+  const { builder } = deps.settings;
+  if (decision.build !== 'make' || builder === undefined) return decision;
+  if (builder.staged !== undefined) return requestStaged(deps, revision, { builder, staged: builder.staged, decision, build, signal });
+  const job = buildJob(revision, builder, deps.settings);
+  // The Job was just searched by its labels, so an existing one without them is not ours.
+  if (!(await deps.writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
+  return decision;
+}
+
+type Staging = Making & { builder: Builder; staged: StagedBuilds };
+
+async function requestStaged(deps: Deps, revision: RevisionResource, making: Staging): Promise<Decision> {
+  const { decision, build, staged, signal } = making;
+  const source = build?.source;
+  if (source === undefined || 'fault' in source) return decision;
+  // The line that the caches show may be a moment old.
+  if ((await unfinished(deps, staged, signal)).length >= staged.parallel) return inLine(1);
+  try {
+    const known = await prepared(deps, revision, { staged, integration: source.integration, signal });
+    if ('missing' in known) return buildFailed({ reason: 'RefMissing', message: known.missing });
+    return await started(deps, revision, { ...making, source: known });
+  } catch (error) {
+    if (error instanceof Rejected) return buildFailed({ reason: 'CloneFailed', message: error.message });
+    if (!(error instanceof Unavailable) || !error.message.startsWith('The git host ')) throw error;
+    return idle('AWAITING_BUILD', error.message, { reason: 'GitHostAway', again: LOOK_AGAIN });
+  }
+}
+
+/** Seconds after which a git host that did not answer is asked again. */
+const LOOK_AGAIN = 20;
+
+/** Creates the Job, unless others that were requested at the same moment have taken the last places. */
+async function started(
+  deps: Deps,
+  revision: RevisionResource,
+  { builder, staged, source, decision, signal }: Staging & { source: StagedSource },
+) {
+  const { imagePullPolicy } = deps.settings;
+  const job = stagedJob(revision, source, { builder, staged, imagePullPolicy });
+  const { name } = job.metadata;
+  if (!(await deps.writer.create(job, signal))) throw taken(`Job ${name}`);
+  const among = (await unfinished(deps, staged, signal)).findIndex(({ metadata }) => metadata.name === name);
+  if (among >= staged.parallel) {
+    await dropBuild(deps, revision, signal);
+    return inLine(1);
+  }
+  return { ...decision, ...(source.commit !== undefined && { commitSha: source.commit }) };
+}
+
+type JobStatus = { conditions?: { type: string; status: string }[] };
+
+/** Returns the Jobs of the build namespace that have not ended, the oldest first. */
+async function unfinished({ kube }: Pick<Deps, 'kube'>, { namespace }: StagedBuilds, signal: AbortSignal): Promise<KubeObject[]> {
+  const jobs = await kube.all(kinds.job, { namespace, labelSelector: `${COMPONENT}=build` }, signal);
+  const ended = ({ status }: KubeObject): boolean =>
+    ((status ?? {}) as JobStatus).conditions?.some(({ type, status: is }) => ['Complete', 'Failed'].includes(type) && is === 'True') ===
+    true;
+  const age = ({ metadata }: KubeObject): string => `${metadata.creationTimestamp} ${metadata.name}`;
+  return jobs.filter((job) => !ended(job) && job.metadata.deletionTimestamp === undefined).toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
+}
+
+type Source = { staged: StagedBuilds; integration: GitIntegration; signal: AbortSignal };
+
+/** Finds the commit that is to be built, and keeps a Secret with the token of a GitHub App. */
+async function prepared(deps: Deps, revision: RevisionResource, place: Source): Promise<StagedSource | { missing: string }> {
+  const { integration, staged, signal } = place;
+  const { repoUrl = '' } = revision.spec.sourceConfig ?? {};
+  const { repoRef = '' } = revision.spec.template.sourceRevisionConfig ?? {};
+  const remote = await remoteOf(deps, { integration, url: repoUrl, staged, signal });
+  const tenant = integration.tenantId;
+  const commit = revision.spec.commit ?? (remote.isWeb ? await headOf(remote, repoRef, signal) : undefined);
+  if (commit === undefined && remote.isWeb) return { missing: `There is no ${repoRef} in ${repoUrl}.` };
+  const { minted } = remote;
+  const credentialSecret =
+    minted === undefined ? integration.credentialSecret : await keepToken(deps, revision, { staged, token: minted, tenant, signal });
+  return { insecureGit: repoUrl.startsWith('http://'), tenant, commit, credentialSecret };
+}
+
+/** A repository as git asks for it; over ssh, nobody tells its refs, and the stage that clones resolves them. */
+type Remote = RemoteRepository & { isWeb: boolean; minted?: string | undefined };
+
+/** Reads what is needed to ask a repository's host; a GitHub App gets a token there. */
+export async function remoteOf(deps: Pick<Deps, 'kube'>, { integration, url, staged, signal }: Source & { url: string }): Promise<Remote> {
+  const credential = await readCredential(deps, integration, { staged, signal });
+  const { kind, apiUrl } = integration;
+  const host = integration.host ?? `https://${repoAddress(url)?.host ?? ''}`;
+  const token = await tokenOf(credential, { kind, host, apiUrl }, signal);
+  const isWeb = repoAddress(url)?.protocol !== 'ssh';
+  return {
+    host,
+    url,
+    isWeb,
+    authorization: token && gitAuthorization(kind, token),
+    minted: token?.isApp === true ? token.token : undefined,
+  };
+}
+
+/** Reads the credential of a git integration, a Secret in the build namespace. */
+async function readCredential(
+  { kube }: Pick<Deps, 'kube'>,
+  { credentialSecret: name }: GitIntegration,
+  { staged: { namespace }, signal }: { staged: StagedBuilds; signal: AbortSignal },
+): Promise<GitCredential | undefined> {
+  if (name === undefined) return undefined;
+  const secret = await kube.find(kinds.secret, { namespace, name }, signal);
+  if (secret === undefined) throw new Rejected(`The integration's Secret ${name} is not in the namespace ${namespace}.`);
+  const credential = gitCredentialOf(secret.data ?? {});
+  if (credential === undefined)
+    throw new Rejected(`The integration's Secret ${name} holds no credential: no token, GitHub App or ssh key.`);
+  return credential;
+}
+
+type Token = { staged: StagedBuilds; token: string; tenant: string; signal: AbortSignal };
+
+/** Keeps the token of a GitHub App for one build, so that no build gets the App's own key. */
+async function keepToken({ writer, kube }: Deps, revision: RevisionResource, { staged, token, tenant, signal }: Token): Promise<string> {
+  const metadata = stagedMetadata(revision, staged, tenant);
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData: { token, username: 'x-access-token' } };
+  await kube.delete(kinds.secret, { namespace: staged.namespace, name: metadata.name }, {}, signal);
+  if (!(await writer.create(secret, signal))) throw taken(`Secret ${metadata.name}`);
+  return metadata.name;
+}
+
+/** Ends a build and removes what was made for it. Its pod goes with its Job. */
+export async function dropBuild(
+  { kube, settings }: Pick<Deps, 'kube' | 'settings'>,
+  { metadata }: RevisionResource,
+  signal: AbortSignal,
+): Promise<void> {
+  const staged = settings.builder?.staged;
+  if (staged === undefined) {
+    await kube.delete(kinds.job, { namespace: metadata.namespace, name: names.buildJob(metadata.name) }, {}, signal);
+    return;
+  }
+  const ref = { namespace: staged.namespace, name: names.stagedBuild(metadata.name, metadata.uid ?? '') };
+  await kube.delete(kinds.job, ref, {}, signal);
+  await kube.delete(kinds.secret, ref, {}, signal);
+}

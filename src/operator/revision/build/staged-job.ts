@@ -1,0 +1,167 @@
+import type { Builder, StagedBuilds } from '../../../config/builder.ts';
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT } from '../../../schema/labels.ts';
+import { BUILD_STAGES, names } from '../../../schema/names.ts';
+import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { RESTRICTED } from '../objects/containers.ts';
+import { BEYOND_DEADLINE, targetImage, variables } from './job.ts';
+
+type Stage = (typeof BUILD_STAGES)[number];
+
+/** What one build is of: the commit, if it is known, and the Secret with the credential of its git host. */
+export type StagedSource = { commit?: string | undefined; credentialSecret?: string | undefined; insecureGit: boolean; tenant: string };
+
+/** User and group of the builder's image. */
+const BUILDER_ID = 10001;
+const GIT = '/gx/git';
+const REGISTRY = '/gx/registry';
+const AUTHORITIES = '/gx/ca';
+/** Mi beyond the sources and packages that a stage may write: its log and what lies in /tmp. */
+const SCRATCH = 512;
+/** Stages that run none of the repository's commands need little, whatever the build itself may take. */
+const SMALL = { cpu: 0.1, memoryMb: 256 };
+
+/** Returns the metadata of what builds a revision, in the namespace of all builds. */
+export function stagedMetadata(
+  revision: RevisionResource,
+  { namespace }: StagedBuilds,
+  tenant: string,
+): KubeObject['metadata'] & { name: string } {
+  const { metadata, spec } = revision;
+  const home = { [AGENTS_NAMESPACE]: metadata.namespace ?? '' };
+  return {
+    name: names.stagedBuild(metadata.name, metadata.uid ?? ''),
+    namespace,
+    labels: { ...ownLabels(spec.deployment, 'build', metadata.name), ...home, [REVISION_UID]: metadata.uid ?? '', [TENANT]: tenant },
+    annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name, ...home },
+  };
+}
+
+/** Returns the Job that builds a revision in stages: each has only the credentials that it needs. */
+export function stagedJob(
+  revision: RevisionResource,
+  source: StagedSource,
+  { builder, staged, imagePullPolicy }: { builder: Builder; staged: StagedBuilds } & Pick<OperatorSettings, 'imagePullPolicy'>,
+): KubeObject {
+  const metadata = stagedMetadata(revision, staged, source.tenant);
+  const { labels, annotations } = metadata;
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata,
+    spec: {
+      // As with an administrator's builder: a failed build fails again, and one whose node is drained has not failed.
+      backoffLimit: 0,
+      podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
+      activeDeadlineSeconds: builder.deadlineSeconds + BEYOND_DEADLINE,
+      ttlSecondsAfterFinished: builder.keepSeconds,
+      template: { metadata: { labels, annotations }, spec: podSpec(revision, source, { builder, staged, imagePullPolicy }) },
+    },
+  };
+}
+
+type Given = { builder: Builder; staged: StagedBuilds } & Pick<OperatorSettings, 'imagePullPolicy'>;
+
+function podSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
+  const { builder, staged } = given;
+  const { serviceAccountName, registrySecretName: registry } = builder;
+  const stage = (name: Stage): object => container(name, { revision, source, given });
+  return {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    ...(serviceAccountName !== undefined && { serviceAccountName }),
+    ...(registry !== undefined && { imagePullSecrets: [{ name: registry }] }),
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: BUILDER_ID,
+      runAsGroup: BUILDER_ID,
+      fsGroup: BUILDER_ID,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    initContainers: BUILD_STAGES.slice(0, -1).map(stage),
+    containers: BUILD_STAGES.slice(-1).map(stage),
+    volumes: [
+      { name: 'work', emptyDir: { sizeLimit: mebibytes(staged.diskMb) } },
+      { name: 'tmp', emptyDir: { sizeLimit: mebibytes(SCRATCH) } },
+      ...volumesOf(source, given),
+    ],
+  };
+}
+
+/** A Secret's files are the group's to read, because the builder is not their owner. */
+const READABLE = 0o440;
+
+function volumesOf({ credentialSecret }: StagedSource, { builder, staged }: Given): object[] {
+  const { registrySecretName: registry } = builder;
+  const items = [{ key: '.dockerconfigjson', path: 'config.json' }];
+  return [
+    ...(credentialSecret === undefined ? [] : [{ name: 'git', secret: { secretName: credentialSecret, defaultMode: READABLE } }]),
+    ...(registry === undefined ? [] : [{ name: 'registry', secret: { secretName: registry, items, defaultMode: READABLE } }]),
+    ...(staged.caConfigMapName === undefined ? [] : [{ name: 'ca', configMap: { name: staged.caConfigMapName } }]),
+  ];
+}
+
+type Making = { revision: RevisionResource; source: StagedSource; given: Given };
+
+function container(stage: Stage, { revision, source, given }: Making): object {
+  const { builder, staged, imagePullPolicy } = given;
+  const { cpu, memoryMb } = stage === 'build' ? builder : SMALL;
+  const disk = { 'ephemeral-storage': mebibytes(staged.diskMb + SCRATCH) };
+  const readOnly = (name: string, mountPath: string): object => ({ name, mountPath, readOnly: true });
+  const wantsRegistry = (stage === 'restore' || stage === 'push') && builder.registrySecretName !== undefined;
+  return {
+    name: stage,
+    image: builder.image,
+    imagePullPolicy,
+    args: [stage],
+    env: variables(environment(stage, { revision, source, given })),
+    resources: {
+      requests: { cpu: cores(cpu), memory: mebibytes(memoryMb), 'ephemeral-storage': mebibytes(SCRATCH) },
+      limits: { cpu: cores(Math.max(1, cpu * 2)), memory: mebibytes(memoryMb * 2), ...disk },
+    },
+    securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
+    volumeMounts: [
+      { name: 'work', mountPath: '/work' },
+      { name: 'tmp', mountPath: '/tmp' },
+      ...(stage === 'clone' && source.credentialSecret !== undefined ? [readOnly('git', GIT)] : []),
+      ...(wantsRegistry ? [readOnly('registry', REGISTRY)] : []),
+      ...(staged.caConfigMapName === undefined ? [] : [readOnly('ca', AUTHORITIES)]),
+    ],
+  };
+}
+
+/** Returns the variables of a stage, never more than it needs. */
+function environment(stage: Stage, { revision, source, given: { builder, staged } }: Making): Record<string, string | undefined> {
+  const { metadata, spec } = revision;
+  const { repoUrl, installCommand, buildCommand } = spec.sourceConfig ?? {};
+  const { repoRef, gxConfigPath } = spec.template.sourceRevisionConfig ?? {};
+  const image = targetImage(revision, builder);
+  const registry = {
+    GX_IMAGE: image,
+    GX_CACHE_IMAGE: `${image.slice(0, image.lastIndexOf(':'))}/cache`,
+    GX_REGISTRY_INSECURE: staged.insecureRegistry ? 'true' : undefined,
+  };
+  const shape = {
+    GX_CONFIG_PATH: gxConfigPath,
+    GX_INSTALL_COMMAND: installCommand,
+    GX_BUILD_COMMAND: buildCommand,
+    GX_BASE_IMAGE: staged.baseImage,
+    GX_NPM_REGISTRY: staged.npmRegistry,
+  };
+  const own: Record<Stage, Record<string, string | undefined>> = {
+    clone: { GX_GIT_URL: repoUrl, GX_GIT_REF: repoRef, GX_GIT_INSECURE: source.insecureGit ? 'true' : undefined },
+    restore: { ...shape, ...registry },
+    build: shape,
+    push: { ...shape, ...registry },
+  };
+  return {
+    ...own[stage],
+    GX_GIT_COMMIT: source.commit,
+    GX_DEPLOYMENT: spec.deployment,
+    GX_REVISION: metadata.name,
+    NODE_EXTRA_CA_CERTS: staged.caConfigMapName === undefined ? undefined : `${AUTHORITIES}/ca.crt`,
+  };
+}

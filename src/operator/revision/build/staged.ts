@@ -1,0 +1,148 @@
+import type { Builder } from '../../../config/builder.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import { BUILD_STAGES } from '../../../schema/names.ts';
+import type { FailureReason } from '../../../schema/revision.ts';
+import { diagnose, statusOfPod, type ContainerStatus, type Diagnosis } from '../../pods/diagnose.ts';
+import { idle, type Decision, type Situation } from '../decision.ts';
+import { buildFailed, byJob, NEXT, buildSecondsLeft } from './by-job.ts';
+import { targetImage } from './job.ts';
+import { builtBy, fieldsOf } from './result.ts';
+import { ordinal } from './turn.ts';
+
+/** Seconds after which a build that waits for its turn looks again. The end of another one wakes it sooner. */
+const LOOK_FOR_TURN = 15;
+
+/** Reasons that the builder gives itself. What the pod shows is the operator's to say. */
+const BY_BUILDER: readonly FailureReason[] = [
+  'CloneFailed',
+  'RefMissing',
+  'ConfigMissing',
+  'InstallFailed',
+  'BuildFailed',
+  'PushFailed',
+  'UserNamespacesOff',
+];
+const BY_STAGE: Record<string, FailureReason> = { clone: 'CloneFailed', restore: 'BuildFailed', build: 'BuildFailed', push: 'PushFailed' };
+
+/** Decides the next step of a revision that is built in stages and has no image yet. */
+export function stagedBuild(builder: Builder, situation: Situation): Decision {
+  const { pod, job, source, place = 0 } = situation.world.build ?? {};
+  if (pod !== undefined) return byStages(pod, builder, situation);
+  if (job !== undefined) return byJob(job, builder, situation);
+  if (source !== undefined && 'fault' in source) return buildFailed({ reason: 'Refused', message: source.fault });
+  if (place > 0) return inLine(place);
+  return idle('AWAITING_BUILD', 'The build is being requested.', { build: 'make', again: 5 });
+}
+
+/** Decides for a build that waits for others to end. */
+export const inLine = (place: number): Decision =>
+  idle('AWAITING_BUILD', `Waiting for other builds to end: ${ordinal(place)} in line.`, { reason: 'BuildQueued', again: LOOK_FOR_TURN });
+
+type StageStatus = ContainerStatus & { state?: { terminated?: { finishedAt?: string | null } } };
+
+const stagesOf = (pod: KubeObject): StageStatus[] => {
+  const { initContainerStatuses = [], containerStatuses = [] } = statusOfPod(pod);
+  return BUILD_STAGES.flatMap((stage) => [...initContainerStatuses, ...containerStatuses].find(({ name }) => name === stage) ?? []);
+};
+
+const endOf = (pod: KubeObject, stage: string) => stagesOf(pod).find(({ name }) => name === stage)?.state?.terminated;
+
+function byStages(pod: KubeObject, builder: Builder, situation: Situation): Decision {
+  const { phase } = statusOfPod(pod);
+  if (phase === 'Succeeded') return succeeded(pod, builder, situation);
+  if (phase === 'Failed') return failed(pod, builder, situation);
+  const running = stagesOf(pod).findLast(({ state }) => state?.running !== undefined || state?.terminated !== undefined);
+  return running === undefined ? starting(pod, builder, situation) : underWay(pod, builder, { stage: running.name, situation });
+}
+
+type UnderWay = { stage: string; situation: Situation };
+
+function underWay(pod: KubeObject, builder: Builder, { stage, situation }: UnderWay): Decision {
+  const left = buildSecondsLeft(pod, builder, situation);
+  if (left > 0) return idle('BUILDING', `The builder is running: stage ${stage}.`, { started: true, again: left });
+  return buildFailed({ ...tooLate(builder, `It was at the stage ${stage}.`), ...reads(pod, stage) }, { build: 'drop' });
+}
+
+function starting(pod: KubeObject, builder: Builder, situation: Situation): Decision {
+  const trouble = troubleOf(pod, situation);
+  if (trouble?.final === true) return buildFailed(trouble, { build: 'drop' });
+  const left = buildSecondsLeft(pod, builder, situation);
+  if (left <= 0) return buildFailed(tooLate(builder, trouble?.message), { build: 'drop' });
+  return idle('AWAITING_BUILD', trouble?.message ?? "The build's pod is starting.", {
+    again: Math.min(left, trouble?.again ?? left),
+    ...(trouble && { reason: trouble.reason }),
+  });
+}
+
+const tooLate = ({ deadlineSeconds }: Builder, more = ''): { reason: 'DeadlineExceeded'; message: string } => ({
+  reason: 'DeadlineExceeded',
+  message: `The build did not end within ${deadlineSeconds} seconds. ${more}`.trim(),
+});
+
+const troubleOf = (pod: KubeObject, { world, settings }: Situation): Diagnosis | undefined =>
+  diagnose(undefined, [pod], { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds });
+
+const reads = ({ metadata }: KubeObject, container: string): Pick<Diagnosis, 'log'> => ({
+  log: { pod: metadata.name, container, previous: false, namespace: metadata.namespace },
+});
+
+function succeeded(pod: KubeObject, builder: Builder, { revision, world }: Situation): Decision {
+  const told = endOf(pod, 'push')?.message;
+  const built = builtBy(told, targetImage(revision, builder));
+  if ('problem' in built) return buildFailed({ reason: 'PushFailed', message: built.problem, ...reads(pod, 'push') });
+  const [, digest] = built.image.split('@');
+  if (digest === undefined)
+    return buildFailed({ reason: 'PushFailed', message: `The builder named no digest, but: ${built.image}.`, ...reads(pod, 'push') });
+  // Later stages run beside what user code has written, so the stage before it says which commit it was.
+  const { commit } = fieldsOf(endOf(pod, 'clone')?.message ?? '{');
+  const { builder: version } = fieldsOf(told ?? '{');
+  return idle('AWAITING_DEPLOY', `The image was built: ${built.image}.`, {
+    ...NEXT,
+    image: built.image,
+    digest,
+    commitSha: typeof commit === 'string' && COMMIT.test(commit) ? commit : built.commitSha,
+    buildSeconds: secondsOf(pod, world.now),
+    ...(typeof version === 'string' && VERSION.test(version) && { builderVersion: version }),
+  });
+}
+
+const COMMIT = /^[0-9a-f]{40,64}$/;
+const VERSION = /^[\w.+-]{1,128}$/;
+
+/** Returns how long a build took, from its pod's creation to the end of its last stage. */
+function secondsOf(pod: KubeObject, now: Date): number {
+  const ends = stagesOf(pod).flatMap(({ state }) => state?.terminated?.finishedAt ?? []);
+  const end = Math.max(...ends.map((at) => Date.parse(at)).filter((at) => !Number.isNaN(at)), -Infinity);
+  const from = Date.parse(pod.metadata.creationTimestamp ?? '');
+  return Math.max(0, Math.round(((end === -Infinity ? now.getTime() : end) - from) / 1000));
+}
+
+function failed(pod: KubeObject, builder: Builder, { world }: Situation): Decision {
+  const end = stagesOf(pod).find(({ state }) => state?.terminated !== undefined && state.terminated.exitCode !== 0);
+  const { reason, message } = givenUp(pod, builder) ?? stageFailure(end);
+  const last = end ?? stagesOf(pod).findLast(({ state }) => state?.terminated !== undefined);
+  return buildFailed({ reason, message, ...(last !== undefined && reads(pod, last.name)) }, { buildSeconds: secondsOf(pod, world.now) });
+}
+
+/** Reports a pod that a node or the Job gave up: its disk was full, its time was over, or somebody ended it. */
+function givenUp(pod: KubeObject, builder: Builder): { reason: FailureReason; message: string } | undefined {
+  const { reason, message = '' } = statusOfPod(pod);
+  if (reason === 'DeadlineExceeded') return tooLate(builder);
+  if (reason === 'Evicted' && /ephemeral|emptyDir|disk/i.test(message))
+    return { reason: 'DiskFull', message: `The build wrote more than it may, or its node has no room: ${message}` };
+  return reason === undefined ? undefined : { reason: 'Interrupted', message: `A node gave up the build (${reason}): ${message}` };
+}
+
+function stageFailure(end: StageStatus | undefined): { reason: FailureReason; message: string } {
+  const ended = end?.state?.terminated;
+  if (end === undefined || ended?.exitCode === undefined) return { reason: 'Interrupted', message: 'The build was ended from outside.' };
+  if (ended.reason === 'OOMKilled') return { reason: 'OutOfMemory', message: `The stage ${end.name} needs more memory than its limit.` };
+  const told = (ended.message ?? '').trim();
+  const { reason, message } = fieldsOf(told.startsWith('{') ? told : '{');
+  const said = typeof message === 'string' ? message : told;
+  const plain = `The stage ${end.name} ended with exit code ${ended.exitCode}.`;
+  return { reason: reasonOf(reason, end.name), message: (said === '' ? plain : said).slice(0, 1000) };
+}
+
+const reasonOf = (given: unknown, stage: string): FailureReason =>
+  BY_BUILDER.find((word) => word === given) ?? BY_STAGE[stage] ?? 'BuildFailed';

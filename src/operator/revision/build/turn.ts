@@ -1,0 +1,48 @@
+/** A build that waits or runs: whose it is, and since when it is asked for. */
+export type QueuedBuild = { key: string; tenant: string; since: string };
+
+/**
+ * Returns the order in which waiting builds begin: the tenant with the fewest builds goes next, of those with equally
+ * many the one whose first build waits longest. A tenant's own builds begin in the order of their age.
+ */
+export function buildOrder(waiting: readonly QueuedBuild[], running: readonly Pick<QueuedBuild, 'tenant'>[]): QueuedBuild[] {
+  const lines = new Map<string, QueuedBuild[]>();
+  for (const build of waiting.toSorted(byAge)) lines.set(build.tenant, [...(lines.get(build.tenant) ?? []), build]);
+  const count = new Map<string, number>();
+  const add = (tenant: string): Map<string, number> => count.set(tenant, (count.get(tenant) ?? 0) + 1);
+  for (const { tenant } of running) add(tenant);
+  const order: QueuedBuild[] = [];
+  while (lines.size > 0) {
+    const heads = [...lines.values()].flatMap((line) => line[0] ?? []);
+    const next = heads.toSorted((a, b) => (count.get(a.tenant) ?? 0) - (count.get(b.tenant) ?? 0) || byAge(a, b))[0] as QueuedBuild;
+    const rest = (lines.get(next.tenant) ?? []).slice(1);
+    if (rest.length === 0) lines.delete(next.tenant);
+    else lines.set(next.tenant, rest);
+    add(next.tenant);
+    order.push(next);
+  }
+  return order;
+}
+
+const byAge = (a: QueuedBuild, b: QueuedBuild): number => {
+  const [one, other] = [`${a.since} ${a.key}`, `${b.since} ${b.key}`];
+  return one < other ? -1 : Number(one > other);
+};
+
+/** Returns a build's place in the line, from 1; 0 means that it may begin. */
+export function placeInLine(
+  own: QueuedBuild,
+  { waiting, running, atOnce }: { waiting: readonly QueuedBuild[]; running: readonly Pick<QueuedBuild, 'tenant'>[]; atOnce: number },
+): number {
+  const others = waiting.filter(({ key }) => key !== own.key);
+  const index = buildOrder([...others, own], running).findIndex(({ key }) => key === own.key);
+  const free = Math.max(0, atOnce - running.length);
+  return index < free ? 0 : index - free + 1;
+}
+
+/** Returns `3rd` for 3. */
+export function ordinal(number: number): string {
+  const teen = number % 100 >= 11 && number % 100 <= 13;
+  const ending = teen ? 'th' : ({ 1: 'st', 2: 'nd', 3: 'rd' }[number % 10] ?? 'th');
+  return `${number}${ending}`;
+}

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import type { KubeObject } from '../../../../src/kube/kube.ts';
+import { stagedBuild } from '../../../../src/operator/revision/build/staged.ts';
+import { stagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
+import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
+import { COMMIT, DIGEST } from '../../../kit/fake-kubelet.ts';
+import { BUILDER, deployment, fromGit, revision, settings, STAGED } from '../../../kit/objects.ts';
+import { stagedStatus } from '../../../kit/staged-status.ts';
+
+const now = new Date('2026-01-01T01:00:00Z');
+const of = revision(deployment(fromGit('main')));
+const IMAGE = `registry.example/agents/team/chat@${DIGEST}`;
+const builder = { ...BUILDER, staged: STAGED };
+
+const pod = (status: object, seconds = 60): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'build', namespace: 'builds', creationTimestamp: new Date(now.getTime() - seconds * 1000).toISOString() },
+  status,
+});
+const next = (build: RevisionWorld['build']) =>
+  stagedBuild(builder, { revision: of, settings: settings({ builder }), world: { build, now } as unknown as RevisionWorld });
+const seen = (status: object, seconds?: number) => next({ pod: pod(status, seconds), job: undefined });
+
+test.each([
+  [
+    'with-a-credential',
+    { commit: COMMIT, credentialSecret: 'git-acme-credential', insecureGit: false, tenant: 'a' },
+    { registrySecretName: 'registry', serviceAccountName: 'gx-build' },
+  ],
+  ['bare', { insecureGit: true, tenant: 'a' }, {}],
+] as const)('the Job of a build in stages: %s', async (name, source, given) => {
+  const job = stagedJob(of, source, {
+    builder: { ...builder, ...given },
+    staged: { ...STAGED, caConfigMapName: 'ca' },
+    imagePullPolicy: 'IfNotPresent',
+  });
+  await expect(stringify(job, { aliasDuplicateObjects: false })).toMatchFileSnapshot(`../../../golden/build/staged-${name}.yaml`);
+});
+
+test('the stage that runs the commands of a repository has no credential, no registry and no token', () => {
+  const job = stagedJob(
+    of,
+    { commit: COMMIT, credentialSecret: 'git', insecureGit: false, tenant: 'a' },
+    { builder: { ...builder, registrySecretName: 'registry' }, staged: STAGED, imagePullPolicy: 'IfNotPresent' },
+  );
+  const { spec } = (
+    job.spec as {
+      template: { spec: { initContainers: { name: string; volumeMounts: { name: string }[] }[]; automountServiceAccountToken: boolean } };
+    }
+  ).template;
+  const mounts = Object.fromEntries(spec.initContainers.map(({ name, volumeMounts }) => [name, volumeMounts.map((mount) => mount.name)]));
+  expect(mounts).toEqual({ clone: ['work', 'tmp', 'git'], restore: ['work', 'tmp', 'registry'], build: ['work', 'tmp'] });
+  expect(spec.automountServiceAccountToken).toBe(false);
+  expect(job.metadata.ownerReferences).toBeUndefined();
+});
+
+describe('a build in stages', () => {
+  test.each<[string, RevisionWorld['build'], object]>([
+    ['is asked for', { pod: undefined, job: undefined, place: 0 }, { phase: 'AWAITING_BUILD', build: 'make' }],
+    [
+      'waits for its turn',
+      { pod: undefined, job: undefined, place: 3 },
+      { phase: 'AWAITING_BUILD', reason: 'BuildQueued', message: 'Waiting for other builds to end: 3rd in line.' },
+    ],
+    [
+      'is not for its repository',
+      { pod: undefined, job: undefined, source: { fault: 'no' } },
+      { phase: 'BUILD_FAILED', reason: 'Refused', message: 'no' },
+    ],
+    ['waits for its pod', { pod: pod({ phase: 'Pending' }), job: undefined }, { phase: 'AWAITING_BUILD', started: false }],
+    [
+      'clones',
+      { pod: pod(stagedStatus({ running: 'clone' })), job: undefined },
+      { phase: 'BUILDING', message: 'The builder is running: stage clone.', started: true, again: 540 },
+    ],
+    [
+      'pushes',
+      { pod: pod(stagedStatus({ running: 'push' })), job: undefined },
+      { phase: 'BUILDING', message: 'The builder is running: stage push.' },
+    ],
+  ])('%s', (_, build, expected) => {
+    expect(next(build)).toMatchObject(expected);
+  });
+
+  test('is done with what its stages say: the commit of the clone, not that of user code', () => {
+    const ends = { clone: { commit: COMMIT }, push: { image: IMAGE, commit: 'f'.repeat(40), digest: DIGEST, builder: '1.2.3' } };
+    expect(seen(stagedStatus({ succeeded: ends }))).toMatchObject({
+      phase: 'AWAITING_DEPLOY',
+      image: IMAGE,
+      digest: DIGEST,
+      commitSha: COMMIT,
+      builderVersion: '1.2.3',
+      buildSeconds: expect.any(Number),
+    });
+  });
+
+  test.each([
+    ['of somebody else', `registry.example/agents/other/chat@${DIGEST}`],
+    ['without a digest', 'registry.example/agents/team/chat:1'],
+  ])('that names an image %s has failed', (_, image) => {
+    expect(seen(stagedStatus({ succeeded: { clone: { commit: COMMIT }, push: { image } } }))).toMatchObject({
+      phase: 'BUILD_FAILED',
+      reason: 'PushFailed',
+    });
+  });
+
+  test.each([
+    ['clone', { reason: 'RefMissing', message: 'There is no main.' }, 'RefMissing', 'There is no main.'],
+    ['clone', undefined, 'CloneFailed', 'The stage clone ended with exit code 1.'],
+    ['restore', { reason: 'ConfigMissing', message: 'no gx.json' }, 'ConfigMissing', 'no gx.json'],
+    ['build', { reason: 'InstallFailed', message: 'npm ci failed' }, 'InstallFailed', 'npm ci failed'],
+    ['build', { reason: 'OutOfMemory', message: 'I say so' }, 'BuildFailed', 'I say so'],
+    ['push', { reason: 'PushFailed', message: 'no room' }, 'PushFailed', 'no room'],
+  ])('whose stage %s fails says why: %o', (stage, said, reason, message) => {
+    const decision = seen(stagedStatus({ failed: stage, message: said && JSON.stringify(said) }));
+    expect(decision).toMatchObject({ phase: 'BUILD_FAILED', reason, message });
+    expect(decision.diagnosis?.log).toEqual({ pod: 'build', container: stage, previous: false, namespace: 'builds' });
+  });
+
+  test.each([
+    ['OutOfMemory', stagedStatus({ failed: 'build', how: 'OOMKilled' })],
+    [
+      'DiskFull',
+      { ...stagedStatus({ failed: 'build' }), reason: 'Evicted', message: 'Usage of EmptyDir volume "work" exceeds the limit "4Gi".' },
+    ],
+    ['Interrupted', { ...stagedStatus({ running: 'build' }), phase: 'Failed', reason: 'NodeShutdown', message: 'bye' }],
+    ['Interrupted', { phase: 'Failed' }],
+    ['DeadlineExceeded', { ...stagedStatus({ failed: 'build' }), reason: 'DeadlineExceeded', message: 'late' }],
+  ])('is told as %s by its pod', (reason, status) => {
+    expect(seen(status)).toMatchObject({ phase: 'BUILD_FAILED', reason });
+  });
+
+  test('that takes too long is ended, with the log of the stage that it was at', () => {
+    expect(seen(stagedStatus({ running: 'build' }), 700)).toMatchObject({
+      phase: 'BUILD_FAILED',
+      reason: 'DeadlineExceeded',
+      build: 'drop',
+      diagnosis: { log: { container: 'build' } },
+    });
+  });
+});

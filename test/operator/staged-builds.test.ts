@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { API_VERSION } from '../../src/schema/custom-resources.ts';
+import { INTERRUPT } from '../../src/schema/labels.ts';
+import { conditionOf } from '../kit/api-server.ts';
+import { digestFor } from '../kit/fake-kubelet.ts';
+import { withLog } from '../kit/given-log.ts';
+import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
+import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
+import { stagedStatus } from '../kit/staged-status.ts';
+import { until } from '../kit/until.ts';
+
+/* Builds in stages, in a namespace of their own. Jobs are the cluster's own, the test reports what the stages do. */
+const ID = '44444444-4444-4444-8444-444444444444';
+const DIGEST = digestFor('built');
+let git: GitHttp;
+let stage: Stage;
+let kube: Kube;
+let namespace: string;
+let builds: Stage;
+let head: string;
+
+beforeAll(async () => {
+  git = await startGitHttp();
+  head = git.push('main');
+  stage = await openStage('staged');
+  builds = await openStage('staged-builds');
+  ({ kube, namespace } = stage);
+  stage.startKubelet();
+  await kube.create(kinds.listener, {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata: { name: 'default', namespace },
+    spec: { computeId: 'test', namespaces: [namespace] },
+  });
+  await kube.create(kinds.gitIntegration, {
+    apiVersion: API_VERSION,
+    kind: 'GitIntegration',
+    metadata: { name: 'local', namespace },
+    spec: { id: ID, name: 'local', kind: 'generic', host: git.url, repositories: ['team/*'] },
+  });
+  await stage.startOperator({ ...given(), through: (door) => withLog(door, 'last words') });
+}, 600_000);
+afterAll(async () => {
+  await stage.stop();
+  await builds.stop();
+  await git.stop();
+});
+
+const given = () => ({ settings: { builder: { ...BUILDER, staged: { ...STAGED, namespace: builds.namespace, parallel: 1 } } } });
+const apply = (name: string, repoRef = 'main', repoUrl = `${git.url}/team/chat`) =>
+  kube.create(
+    kinds.deployment,
+    newDeployment(
+      namespace,
+      fromGit(repoRef, { metadata: { name }, spec: { source: 'git', sourceConfig: { integrationId: ID, repoUrl } } }),
+    ),
+  );
+const of = (kind: Kind, name: string): Promise<KubeObject[]> =>
+  kube.all(kind, { namespace: builds.namespace, labelSelector: `gx.dev/deployment=${name},gx.dev/component=build` });
+const podOf = async (name: string): Promise<string> => {
+  await until(`the build of ${name} has a pod`, async () => (await of(kinds.pod, name)).length === 1);
+  return (await of(kinds.pod, name))[0]!.metadata.name;
+};
+const tell = async (name: string, status: object) =>
+  kube.patchStatus(kinds.pod, { namespace: builds.namespace, name: await podOf(name) }, status);
+const image = (name: string) => `registry.example/agents/${namespace}/${name}@${DIGEST}`;
+const built = (name: string, commit = head) =>
+  stagedStatus({ succeeded: { clone: { commit }, push: { image: image(name), commit, digest: DIGEST, builder: '1.0.0' } } });
+const untilGone = (name: string) => until('the Job is gone', async () => (await of(kinds.job, name)).length === 0);
+const remove = async (name: string) => {
+  await kube.delete(kinds.deployment, { namespace, name });
+  await until(`${name} is gone`, async () => (await kube.find(kinds.deployment, { namespace, name })) === undefined);
+};
+
+describe('a revision that is built in stages', () => {
+  test('is of the head that its branch has when the build begins, and takes its Job along when it goes', async () => {
+    await apply('whole');
+    await stage.see.untilPhase('whole-00001', 'AWAITING_BUILD');
+    await podOf('whole');
+    const [job] = await of(kinds.job, 'whole');
+    expect(job?.metadata.ownerReferences).toBeUndefined();
+    expect(job?.metadata.annotations).toMatchObject({ 'gx.dev/agents-namespace': namespace, 'gx.dev/revision': 'whole-00001' });
+    const { metadata, status } = await stage.see.revision('whole-00001');
+    expect(metadata.finalizers).toContain('gx.dev/build');
+    expect(status?.commitSha).toBe(head);
+    await tell('whole', stagedStatus({ running: 'clone' }));
+    await stage.see.untilPhase('whole-00001', 'BUILDING');
+    await tell('whole', built('whole'));
+    await stage.see.untilPhase('whole-00001', 'DEPLOYED');
+    const revision = await stage.see.revision('whole-00001');
+    expect(revision.status).toMatchObject({
+      image: image('whole'),
+      imageDigest: DIGEST,
+      commitSha: head,
+      builderVersion: '1.0.0',
+      buildSeconds: expect.any(Number),
+    });
+    expect(conditionOf(revision, 'BuildSucceeded')).toBe('True');
+    await remove('whole');
+    await untilGone('whole');
+  });
+
+  test('waits in line while another one is built, and begins when that one has failed', async () => {
+    await apply('first');
+    await tell('first', stagedStatus({ running: 'build' }));
+    await stage.see.untilPhase('first-00001', 'BUILDING');
+    await apply('second');
+    await until('it is in line', async () => (await stage.see.revision('second-00001')).status?.reason === 'BuildQueued');
+    expect((await stage.see.revision('second-00001')).status?.message).toBe('Waiting for other builds to end: 1st in line.');
+    expect(await of(kinds.job, 'second')).toEqual([]);
+    await tell('first', stagedStatus({ failed: 'build', message: JSON.stringify({ reason: 'InstallFailed', message: 'npm ci failed' }) }));
+    await stage.see.untilPhase('first-00001', 'BUILD_FAILED');
+    expect((await stage.see.revision('first-00001')).status).toMatchObject({
+      reason: 'InstallFailed',
+      message: 'npm ci failed',
+      logTail: 'last words',
+    });
+    // Only the job controller ends the Job of a pod that failed, and frees its place.
+    await podOf('second');
+    await remove('first');
+    await remove('second');
+  });
+
+  test('that is interrupted loses its Job', async () => {
+    await apply('stopped');
+    await tell('stopped', stagedStatus({ running: 'build' }));
+    await stage.see.untilPhase('stopped-00001', 'BUILDING');
+    await kube.jsonPatch(kinds.revision, { namespace, name: 'stopped-00001' }, [
+      { op: 'add', path: '/metadata/annotations', value: { [INTERRUPT]: 'now' } },
+    ]);
+    await stage.see.untilPhase('stopped-00001', 'INTERRUPTED');
+    await untilGone('stopped');
+    expect((await stage.see.revision('stopped-00001')).status).toMatchObject({ reason: 'Interrupted' });
+  });
+
+  test('has failed where its branch is not', async () => {
+    await apply('branchless', 'nowhere');
+    await stage.see.untilPhase('branchless-00001', 'BUILD_FAILED');
+    expect((await stage.see.revision('branchless-00001')).status).toMatchObject({
+      reason: 'RefMissing',
+      message: expect.stringContaining('There is no nowhere'),
+    });
+  });
+
+  test('has failed where its repository is no one of its integration, as kubectl may ask for', async () => {
+    await apply('strange', 'main', 'https://evil.example/team/chat');
+    await stage.see.untilPhase('strange-00001', 'BUILD_FAILED');
+    expect((await stage.see.revision('strange-00001')).status).toMatchObject({
+      reason: 'Refused',
+      message: expect.stringMatching(/^sourceConfig.repoUrl: /),
+    });
+    expect(await of(kinds.job, 'strange')).toEqual([]);
+  });
+});
