@@ -106,6 +106,10 @@ const commands: Record<string, RunCommand> = {
     await buildAgent(config, createLog({ level: config.logLevel, process: 'agent-build' }), signal);
   }),
   builder: async (args, signal) => {
+    if (args[0] === 'local') {
+      const { buildHere } = await import('./builder/local/run.ts');
+      return buildHere(args.slice(1), processEnv(), signal);
+    }
     const [{ imageBuildConfig }, { runBuilder }] = await Promise.all([import('./config/image-build.ts'), import('./builder/run.ts')]);
     return runBuilder(args, imageBuildConfig(processEnv()), signal);
   },

@@ -14,7 +14,7 @@ import { ANNOTATIONS, asker, baseOf, required } from './registries.ts';
 import { say, step } from './told.ts';
 import { keptJson, placesIn, type Cloned } from './work.ts';
 
-type OwnLayer = { layer: Layer; file: string; holds: string };
+export type OwnLayer = { layer: Layer; file: string; holds: string };
 
 /** Puts the layers onto the base image and pushes them. Layers that the registry has already are not sent. */
 export async function push(config: ImageBuildConfig, signal: AbortSignal): Promise<PushedImage> {
@@ -61,7 +61,8 @@ function ownFile(work: string, file: string): string {
   return file;
 }
 
-function ownLayers(work: string, { packages, source, restored }: BuiltAgent): OwnLayer[] {
+/** Returns the layers of the build, from the bottom up, and their files. */
+export function ownLayers(work: string, { packages, source, restored }: BuiltAgent): OwnLayer[] {
   const { image, cache } = placesIn(work);
   const { production } = packages;
   return [
@@ -118,7 +119,7 @@ async function kept(work: () => Promise<void>): Promise<void> {
   }
 }
 
-function labelsOf({ git }: ImageBuildConfig, commit: string): Record<string, string> {
+export function labelsOf({ git }: ImageBuildConfig, commit: string): Record<string, string> {
   return {
     'org.opencontainers.image.revision': commit,
     ...(git.url === undefined ? {} : { 'org.opencontainers.image.source': git.url }),
@@ -127,7 +128,7 @@ function labelsOf({ git }: ImageBuildConfig, commit: string): Record<string, str
 }
 
 /** Returns the version of this builder. */
-export function builderVersion(): string {
+function builderVersion(): string {
   const file = path.join(import.meta.dirname, '..', '..', 'package.json');
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

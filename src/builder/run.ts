@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StartError } from '../errors.ts';
-import { STAGES, type BuildStage } from '../schema/build-message.ts';
+import { STAGES, type BuildStage, type StageFailure } from '../schema/build-message.ts';
 import { build } from './build.ts';
 import { clone } from './clone/clone.ts';
 import { push } from './push.ts';
@@ -16,6 +16,7 @@ Usage: node src/main.ts builder <stage>
   restore   reads gx.json and fetches the packages that an earlier build installed
   build     installs, builds and writes the layers of the image below /work/image
   push      puts the layers onto the base image and pushes it
+  local     makes the image of a folder on this machine (npm run build-agent)
 
 Each stage is a container of one pod. It takes no options; its settings come from the environment, where the operator
 writes them (docs/reference/builder.md). It writes a result or a reason as the container's termination message.
@@ -25,6 +26,12 @@ writes them (docs/reference/builder.md). It writes a result or a reason as the c
 type Stage = (config: ImageBuildConfig, signal: AbortSignal) => Promise<object | undefined>;
 
 const stages: Record<BuildStage, Stage> = { clone, restore, build, push };
+
+/** The operator knows better why it stopped the pod. */
+const stopped = (stage: BuildStage): StageFailure => ({
+  ...stageFailureOf(stage, undefined),
+  message: 'The stage was stopped before its end.',
+});
 
 /** Runs one stage of a build and tells how it ended. */
 export async function runBuilder(args: string[], config: ImageBuildConfig, signal: AbortSignal): Promise<void> {
@@ -37,7 +44,7 @@ export async function runBuilder(args: string[], config: ImageBuildConfig, signa
     const told = await stages[stage](config, signal);
     if (told !== undefined) tell(config.terminationLog, told);
   } catch (thrown) {
-    const failure = stageFailureOf(stage, thrown);
+    const failure = signal.aborted ? stopped(stage) : stageFailureOf(stage, thrown);
     say(`${failure.reason}: ${failure.message}`);
     tell(config.terminationLog, failure);
     process.exitCode = 1;

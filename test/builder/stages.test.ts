@@ -21,36 +21,27 @@ const gxJson = (more: object = {}): string => JSON.stringify({ graphs: { agent: 
 
 test('a change of the source installs nothing again, and sends its own layer alone', async () => {
   const { url, commit } = repositoryOf('small');
-  const image = 'team/changed';
-  const first = await newBuild({ registry, url, image }).all();
+  // Packages for development are there for the build, restored ones, too.
+  const given = { url, registry, image: 'team/changed', env: { GX_BUILD_COMMAND: 'ls node_modules > built.txt' } };
+  const first = await newBuild(given).all();
   expect(first.told).toMatchObject({ builder: '0.1.0', restored: false });
   expect(first.output).toContain('install | ');
   const changed = commit({ 'graph.js': `${readFileSync('test/builder/fixtures/small/graph.js', 'utf8')}\n// changed` });
   registry.requests();
-  const second = await newBuild({ registry, url, image }).all();
+  const second = await newBuild(given).all();
   expect(second.told).toMatchObject({ commit: changed, restored: true });
   expect(second.output).not.toContain('install | ');
   const sent = registry.requests().filter((line) => /^(PUT|PATCH)/.test(line));
   // The layer of the source and the image's configuration, and then the manifest.
   expect(sent.map((line) => /^PUT .*\/(blobs|manifests)\//.exec(line)?.[1])).toEqual(['blobs', 'blobs', 'manifests']);
-  const [one, other] = await Promise.all(
-    [first, second].map(async ({ told }) => (await registry.manifest(String(told['image'])))!.manifest.layers),
-  );
+  const images = [first, second].map(({ told }) => String(told['image']));
+  const [one, other] = await Promise.all(images.map(async (image) => (await registry.manifest(image))!.manifest.layers));
   expect(other!.slice(0, 2)).toEqual(one!.slice(0, 2));
   expect(other![2]!.digest).not.toBe(one![2]!.digest);
-});
-
-test('the image has the packages of production; those for development are there for the build, restored ones, too', async () => {
-  const { url, commit } = repositoryOf('small');
-  const env = { GX_BUILD_COMMAND: 'ls node_modules > built.txt && test -d node_modules/mri' };
-  for (const restored of [false, true]) {
-    const { told } = await newBuild({ registry, url, env, image: 'team/packages' }).all();
-    expect(told).toMatchObject({ restored });
-    const root = await unpackedImage(registry, String(told['image']));
-    expect(readFileSync(join(root, 'agent/built.txt'), 'utf8')).toBe('mri\nms\n');
-    expect([existsSync(join(root, 'agent/node_modules/ms')), existsSync(join(root, 'agent/node_modules/mri'))]).toEqual([true, false]);
-    expect(existsSync(join(root, 'agent/.gx-build'))).toBe(true);
-    commit({ 'more.txt': 'more' });
+  for (const image of images) {
+    const agent = join(await unpackedImage(registry, image), 'agent');
+    expect(readFileSync(join(agent, 'built.txt'), 'utf8')).toBe('mri\nms\n');
+    expect(['node_modules/ms', 'node_modules/mri', '.gx-build'].map((name) => existsSync(join(agent, name)))).toEqual([true, false, true]);
   }
 });
 

@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util';
+import { asError, StartError } from '../../errors.ts';
+
+export type LocalOptions = {
+  config: string;
+  tag: string;
+  base: string;
+  /** Where the image goes: an engine of this machine, a folder, or the registry that the tag names. */
+  to: { engine: 'docker' | 'buildah' } | { folder: string } | 'registry' | undefined;
+  installCommand?: string;
+  buildCommand?: string;
+  insecure: boolean;
+};
+
+const DEFAULT_BASE = 'docker.io/gx/gx-agent-server:latest';
+
+export const LOCAL_HELP = `build-agent: makes the image of an agent on this machine, as a deployment of source git is built
+
+Usage: npm run build-agent -- --config path/gx.json --tag name:version [options]
+
+  --config FILE            gx.json or langgraph.json of the agent
+  --tag NAME               the image's name
+  --base NAME              the image that agents stand on (${DEFAULT_BASE})
+  --engine docker|buildah  loads the image there; by default the first of them that answers
+  --output FOLDER          writes an OCI image layout instead; the base comes from its registry
+  --push                   pushes to the registry of the tag instead, with the config.json of DOCKER_CONFIG or ~/.docker
+  --install-command TEXT   in place of the package manager's, run in the root of the repository
+  --build-command TEXT     run in the folder of gx.json
+  --insecure               asks the registry of the tag by plain http
+
+The context is the git repository around gx.json: what git ignores stays out. Without one it is the folder of the lock file.
+Packages with native code are installed for this machine: build on Linux with the processor of your nodes.
+`;
+
+const OPTIONS = {
+  config: { type: 'string' },
+  tag: { type: 'string' },
+  base: { type: 'string' },
+  engine: { type: 'string' },
+  output: { type: 'string' },
+  push: { type: 'boolean' },
+  'install-command': { type: 'string' },
+  'build-command': { type: 'string' },
+  insecure: { type: 'boolean' },
+} as const;
+
+/** Reads the arguments. Throws a `StartError` that names the one that is wrong or missing. */
+export function localOptions(args: string[]): LocalOptions {
+  const given = values(args);
+  const { config, tag, base = DEFAULT_BASE, insecure = false } = given;
+  if (config === undefined) throw new StartError('build-agent: --config is missing. See --help.');
+  if (tag === undefined) throw new StartError('build-agent: --tag is missing. See --help.');
+  const [installCommand, buildCommand] = [given['install-command'], given['build-command']];
+  const commands = { ...(installCommand && { installCommand }), ...(buildCommand && { buildCommand }) };
+  return { config, tag, base, to: placeOf(given), insecure, ...commands };
+}
+
+function placeOf({ engine, output, push }: ReturnType<typeof values>): LocalOptions['to'] {
+  if ([engine, output, push].filter((option) => option !== undefined).length > 1)
+    throw new StartError('build-agent: give one of --engine, --output and --push.');
+  if (engine !== undefined && engine !== 'docker' && engine !== 'buildah')
+    throw new StartError(`build-agent: --engine is docker or buildah, not "${engine}".`);
+  if (engine !== undefined) return { engine };
+  if (output !== undefined) return { folder: output };
+  return push === true ? 'registry' : undefined;
+}
+
+function values(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS }).values;
+  } catch (error) {
+    throw new StartError(`build-agent: ${asError(error).message} See --help.`, { cause: error });
+  }
+}

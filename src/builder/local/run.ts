@@ -1,0 +1,63 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import type { Env } from '../../config/env.ts';
+import { imageBuildConfig, type ImageBuildConfig } from '../../config/image-build.ts';
+import { StartError } from '../../errors.ts';
+import { build, BUILT_FILE, type BuiltAgent } from '../build.ts';
+import { buildPlanOf } from '../packages/plan.ts';
+import { push } from '../push.ts';
+import type { Restored } from '../restore.ts';
+import { say } from '../told.ts';
+import { keepJson, keptJson, placesIn, type Cloned } from '../work.ts';
+import { copyContext } from './context.ts';
+import { LOCAL_HELP, localOptions, type LocalOptions } from './options.ts';
+import { engineHere, loadInto, writeLayout } from './outputs.ts';
+
+/** Makes an agent's image from a folder of this machine. Only the beginning and the end differ from the cluster's. */
+export async function buildHere(args: string[], env: Env, signal: AbortSignal): Promise<void> {
+  if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(LOCAL_HELP);
+  const options = localOptions(args);
+  const own = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const to = options.to ?? { engine: await engineHere(own) };
+  const work = mkdtempSync(path.join(tmpdir(), 'gx-build-'));
+  try {
+    mkdirSync(placesIn(work).source, { recursive: true });
+    const { configPath } = await copyContext(options.config, work, own);
+    const config = settingsOf(options, { env: own, work, configPath });
+    const { plan } = buildPlanOf(config, options.base);
+    const decided: Restored = { plan };
+    keepJson(placesIn(work).plan, decided);
+    await build(config, signal);
+    const built = keptJson<BuiltAgent>(path.join(placesIn(work).image, BUILT_FILE));
+    const made = { config, built, cloned: keptJson<Cloned>(placesIn(work).commit), tag: options.tag };
+    if (to === 'registry') say(`pushed ${(await push(config, signal)).image}`);
+    else if ('folder' in to) await writeLayout(path.resolve(to.folder), made, signal);
+    else await loadInto(to.engine, made, own);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+type Here = { env: Record<string, string>; work: string; configPath: string };
+
+function settingsOf(options: LocalOptions, { env, work, configPath }: Here): ImageBuildConfig {
+  const { tools } = imageBuildConfig({});
+  const credentials = env['DOCKER_CONFIG'] ?? path.join(homedir(), '.docker');
+  const config = imageBuildConfig({
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GX_'))),
+    ...(env['GX_NPM_REGISTRY'] && { GX_NPM_REGISTRY: env['GX_NPM_REGISTRY'] }),
+    GX_WORK_FOLDER: work,
+    GX_CONFIG_PATH: configPath,
+    GX_BASE_IMAGE: options.base,
+    GX_IMAGE: options.tag,
+    GX_REGISTRY_CREDENTIALS: credentials,
+    GX_REGISTRY_INSECURE: String(options.insecure),
+    GX_BUILDER_TOOLS: env['GX_BUILDER_TOOLS'] ?? tools,
+    ...(options.installCommand && { GX_INSTALL_COMMAND: options.installCommand }),
+    ...(options.buildCommand && { GX_BUILD_COMMAND: options.buildCommand }),
+  });
+  if (config.configPath.startsWith('..')) throw new StartError('build-agent: --config leads out of its repository.');
+  return config;
+}
