@@ -134,7 +134,7 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
     for tool in $TOOLS; do \
       npm install --prefix "/opt/gx-tools/$tool" --no-audit --no-fund --loglevel=error "$tool" || exit 1; \
     done
-ENV NODE_ENV="" npm_config_nodedir=/usr/local
+ENV NODE_ENV="" GX_NODE_HEADERS=/usr/local
 WORKDIR /work
 USER 10001:10001
 COPY src /app/src

@@ -6,7 +6,7 @@ import { isOfPackages, treeOf } from '../layers/tree.ts';
 import { projectOf } from '../packages/project.ts';
 import { keepJson, placesIn, type Cloned } from '../work.ts';
 
-export type Context = {
+export type LocalContext = {
   /** The folder that a repository would have as its root. */
   root: string;
   /** The path of gx.json from there. */
@@ -16,7 +16,7 @@ export type Context = {
 type Git = (...args: string[]) => Promise<ProgramEnd>;
 
 /** Copies what git would have cloned into the build's folder, as it is now. */
-export async function copyContext(config: string, work: string, env: Record<string, string>): Promise<Context> {
+export async function copyContext(config: string, work: string, env: Record<string, string>): Promise<LocalContext> {
   const file = path.resolve(config);
   const folder = path.dirname(file);
   if (!existsSync(folder)) throw new StartError(`build-agent: there is no folder ${folder}.`);
