@@ -5,13 +5,13 @@ import { defineConfig } from 'vitest/config';
  * A test says what it needs by what it imports: a real API server, a real Postgres, or nothing. `unit` is what `make check` runs.
  */
 const files = globSync('test/**/*.test.ts').toSorted();
+/** Folders whose tests all need the same. */
+const OWN = ['system', 'builds', 'packets', 'crash', 'browser'];
 const needs = (file: string): string => {
-  if (file.startsWith('test/system/')) return 'system';
-  if (file.startsWith('test/packets/')) return 'packets';
+  const own = OWN.find((name) => file.startsWith(`test/${name}/`));
+  if (own !== undefined) return own;
   const text = readFileSync(file, 'utf8');
   if (file.startsWith('test/faults/') && /\.\/fault-stage/.test(text)) return 'faults';
-  if (file.startsWith('test/crash/')) return 'crash';
-  if (file.startsWith('test/browser/')) return 'browser';
   if (file === 'test/builder/shapes.test.ts') return 'shapes';
   if (/kit\/registry/.test(text)) return 'builder';
   if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
@@ -103,6 +103,16 @@ export default defineConfig({
           include: of('system'),
           globalSetup: ['test/kit/cluster-global.ts'],
           testTimeout: 480_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'builds',
+          include: of('builds'),
+          globalSetup: ['test/kit/cluster-global.ts'],
+          testTimeout: 900_000,
           hookTimeout: 1_800_000,
           fileParallelism: false,
         },

@@ -10,7 +10,7 @@ export type Cluster = {
   /** Loads an OCI or Docker archive. This is quick if the node already has that image. */
   loadImage(archive: string): Promise<void>;
   /** The registry of what is built in the cluster. */
-  registry: ClusterHost;
+  registry: RegistryHost;
   gitHost: GitHost;
 };
 
@@ -23,6 +23,13 @@ export type ClusterHost = {
   /** The address at which connections of pods arrive, as a network policy sees it. */
   peer: { cidr: string; port: number };
 };
+
+/** The registry. Everybody may pull. */
+export type RegistryHost = ClusterHost & {
+  /** Who may push. Unset: everybody. */
+  account?: RegistryAccount;
+};
+export type RegistryAccount = { username: string; password: string };
 
 /** Gitea. */
 export type GitHost = ClusterHost & {

@@ -11,6 +11,13 @@ export type RunEnv = {
   KUBECONFIG: string;
   KUBECTL: string;
   EXAMPLE_IMAGE: string;
+  /** The repository, for `git clone` and `git push` from this machine. It holds a token. */
+  GIT_URL: string;
+  /** The same repository as the cluster knows it: `repo_url` of a deployment. */
+  REPO_URL: string;
+  GIT_INTEGRATION_ID: string;
+  /** The registry of what is built, from this machine. */
+  REGISTRY: string;
 };
 
 const quoted = (value: string): string => `'${value.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,12 +1,16 @@
 import type { Cluster } from '../cluster/cluster.ts';
 import { buildImages, engineNamed, type BuiltImage } from '../images/build.ts';
+import { isPushed, pushArchive } from '../images/push.ts';
 import { Unhealthy } from '../errors.ts';
 import { beside, type Report } from '../steps.ts';
 
-const PRODUCT = ['gx-postgres', 'gx-valkey', 'gx-platform', 'gx-example-echo'] as const;
+const PRODUCT = ['gx-postgres', 'gx-valkey', 'gx-platform', 'gx-builder', 'gx-agent-server', 'gx-example-echo'] as const;
 
-/** References of the images that a platform with one example needs. */
-export type Images = { postgres: string; valkey: string; platform: string; example: string };
+/**
+ * References of the images that a platform with one example needs. The agent server is in the cluster's registry, from
+ * which the builder reads it.
+ */
+export type Images = { postgres: string; valkey: string; platform: string; builder: string; agentServer: string; example: string };
 
 /**
  * Starts building while the cluster is still being made, because building waits for downloads more than for the
@@ -19,19 +23,31 @@ export const startImages = (): Promise<BuiltImage[]> =>
 
 /** Loads the images onto the node. An image that is already there costs next to nothing. */
 export async function loadImages(cluster: Cluster, built: BuiltImage[], report: Report): Promise<Images> {
-  const reference = (name: (typeof PRODUCT)[number]): string => {
+  const one = (name: (typeof PRODUCT)[number]): BuiltImage => {
     const image = built.find((each) => each.name === name);
     if (image === undefined) throw new Unhealthy(`The image ${name} was not built.`);
-    return image.reference;
+    return image;
   };
-  for (const image of built) {
+  for (const image of built.filter(({ name }) => name !== 'gx-agent-server')) {
     await cluster.loadImage(image.archive);
     report(image.reference);
   }
+  const agentServer = await pushed(cluster, one('gx-agent-server'));
+  report(agentServer);
   return {
-    postgres: reference('gx-postgres'),
-    valkey: reference('gx-valkey'),
-    platform: reference('gx-platform'),
-    example: reference('gx-example-echo'),
+    postgres: one('gx-postgres').reference,
+    valkey: one('gx-valkey').reference,
+    platform: one('gx-platform').reference,
+    builder: one('gx-builder').reference,
+    agentServer,
+    example: one('gx-example-echo').reference,
   };
+}
+
+/** Puts an image into the cluster's registry, unless it is there, and returns its name in it. */
+async function pushed({ registry }: Cluster, { reference, archive }: BuiltImage): Promise<string> {
+  const [, name = '', tag = ''] = /^[^/]+\/(.+):([^:]+)$/.exec(reference) ?? [];
+  const to = { ...registry, name, tag };
+  if (!(await isPushed(to))) await pushArchive(archive, to);
+  return `${registry.name}/${name}:${tag}`;
 }

@@ -3,7 +3,9 @@ import { clusterUp, type Cluster } from '../cluster/cluster.ts';
 import { program, say, step } from '../steps.ts';
 import { agentKey, agentUrl, deploy, untilDeployed } from './control-plane.ts';
 import { ENV_FILE, writeEnvFile, type RunEnv } from './env-file.ts';
+import { filesIn } from './git-host.ts';
 import { loadImages, startImages } from './images.ts';
+import { connectRepository } from './integration.ts';
 import { givePort, installPlatform } from './platform.ts';
 import { streamOneRun } from './stream.ts';
 
@@ -14,6 +16,8 @@ GX_CLUSTER=native or GX_CLUSTER=kind chooses how the cluster is had (default: ki
 `;
 
 const EXAMPLE = 'echo';
+/** The repository with the same agent, for deployments from git. */
+const REPOSITORY = 'hello';
 
 /** Goes from an empty folder to an answering agent, one named step after another, and leaves everything running. */
 async function main(): Promise<void> {
@@ -29,6 +33,11 @@ async function main(): Promise<void> {
     return untilDeployed(api, made, report);
   });
   const agent = { url: agentUrl(deployment), key: await agentKey(api, deployment) };
+  const git = await step('git', async (report) => {
+    const source = await connectRepository(cluster, api, { name: REPOSITORY, files: filesIn(`examples/${EXAMPLE}`) });
+    report(`${source.repository.url}, integration ${source.integrationId}`);
+    return source;
+  });
   await step('run', (report) => streamOneRun(agent, 'Are you there?', report));
   const env: RunEnv = {
     CONTROL_PLANE_URL: api.url,
@@ -38,6 +47,10 @@ async function main(): Promise<void> {
     KUBECONFIG: cluster.kubeconfig,
     KUBECTL: cluster.kubectl,
     EXAMPLE_IMAGE: built.example,
+    GIT_URL: git.repository.pushUrl,
+    REPO_URL: git.repository.url,
+    GIT_INTEGRATION_ID: git.integrationId,
+    REGISTRY: cluster.registry.url,
   };
   writeEnvFile(env);
   say(summary(env, cluster, (performance.now() - started) / 1000));
@@ -49,6 +62,7 @@ Everything runs (${seconds.toFixed(0)} s, ${cluster.kind} cluster "${cluster.nam
 
   control plane   ${env.CONTROL_PLANE_URL}   (OpenAPI: ${env.CONTROL_PLANE_URL}/docs)
   agent           ${env.AGENT_URL}   (asks for its key)
+  repository      ${env.REPO_URL}   (docs/quick-start.md deploys it: five commands from a repository to an agent)
 
 Try next:
   . ${ENV_FILE}

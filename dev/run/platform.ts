@@ -8,6 +8,7 @@ import { NODE_PORT } from '../../src/schema/labels.ts';
 import type { Report } from '../steps.ts';
 import { acceptsKey, untilReady, type Api } from './control-plane.ts';
 import { earlierKey } from './env-file.ts';
+import { buildValues, lendToBuilds } from './builds.ts';
 import type { Images } from './images.ts';
 
 const SYSTEM_NAMESPACE = 'gx-system';
@@ -29,12 +30,13 @@ export async function installPlatform({ cluster, images, report }: Installation)
   report('helm upgrade --install gx charts/gx-platform');
   const install = ['upgrade', '--install', 'gx', 'charts/gx-platform', '--namespace', SYSTEM_NAMESPACE];
   const flags = ['--values', '-', '--wait', '--timeout', '5m', '--kubeconfig', cluster.kubeconfig];
-  await command(helm, [...install, ...flags], { input: JSON.stringify(values(cluster, images)) });
+  await command(helm, [...install, ...flags], { input: JSON.stringify(await values(cluster, images)) });
+  await lendToBuilds(cluster);
   const url = `http://${cluster.nodeAddress}:${CONTROL_PLANE_PORT}`;
   await untilReady(url);
   const key = earlierKey();
   if (key !== undefined && (await acceptsKey({ url, key }))) return { url, key };
-  report('api-key create --name make-run --role write');
+  report('api-key create --name make-run --role admin');
   return { url, key: await createKey(cluster) };
 }
 
@@ -50,11 +52,15 @@ async function restrict({ kubectl, kubeconfig }: Cluster): Promise<void> {
  * Returns the chart's values: small sizes, because everything shares one machine, and node ports, so that the machine
  * can reach what runs.
  */
-const values = (cluster: Cluster, images: Images): object => ({
+const values = async (cluster: Cluster, images: Images): Promise<object> => ({
   images: { platform: images.platform, postgres: images.postgres, valkey: images.valkey },
   agents: { namespaces: [AGENT_NAMESPACE] },
   settings: { profile: 'small', dbStorageGi: 1, exposeAs: 'NodePort', nodeHost: cluster.nodeAddress, imagePullPatienceSeconds: 30 },
-  controlPlane: { service: { type: 'NodePort', nodePort: CONTROL_PLANE_PORT } },
+  controlPlane: {
+    service: { type: 'NodePort', nodePort: CONTROL_PLANE_PORT },
+    gitHosts: [`http://${cluster.gitHost.name}`],
+  },
+  builds: await buildValues(cluster, images),
 });
 
 /** Gives the example the port that kind maps to the machine. */
@@ -66,7 +72,7 @@ export async function givePort(cluster: Cluster, deployment: string): Promise<vo
 }
 
 async function createKey(cluster: Cluster): Promise<string> {
-  const args = ['src/main.ts', 'api-key', 'create', '--name', 'make-run', '--role', 'write', '--namespace', SYSTEM_NAMESPACE, '--quiet'];
+  const args = ['src/main.ts', 'api-key', 'create', '--name', 'make-run', '--role', 'admin', '--namespace', SYSTEM_NAMESPACE, '--quiet'];
   const output = await command(process.execPath, args, { env: environmentWith({ KUBECONFIG: cluster.kubeconfig }) });
   return output.trim();
 }

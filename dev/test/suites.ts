@@ -35,5 +35,6 @@ export const SUITES: Record<string, Check[]> = {
   builder: [vitest('builder')],
   shapes: [vitest('shapes')],
   packets: [vitest('packets')],
+  builds: [vitest('builds')],
   system: [{ ...vitest('packets'), cluster: 'native' }, vitest('system')],
 };

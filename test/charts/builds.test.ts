@@ -69,6 +69,11 @@ describe('with a registry', () => {
     expect(spec?.limits).toEqual([expect.objectContaining({ type: 'Container', default: limits, max: limits })]);
   });
 
+  test('a build of little gets a core nevertheless', async () => {
+    const { spec } = await one('LimitRange/gx-builds/gx-builds', rendered({ cpuMilli: 100 }));
+    expect(spec?.limits).toEqual([expect.objectContaining({ max: expect.objectContaining({ cpu: '1000m' }) })]);
+  });
+
   test('nobody reaches them, and they reach names, the world outside, and what is named', async () => {
     const reached = [{ to: [{ ipBlock: { cidr: '10.1.2.3/32' } }], ports: [{ port: 5000, protocol: 'TCP' }] }];
     const objects = rendered({ network: { reached } }, { settings: { agentNetwork: { apiServer: ['192.0.2.7', '2001:db8::7'] } } });

@@ -5,6 +5,8 @@ import { installPlatform } from '../../dev/run/platform.ts';
 import { step } from '../../dev/steps.ts';
 
 export type SystemUnderTest = {
+  /** Of the cluster. */
+  name: string;
   controlPlane: string;
   key: string;
   kubeconfig: string;
@@ -31,6 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const built = await step('images', async (report) => loadImages(cluster, await images, report));
   const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
   project.provide('system', {
+    name: NAME,
     controlPlane: api.url,
     key: api.key,
     kubeconfig: cluster.kubeconfig,

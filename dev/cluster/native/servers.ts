@@ -1,8 +1,8 @@
 import { command } from '../../commands.ts';
 import { environmentWith } from '../../env.ts';
-import type { ClusterHost, GitHost } from '../provider.ts';
+import type { ClusterHost, GitHost, RegistryHost } from '../provider.ts';
 import { GIT_HOST, GIT_PORT, gitHostSettings } from './parts/git-host.ts';
-import { REGISTRY, REGISTRY_PORT } from './parts/registry.ts';
+import { REGISTRY, REGISTRY_PORT, registryAccount } from './parts/registry.ts';
 import { toolOf, type NodeRecord } from './record.ts';
 
 const at = ({ layout }: NodeRecord, port: number): Omit<ClusterHost, 'name'> => ({
@@ -11,7 +11,11 @@ const at = ({ layout }: NodeRecord, port: number): Omit<ClusterHost, 'name'> => 
 });
 
 /** Returns the registry of a native cluster, a process of its node. */
-export const registryOf = (record: NodeRecord): ClusterHost => ({ name: REGISTRY, ...at(record, REGISTRY_PORT) });
+export const registryOf = (record: NodeRecord): RegistryHost => ({
+  name: REGISTRY,
+  ...at(record, REGISTRY_PORT),
+  account: registryAccount(record.layout),
+});
 
 /** Returns the git host of a native cluster, a process of its node. Its command line works on the same files. */
 export const gitHostOf = (record: NodeRecord): GitHost => ({

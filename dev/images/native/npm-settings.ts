@@ -16,7 +16,7 @@ export async function withNpmSettings(work: (options: string[]) => Promise<void>
   const folder = await mkdtemp(join(tmpdir(), 'gx-npmrc-'));
   try {
     const [npmrc, certificates] = [join(folder, 'npmrc'), join(folder, 'certificates.crt')];
-    const [registry, cafile, cache] = await Promise.all(['registry', 'cafile', 'cache'].map(setting));
+    const [registry, cafile, cache] = await Promise.all(['registry', 'cafile', 'cache'].map(npmSetting));
     const trusted = [SYSTEM_CERTIFICATES, devConfig().certificates, cafile].filter(isFile);
     await writeFile(certificates, await joined(trusted));
     const lines = [registry && `registry=${registry}`, trusted.length > 0 && `cafile=${LENT_CERTIFICATES}`].filter(Boolean);
@@ -34,7 +34,8 @@ async function joined(files: readonly string[]): Promise<string> {
   return (await Promise.all([...new Set(files)].map((file) => readFile(file, 'utf8')))).join('\n');
 }
 
-async function setting(name: string): Promise<string | undefined> {
+/** Returns a setting of npm on this machine, if it is set. */
+export async function npmSetting(name: string): Promise<string | undefined> {
   const value = (await command('npm', ['config', 'get', name])).trim();
   return ['', 'null', 'undefined'].includes(value) ? undefined : value;
 }

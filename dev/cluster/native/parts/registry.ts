@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RegistryAccount } from '../../provider.ts';
 import { fileOf, type Layout } from '../layout.ts';
-import type { NodePart } from '../node-part.ts';
+import { json, type NodePart } from '../node-part.ts';
 
 /** The port at which the registry answers, at the node's address. */
 export const REGISTRY_PORT = 5000;
@@ -8,19 +11,32 @@ export const REGISTRY_PORT = 5000;
 /** What pods and containerd call the registry of a native cluster. Both reach it over plain HTTP. */
 export const REGISTRY = `registry.gx-platform.local:${REGISTRY_PORT}`;
 
+const USER = 'builds';
+
 /** Where containerd looks for a `hosts.toml` of each registry. */
 export const registriesFolder = (layout: Layout): string => fileOf(layout).config('registries');
 
 /** Runs a registry for what is built in the cluster, and tells containerd where it is. */
 export const registry: NodePart = {
   files: ({ layout }) => ({
-    [fileOf(layout).config('registry.yaml')]: configuration(layout),
+    ...withPassword(layout, randomBytes(16).toString('hex')),
     [join(registriesFolder(layout), REGISTRY, 'hosts.toml')]: `server = "http://${layout.nodeAddress}:${REGISTRY_PORT}"\n`,
   }),
   processes: (layout) => [{ name: 'registry', tool: 'registry', args: ['serve', fileOf(layout).config('registry.yaml')] }],
 };
 
-const configuration = (layout: Layout): string => `version: 0.1
+const accountFile = (layout: Layout): string => fileOf(layout).config('registry-account.json');
+
+/** Returns the account that may push; everybody may pull. */
+export const registryAccount = (layout: Layout): RegistryAccount =>
+  JSON.parse(readFileSync(accountFile(layout), 'utf8')) as RegistryAccount;
+
+const withPassword = (layout: Layout, password: string): Record<string, string> => ({
+  [fileOf(layout).config('registry.yaml')]: configuration(layout, password),
+  [accountFile(layout)]: json({ username: USER, password }),
+});
+
+const configuration = (layout: Layout, password: string): string => `version: 0.1
 log:
   level: warn
   accesslog:
@@ -30,6 +46,10 @@ storage:
     enabled: true
   filesystem:
     rootdirectory: ${fileOf(layout).registry}
+auth:
+  writer:
+    username: ${USER}
+    password: ${password}
 http:
   addr: 0.0.0.0:${REGISTRY_PORT}
 `;

@@ -1,11 +1,11 @@
-// registry keeps images in a folder: the registry of a local cluster, without the drivers of clouds.
+// The registry of a local cluster: it keeps images in a folder. The drivers of clouds, which distribution's own program
+// has, are left out.
 package main
 
 import (
 	"os"
 
 	"github.com/distribution/distribution/v3/registry"
-	_ "github.com/distribution/distribution/v3/registry/auth/htpasswd"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
 )
 

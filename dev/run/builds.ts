@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { command } from '../commands.ts';
+import type { Cluster, ClusterHost, RegistryAccount } from '../cluster/provider.ts';
+import { devConfig } from '../env.ts';
+import { npmSetting } from '../images/native/npm-settings.ts';
+import type { Images } from './images.ts';
+
+/** The namespace that the chart makes for builds. */
+export const BUILD_NAMESPACE = 'gx-builds';
+
+const PUSH = 'push';
+const CERTIFICATES = 'certificates';
+const USUAL_REGISTRY = 'https://registry.npmjs.org/';
+
+const reaches = ({ peer }: ClusterHost): object => ({
+  to: [{ ipBlock: { cidr: peer.cidr } }],
+  ports: [{ port: peer.port, protocol: 'TCP' }],
+});
+
+/** Returns the chart's values for builds that push to the cluster's registry and trust what this machine trusts. */
+export async function buildValues({ registry, gitHost }: Cluster, images: Images): Promise<object> {
+  const npm = await npmSetting('registry');
+  const isOwn = npm !== undefined && npm !== USUAL_REGISTRY && !/^https?:\/\/(localhost|127\.)/.test(npm);
+  return {
+    registry: `${registry.name}/agents`,
+    image: images.builder,
+    baseImage: images.agentServer,
+    ...(registry.account !== undefined && { pushSecret: PUSH }),
+    insecure: true,
+    ...(isOwn && { npmRegistry: npm }),
+    ...((await certificates()) !== '' && { caConfigMap: CERTIFICATES }),
+    network: { reached: [reaches(registry), reaches(gitHost)] },
+  };
+}
+
+/** Gives builds what they push with, and the certificate authorities that Node trusts here besides its own. */
+export async function lendToBuilds({ kubectl, kubeconfig, registry }: Cluster): Promise<void> {
+  const trusted = await certificates();
+  const at = (name: string) => ({ apiVersion: 'v1', metadata: { name, namespace: BUILD_NAMESPACE } });
+  const items = [
+    ...(registry.account === undefined ? [] : [{ ...at(PUSH), ...credentials(registry.name, registry.account) }]),
+    ...(trusted === '' ? [] : [{ ...at(CERTIFICATES), kind: 'ConfigMap', data: { 'ca.crt': trusted } }]),
+  ];
+  const args = ['apply', '--server-side', '--filename', '-', '--kubeconfig', kubeconfig];
+  await command(kubectl, args, { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
+}
+
+function credentials(registry: string, { username, password }: RegistryAccount): object {
+  const auths = { [registry]: { auth: btoa(`${username}:${password}`) } };
+  return { kind: 'Secret', type: 'kubernetes.io/dockerconfigjson', stringData: { '.dockerconfigjson': JSON.stringify({ auths }) } };
+}
+
+async function certificates(): Promise<string> {
+  const files = [devConfig().certificates, await npmSetting('cafile')].filter((file) => file !== undefined);
+  return [...new Set(files)]
+    .filter(existsSync)
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
+}
