@@ -42,7 +42,7 @@ export async function build(config: ImageBuildConfig, signal: AbortSignal): Prom
   );
   const layers = packages === undefined ? await installed(config, plan, bench) : await unpacked(config, packages, bench);
   const before = packageSignatures(placesIn(config.work).source);
-  if (packages !== undefined && config.installCommand === undefined) await runOwnScripts(config, plan.projects, bench);
+  if (packages !== undefined) await runOwnScripts(config, plan.projects, bench);
   await built(config, { plan, settings, bench });
   const made: BuiltAgent = {
     packages: layers,
@@ -104,7 +104,21 @@ async function built(config: ImageBuildConfig, { plan, settings, bench }: Work):
   writeAbsentEnv(folder, settings);
   const run = [process.execPath, path.join(import.meta.dirname, '..', 'main.ts'), 'agent-build'] as const;
   const env = { GX_CONFIG: path.join(source, plan.configFile), GX_BUILD_FOLDER: path.join(source, BUILD_FOLDER) };
-  await step('agent-build', () => bench.task({ run, folder, prefix: 'agent-build', reason: 'BuildFailed', what: 'agent-build' }, env));
+  const task = { run, folder, prefix: 'agent-build', reason: 'BuildFailed', what: 'agent-build', show: wordsOf } as const;
+  await step('agent-build', () => bench.task(task, env));
+  rmSync(path.join(source, DEBIAN_BILL), { force: true });
+}
+
+/** The bill of Debian's packages is this machine's. That of the image is in its base, below /usr/share/gx/sbom. */
+const DEBIAN_BILL = path.join(BUILD_FOLDER, 'sbom', 'debian.cdx.json');
+
+/** Returns the words of a line that is written for machines. */
+function wordsOf(line: string): string {
+  try {
+    return (JSON.parse(line) as { msg?: string }).msg ?? line;
+  } catch {
+    return line;
+  }
 }
 
 /** Repositories leave out the file of `env`, because it holds secrets; those of the deployment take its place. */

@@ -10,6 +10,8 @@ export type ProgramRun = {
   env: Record<string, string>;
   /** Stands before each line of its output. Without one nothing is printed. */
   prefix?: string;
+  /** Returns what is told of a line. */
+  show?: (line: string) => string;
   /** Texts that are never printed. */
   hidden?: readonly string[];
   signal?: AbortSignal;
@@ -26,7 +28,15 @@ const KEPT_LINES = 500;
  * Runs a command to its end and prints what it says. What it leaves running is killed. Returns its exit code, its
  * output and the last lines of it; a program that is not there has code 127.
  */
-export async function runProgram({ run, folder, env, prefix, hidden = [], signal }: ProgramRun): Promise<ProgramEnd> {
+export async function runProgram({
+  run,
+  folder,
+  env,
+  prefix,
+  show = (line) => line,
+  hidden = [],
+  signal,
+}: ProgramRun): Promise<ProgramEnd> {
   signal?.throwIfAborted();
   const [program, ...args] = typeof run === 'string' ? (['/bin/sh', '-c', run] as const) : run;
   // A process group of its own, so that all that it has started ends with it.
@@ -42,7 +52,7 @@ export async function runProgram({ run, folder, env, prefix, hidden = [], signal
   signal?.addEventListener('abort', end, { once: true });
   const lines: string[] = [];
   const hear = (line: string): void => {
-    const shown = hidden.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), line).slice(0, LONGEST_LINE);
+    const shown = hidden.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), show(line)).slice(0, LONGEST_LINE);
     if (prefix !== undefined && lines.length >= 2 * KEPT_LINES) lines.splice(0, KEPT_LINES);
     lines.push(shown);
     if (prefix !== undefined) say(`${prefix} | ${shown}`);

@@ -121,26 +121,6 @@ const manifestWith = (dependencies: Record<string, string>): string => JSON.stri
 
 const cases: Record<string, Case> = {
   'no gx.json': { env: { GX_CONFIG_PATH: 'apps/gx.json' }, reason: 'ConfigMissing', words: 'set gx_config_path' },
-  'a gx.json outside': { env: { GX_CONFIG_PATH: '../../gx.json' }, reason: 'ConfigMissing', words: 'leads out of the repository' },
-  'a gx.json that is not JSON': { files: { 'gx.json': '{' }, reason: 'BuildFailed', words: 'gx.json is not valid JSON' },
-  'a key that does not exist': { files: { 'gx.json': gxJson({ grafs: 1 }) }, reason: 'BuildFailed', words: '"grafs"' },
-  dockerfile_lines: {
-    files: { 'gx.json': gxJson({ dockerfile_lines: ['RUN x'] }) },
-    reason: 'BuildFailed',
-    words: '"dockerfile_lines" of gx.json',
-  },
-  'another base_image': {
-    files: { 'gx.json': gxJson({ base_image: 'example.com/x' }) },
-    reason: 'BuildFailed',
-    words: '"base_image" of gx.json',
-  },
-  'a newer Node': { files: { 'gx.json': gxJson({ node_version: '99' }) }, reason: 'BuildFailed', words: '"node_version" of gx.json' },
-  'a graph in Python': { files: { 'gx.json': gxJson({ graphs: { agent: './a.py:graph' } }) }, reason: 'BuildFailed', words: 'is Python' },
-  'a folder of dependencies that is not there': {
-    files: { 'gx.json': gxJson({ dependencies: ['./lib'] }) },
-    reason: 'BuildFailed',
-    words: './lib',
-  },
   'a base image that is not there': { env: { GX_BASE_IMAGE: 'HOST/gx/none:1' }, reason: 'PushFailed', words: 'is not in its registry' },
   'packages that the lock file lacks': {
     files: { 'package.json': manifestWith({ ms: '2.1.2' }) },

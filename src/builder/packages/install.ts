@@ -4,12 +4,18 @@ import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { isOfPackages, linkTree, treeOf } from '../layers/tree.ts';
 import { say, step } from '../told.ts';
 import { placesIn } from '../work.ts';
-import { installOf } from './managers.ts';
+import { installOf, type Manager } from './managers.ts';
 import { ownPackages, packageJson, type Project } from './project.ts';
 import type { Workbench } from './workbench.ts';
 
 /** Scripts of a package of the repository that an installation runs, in their order. */
 const OWN_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare'];
+
+/** The second yarn runs no `prepare` when it installs. */
+function ownScripts({ name }: Manager, installCommand = ''): string[] {
+  if (/(^| )--ignore-scripts( |$|=true)/.test(installCommand)) return [];
+  return name === 'berry' ? OWN_SCRIPTS.slice(0, 3) : OWN_SCRIPTS;
+}
 
 /** Installs all packages of the projects, those for development among them. */
 export async function installAll(config: ImageBuildConfig, projects: readonly Project[], bench: Workbench): Promise<void> {
@@ -39,7 +45,7 @@ export async function runOwnScripts(config: ImageBuildConfig, projects: readonly
   for (const { folder, manager } of projects)
     for (const each of ownPackages(source, folder)) {
       const { scripts = {} } = packageJson(source, each) ?? {};
-      for (const script of OWN_SCRIPTS.filter((name) => scripts[name] !== undefined)) {
+      for (const script of ownScripts(manager, config.installCommand).filter((name) => scripts[name] !== undefined)) {
         const what = `the script "${script}" of ${each || 'the root'}`;
         const run = [manager.program, 'run', script] as const;
         await bench.task({ run, folder: path.join(source, each), prefix: 'install', reason: 'InstallFailed', what });

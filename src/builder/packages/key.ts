@@ -23,15 +23,15 @@ const PLAIN = /^(npm (ci|i|install)|pnpm (i|install)|yarn( install)?|bun (i|inst
 export type KeyParts = { source: string; projects: readonly Project[]; installCommand?: string; baseDigest: string };
 
 /**
- * Returns the key of what the projects install: the same key means the same packages. Undefined if a project has no
- * lock file, because its packages are resolved anew each time.
+ * Returns the key of what the projects install: the same key means the same packages. Undefined if they are installed
+ * anew each time: without a lock file, and by a command that may write what no key knows.
  */
 export function packagesKey({ source, projects, installCommand, baseDigest }: KeyParts): string | undefined {
   if (projects.some(({ manager, hasPackages }) => hasPackages && manager.lockFile === undefined)) return undefined;
+  if (installCommand !== undefined && !PLAIN.test(installCommand.trim())) return undefined;
   const entries = treeOf(source, (name) => /(^|\/)(node_modules|\.git)$/.test(name));
-  const isAny = installCommand !== undefined && !PLAIN.test(installCommand.trim());
   const copied = foldersThatAreCopied(source, entries);
-  const counted = entries.filter(({ name }) => isAny || DECIDING.test(name) || copied.some((folder) => isWithin(folder, name)));
+  const counted = entries.filter(({ name }) => DECIDING.test(name) || copied.some((folder) => isWithin(folder, name)));
   const hash = createHash('sha256');
   const add = (...parts: string[]): void => void hash.update(`${JSON.stringify(parts)}\n`);
   add(String(FORMAT), process.version, process.platform, process.arch, baseDigest, installCommand ?? '');

@@ -8,7 +8,15 @@ import { placesIn } from '../work.ts';
 import { managerEnvironment, type Manager } from './managers.ts';
 
 /** One command of a build, in a folder of this machine. */
-export type BuildTask = { run: readonly [string, ...string[]] | string; folder: string; prefix: string; reason: StageReason; what: string };
+export type BuildTask = {
+  run: readonly [string, ...string[]] | string;
+  folder: string;
+  prefix: string;
+  reason: StageReason;
+  what: string;
+  /** Returns what is told of a line. */
+  show?: (line: string) => string;
+};
 
 /** Where commands of the repository's author run: with an environment that holds nothing of this process. */
 export type Workbench = {
@@ -33,8 +41,8 @@ export async function workbench(config: ImageBuildConfig, managers: readonly Man
     ...(config.nodeHeaders === undefined ? {} : { npm_config_nodedir: config.nodeHeaders }),
     ...managerEnvironment(config.work, config.npmRegistry),
   };
-  const run = async ({ run: command, folder, prefix }: BuildTask, more: Record<string, string> = {}) =>
-    runProgram({ run: command, folder, prefix, env: { ...env, ...more }, signal });
+  const run = async ({ run: command, folder, prefix, show }: BuildTask, more: Record<string, string> = {}) =>
+    runProgram({ run: command, folder, prefix, env: { ...env, ...more }, signal, ...(show && { show }) });
   const bench: Workbench = {
     env,
     async task(task, more) {
