@@ -130,6 +130,8 @@ export const CONDITIONS: Record<string, string> = {
   [conditions.SERVING]: 'A revision answers requests, whether or not it is the newest.',
   [conditions.DATABASE_READY]:
     'The database accepts connections. For an external one (reason `External`): its Secret holds an address, and some pod is ready.',
+  [conditions.FOLLOWS_BRANCH]:
+    'Never True. False while the branch whose pushes make revisions is missing or its host does not answer. Absent otherwise.',
   [conditions.PASSWORD_ROTATED]: 'Never True. False while the password of the managed database is being changed. Absent otherwise.',
   [conditions.ROLES_SEPARATED]:
     'Never True. False while a database of an earlier version, whose agents were superusers, gets the roles of today. Absent otherwise.',

@@ -11,6 +11,8 @@ export type Profile = {
   cpu: number;
   memoryMb: number;
   replicas: number;
+  /** Replicas of deployments from git of type prod, which name no sizes themselves: the least, and the most. */
+  prod: { least: number; most: number };
   database: { cpu: number; memoryMb: number; storageGi: number; maxConnections: number };
 };
 
@@ -80,7 +82,7 @@ export type OperatorConfig = {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-const PROFILES: Record<'small' | 'standard', Profile> = {
+const PROFILES: Record<'small' | 'standard', Omit<Profile, 'prod'>> = {
   small: { cpu: 0.1, memoryMb: 256, replicas: 1, database: { cpu: 0.1, memoryMb: 256, storageGi: 10, maxConnections: 100 } },
   standard: { cpu: 1, memoryMb: 1024, replicas: 1, database: { cpu: 1, memoryMb: 2048, storageGi: 10, maxConnections: 200 } },
 };
@@ -151,6 +153,11 @@ function gateway(read: SettingsReader): Pick<OperatorSettings, 'gateway'> {
   return service === undefined ? {} : { gateway: { service, namespace: ownNamespace(read) } };
 }
 
+function prodReplicas(read: SettingsReader): Profile['prod'] {
+  const least = read.integer(['GX_PROD_REPLICAS'], 2, { min: 1, max: 1000 });
+  return { least, most: Math.max(least, read.integer(['GX_PROD_MAX_REPLICAS'], 4, { min: 1, max: 1000 })) };
+}
+
 function otlp(read: SettingsReader): Pick<OperatorSettings, 'otlp'> {
   const endpoint = read.optional(['GX_OTLP_ENDPOINT']);
   const headersSecret = read.optional(['GX_OTLP_HEADERS_SECRET']);
@@ -167,6 +174,7 @@ function profile(read: SettingsReader): Profile {
     cpu: milli(read, 'GX_DEFAULT_CPU_MILLI', base.cpu),
     memoryMb: read.integer(['GX_DEFAULT_MEMORY_MB'], base.memoryMb, size),
     replicas: read.integer(['GX_DEFAULT_REPLICAS'], base.replicas, { min: 0, max: 1000 }),
+    prod: prodReplicas(read),
     database: {
       cpu: milli(read, 'GX_DEFAULT_DB_CPU_MILLI', base.database.cpu),
       memoryMb: read.integer(['GX_DEFAULT_DB_MEMORY_MB'], base.database.memoryMb, size),

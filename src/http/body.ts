@@ -60,7 +60,7 @@ export async function readJson<T>(
 }
 
 /** Returns the bytes of a body. Throws 413 when they are too many. */
-function bytesOf(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+export function bytesOf(request: IncomingMessage, limits: Pick<BodyLimits, 'bytes'>): Promise<Buffer> {
   const { headers } = request;
   const tooLarge = (): Problem =>
     new Problem(413, `Request body is larger than ${limits.bytes} bytes`, { headers: { connection: 'close' } });

@@ -98,6 +98,8 @@ export type Route<Caller = unknown> = {
   params?: TSchema;
   query?: TSchema;
   body?: TSchema;
+  /** Takes the body as it came, of so many bytes at most; the handler gets a Buffer. It has no schema then. */
+  rawBody?: number;
   /** True when an empty body means `{}`. */
   bodyOptional?: boolean;
   /** True when the body only selects records, so that it may be smaller than one that brings content. */

@@ -4,7 +4,7 @@ import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
 import { Forbidden, Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { readJson, type BodyLimits } from './body.ts';
+import { bytesOf, readJson, type BodyLimits } from './body.ts';
 import { CostlyBodies } from './costly-bodies.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
 import { insideOf } from './in-process.ts';
@@ -225,6 +225,7 @@ type Reading<Caller> = {
 
 /** Reads the body of a request whose caller is known. */
 async function bodyOf<Caller>(ctx: RouterContext, { route, check, limits, from }: Reading<Caller>): Promise<unknown> {
+  if (route.rawBody !== undefined) return bytesOf(ctx.req, { bytes: route.rawBody });
   if (check === undefined) return undefined;
   const bytes = route.selects === true ? Math.min(limits.bytes, limits.selectionBytes) : limits.bytes;
   return readJson(

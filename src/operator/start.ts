@@ -7,6 +7,7 @@ import { Election, type LeaseOptions } from '../kube/lease.ts';
 import type { WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { OPERATOR } from '../schema/labels.ts';
+import { BranchLooks } from './family/branch-looks.ts';
 import { createCaches, writable } from './family/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
@@ -137,7 +138,15 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     downSeconds: settings.queueScaleDownSeconds,
     log,
   });
-  const deps: OperatorDeps = { kube: door, caches, settings, writer, absences: () => election.absences, work: follower };
+  const deps: OperatorDeps = {
+    kube: door,
+    caches,
+    settings,
+    writer,
+    branches: new BranchLooks(),
+    absences: () => election.absences,
+    work: follower,
+  };
   const record = createRecorder({ kube: door, log, controller: `gx.dev/${OPERATOR}`, instance: config.identity });
   const tell = tellOfFaults(caches, { record, log });
   const controllers = createControllers({ deps, queues, record, log, metrics, config });

@@ -45,6 +45,8 @@ export const ROLES_SEPARATED = 'RolesSeparated';
 export const TRACING_PROJECT_SHARED = 'TracingProjectShared';
 /** Whether the key-value store of streams takes connections; absent where none is asked for. */
 export const STORE_READY = 'StoreReady';
+/** False while the branch that a deployment follows can't be looked at, else absent. */
+export const FOLLOWS_BRANCH = 'FollowsBranch';
 /** Names fields that are accepted and stored but have no effect yet. */
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 /** True while the agents that serve ask for no credentials, else absent. */

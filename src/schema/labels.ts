@@ -32,6 +32,8 @@ export const INTERRUPT = `${GROUP}/interrupt`;
 export const AGENTS_NAMESPACE = `${GROUP}/agents-namespace`;
 /** Label on what builds a revision: the revision's uid. */
 export const REVISION_UID = `${GROUP}/revision-uid`;
+/** Annotation on a Deployment: a push event came, for the commit that it names first. Its value changes with each. */
+export const PUSHED_AT = `${GROUP}/pushed-at`;
 /** Finalizer of a Revision whose build, in another namespace, is removed with it. */
 export const BUILD_FINALIZER = `${GROUP}/build`;
 /** Annotation on a Deployment: reconcile now; its value is echoed in status. */

@@ -86,9 +86,12 @@ export function revisionOf(deployment: DeploymentResource, pushed: { push?: numb
   };
 }
 
-/** Compares revisions: by the generation that asked for them, then by the push within it. The newest comes first. */
-export const byNewest = (a: RevisionResource, b: RevisionResource): number =>
-  b.spec.number - a.spec.number || (b.spec.push ?? 0) - (a.spec.push ?? 0);
+/** Pushes that one generation has room for in the order. */
+const MOST_PUSHES = 1_000_000;
+
+/** Returns a number that grows from revision to revision: the generation that asked for it, then the push within it. */
+export const orderOfRevision = ({ spec: { number, push = 0 } }: RevisionResource): number => number + push / MOST_PUSHES;
 
 /** Sorts revisions, newest first. */
-export const newestFirst = (revisions: RevisionResource[]): RevisionResource[] => revisions.toSorted(byNewest);
+export const newestFirst = (revisions: RevisionResource[]): RevisionResource[] =>
+  revisions.toSorted((a, b) => orderOfRevision(b) - orderOfRevision(a));

@@ -67,6 +67,9 @@ export const Revision = Type.Object(
     reason: Nullable(Type.String({ description: 'Machine-readable reason of a failure.' })),
     status_message: Nullable(Type.String({ description: 'One sentence on the status, for people.' })),
     log_tail: Nullable(Type.String({ description: 'Last log lines of a pod that failed.' })),
+    image_digest: Nullable(Type.String({ description: 'Digest of its image. Read-only.' })),
+    build_seconds: Nullable(Type.Integer({ description: 'How long its build took. Source git. Read-only.' })),
+    builder_version: Nullable(Type.String({ description: 'Version of the builder. Source git. Read-only.' })),
   },
   { additionalProperties: false },
 );

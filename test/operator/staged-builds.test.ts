@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
-import { INTERRUPT } from '../../src/schema/labels.ts';
+import { INTERRUPT, PUSHED_AT } from '../../src/schema/labels.ts';
 import { conditionOf } from '../kit/api-server.ts';
 import { digestFor } from '../kit/fake-kubelet.ts';
 import { withLog } from '../kit/given-log.ts';
@@ -152,5 +152,47 @@ describe('a revision that is built in stages', () => {
       message: expect.stringMatching(/^sourceConfig.repoUrl: /),
     });
     expect(await of(kinds.job, 'strange')).toEqual([]);
+  });
+});
+
+describe('a deployment that follows its branch', () => {
+  const pushed = async (name: string, commit: string, when: string) => {
+    const { metadata } = await stage.see.deployment(name);
+    const annotations = { ...metadata.annotations, [PUSHED_AT]: `${commit} ${when}` };
+    await kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/metadata/annotations', value: annotations }]);
+    await until('the event is handled', async () => (await stage.see.deployment(name)).status?.pushHandled === `${commit} ${when}`);
+  };
+  const revisionsOf = async (name: string) =>
+    (await kube.all(kinds.revision, { namespace, labelSelector: `gx.dev/deployment=${name}` }))
+      .map(({ metadata }) => metadata.name)
+      .toSorted();
+
+  test('gets a revision of each new head, none of events that come again or late, and skips what is overtaken', async () => {
+    const first = git.push('live');
+    const spec = { source: 'git' as const, sourceConfig: { integrationId: ID, repoUrl: `${git.url}/team/chat`, buildOnPush: true } };
+    await kube.create(kinds.deployment, newDeployment(namespace, fromGit('live', { metadata: { name: 'live' }, spec })));
+    await tell('live', stagedStatus({ running: 'build' }));
+    await stage.see.untilPhase('live-00001', 'BUILDING');
+    expect((await stage.see.revision('live-00001')).status?.commitSha).toBe(first);
+    const second = git.push('live');
+    await pushed('live', second, 'a');
+    await stage.see.untilPhase('live-00001-1', 'QUEUED');
+    await pushed('live', second, 'b');
+    await pushed('live', first, 'c');
+    expect(await revisionsOf('live')).toEqual(['live-00001', 'live-00001-1']);
+    const third = git.push('live');
+    await pushed('live', third, 'd');
+    await stage.see.untilPhase('live-00001-1', 'SKIPPED');
+    expect((await stage.see.revision('live-00001-2')).spec.commit).toBe(third);
+    await tell('live', built('live', first));
+    await stage.see.untilPhase('live-00001', 'DEPLOYED');
+    await until('the next one has a pod', async () => (await of(kinds.pod, 'live')).length === 2);
+    const next = (await of(kinds.pod, 'live')).find(({ metadata }) => metadata.annotations?.['gx.dev/revision'] === 'live-00001-2');
+    const status = stagedStatus({ succeeded: { clone: { commit: third }, push: { image: image('live'), digest: DIGEST } } });
+    await kube.patchStatus(kinds.pod, { namespace: builds.namespace, name: next!.metadata.name }, status);
+    await stage.see.untilPhase('live-00001-2', 'DEPLOYED');
+    await until('it serves', async () => (await stage.see.deployment('live')).status?.activeRevision === 'live-00001-2');
+    expect((await stage.see.deployment('live')).status).toMatchObject({ followedRef: 'live', followedCommit: third });
+    await remove('live');
   });
 });

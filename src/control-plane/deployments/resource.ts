@@ -119,7 +119,7 @@ export function deploymentAnswer(deployment: DeploymentResource, related: Relate
       custom_url: spec.sourceConfig?.customUrl ?? url,
       ...placeShown(deployment, related.listener),
     },
-    source_revision_config: { ...wanted.source_revision_config, repo_commit_sha: related.latest?.status?.commitSha ?? null },
+    source_revision_config: { ...wanted.source_revision_config, ...builtOf(deployment, related.latest) },
     secrets: related.secrets,
     created_at: metadata.creationTimestamp ?? '',
     updated_at: updatedAt(deployment),
@@ -131,6 +131,12 @@ export function deploymentAnswer(deployment: DeploymentResource, related: Relate
     url,
   };
 }
+
+/** Returns what the newest revision was built from, and into. REST shows the image of a deployment from git so. */
+const builtOf = ({ spec }: DeploymentResource, latest: RevisionResource | undefined) => ({
+  ...(spec.source === 'git' && { image_uri: latest?.status?.image ?? null }),
+  repo_commit_sha: latest?.status?.commitSha ?? null,
+});
 
 const running = ({ status }: DeploymentResource) => ({ url: status?.url ?? null, version: status?.serverVersion ?? null });
 

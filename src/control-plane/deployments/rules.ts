@@ -151,5 +151,12 @@ export function withoutEcho(current: Deployment, patch: DeploymentPatchRequest):
   const config = Object.entries(patch.source_config ?? {}).filter(
     ([name, value]) => name === 'resource_spec' || !same(value, valueAt(current, `source_config.${name}`)),
   );
-  return { ...patch, source_config: Object.fromEntries(config) };
+  const { image_uri: image, ...revision } = patch.source_revision_config ?? {};
+  // Of a deployment from git, the server fills it in with what was built.
+  const isBuilt = current.source === 'git' && same(image, current.source_revision_config.image_uri);
+  return {
+    ...patch,
+    source_config: Object.fromEntries(config),
+    ...(isBuilt && { source_revision_config: revision }),
+  };
 }

@@ -1,5 +1,6 @@
 import { NotFound } from '../../errors.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import { orderOfRevision } from '../../schema/revision-of.ts';
 import type { Revision } from '../../schema/revision.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { revisionAnswer } from './resource.ts';
@@ -21,9 +22,11 @@ export async function findRevision(
 export const activeRevision = ({ stored }: Revisions, deployment: DeploymentResource): RevisionResource | undefined =>
   stored.revisionsOf(deployment).find(({ metadata }) => metadata.name === deployment.status?.activeRevision);
 
+const placeOf = (active: RevisionResource | undefined): number => (active === undefined ? Infinity : orderOfRevision(active));
+
 /** Returns a function that turns a revision of this deployment into its REST answer. */
 export function revisionAnswers(plane: Revisions, deployment: DeploymentResource): (revision: RevisionResource) => Revision {
   const isServed = deployment.status?.activeRevision !== undefined;
-  const serving = isServed ? (activeRevision(plane, deployment)?.spec.number ?? Infinity) : 0;
+  const serving = isServed ? placeOf(activeRevision(plane, deployment)) : 0;
   return (revision) => revisionAnswer(revision, { deploymentId: plane.stored.idOf(deployment), serving });
 }

@@ -2,13 +2,14 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { SourceRevisionConfig } from '../../schema/deployment.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
 import { ENDED, type Revision, type RevisionStatus } from '../../schema/revision.ts';
+import { orderOfRevision } from '../../schema/revision-of.ts';
 import { toRestForm } from '../../schema/types.ts';
 import { updatedAt } from '../stored/metadata.ts';
 
 /** What an answer needs besides the revision itself. */
 export type RelatedToRevision = {
   deploymentId: string;
-  /** Number of the serving revision by the deployment's status. 0 means none yet, Infinity one that is gone. */
+  /** Place in the order of the revision that serves by the deployment's status. 0: none yet; Infinity: it is gone. */
   serving: number;
 };
 
@@ -26,8 +27,15 @@ export function revisionAnswer(revision: RevisionResource, { deploymentId, servi
     source_revision_config: configOf(revision),
     reason: status?.reason ?? null,
     log_tail: status?.logTail ?? null,
+    ...builtFields(revision),
   };
 }
+
+const builtFields = ({ status = {} }: RevisionResource) => ({
+  image_digest: status.imageDigest ?? null,
+  build_seconds: status.buildSeconds ?? null,
+  builder_version: status.builderVersion ?? null,
+});
 
 const SWITCHING = { status: 'DEPLOYING', status_message: 'All pods are ready; traffic is being switched.' } as const;
 
@@ -37,7 +45,7 @@ const SWITCHING = { status: 'DEPLOYING', status_message: 'All pods are ready; tr
  * are written one after the other and arrive by two watches.
  */
 const isAhead = (revision: RevisionResource, serving: number): boolean =>
-  revisionStatus(revision) === 'DEPLOYED' && revision.spec.number > serving;
+  revisionStatus(revision) === 'DEPLOYED' && orderOfRevision(revision) > serving;
 
 /** Returns the revision's config with what was found since: a git revision's commit and the image built for it. */
 function configOf({ spec, status = {} }: RevisionResource): Revision['source_revision_config'] {

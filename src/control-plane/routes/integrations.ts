@@ -4,6 +4,7 @@ import { Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { createIntegration, findIntegration, listRepositories, ownIntegrations, removeIntegration } from '../git/connections.ts';
+import { acceptPush } from '../git/pushes.ts';
 import { connectionAnswer, GitConnection, GitIntegrationRequest } from '../git/resource.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
 import { failures, notFound, rejected, restRoute } from './route.ts';
@@ -19,6 +20,8 @@ const GitRepository = Type.Object({
   default_branch: Type.String(),
 });
 
+const PushOutcome = Type.Object({ accepted: Type.Boolean(), deployments: Type.Integer(), detail: Type.String() });
+
 const tag = 'integrations';
 const Path = Type.Object({ integration_id: Uuid('Id of the integration.') });
 const one = { description: 'The connection.', schema: GitConnection };
@@ -27,7 +30,7 @@ const answerOf = ({ resource, ...integration }: KnownIntegration): GitConnection
   connectionAnswer(integration, resource?.metadata.creationTimestamp);
 
 /** Serves the connections to git hosts and their repositories. */
-export const integrationRoutes = (plane: ControlPlane): Route<Caller>[] => [...lists(plane), ...connections(plane)];
+export const integrationRoutes = (plane: ControlPlane): Route<Caller>[] => [...lists(plane), ...connections(plane), push(plane)];
 
 const lists = (plane: ControlPlane): Route<Caller>[] => [
   restRoute({
@@ -66,6 +69,33 @@ const lists = (plane: ControlPlane): Route<Caller>[] => [
     },
   }),
 ];
+
+/** GitHub cuts events at 25 MB, and leaves out what a push of so many commits would take; a thousand take 1 MB. */
+const MOST_BYTES = 5 * 1024 * 1024;
+
+const push = (plane: ControlPlane): Route<Caller> =>
+  restRoute({
+    method: 'post',
+    path: '/v1/integrations/git/{integration_id}/push',
+    id: 'pushGitEvent',
+    summary: 'Take a push event of the git host, in JSON and signed with the webhook secret. No key is needed.',
+    tag,
+    access: 'open',
+    params: Path,
+    rawBody: MOST_BYTES,
+    answers: {
+      200: { description: 'It means nothing here; detail says why.', schema: PushOutcome },
+      202: { description: 'The deployments that follow the branch look at it.', schema: PushOutcome },
+      401: { description: 'There is no such integration, or the event is not signed with its secret.' },
+      413: { description: 'The event is larger than 5 MiB.' },
+    },
+    handler: async ({ params, headers, body, signal }) => {
+      // The route has no schema, so its body has no type.
+      const bytes: unknown = body;
+      const outcome = await acceptPush(plane, params.integration_id, { headers, body: bytes as Buffer, signal });
+      return json(outcome, outcome.accepted ? 202 : 200);
+    },
+  });
 
 const connections = (plane: ControlPlane): Route<Caller>[] => [
   restRoute({

@@ -113,7 +113,7 @@ const writes = (plane: ControlPlane): Route<Caller>[] => [
       const options = { id: params.deployment_id, dryRun: false, alwaysRevision: true };
       const deployment = await patchDeployment(plane, body, asking, options);
       const number = deployment.metadata.generation;
-      const made = plane.stored.revisionsOf(deployment).find(({ spec }) => spec.number === number);
+      const made = plane.stored.revisionsOf(deployment).find(({ spec }) => spec.number === number && spec.push === undefined);
       return json(revisionAnswers(plane, deployment)(made as NonNullable<typeof made>), 201);
     },
   }),

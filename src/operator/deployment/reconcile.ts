@@ -3,11 +3,13 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { databaseOf } from '../database/engines.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
-import { noLaterThan, type ReconcileOutcome } from '../kernel/outcome.ts';
+import { noLaterThan, type ReconcileOutcome, type Report } from '../kernel/outcome.ts';
 import { decideDeployment, type DeploymentDecision } from './decide.ts';
+import { followBranch, type Followed } from './follow-branch.ts';
 import { nextExpiry } from './history.ts';
 import { keepStore } from '../store/keep.ts';
 import { keepKey } from './keep-key.ts';
+import { followedFields } from './pushed.ts';
 import { named, observeDeployment, type DeploymentWorld } from './observe.ts';
 import { keepTracingProject, obstacle } from './obstacle.ts';
 import { deploymentReport, type DeploymentStatusFields, type Written } from './status.ts';
@@ -31,13 +33,31 @@ export const reconcileDeployment =
       trouble === undefined
         ? await write(deps, { ...plan, objects: prepared.objects ?? plan.objects }, { deployment, world, signal })
         : { world, objects: [] };
+    const mayFollow = trouble === undefined && plan.revision === undefined;
+    const followed = await follow(deps, deployment, { mayFollow, revisions: written.world.revisions, signal, now });
     const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
     const queue = deps.work.queue(keyOf(deployment.metadata));
     const view = { written, active: plan.active, trouble, prepared, key, store, step, shared, queue, now };
-    const report = deploymentReport(deployment, view, settings);
-    const due = [...prepared.again, key?.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
+    const report = withFollowed(deploymentReport(deployment, view, settings), followed);
+    const due = [...prepared.again, key?.again, followed.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
     return { ...report, outcome: due.reduce<ReconcileOutcome>(noLaterThan, report.outcome) };
   };
+
+type Following = Parameters<typeof followBranch>[2] & { mayFollow: boolean };
+
+/** Looks at the branch that is followed, and makes the revision that its head asks for. */
+async function follow(deps: OperatorDeps, deployment: DeploymentResource, { mayFollow, ...looking }: Following): Promise<Followed> {
+  if (!mayFollow) return { status: followedFields(deployment), statements: [] };
+  const followed = await followBranch(deps, deployment, looking);
+  if (followed.revision !== undefined) await deps.writer.create(followed.revision, looking.signal);
+  return followed;
+}
+
+const withFollowed = (report: Report<DeploymentStatusFields>, { status, statements }: Followed): Report<DeploymentStatusFields> => ({
+  ...report,
+  status: { ...report.status, ...status },
+  statements: [...report.statements, ...statements],
+});
 
 type Before = { deployment: DeploymentResource; world: DeploymentWorld; signal: AbortSignal };
 

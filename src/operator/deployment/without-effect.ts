@@ -14,8 +14,8 @@ export function fieldsWithoutEffect(
   const hasRange = (component: WorkloadComponent): boolean =>
     replicasAllowed(deployment, component, settings) > replicasWanted(deployment, component, settings);
   const fields: [string, boolean][] = [
-    // Nothing notifies this platform of a push.
-    ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true],
+    // An administrator's builder resolves the branch itself, and its credential is not the operator's.
+    ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true && settings.builder?.staged === undefined],
     ['maxScale', hasRange('api')],
     ['queueMaxScale', hasRange('queue') && !isQueueScaled(deployment, deployment, settings)],
     // Kubernetes always restarts the containers of a workload's pods.

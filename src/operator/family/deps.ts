@@ -2,6 +2,7 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
 import type { WorkView } from '../scale/work-follower.ts';
+import type { BranchLooks } from './branch-looks.ts';
 import type { Caches } from './caches.ts';
 import type { Writer } from '../kernel/writer.ts';
 
@@ -11,6 +12,8 @@ export type OperatorDeps = {
   writer: Writer;
   caches: Caches;
   settings: OperatorSettings;
+  /** When followed branches were last looked at. */
+  branches: BranchLooks;
   /** Returns when no operator worked. */
   absences: () => TimeSpan[];
   /** What the agents have reported of their work, and what was decided by it. */

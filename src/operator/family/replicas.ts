@@ -4,15 +4,30 @@ import type { RevisionResource } from '../../schema/custom-resources.ts';
 export type WorkloadComponent = 'api' | 'queue';
 
 /** A revision, or the deployment whose template it copies. */
-export type Templated = { spec: Pick<RevisionResource['spec'], 'template'> };
+export type Templated = {
+  spec: Pick<RevisionResource['spec'], 'template'> & Partial<Pick<RevisionResource['spec'], 'source' | 'sourceConfig'>>;
+};
+
+type Sizes = Pick<
+  NonNullable<RevisionResource['spec']['template']['resourceSpec']>,
+  'minScale' | 'maxScale' | 'queueMinScale' | 'queueMaxScale'
+>;
+
+/** Returns the sizes that a spec names. Deployments from git name none: theirs follow from their type. */
+function sizesOf({ spec }: Templated, { profile }: Pick<OperatorSettings, 'profile'>): Sizes {
+  const type = spec.source === 'git' ? spec.sourceConfig?.deploymentType : undefined;
+  if (spec.template.resourceSpec !== undefined || type === undefined) return spec.template.resourceSpec ?? {};
+  // One that is free sleeps as soon as deployments can; until then it is as small as one of type dev.
+  return type === 'prod' ? { minScale: profile.prod.least, maxScale: profile.prod.most } : { minScale: 1, maxScale: 1 };
+}
 
 /** Returns the value that is asked for, else the default up to the limit that is asked for. */
 export const within = (asked: number | undefined, otherwise: number, limit = Infinity): number => asked ?? Math.min(otherwise, limit);
 
 /** Returns the replicas that the spec asks for; `queue_*` defaults to the api's. */
-export function replicasWanted({ spec }: Templated, component: WorkloadComponent, { profile }: Pick<OperatorSettings, 'profile'>): number {
-  const { minScale, maxScale, queueMinScale, queueMaxScale } = spec.template.resourceSpec ?? {};
-  const api = within(minScale, profile.replicas, maxScale);
+export function replicasWanted(of: Templated, component: WorkloadComponent, settings: Pick<OperatorSettings, 'profile'>): number {
+  const { minScale, maxScale, queueMinScale, queueMaxScale } = sizesOf(of, settings);
+  const api = within(minScale, settings.profile.replicas, maxScale);
   return component === 'api' ? api : within(queueMinScale, api, queueMaxScale);
 }
 
@@ -22,6 +37,6 @@ export function replicasWanted({ spec }: Templated, component: WorkloadComponent
  */
 export function replicasAllowed(of: Templated, component: WorkloadComponent, settings: Pick<OperatorSettings, 'profile'>): number {
   const least = replicasWanted(of, component, settings);
-  const { maxScale = least, queueMaxScale = maxScale } = of.spec.template.resourceSpec ?? {};
+  const { maxScale = least, queueMaxScale = maxScale } = sizesOf(of, settings);
   return Math.max(least, component === 'api' ? maxScale : queueMaxScale);
 }

@@ -1,15 +1,14 @@
 import type { Builder, StagedBuilds } from '../../../config/builder.ts';
 import { Rejected, Unavailable } from '../../../errors.ts';
-import { gitCredentialOf, gitAuthorization, tokenOf, type GitCredential } from '../../../git/credential.ts';
-import { headOf, type RemoteRepository } from '../../../git/ls-refs.ts';
+import { headOf } from '../../../git/ls-refs.ts';
 import { taken } from '../../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import type { GitIntegration } from '../../../schema/git-connection.ts';
 import { COMPONENT } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { repoAddress } from '../../../schema/repo-url.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
+import { remoteOf } from '../../family/git-remote.ts';
 import { idle, type Decision } from '../decision.ts';
 import { buildFailed } from './by-job.ts';
 import { buildJob } from './job.ts';
@@ -98,40 +97,6 @@ async function prepared(deps: Deps, revision: RevisionResource, place: Source): 
   const credentialSecret =
     minted === undefined ? integration.credentialSecret : await keepToken(deps, revision, { staged, token: minted, tenant, signal });
   return { insecureGit: repoUrl.startsWith('http://'), tenant, commit, credentialSecret };
-}
-
-/** A repository as git asks for it; over ssh, nobody tells its refs, and the stage that clones resolves them. */
-type Remote = RemoteRepository & { isWeb: boolean; minted?: string | undefined };
-
-/** Reads what is needed to ask a repository's host; a GitHub App gets a token there. */
-export async function remoteOf(deps: Pick<Deps, 'kube'>, { integration, url, staged, signal }: Source & { url: string }): Promise<Remote> {
-  const credential = await readCredential(deps, integration, { staged, signal });
-  const { kind, apiUrl } = integration;
-  const host = integration.host ?? `https://${repoAddress(url)?.host ?? ''}`;
-  const token = await tokenOf(credential, { kind, host, apiUrl }, signal);
-  const isWeb = repoAddress(url)?.protocol !== 'ssh';
-  return {
-    host,
-    url,
-    isWeb,
-    authorization: token && gitAuthorization(kind, token),
-    minted: token?.isApp === true ? token.token : undefined,
-  };
-}
-
-/** Reads the credential of a git integration, a Secret in the build namespace. */
-async function readCredential(
-  { kube }: Pick<Deps, 'kube'>,
-  { credentialSecret: name }: GitIntegration,
-  { staged: { namespace }, signal }: { staged: StagedBuilds; signal: AbortSignal },
-): Promise<GitCredential | undefined> {
-  if (name === undefined) return undefined;
-  const secret = await kube.find(kinds.secret, { namespace, name }, signal);
-  if (secret === undefined) throw new Rejected(`The integration's Secret ${name} is not in the namespace ${namespace}.`);
-  const credential = gitCredentialOf(secret.data ?? {});
-  if (credential === undefined)
-    throw new Rejected(`The integration's Secret ${name} holds no credential: no token, GitHub App or ssh key.`);
-  return credential;
 }
 
 type Token = { staged: StagedBuilds; token: string; tenant: string; signal: AbortSignal };

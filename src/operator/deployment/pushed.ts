@@ -1,0 +1,65 @@
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import { PUSHED_AT } from '../../schema/labels.ts';
+import { newestFirst, revisionOf } from '../../schema/revision-of.ts';
+import { TAG_PREFIX } from '../../schema/source-fields.ts';
+import { isEnded } from '../family/revisions.ts';
+
+/** Returns the branch whose pushes make revisions of a deployment, if there is one. */
+export function followedBranch({ spec, metadata }: DeploymentResource): string | undefined {
+  const ref = spec.template.sourceRevisionConfig?.repoRef;
+  const follows = spec.source === 'git' && spec.sourceConfig?.buildOnPush === true && metadata.deletionTimestamp === undefined;
+  return follows && ref !== undefined && !ref.startsWith(TAG_PREFIX) ? ref : undefined;
+}
+
+/** Returns the last push event that came, as its annotation has it. */
+export const pushNoted = ({ metadata }: DeploymentResource): string | undefined => metadata.annotations?.[PUSHED_AT]?.slice(0, 128);
+
+/** Returns true if an event came that has not been looked after. */
+export const isPushNews = (deployment: DeploymentResource): boolean =>
+  pushNoted(deployment) !== undefined && deployment.status?.pushHandled !== pushNoted(deployment);
+
+/** Returns what the status already says of the branch. */
+export const followedFields = ({ status: { followedRef, followedCommit, pushHandled } = {} }: DeploymentResource) => ({
+  ...(followedRef !== undefined && { followedRef }),
+  ...(followedCommit !== undefined && { followedCommit }),
+  ...(pushHandled !== undefined && { pushHandled }),
+});
+
+const commitOf = ({ spec, status }: RevisionResource): string | undefined => status?.commitSha ?? spec.commit;
+
+/**
+ * Returns true if the head of the followed branch asks for a revision. A head that was seen before asks for none, so
+ * that repeated and late events change nothing, and a rollback stands until somebody pushes.
+ */
+export function asksForRevision(
+  deployment: DeploymentResource,
+  revisions: RevisionResource[],
+  { head, isPush }: { head: string; isPush: boolean },
+): boolean {
+  const [newest] = newestFirst(revisions);
+  if (newest === undefined || commitOf(newest) === head) return false;
+  const { followedRef, followedCommit } = deployment.status ?? {};
+  const seen = followedRef === followedBranch(deployment) ? followedCommit : undefined;
+  if (head === seen) return false;
+  // One that has no commit yet is built from the head, unless it repeats an earlier one.
+  if (commitOf(newest) === undefined && newest.spec.rollbackOf === undefined && !isEnded(newest)) return false;
+  return seen !== undefined || isPush || commitOf(newest) !== undefined;
+}
+
+/**
+ * Returns true if an event names a commit that no revision is of. Over ssh, nobody but the build learns what the branch
+ * holds.
+ */
+export function asksUnseen(deployment: DeploymentResource, revisions: RevisionResource[]): boolean {
+  const [commit] = (pushNoted(deployment) ?? '').split(' ');
+  return isPushNews(deployment) && commit !== undefined && !revisions.some((revision) => commitOf(revision) === commit);
+}
+
+/** Returns the revision of a push, which comes after all that there are. */
+export function pushedRevision(deployment: DeploymentResource, revisions: RevisionResource[], commit?: string): RevisionResource {
+  const number = deployment.metadata.generation ?? 1;
+  const pushes = revisions.filter(({ spec }) => spec.number === number).map(({ spec }) => spec.push ?? 0);
+  const made = revisionOf(deployment, { push: Math.max(0, ...pushes) + 1, ...(commit !== undefined && { commit }) });
+  const { rollbackOf: _rollback, ...spec } = made.spec;
+  return { ...made, spec };
+}

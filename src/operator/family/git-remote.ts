@@ -1,0 +1,44 @@
+import type { StagedBuilds } from '../../config/builder.ts';
+import { Rejected } from '../../errors.ts';
+import { gitAuthorization, gitCredentialOf, tokenOf, type GitCredential } from '../../git/credential.ts';
+import type { RemoteRepository } from '../../git/ls-refs.ts';
+import { kinds } from '../../kube/kube.ts';
+import type { GitIntegration } from '../../schema/git-connection.ts';
+import { repoAddress } from '../../schema/repo-url.ts';
+import type { OperatorDeps } from './deps.ts';
+
+type Asking = { integration: GitIntegration; url: string; staged: StagedBuilds; signal: AbortSignal };
+
+/** A repository as git asks for it; over ssh, nobody tells its refs, and the stage that clones resolves them. */
+type Remote = RemoteRepository & { isWeb: boolean; minted?: string | undefined };
+
+/** Reads what is needed to ask a repository's host; a GitHub App gets a token there. */
+export async function remoteOf(deps: Pick<OperatorDeps, 'kube'>, { integration, url, staged, signal }: Asking): Promise<Remote> {
+  const credential = await readCredential(deps, integration, { staged, signal });
+  const { kind, apiUrl } = integration;
+  const host = integration.host ?? `https://${repoAddress(url)?.host ?? ''}`;
+  const token = await tokenOf(credential, { kind, host, apiUrl }, signal);
+  const isWeb = repoAddress(url)?.protocol !== 'ssh';
+  return {
+    host,
+    url,
+    isWeb,
+    authorization: token && gitAuthorization(kind, token),
+    minted: token?.isApp === true ? token.token : undefined,
+  };
+}
+
+/** Reads the credential of a git integration, a Secret in the build namespace. */
+async function readCredential(
+  { kube }: Pick<OperatorDeps, 'kube'>,
+  { credentialSecret: name }: GitIntegration,
+  { staged: { namespace }, signal }: { staged: StagedBuilds; signal: AbortSignal },
+): Promise<GitCredential | undefined> {
+  if (name === undefined) return undefined;
+  const secret = await kube.find(kinds.secret, { namespace, name }, signal);
+  if (secret === undefined) throw new Rejected(`The integration's Secret ${name} is not in the namespace ${namespace}.`);
+  const credential = gitCredentialOf(secret.data ?? {});
+  if (credential === undefined)
+    throw new Rejected(`The integration's Secret ${name} holds no credential: no token, GitHub App or ssh key.`);
+  return credential;
+}

@@ -1,0 +1,110 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { kinds } from '../../../src/kube/kube.ts';
+import { GIT_KINDS, type GitKind } from '../../../src/schema/git-integration.ts';
+import { PUSHED_AT } from '../../../src/schema/labels.ts';
+import { AFTER, deleted, HEADERS, PAYLOADS } from '../../git/payloads.ts';
+import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
+
+const SECRET = 'a secret of the webhook';
+const HOSTS: Record<GitKind, string> = {
+  github: 'https://github.com',
+  gitlab: 'https://gitlab.com',
+  gitea: 'https://gitea.example',
+  generic: 'https://git.example',
+};
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane('pushes', { hosting: 'both', buildNamespace: 'default' });
+});
+afterAll(() => plane.stop());
+
+const signed = (kind: GitKind, body: string, secret: string): Record<string, string> => {
+  const hmac = createHmac('sha256', secret).update(body).digest('hex');
+  if (kind === 'gitlab') return { 'x-gitlab-token': secret };
+  if (kind === 'gitea') return { 'x-gitea-signature': hmac };
+  return { [kind === 'github' ? 'x-hub-signature-256' : 'x-gx-signature-256']: `sha256=${hmac}` };
+};
+
+describe.each(GIT_KINDS)('a push event of %s', (kind) => {
+  let id: string;
+  const name = `on-${kind}`;
+  beforeAll(async () => {
+    const body = { name: kind, kind, host: HOSTS[kind], webhook_secret: SECRET };
+    id = (await plane.call<{ id: string }>('POST', '/v1/integrations/git', { key: plane.keys.admin, body })).body.id;
+    const made = await plane.call('POST', '/v2/deployments', {
+      body: creation(name, {
+        source: 'git',
+        source_config: { integration_id: id, repo_url: `${HOSTS[kind]}/acme/agent.git`, build_on_push: true },
+        source_revision_config: { repo_ref: 'main', gx_config_path: 'gx.json' },
+      }),
+    });
+    if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+  });
+  const deliver = async (
+    more: object = {},
+    { secret = SECRET, to = id, headers = {} }: { secret?: string; to?: string; headers?: Record<string, string> } = {},
+  ) => {
+    const body = JSON.stringify(PAYLOADS[kind](more as Record<string, unknown>));
+    const sent = { 'content-type': 'application/json', ...HEADERS[kind], ...signed(kind, body, secret), ...headers };
+    const response = await fetch(`${plane.url}/v1/integrations/git/${to}/push`, { method: 'POST', body, headers: sent });
+    return { status: response.status, body: (await response.json()) as { accepted?: boolean; deployments?: number; detail: string } };
+  };
+  const stored = () => plane.kube.get(kinds.deployment, { namespace: plane.namespace, name });
+  const noted = async () => (await stored()).metadata.annotations?.[PUSHED_AT];
+
+  test('wakes the deployment that follows the branch, and changes nothing of its spec', async () => {
+    const before = await stored();
+    expect(await deliver()).toEqual({ status: 202, body: { accepted: true, deployments: 1, detail: expect.any(String) } });
+    const after = await stored();
+    expect(await noted()).toMatch(new RegExp(`^${AFTER} `));
+    expect([after.spec, after.metadata.generation]).toEqual([before.spec, before.metadata.generation]);
+  });
+
+  test.each([
+    ['another branch', { ref: 'refs/heads/other' }],
+    ['a tag', { ref: 'refs/tags/main' }],
+    ['a deletion', deleted],
+  ])('to %s wakes nobody, and says why', async (_, more) => {
+    const before = await noted();
+    expect(await deliver(more)).toMatchObject({
+      status: 200,
+      body: { accepted: false, deployments: 0, detail: expect.stringMatching(/\w/) },
+    });
+    expect(await noted()).toBe(before);
+  });
+
+  test('of another repository wakes nobody', async () => {
+    const elsewhere = kind === 'gitlab' ? { project: { path_with_namespace: 'acme/other' } } : { repository: { full_name: 'acme/other' } };
+    expect(await deliver(elsewhere)).toMatchObject({ status: 200, body: { accepted: false } });
+  });
+
+  test('without the right secret says the same as one to nobody', async () => {
+    const before = await noted();
+    const [wrong, unknown] = [await deliver({}, { secret: 'not it' }), await deliver({}, { to: randomUUID() })];
+    expect(wrong.status).toBe(401);
+    expect(unknown).toEqual(wrong);
+    expect(await noted()).toBe(before);
+  });
+});
+
+test('an integration without a webhook secret takes no event', async () => {
+  const { body } = await plane.call<{ id: string }>('POST', '/v1/integrations/git', {
+    key: plane.keys.admin,
+    body: { name: 'quiet', kind: 'github' },
+  });
+  const sent = JSON.stringify(PAYLOADS.github());
+  for (const secret of ['', 'undefined', 'there is no such integration']) {
+    const headers = { ...HEADERS.github, ...signed('github', sent, secret) };
+    const response = await fetch(`${plane.url}/v1/integrations/git/${body.id}/push`, { method: 'POST', body: sent, headers });
+    expect(response.status).toBe(401);
+  }
+});
+
+test('an event that is too large is refused', async () => {
+  const response = await fetch(`${plane.url}/v1/integrations/git/${randomUUID()}/push`, {
+    method: 'POST',
+    body: 'x'.repeat(5 * 1024 * 1024 + 1),
+  });
+  expect(response.status).toBe(413);
+});
