@@ -4,6 +4,7 @@ import { measureFloors } from './floors.ts';
 import { measureGrowingThread } from './growing-thread.ts';
 import { measureGuarded } from './guarded.ts';
 import { measureMcp } from './mcp.ts';
+import { measureA2a, measureA2aStreams } from './a2a.ts';
 import { measureMemory } from './memory.ts';
 import type { Line } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
@@ -75,6 +76,8 @@ export const PARTS: Part[] = [
   { id: 'subscriptions', head: () => 'event streaming: idle subscriptions', measure: subscriptionLines },
   { id: 'guarded', head: () => 'calls beside those of an open server in turns, p50', measure: measureGuarded },
   { id: 'mcp', head: () => 'calls of a tool beside waits for the same run in turns, p50', measure: measureMcp },
+  { id: 'a2a', head: () => 'tasks beside waits for the same run in turns, p50', measure: measureA2a },
+  { id: 'a2a-streams', head: () => 'streams of tasks', measure: measureA2aStreams },
   { id: 'webhooks', head: () => '1,000 runs whose ends are told', isLong: true, measure: measureWebhooks },
   {
     id: 'streams-elsewhere',

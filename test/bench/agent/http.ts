@@ -89,10 +89,10 @@ export async function follow(url: string, body: unknown, ask: () => Promise<unkn
 }
 
 /** Opens a stream on a connection of its own and leaves it open. Returns what closes it. */
-export async function holdOpen(url: string, body: unknown): Promise<() => void> {
+export async function holdOpen(url: string, body: unknown, more: Record<string, string> = {}): Promise<() => void> {
   const payload = JSON.stringify(body);
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) };
+    const headers = { ...more, 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) };
     request(url, { agent: false, method: 'POST', headers }).on('response', resolve).on('error', reject).end(payload);
   });
   if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.statusCode} ${await read(answer)}`);
