@@ -63,7 +63,7 @@ function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
 
 const contentOf = ({ contentType = 'application/json', streams }: AnswerDescription, schema: unknown): Json => ({
   [contentType]: { schema },
-  ...(streams && { 'text/event-stream': { schema: { type: 'string' } } }),
+  ...(streams && { 'text/event-stream': { schema: { description: 'Events, each with such an answer.' } } }),
 });
 
 const NOT_VALID: AnswerDescription = { description: 'Not valid.' };

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { slowJsonText, type Reply } from './route.ts';
+import { json, slowJsonText, type Reply } from './route.ts';
 
 /* This file lets libraries answer that speak the web's own `Request` and `Response`. */
 
@@ -31,9 +31,15 @@ export async function webReply(response: Response): Promise<Reply> {
 const AT_ONCE = 50;
 
 /**
- * Answers with the JSON that a library is making, however long that takes. Blank lines keep the connection alive once
+ * Answers with what is being made, as JSON, however long that takes. Blank lines keep the connection alive once
  * the time of refusals is over.
  */
+export async function slowReply(pending: Promise<unknown>): Promise<Reply> {
+  const soon = await Promise.race([pending, pause(AT_ONCE, undefined, { ref: false })]);
+  return soon === undefined ? slowJsonText(async () => JSON.stringify(await pending)) : json(soon);
+}
+
+/** Does the same with the answer that a library is making. */
 export async function slowWebReply(pending: Promise<Response>): Promise<Reply> {
   const soon = await Promise.race([pending, pause(AT_ONCE, undefined, { ref: false })]);
   return soon === undefined ? slowJsonText(async () => (await pending).text()) : webReply(soon);

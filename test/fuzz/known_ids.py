@@ -82,6 +82,9 @@ LONGEST_DELAY = 3_155_760_000
 
 @schemathesis.hook
 def map_body(context, body):
+    asked = asked_by_protocol(context.operation.path, body)
+    if asked is not None:
+        return asked
     for one in body if isinstance(body, list) else [body]:
         bring_about(one)
     if isinstance(body, list):
@@ -92,6 +95,7 @@ def map_body(context, body):
 @schemathesis.hook
 def before_call(context, case, kwargs):
     """The same for requests at the borders that the document names, which no other hook sees. They are most of all requests."""
+    with_headers_of_protocol(case)
     if case.meta is None or case.meta.phase.name.value != "coverage":
         return
     # What is assigned is judged anew by the schema, so only what differs is.
@@ -102,6 +106,90 @@ def before_call(context, case, kwargs):
         body = map_body(context, copy.deepcopy(case.body))
         if body != case.body:
             case.body = body
+
+
+NEWER_MCP = "2026-07-28"
+META = {
+    "io.modelcontextprotocol/protocolVersion": NEWER_MCP,
+    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    "io.modelcontextprotocol/clientInfo": {"name": "fuzz", "version": "1"},
+}
+MCP_METHODS = ["tools/call", "tools/call", "tools/list", "server/discover", "initialize", "ping", "notifications/cancelled"]
+A2A_METHODS = [
+    "SendMessage",
+    "SendMessage",
+    "SendStreamingMessage",
+    "GetTask",
+    "ListTasks",
+    "CancelTask",
+    "SubscribeToTask",
+    "GetExtendedAgentCard",
+    "CreateTaskPushNotificationConfig",
+    "GetTaskPushNotificationConfig",
+    "ListTaskPushNotificationConfigs",
+    "DeleteTaskPushNotificationConfig",
+    "message/send",
+    "message/stream",
+    "tasks/get",
+    "tasks/cancel",
+    "tasks/resubscribe",
+    "tasks/pushNotificationConfig/set",
+    "tasks/pushNotificationConfig/list",
+]
+
+
+def asked_by_protocol(path, body):
+    """The document says nothing of the messages of MCP and A2A. Three of four become such messages, around what was generated."""
+    seed = seed_of(body)
+    if "thread_id" not in KNOWN or seed % 4 == 0:
+        return None
+    if path.endswith("/mcp"):
+        return mcp_message(body, seed // 4)
+    return a2a_message(body, seed // 4) if "/a2a/" in path else None
+
+
+def mcp_message(body, seed):
+    given = body if isinstance(body, dict) and seed % 3 == 0 else {"left": 1, "said": "x", "request": "x"}
+    params = {"name": KNOWN["graph_id"][seed % len(KNOWN["graph_id"])], "arguments": given, "_meta": {**META, "progressToken": "one"} if seed % 2 else META}
+    if seed % 5 == 0:
+        params["requestState"] = body if isinstance(body, str) else "v1.x.y"
+    return {"jsonrpc": "2.0", "id": 1, "method": MCP_METHODS[seed % len(MCP_METHODS)], "params": params}
+
+
+def a2a_message(body, seed):
+    """Tasks are those of threads that exist, of the caller and of its neighbours."""
+    at = seed % len(KNOWN["thread_id"])
+    task = f"{KNOWN['thread_id'][at]}:{KNOWN['run_id'][at]}"
+    method = A2A_METHODS[seed % len(A2A_METHODS)]
+    newer = method[0].isupper()
+    data = body if seed % 3 == 0 else {"left": 1, "said": "x", "request": "x"}
+    part = {"data": data} if newer else {"kind": "data", "data": data}
+    message = {"messageId": "m", "role": "ROLE_USER" if newer else "user", "parts": [part]}
+    if not newer:
+        message["kind"] = "message"
+    if seed % 4 == 1:
+        message["taskId"] = task
+    if seed % 4 == 2:
+        message["contextId"] = KNOWN["thread_id"][at]
+    push = {"id": "one", "url": KNOWN["webhook"][0], "token": "x", "authentication": {"scheme": "Bearer", "schemes": ["Bearer"]}}
+    params = {"taskId": task, "message": message, "pageSize": 5, **push, "pushNotificationConfig": push}
+    if not method.endswith("TaskPushNotificationConfig"):
+        params["id"] = task
+    if seed % 7 == 0:
+        params["configuration"] = {"taskPushNotificationConfig": push, "pushNotificationConfig": push}
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def with_headers_of_protocol(case):
+    """What clients of MCP say of themselves, and the method of a message of the newer revision once more."""
+    if not case.operation.path.endswith("/mcp"):
+        return
+    headers = {"accept": "application/json, text/event-stream"}
+    if isinstance(case.body, dict) and seed_of(case.body) % 2:
+        params = case.body.get("params")
+        name = params.get("name") if isinstance(params, dict) else None
+        headers |= {"mcp-protocol-version": NEWER_MCP, "mcp-method": str(case.body.get("method")), "mcp-name": str(name)}
+    case.headers = {**(case.headers or {}), **{k: v for k, v in headers.items() if v.isascii() and v.isprintable()}}
 
 
 def bring_about(body):

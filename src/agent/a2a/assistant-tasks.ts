@@ -35,7 +35,7 @@ import { stateLeft, taskById, type FoundTask, type TaskAction } from './tasks.ts
 
 export type TasksDeps = SendDeps & CancelDeps & StreamDeps & Pick<AgentDeps, 'db' | 'host' | 'webhooks'>;
 
-type Facts = Omit<SentMessage, 'find' | 'push' | 'addPush'> & { a2a: A2aPackage; version: PushConfig['version']; card: AgentCard };
+type Facts = Omit<SentMessage, 'find' | 'push' | 'addPush'> & { a2a: A2aPackage; version: PushConfig['version']; card: () => AgentCard };
 
 /** What the agent may answer with; a client that takes none of them is told so. */
 const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
@@ -55,13 +55,14 @@ export class AssistantTasks implements A2ARequestHandler {
   }
 
   getAgentCard(): Promise<AgentCard> {
-    return Promise.resolve(this.#facts.card);
+    return Promise.resolve(this.#facts.card());
   }
 
   /** Whoever asks here has been let in. Where everybody is, there is no other card than the one for all. */
   getAuthenticatedExtendedAgentCard(): Promise<AgentCard> {
-    const { card, a2a } = this.#facts;
-    if (card.capabilities?.extendedAgentCard === true) return this.getAgentCard();
+    const { a2a } = this.#facts;
+    const card = this.#facts.card();
+    if (card.capabilities?.extendedAgentCard === true) return Promise.resolve(card);
     return Promise.reject(new a2a.errors.UnsupportedOperationError('This server lets everybody in, and has one card for all.'));
   }
 
@@ -94,12 +95,13 @@ export class AssistantTasks implements A2ARequestHandler {
     return this.#worded(async () => {
       const { run, permits } = await this.#find(id, 'cancel');
       const { thread_id, run_id } = run;
+      const refused = new this.#facts.a2a.errors.TaskNotCancelableError(`The task has ended already: ${id}`);
+      if (stateOfRun(run) === 'CANCELED') throw refused;
       if (isUnfinished(run.status))
         await cancelRuns(this.#deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id], permitted: permits }), 'interrupt');
       else if (run.waits && (await giveUpTask(this.#deps.db, run_id))) this.#deps.webhooks.poke();
       const after = await this.#find(id, 'cancel');
-      if (stateOfRun(after.run) !== 'CANCELED')
-        throw new this.#facts.a2a.errors.TaskNotCancelableError(`The task has ended already: ${id}`);
+      if (stateOfRun(after.run) !== 'CANCELED') throw refused;
       return this.#formed({ ...after, state: undefined });
     });
   }

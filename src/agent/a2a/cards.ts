@@ -1,7 +1,9 @@
 import { NotFound } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
+import type { Assistant } from '../../schema/assistant.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { getAssistants } from '../db/assistants.ts';
+import type { Patterns } from '../db/permits.ts';
 import type { AgentDeps } from '../deps.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { assistantIdOf } from '../ids.ts';
@@ -12,14 +14,23 @@ import type { Door } from './security-schemes.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'requests' | 'webhooks' | 'log'>;
 
-/** An assistant as other agents know it. */
-export type CardOfAssistant = { assistant_id: string; takes: Takes; card: Record<string, unknown> };
+type CardRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers'>;
+
+/** An assistant, and what its graph takes. */
+type Known = { assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>; takes: Takes };
+
+/** Milliseconds for which an assistant is remembered, so that a message costs no look at it. */
+const KNOWN_FOR = 5000;
+/** Assistants that are remembered at most. */
+const MOST_KNOWN = 1000;
 
 /** The cards of the assistants that a caller may read. */
 export class Cards {
   readonly #deps: Deps;
   readonly #door: Door;
   readonly #inputs: GraphInputs;
+  /** What there was, for whoever may see the same. */
+  readonly #known = new Map<string, Known & { at: number }>();
 
   constructor(deps: Deps, door: Door) {
     this.#deps = deps;
@@ -27,21 +38,38 @@ export class Cards {
     this.#inputs = new GraphInputs(deps);
   }
 
-  /** Returns the card of an assistant, or of a graph's own. Throws `NotFound`, also for one that may not be seen. */
-  async of(
-    assistant: string,
-    { caller, headers }: Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers'>,
-  ): Promise<CardOfAssistant> {
-    const { db, graphs, requests, webhooks } = this.#deps;
+  /** Returns an assistant, or a graph's own, as it was within the last seconds. Throws as `of` does. */
+  async recent(assistant: string, { caller }: Pick<CardRequest, 'caller'>): Promise<Known> {
+    const { graphs } = this.#deps;
     const assistant_id = assistantIdOf(assistant, graphs, 'path');
-    const [found] = await getAssistants(db, [assistant_id], await permitAssistant({ caller, graphs }, assistant_id));
-    if (found === undefined || !graphs.includes(found.graph_id)) throw new NotFound(`Assistant with ID ${assistant_id} not found`);
-    const takes = takenBy(await this.#inputs.of(found.graph_id));
+    const seen = await permitAssistant({ caller, graphs }, assistant_id);
+    const key = JSON.stringify([assistant_id, seen]);
+    const before = this.#known.get(key);
+    if (before !== undefined && performance.now() - before.at < KNOWN_FOR) return before;
+    const found = await this.#find(assistant_id, seen);
+    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
+    this.#known.set(key, { ...found, at: performance.now() });
+    return found;
+  }
+
+  /** Returns the card of an assistant, or of a graph's own. Throws `NotFound`, also for one that may not be seen. */
+  async of(assistant: string, { caller, headers }: CardRequest): Promise<Record<string, unknown>> {
+    const { graphs } = this.#deps;
+    const assistant_id = assistantIdOf(assistant, graphs, 'path');
+    const found = await this.#find(assistant_id, await permitAssistant({ caller, graphs }, assistant_id));
+    return this.cardOf(found, headers);
+  }
+
+  cardOf(known: Known, headers: CardRequest['headers']): Record<string, unknown> {
+    const { requests, webhooks } = this.#deps;
     const { version } = versions();
-    return {
-      assistant_id,
-      takes,
-      card: agentCard({ assistant: found, takes, address: requests.address(headers), version, pushes: webhooks.enabled, door: this.#door }),
-    };
+    return agentCard({ ...known, address: requests.address(headers), version, pushes: webhooks.enabled, door: this.#door });
+  }
+
+  async #find(assistant_id: string, seen: Patterns): Promise<Known> {
+    const { db, graphs } = this.#deps;
+    const [assistant] = await getAssistants(db, [assistant_id], seen);
+    if (assistant === undefined || !graphs.includes(assistant.graph_id)) throw new NotFound(`Assistant with ID ${assistant_id} not found`);
+    return { assistant, takes: takenBy(await this.#inputs.of(assistant.graph_id)) };
   }
 }

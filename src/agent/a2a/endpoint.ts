@@ -1,8 +1,9 @@
+import type { AgentCard } from '@a2a-js/sdk';
 import { Problem } from '../../errors.ts';
 import { refusalOfRequest, RPC_CODES } from '../../http/json-rpc.ts';
 import { json, sse, type PlainFailure, type Reply, type Request, type SseEvent } from '../../http/route.ts';
 import { createValidator, type Check } from '../../http/validate.ts';
-import { slowWebReply } from '../../http/web.ts';
+import { slowReply } from '../../http/web.ts';
 import { A2A_REQUESTS, A2A_SENDS, A2A_STREAMS, A2A_WRITES } from '../../schema/a2a.ts';
 import { permitAccess, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../deps.ts';
@@ -39,15 +40,17 @@ export class A2aEndpoint {
     refuseOtherTypes(request);
     if (isRequest(body) && A2A_WRITES.includes(body.method)) permitAccess(request.caller, 'write');
     const a2a = await (this.#loading ??= loadA2a());
-    const { card, assistant_id, takes } = await this.#cards.of(assistant, request);
+    const known = await this.#cards.recent(assistant, request);
+    const { assistant_id } = known.assistant;
     const version = versionOf(request, body);
-    const facts = { request, assistant_id, takes, a2a, version: version ?? '1.0', card: a2a.AgentCard.fromJSON(card) };
+    const card = (): AgentCard => a2a.AgentCard.fromJSON(this.#cards.cardOf(known, request.headers));
+    const facts = { request, assistant_id, takes: known.takes, a2a, version: version ?? ('1.0' as const), card };
     const tasks = new AssistantTasks(this.#deps, facts);
     const refusal = this.#refusalOf(body, { request, a2a });
     if (refusal !== undefined) return json({ jsonrpc: '2.0', id: idOf(body), error: refusal });
     const versioned = { a2a, tasks, version: version! };
     if (A2A_STREAMS.includes((body as JsonRpc).method)) return streamed(body as JsonRpc, versioned);
-    return slowWebReply(answered(body, versioned).then((answer) => Response.json(answer)));
+    return slowReply(answered(body, versioned));
   }
 
   /** Returns why the request can't be read, if it can't. */

@@ -115,9 +115,21 @@ export const factsAtStart = ({ id, run }: StartedTask): TaskFacts => ({
   state: undefined,
 });
 
+type Ended = Awaited<ReturnType<SendDeps['readers']['waitForEnd']>>;
+
+/** Returns what the outcome tells of a task that was done in this process, so that no row has to be read. */
+function doneHere(ended: Ended, { run_id, thread_id }: Pick<TaskFacts['run'], 'run_id' | 'thread_id'>): Omit<TaskFacts, 'id'> | undefined {
+  const { status, waits, endedAt, values } = ended?.result ?? {};
+  if (status !== 'success' || waits !== false || endedAt === undefined || values === undefined) return undefined;
+  const run = { run_id, thread_id, status, updated_at: endedAt, error: null, waits, interrupts: {} };
+  return { run, state: parsed(ended!.state) };
+}
+
 /** Waits for the run's end, and returns what is to be told of the task then, or when the client left. */
 export async function factsAtEnd(deps: SendDeps, { id, first, run, subscription }: StartedTask, assistant_id: string): Promise<TaskFacts> {
   const ended = await deps.readers.waitForEnd(run, subscription!);
+  const done = doneHere(ended, run);
+  if (done !== undefined) return { id, ...done };
   const last = await findTask(deps.db, { thread_id: run.thread_id, run_id: first }, { assistant_id, seen: undefined });
   if (last === undefined) throw new NotFound(`Task not found: ${id}`);
   const isResult = ended !== undefined && last.run_id === run.run_id && stateOfRun(last) === 'COMPLETED';

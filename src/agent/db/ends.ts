@@ -23,7 +23,7 @@ export type FinishRun = {
 };
 
 /** `status`: what the run ended with. `told`: somebody is to hear of it, or of an end that was written with it. */
-export type Finished = { readers: string[]; more: boolean; status: RunStatus; told: boolean };
+export type Finished = { readers: string[]; more: boolean; status: RunStatus; updated_at: string; told: boolean };
 
 /**
  * What became of an end: it was written, or the run is to be rolled back, or (undefined) the run is another worker's.
@@ -89,7 +89,7 @@ const endSql = (tells: boolean): string => `with asked as materialized (
   r as (
     update gx.run r set status = f.status, error = f.error, updated_at = now(), ended_at = now(), lease_until = null
     from f where r.run_id = f.run_id and f.cancel is distinct from 'rollback' and not f.behind
-    returning ${tells ? 'r.*' : 'r.run_id, r.thread_id, r.readers, r.status'}),
+    returning ${tells ? 'r.*' : 'r.run_id, r.thread_id, r.readers, r.status, r.updated_at'}),
   ${tells ? TOLD : ''}
   t as (
     update gx.thread t set status = f.rest, "values" = coalesce(f."values"::jsonb, t."values"),
@@ -102,7 +102,7 @@ const endSql = (tells: boolean): string => `with asked as materialized (
       interrupts = coalesce(f.interrupts::jsonb, t.interrupts), error = f.error, updated_at = now(), state_updated_at = now()
     from r join f using (run_id) where t.thread_id = r.thread_id
     returning f.run_id, t.long_values_at)
-  select f.run_id, f.cancel, f.behind, r.readers, r.status, t.long_values_at::text as long_at,
+  select f.run_id, f.cancel, f.behind, r.readers, r.status, r.updated_at, t.long_values_at::text as long_at,
     ${MORE}, ${tells ? '(select count(*) from told) > 0' : 'false'} as told
   from f left join r using (run_id) left join t using (run_id)`;
 
@@ -158,12 +158,12 @@ async function writeEnds(
   return runs.map(({ run_id, thread_id }, at) => {
     const row = found.get(run_id);
     if (row === undefined) return undefined;
-    const { cancel, behind, readers, more, status, told, long_at } = row;
+    const { cancel, behind, readers, more, status, updated_at, told, long_at } = row;
     if (cancel === 'rollback') return 'to-roll-back';
     if (behind) return 'behind';
     const { long } = states[at]!;
     if (long !== null && !db.codec.encrypts) longStates.remember(thread_id, { text: long, at: long_at! });
-    return { readers, more, status, told };
+    return { readers, more, status, updated_at, told };
   });
 }
 
@@ -173,7 +173,7 @@ const interruptsField = async ({ codec }: Db, json: string | undefined): Promise
 /** Returns an end that the worker wrote before without getting the answer; undefined where there is none. */
 export async function finishedBefore(db: Db, { run_id, worker }: Pick<FinishRun, 'run_id' | 'worker'>): Promise<Finished | undefined> {
   const [run] = await db.query<Finished>({
-    text: `select readers, status, webhook is not null as told,
+    text: `select readers, status, updated_at, webhook is not null as told,
         ${MORE}
       from gx.run r where run_id = $1 and worker = $2 and ended_at is not null`,
     values: [run_id, worker],

@@ -53,7 +53,7 @@ type CardRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller
 const CARD_LIFE = 60;
 
 async function answerCard(cards: Cards, assistant: string, request: CardRequest): Promise<Reply> {
-  const { card } = await cards.of(assistant, request);
+  const card = await cards.of(assistant, request);
   const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('base64url')}"`;
   const headers = { etag, 'cache-control': `private, max-age=${CARD_LIFE}` };
   return request.headers['if-none-match'] === etag ? noContent(304, headers) : json(card, 200, headers);

@@ -177,15 +177,15 @@ export class Readers {
   }
 
   /**
-   * Waits for the end of a followed run and returns its final state (see `finalState`); undefined when the reader left
-   * first.
+   * Waits for the end of a followed run and returns its final state (see `finalState`), with the outcome where it ended
+   * in this process; undefined when the reader left first.
    */
-  async waitForEnd(run: RunIds, subscription: Subscription): Promise<{ state: JsonText } | undefined> {
+  async waitForEnd(run: RunIds, subscription: Subscription): Promise<{ state: JsonText; result?: RunResult | undefined } | undefined> {
     try {
       for (;;) {
         const message = await subscription.next();
         if (message === undefined) return undefined;
-        if (message.kind === 'end') return { state: await finalState(this.#deps.db, run, message.result) };
+        if (message.kind === 'end') return { state: await finalState(this.#deps.db, run, message.result), result: message.result };
         if (message.kind === 'too-slow') return { state: await this.stateOf(run) };
       }
     } finally {

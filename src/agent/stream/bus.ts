@@ -7,6 +7,10 @@ export type RunResult = {
   values?: string;
   interrupts?: string;
   error?: RunError;
+  /** True where the thread waits for an answer. */
+  waits?: boolean;
+  /** When the end was written. */
+  endedAt?: string;
   /** Key -> the address at which feedback on the run is given. */
   feedback?: Record<string, string>;
 };

@@ -33,7 +33,7 @@ test('an end whose answer got lost is known again by its worker, and by nobody e
   const thread = { status: 'idle', values: '{}', interrupts: '{}' } as const;
   const ending = { run_id, thread_id, worker, status: 'success', error: null, webhook: false, thread } as const;
   expect(await finishedBefore(on.db, ending)).toBeUndefined();
-  const finished = { readers: [reader], more: false, status: 'success', told: false };
+  const finished = { readers: [reader], more: false, status: 'success', updated_at: expect.any(String) as string, told: false };
   expect(await finishRuns(on.db, [ending])).toEqual([finished]);
   expect(await finishRuns(on.db, [ending])).toEqual([undefined]);
   expect(await finishedBefore(on.db, ending)).toEqual(finished);
@@ -50,7 +50,10 @@ test('an end that comes after the answer to a cancel keeps to what that said', a
     on.db,
     [interrupted, undone].map((one) => ({ ...failed, ...one })),
   );
-  expect(ends).toEqual([{ readers: [], more: false, status: 'interrupted', told: false }, 'to-roll-back']);
+  expect(ends).toEqual([
+    { readers: [], more: false, status: 'interrupted', updated_at: expect.any(String) as string, told: false },
+    'to-roll-back',
+  ]);
   const rows = `select r.status, r.error as run, t.status as rest, t.error as thread from gx.run r join gx.thread t using (thread_id) where run_id = $1`;
   expect(await on.database.sql(rows, [interrupted.run_id])).toEqual([{ status: 'interrupted', run: null, rest: 'idle', thread: null }]);
   expect(await on.database.sql(rows, [undone.run_id])).toMatchObject([{ status: 'running' }]);

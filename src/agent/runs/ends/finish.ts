@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../../../log.ts';
 import type { RunError, RunStatus } from '../../../schema/run.ts';
 import type { Batcher } from '../../db/batcher.ts';
-import { finishedBefore, type FinishRun, type WrittenEnd } from '../../db/ends.ts';
+import { finishedBefore, type Finished, type FinishRun, type WrittenEnd } from '../../db/ends.ts';
 import { feedbackUrls } from '../../db/feedback.ts';
 import type { Claimed } from '../../db/leases.ts';
 import type { Db } from '../../db/pool.ts';
@@ -101,7 +101,7 @@ export async function finish(
   // Whoever waits for the end looks at the thread next.
   const kept = await keptThread(db, run, { status: finished.status, rest: end.rest });
   if (end.stateUnknown && !run.temporary) await Promise.race([refreshThread(deps, run), wait(READ_STATE_WITHIN)]);
-  const result = resultOf({ ...end, status: finished.status }, feedback);
+  const result = resultOf({ ...end, ...finished }, feedback);
   await readers.end(run.run_id, finished.readers, { result, last });
   const elsewhere = finished.readers.some((reader) => reader !== signals.processId);
   if (run.temporary && !kept) await retireThread(db, run.thread_id, { afterSeconds: secondsOf(deps, run, elsewhere) });
@@ -133,8 +133,13 @@ async function written({ db, finishes, signals }: Deps, { run_id, thread_id, kwa
   return (await finishes.add(row)) ?? finishedBefore(db, row);
 }
 
-const resultOf = ({ status, values, interrupts, error }: FinishEnd, feedback: Feedback): RunResult => ({
+const resultOf = (
+  { status, rest, values, interrupts, error, updated_at }: FinishEnd & Pick<Finished, 'updated_at'>,
+  feedback: Feedback,
+): RunResult => ({
   status,
+  waits: status === 'success' && rest === 'interrupted',
+  endedAt: updated_at,
   ...(values !== undefined && { values }),
   ...(interrupts !== undefined && { interrupts }),
   ...(error !== null && { error }),
