@@ -99,7 +99,7 @@ export class AssistantTasks implements A2ARequestHandler {
       if (stateOfRun(run) === 'CANCELED') throw refused;
       if (isUnfinished(run.status))
         await cancelRuns(this.#deps, (tx) => selectActive(tx, { thread_id, run_ids: [run_id], permitted: permits }), 'interrupt');
-      else if (run.waits && (await giveUpTask(this.#deps.db, run_id))) this.#deps.webhooks.poke();
+      else if (run.waits && (await giveUpTask(this.#deps.db, run))) this.#deps.webhooks.poke();
       const after = await this.#find(id, 'cancel');
       if (stateOfRun(after.run) !== 'CANCELED') throw refused;
       return this.#formed({ ...after, state: undefined });

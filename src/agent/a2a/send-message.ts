@@ -63,7 +63,7 @@ export async function startTask(
 }
 
 const taskOfRun = (waiting: FoundTask | undefined, push: PushTarget | undefined): TaskOfRun | undefined =>
-  waiting === undefined ? push && { push } : { first: waiting.first };
+  waiting === undefined ? push && { push } : { first: waiting.first, last: waiting.run.run_id };
 
 /** The protocol's package writes what is absent as an empty text. */
 const named = (id: string): string | undefined => (id === '' ? undefined : id);

@@ -8,8 +8,11 @@ import { webhookUrlPlace, type PushConfig, type WebhookTarget } from './webhooks
  * that run.
  */
 
-/** The task of a new run: one that it begins, with whom that tells, or goes on with, by its first run. */
-export type TaskOfRun = { first: string } | { push: { host: string; config: PushConfig } };
+/**
+ * The task of a new run: one that it begins, with whom that tells, or goes on with, by its first run, and by the last
+ * one, which must still wait for an answer.
+ */
+export type TaskOfRun = { first: string; last: string } | { push: { host: string; config: PushConfig } };
 
 type Stored = { host: string; config: unknown };
 

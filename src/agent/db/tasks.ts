@@ -1,8 +1,8 @@
 import type { Run, RunError } from '../../schema/run.ts';
 import { openRuns } from './run-fields.ts';
 import { patternsField, permitsThread, type Patterns } from './permits.ts';
-import type { Db } from './pool.ts';
-import { RUN_GONE, RUN_STATUS } from './runs.ts';
+import type { Database, Db } from './pool.ts';
+import { lockActive, RUN_GONE, RUN_STATUS } from './runs.ts';
 import { openThreads } from './thread-fields.ts';
 import { tellEnds } from './webhooks.ts';
 
@@ -106,13 +106,31 @@ export async function listTasks(
   return { tasks: await opened(db, rows), total: count!.total };
 }
 
-/** Ends a task that waits for an answer as if it had been stopped. Returns true where somebody is to be told. */
-export async function giveUpTask(db: Db, runId: string): Promise<boolean> {
-  const rows = await db.query({
-    name: 'task_give_up',
-    text: `with r as (update gx.run set status = 'interrupted', updated_at = now() where run_id = $1 and status = 'success' returning *)
-      ${tellEnds({ from: 'r', status: 'r.status', webhooks: 'false' })}`,
+/** Says whether a run waits for an answer, and nothing came behind it. The thread is held, so that it stays so. */
+export async function waitsStill(tx: Db, runId: string): Promise<boolean> {
+  const rows = await tx.query({
+    name: 'task_waits',
+    text: `select 1 from (select *, status as shown from gx.run) r join gx.thread t using (thread_id) where r.run_id = $1 and ${WAITS}`,
     values: [runId],
   });
   return rows.length > 0;
+}
+
+/**
+ * Ends a task that waits for an answer as if it had been stopped, and lets its thread rest. Does nothing where the
+ * answer has come meanwhile. Returns true where somebody is to be told.
+ */
+export function giveUpTask(db: Database, { thread_id, run_id }: Pick<TaskRun, 'thread_id' | 'run_id'>): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    await lockActive(tx, thread_id);
+    if (!(await waitsStill(tx, run_id))) return false;
+    const rows = await tx.query({
+      name: 'task_give_up',
+      text: `with r as (update gx.run set status = 'interrupted', updated_at = now() where run_id = $1 returning *),
+        t as (update gx.thread set status = 'idle', interrupts = '{}', updated_at = now() where thread_id = $2)
+        ${tellEnds({ from: 'r', status: 'r.status', webhooks: 'false' })}`,
+      values: [run_id, thread_id],
+    });
+    return rows.length > 0;
+  });
 }

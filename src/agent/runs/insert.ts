@@ -4,6 +4,7 @@ import type { RunKwargs } from '../../schema/run.ts';
 import type { Claimed } from '../db/leases.ts';
 import type { Database, Db } from '../db/pool.ts';
 import type { Inserted, RunInserts } from '../db/run-inserts.ts';
+import { waitsStill } from '../db/tasks.ts';
 import { lockActive, type ActiveRun, type NewRun } from '../db/runs.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { Tickets } from '../queue/tickets.ts';
@@ -22,6 +23,7 @@ export type WakeDeps = Pick<TellStoppedDeps, 'signals'> & {
 /** The parts that storing a run, and waking a worker for it, need. */
 export type InsertDeps = TellStoppedDeps & WakeDeps & { inserts: RunInserts; queued: QueuedRuns };
 
+const ANSWERED = 'The task does not wait for a message any more: another one has come, or it was given up.';
 const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
 /**
@@ -117,6 +119,7 @@ export async function insertOnHeldThread({ inserts }: Pick<InsertDeps, 'inserts'
   const active: ActiveRun[] = (await lockActive(tx, run.thread_id)) ?? [];
   const admission = admit(run.multitask_strategy, active.length);
   if (!admission.admitted) throw new Conflict(BUSY);
+  if (run.task !== undefined && 'last' in run.task && !(await waitsStill(tx, run.task.last))) throw new Conflict(ANSWERED);
   const stopped = admission.stop === undefined ? undefined : await stopRuns(tx, active, admission.stop);
   const [inserted] = await inserts.waitingIn(tx, [run]);
   return { inserted, stopped };

@@ -31,7 +31,7 @@ test('the end of a run is told once: to readers here by the bus, to other proces
   expect(registered).toEqual(['self']);
   await readers.end('run', ['self', 'other'], { result: { values: '{"a":1}' } });
   expect(sent).toEqual([['other', { about: 'end', run_id: 'run' }]]);
-  expect(await readers.waitForEnd(run, subscription!)).toEqual({ state: '{"a":1}' });
+  expect(await readers.waitForEnd(run, subscription!)).toMatchObject({ state: '{"a":1}' });
   expect(readers.followedHere()).toEqual([]);
 });
 
