@@ -57,9 +57,11 @@ test(
   'a broken commit fails with what its author needs to know, and the one before goes on serving',
   async () => {
     const before = await deployment.read();
-    const commit = await deployment.push({ 'graph.js': 'export const graph = ;\n' });
+    const wanted = { name: 'teller', private: true, type: 'module', dependencies: { ms: '2.1.3', 'left-pad': '1.3.0' } };
+    const commit = await deployment.push({ 'package.json': JSON.stringify(wanted) });
     const revision = await deployment.ended(commit);
-    expect(revision).toMatchObject({ status: 'BUILD_FAILED', reason: 'BuildFailed', log_tail: expect.stringContaining('graph.js') });
+    const log_tail = expect.stringContaining('Missing: left-pad@1.3.0 from lock file');
+    expect(revision).toMatchObject({ status: 'BUILD_FAILED', reason: 'InstallFailed', log_tail });
     expect(await deployment.read()).toMatchObject({ status: 'READY', active_revision_id: before.active_revision_id });
     expect(await told(await deployment.client())).toBe('second 60000');
   },
