@@ -45,11 +45,13 @@ test('a change of the source installs nothing again, and sends its own layer alo
   }
 });
 
-test('the same commit makes the same image, with its commit in a label', async () => {
+test('the same commit makes the same image, with its commit in a label, whether packages are installed or restored', async () => {
   const { url, commit } = repositoryOf('small');
   const sha = commit();
   const ends = [await newBuild({ registry, url, image: 'team/one' }).all(), await newBuild({ registry, url, image: 'team/two' }).all()];
   expect(ends[0]!.told['digest']).toMatch(/^sha256:[0-9a-f]{64}$/);
+  const again = await newBuild({ registry, url, image: 'team/one' }).all();
+  expect(again.told).toMatchObject({ restored: true, digest: ends[0]!.told['digest'] });
   expect(ends[1]!.told['digest']).toBe(ends[0]!.told['digest']);
   const { config, created } = await registry.config(String(ends[0]!.told['image']));
   expect(created).toBe('2026-01-02T03:04:05.000Z');
