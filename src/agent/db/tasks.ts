@@ -79,15 +79,25 @@ export type TaskWhere = {
 /** Where a page begins: behind the task that was changed then, by its last run. */
 export type TaskCursor = { updated_at: string; run_id: string };
 
-/** Returns tasks, those that changed last first, and how many there are in all. */
+/** Tasks that are counted: each takes a look at what came behind its run. */
+const MOST_COUNTED = 1000;
+
+/** Runs by what a look at their own row tells. The rest is asked of one after the other, until there are enough. */
+const ROWS = `select * from (select run_id, thread_id, assistant_id, created_at, updated_at, ${RUN_STATUS} as shown
+      from gx.run where not ${RUN_GONE} and not temporary) r
+    where r.assistant_id = $1 and ($2::uuid is null or r.thread_id = $2) and ($3::text[] is null or r.shown = any($3))
+      and ($5::timestamptz is null or r.updated_at >= $5) and ${permitsThread('r.thread_id', '$6')}
+      and ($4::boolean is not true or exists (select 1 from gx.thread t where t.thread_id = r.thread_id and t.status = 'interrupted'))`;
+const ARE_TASKS = `${IS_LAST} and ($4::boolean is null or $4 = (r.shown = 'success'
+      and (select t.status from gx.thread t where t.thread_id = r.thread_id) = 'interrupted'
+      and not exists (select 1 from gx.run n where ${LATER})))`;
+
+/** Returns tasks, those that changed last first, and how many there are in all, which is counted up to a thousand. */
 export async function listTasks(
   db: Db,
   { thread_id, state, changedSince }: TaskWhere,
   { assistant_id, seen, after, limit }: Owner & { after: TaskCursor | undefined; limit: number },
 ): Promise<{ tasks: TaskRun[]; total: number }> {
-  const where = `where r.assistant_id = $1 and ($2::uuid is null or r.thread_id = $2) and ($3::text[] is null or r.shown = any($3))
-    and ($4::boolean is null or ${WAITS} = $4) and ($5::timestamptz is null or r.updated_at >= $5) and ${IS_LAST}
-    and ${permitsThread('r.thread_id', '$6')}`;
   const values = [
     assistant_id,
     thread_id ?? null,
@@ -96,11 +106,17 @@ export async function listTasks(
     changedSince ?? null,
     patternsField(seen),
   ];
-  const [count] = await db.query<{ total: number }>({ name: 'task_count', text: `select count(*) as total ${FROM} ${where}`, values });
+  const [count] = await db.query<{ total: number }>({
+    name: 'task_count',
+    text: `select count(*) as total from (select 1 from (${ROWS} offset 0) r where ${ARE_TASKS} limit ${MOST_COUNTED}) c`,
+    values,
+  });
   const rows = await db.query<TaskRun>({
     name: 'task_list',
-    text: `select ${FIELDS} ${FROM} ${where} and ($7::timestamptz is null or (r.updated_at, r.run_id) < ($7, $8::uuid))
-      order by r.updated_at desc, r.run_id desc limit $9`,
+    text: `with page as materialized (
+        select run_id from (${ROWS} and ($7::timestamptz is null or (r.updated_at, r.run_id) < ($7, $8::uuid))
+          order by r.updated_at desc, r.run_id desc offset 0) r where ${ARE_TASKS} limit $9)
+      select ${FIELDS} ${FROM} where r.run_id = any(array(select run_id from page)) order by r.updated_at desc, r.run_id desc`,
     values: [...values, after?.updated_at ?? null, after?.run_id ?? null, limit],
   });
   return { tasks: await opened(db, rows), total: count!.total };

@@ -198,6 +198,21 @@ describe('lists of tasks', () => {
     expect(since).toMatchObject({ tasks: [], totalSize: 0 });
   });
 
+  test('are counted up to a thousand, and found among many more by what they wait for', async () => {
+    const { assistant_id } = await agent.client.assistants.create({ graphId: 'approval', name: 'of many tasks' });
+    await database.sql(
+      `with t as (insert into gx.thread (thread_id, metadata) select gen_random_uuid(), '{}' from generate_series(1, 3000) returning thread_id)
+        insert into gx.run (run_id, thread_id, assistant_id, graph_id, status, kwargs, multitask_strategy)
+        select gen_random_uuid(), thread_id, $1, 'approval', 'success', '{}', 'enqueue' from t`,
+      [assistant_id],
+    );
+    const asking = await send(assistant_id, data({ request: 'go' }));
+    const all = await call<Page>(assistant_id, 'ListTasks', { pageSize: 100 });
+    expect([all.totalSize, all.tasks.length, all.tasks[0]?.id]).toEqual([1000, 100, asking.id]);
+    const waiting = await call<Page>(assistant_id, 'ListTasks', { status: 'TASK_STATE_INPUT_REQUIRED' });
+    expect([waiting.totalSize, waiting.tasks.map(({ id }) => id)]).toEqual([1, [asking.id]]);
+  });
+
   test('come page by page, each task once, and are those of one assistant', async () => {
     const made: string[] = [];
     for (let at = 0; at < 5; at += 1) made.push((await send('steps', data({ left: 1 }))).id);
