@@ -17,6 +17,8 @@ export const POD_ACCESS: readonly PolicyRule[] = [
   // These rights serve the logs of builds and deployments.
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+  // The log of a build that has ended is kept in a ConfigMap of its revision.
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
 ];
 
 /** What it may do with Secrets in the agents' namespaces. It uses them by name and can't list them. */

@@ -34,6 +34,9 @@ export const BUILD_CONTAINER = 'build';
 /** The containers of a build in stages, in their order; the last is no init container. */
 export const BUILD_STAGES = ['clone', 'restore', BUILD_CONTAINER, 'push'] as const;
 
+/** The key of a ConfigMap with the log of a build: lines of text, gzipped. */
+export const BUILD_LOG_KEY = 'log.gz';
+
 export const names = {
   service: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
   database: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
@@ -98,6 +99,10 @@ describe('a revision that is built in stages', () => {
       buildSeconds: expect.any(Number),
     });
     expect(conditionOf(revision, 'BuildSucceeded')).toBe('True');
+    expect(revision.status?.buildLog).toBe('whole-00001-build-log');
+    const kept = await kube.get(kinds.configMap, { namespace, name: 'whole-00001-build-log' });
+    expect(gunzipSync(Buffer.from(kept.binaryData?.['log.gz'] ?? '', 'base64')).toString()).toContain('last [clone] words');
+    expect(kept.metadata.ownerReferences).toMatchObject([{ kind: 'Revision', name: 'whole-00001' }]);
     await remove('whole');
     await untilGone('whole');
   });

@@ -10,8 +10,8 @@ const LOOK_MILLISECONDS = 1000;
 const MOST_WAITING = 5000;
 
 /** `since`: how far the first reader has read each pod's log by itself. */
-type Source = Pick<LogRequest, 'deployment' | 'revision'> & Required<Pick<LogRequest, 'since'>>;
-type Plane = Pick<ControlPlane, 'kube' | 'logs' | 'log'>;
+type Source = Pick<LogRequest, 'deployment' | 'revision' | 'type'> & Required<Pick<LogRequest, 'since'>>;
+type Plane = Pick<ControlPlane, 'kube' | 'logs' | 'log' | 'config'>;
 
 /** A reader's part of a feed: what came since it last looked. */
 export class FeedReader {
@@ -46,7 +46,7 @@ export class LogFeeds {
 
   /** Adds a reader. It must leave. */
   join(source: Source): { reader: FeedReader; leave: () => void } {
-    const key = `${source.deployment.metadata.uid} ${source.revision?.metadata.uid ?? ''}`;
+    const key = `${source.deployment.metadata.uid} ${source.revision?.metadata.uid ?? ''} ${source.type ?? ''}`;
     const reader = new FeedReader();
     let feed = this.#feeds.get(key);
     if (feed === undefined) {

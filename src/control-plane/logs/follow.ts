@@ -10,7 +10,7 @@ import type { FollowQuery } from './schema.ts';
 /** The pause between two looks at what the shared feed has brought. */
 const LOOK_MILLISECONDS = 1000;
 
-type LogSource = Pick<LogRequest, 'deployment' | 'revision'>;
+type LogSource = Pick<LogRequest, 'deployment' | 'revision' | 'type'>;
 type Following = { signal: AbortSignal; query: FollowQuery; after: string | undefined };
 
 /**

@@ -40,6 +40,13 @@ export function linesOf(text: string, pod: string): Line[] {
   });
 }
 
+/** Names the source of a stage's lines, which have the same place in the order before and after the pod is gone. */
+export const stageId = (stage: string): string => `build/${stage}`;
+
+/** Puts the stage of a build between the time and the text of each line. */
+export const inStage = (text: string, stage: string | undefined): string =>
+  stage === undefined ? text : text.replaceAll(/^(\S+) /gm, `$1 [${stage}] `);
+
 /** Encodes a place in the log for clients; `orderOf` decodes it. */
 export const logCursor = (order: string): string => Buffer.from(order).toString('base64url');
 export const orderOf = (cursor: string): string => Buffer.from(cursor, 'base64url').toString();

@@ -2,10 +2,11 @@ import { NotFound } from '../../errors.ts';
 import { KubeRefused } from '../../kube/errors.ts';
 import { kinds, type Kube, type KubeObject, type PodLogOptions } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
-import { AGENT_CONTAINER, BUILD_CONTAINER, labelValue } from '../../schema/names.ts';
+import { AGENTS_NAMESPACE, COMPONENT, DEPLOYMENT, REVISION, REVISION_UID } from '../../schema/labels.ts';
+import { AGENT_CONTAINER, BUILD_CONTAINER, BUILD_STAGES, labelValue } from '../../schema/names.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { type Line, linesOf } from './lines.ts';
+import { keptBuildLog } from './kept-log.ts';
+import { inStage, type Line, linesOf, stageId } from './lines.ts';
 
 /** How many lines are read per container. Older lines are a log store's business. */
 const TAIL = 5000;
@@ -42,10 +43,31 @@ type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restart
  * Reads the last log lines of the agent servers or builds of a deployment or of one revision. Logs of deleted pods are
  * lost.
  */
-export async function podLogs(
-  { kube, logs }: Pick<ControlPlane, 'kube' | 'logs'>,
-  { deployment, revision, type = 'deploy', signal, since = () => undefined, wants = () => true }: LogRequest,
-): Promise<Line[]> {
+export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'config'>, request: LogRequest): Promise<Line[]> {
+  const { revision, type = 'deploy', signal, wants = () => true } = request;
+  const reads = await readsOf(plane, request);
+  const staged = type === 'build' && plane.config.buildNamespace !== undefined ? await stagedReads(plane, request) : [];
+  // A build that has ended may have taken its pod along.
+  if (type === 'build' && revision !== undefined && reads.length + staged.length === 0)
+    return (await keptBuildLog(plane, revision, signal)).filter(wants);
+  const left = [...reads, ...staged];
+  const lines: Line[][] = [];
+  // One after the other for each of a few readers, so that not all logs are held at a time.
+  const reader = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift())
+      lines.push(linesOf(inStage(await logOf(plane.logs, next, signal), next.stage), next.id).filter(wants));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, reader));
+  return lines.flat();
+}
+
+type Listing = Pick<ControlPlane, 'kube' | 'config'>;
+
+/** Lists what is to be read in the deployment's own namespace. */
+async function readsOf(
+  { kube }: Listing,
+  { deployment, revision, type = 'deploy', signal, since = () => undefined }: LogRequest,
+): Promise<Read[]> {
   const { components, container } = SOURCES[type];
   const { namespace, name } = deployment.metadata;
   const selectors = [
@@ -58,22 +80,44 @@ export async function podLogs(
     { ...(namespace !== undefined && { namespace }), labelSelector: selectors.join(','), limit: PODS },
     signal,
   );
-  const reads = (items as Pod[]).flatMap((pod): Read[] => {
+  return (items as Pod[]).flatMap((pod): Read[] => {
     const restarted = pod.status?.containerStatuses?.some((status) => status.name === container && status.restartCount > 0) === true;
-    const shared = { ref: { namespace, name: pod.metadata.name }, container, since: since(pod.metadata.name) };
+    const { name: id } = pod.metadata;
+    const shared = { ref: { namespace, name: id }, id, container, since: since(id) };
     return (restarted ? [true, false] : [false]).map((previous) => ({ ...shared, previous }));
   });
-  const lines: Line[][] = [];
-  // One after the other for each of a few readers, so that not all logs are held at a time.
-  const reader = async (): Promise<void> => {
-    for (let next = reads.shift(); next !== undefined; next = reads.shift())
-      lines.push(linesOf(await logOf(logs, next, signal), next.ref.name).filter(wants));
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, reader));
-  return lines.flat();
 }
 
-type Read = { ref: { namespace: string | undefined; name: string }; container: string; previous: boolean; since: string | undefined };
+/** Lists the stages of a build in the namespace of all builds. */
+async function stagedReads(
+  { kube, config }: Listing,
+  { deployment, revision, signal, since = () => undefined }: LogRequest,
+): Promise<Read[]> {
+  const { buildNamespace: namespace = '' } = config;
+  const selectors = [
+    `${DEPLOYMENT}=${labelValue(deployment.metadata.name)}`,
+    `${AGENTS_NAMESPACE}=${deployment.metadata.namespace}`,
+    `${COMPONENT}=build`,
+    ...(revision ? [`${REVISION_UID}=${revision.metadata.uid}`] : []),
+  ];
+  const { items } = await kube.list(kinds.pod, { namespace, labelSelector: selectors.join(','), limit: PODS }, signal);
+  return items.flatMap(({ metadata }) =>
+    BUILD_STAGES.map((stage) => {
+      const id = stageId(stage);
+      return { ref: { namespace, name: metadata.name }, id, stage, container: stage, previous: false, since: since(id) };
+    }),
+  );
+}
+
+/** `id` names the source of the lines in their order; `stage` is put before each of them. */
+type Read = {
+  ref: { namespace: string | undefined; name: string };
+  id: string;
+  stage?: string;
+  container: string;
+  previous: boolean;
+  since: string | undefined;
+};
 
 /**
  * Reads the lines since a time, as many as one read may bring: the next read goes on behind them. Without a time, it

@@ -30,6 +30,12 @@ export const FollowQuery = Type.Object(
 );
 export type FollowQuery = Static<typeof FollowQuery>;
 
+/** Of a revision, the lines of its build may be followed, too. */
+export const FollowRevisionQuery = Type.Object(
+  { ...FollowQuery.properties, type: Type.Optional(StringEnum(['build', 'deploy'], { default: 'deploy' })) },
+  { additionalProperties: false },
+);
+
 export const LogEntry = Type.Object({
   id: Type.String(),
   timestamp: DateTime('When the line was written.'),

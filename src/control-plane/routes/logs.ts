@@ -9,7 +9,7 @@ import { LogFeeds } from '../logs/feeds.ts';
 import { followLogs } from '../logs/follow.ts';
 import { lets, logPage, type Line } from '../logs/lines.ts';
 import { type LogType, podLogs } from '../logs/pod-logs.ts';
-import { FollowQuery, LogPage, LogQuery, logFields } from '../logs/schema.ts';
+import { FollowQuery, FollowRevisionQuery, LogPage, LogQuery, logFields } from '../logs/schema.ts';
 import { findRevision } from '../revisions/answers.ts';
 import { DeploymentPath, RevisionPath, failures, notFound, restRoute } from './route.ts';
 
@@ -46,12 +46,17 @@ const streamed = {
 async function stream(
   plane: ControlPlane & { feeds: LogFeeds },
   ids: Ids,
-  { query, headers, ...call }: CallContext & { query: FollowQuery; headers: IncomingHttpHeaders },
+  {
+    query: { type = 'deploy', ...query },
+    headers,
+    ...call
+  }: CallContext & { query: FollowQuery & { type?: LogType }; headers: IncomingHttpHeaders },
 ): Promise<Reply> {
   const find = async (signal: AbortSignal) => {
     const deployment = await findDeployment(plane, ids.deployment, { ...call, signal });
     return {
       deployment,
+      type,
       revision: ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal }),
     };
   };
@@ -77,11 +82,11 @@ const live = (plane: ControlPlane & { feeds: LogFeeds }): Route<Caller>[] => [
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream',
     id: 'followRevisionLogs',
-    summary: "Follow the lines of a revision's agent servers.",
+    summary: "Follow the lines of a revision's agent servers, or of its build.",
     tag,
     access: 'read',
     params: RevisionPath,
-    query: FollowQuery,
+    query: FollowRevisionQuery,
     answers: streamed,
     handler: ({ params, ...request }) => stream(plane, { deployment: params.deployment_id, revision: params.revision_id }, request),
   }),

@@ -5,6 +5,7 @@ import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import type { Report } from '../kernel/outcome.ts';
 import { adoptSecret } from './adopt-secret.ts';
+import { keepBuildLog } from './build/keep-log.ts';
 import { dropBuild, makeBuild } from './build/make.ts';
 import { decideRevision, secondsLeft } from './decide.ts';
 import { desiredRevision } from './desired.ts';
@@ -25,6 +26,7 @@ export const reconcileRevision =
     const secretName = await adoptSecret(deps, revision, { environment: world.environment, signal });
     // The log is read before the pods are removed, because it goes with them.
     const tail = await logTail(kube, revision, { decision, signal, log });
+    const buildLog = await keepBuildLog(deps, revision, { decision, build: world.build, signal, log });
     if (decision.build === 'drop') await dropBuild(deps, revision, signal);
     const given = {
       wish: decision.wish,
@@ -49,6 +51,7 @@ export const reconcileRevision =
       secondsLeft: secondsLeft(situation),
       secretName,
       logTail: tail,
+      buildLog,
       told,
       standing,
     });

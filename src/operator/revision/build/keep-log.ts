@@ -1,0 +1,72 @@
+import { asError, Problem } from '../../../errors.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { Log } from '../../../log.ts';
+import { API_VERSION, type RevisionResource } from '../../../schema/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, REVISION } from '../../../schema/labels.ts';
+import { BUILD_LOG_KEY, BUILD_STAGES, names } from '../../../schema/names.ts';
+import type { OperatorDeps } from '../../family/deps.ts';
+import type { Decision } from '../decision.ts';
+import type { BuildWorld } from './observe.ts';
+import { packedLog, type StageLog } from './packed-log.ts';
+
+/** Milliseconds within which a node must answer for each stage. One that does not may be gone. */
+const PATIENCE = 10_000;
+
+type Keeping = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal; log: Log };
+
+/**
+ * Keeps the whole log of a build that has just ended in a ConfigMap of its revision, because the log goes with the pod.
+ * Returns the ConfigMap's name. Undefined if there is nothing to keep; a log that can't be read is no failure.
+ */
+export async function keepBuildLog(
+  deps: Pick<OperatorDeps, 'kube' | 'writer' | 'settings'>,
+  revision: RevisionResource,
+  { decision, build, signal, log }: Keeping,
+): Promise<string | undefined> {
+  const pod = build?.pod;
+  const isOver = decision.phase === 'BUILD_FAILED' || decision.phase === 'INTERRUPTED' || decision.image !== undefined;
+  if (deps.settings.builder?.staged === undefined || pod === undefined || !isOver || revision.status?.buildLog !== undefined)
+    return undefined;
+  try {
+    const packed = packedLog(await logsOf(deps, pod, { signal, log }));
+    const object = logObject(revision, packed);
+    // One that is there was kept by an operator that died before it said so.
+    await deps.writer.create(object, signal);
+    return object.metadata.name;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    log.warn({ err: error, pod: pod.metadata.name }, 'the log of a build is not kept');
+    return undefined;
+  }
+}
+
+type Reading = { signal: AbortSignal; log: Log };
+
+async function logsOf({ kube }: Pick<OperatorDeps, 'kube'>, { metadata }: KubeObject, { signal, log }: Reading): Promise<StageLog[]> {
+  const logs: StageLog[] = [];
+  for (const stage of BUILD_STAGES) {
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
+    const options = { container: stage, timestamps: true, once: true };
+    const text = await kube.podLog({ namespace: metadata.namespace, name: metadata.name }, options, soon).catch((error: unknown) => {
+      // A stage that has not begun has no log.
+      log.debug({ err: asError(error), stage }, 'no log of this stage');
+      return '';
+    });
+    logs.push({ stage, text });
+  }
+  return logs;
+}
+
+const logObject = ({ metadata, spec }: RevisionResource, packed: Buffer): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {
+    name: names.buildLog(metadata.name),
+    ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+    labels: ownLabels(spec.deployment, 'build', metadata.name),
+    annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name },
+    ownerReferences: [{ apiVersion: API_VERSION, kind: 'Revision', name: metadata.name, uid: metadata.uid ?? '', controller: true }],
+  },
+  immutable: true,
+  binaryData: { [BUILD_LOG_KEY]: packed.toString('base64') },
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import type { ControlPlane } from '../../../src/control-plane/control-plane.ts';
+import { logPage } from '../../../src/control-plane/logs/lines.ts';
+import { podLogs } from '../../../src/control-plane/logs/pod-logs.ts';
+import { packedLog } from '../../../src/operator/revision/build/packed-log.ts';
+import { deployment, fromGit, revision } from '../../kit/objects.ts';
+
+const of = deployment(fromGit('main'));
+const built = revision(of, { status: { phase: 'DEPLOYED', buildLog: 'chat-00001-build-log' } });
+const LOGS: Record<string, string> = {
+  clone: '2026-01-01T00:00:01Z cloned\n',
+  restore: '',
+  build: '2026-01-01T00:00:02Z npm ci\n2026-01-01T00:00:02Z built\n',
+  push: '2026-01-01T00:00:03Z pushed\n',
+};
+const stages = Object.entries(LOGS).map(([stage, text]) => ({ stage, text }));
+const { signal } = new AbortController();
+
+/** A cluster whose build namespace has a pod, or where the log is kept alone. */
+function cluster({ pod, owner = built.metadata.uid }: { pod: boolean; owner?: string | undefined }) {
+  const asked: string[] = [];
+  const kept = { metadata: { ownerReferences: [{ uid: owner }] }, binaryData: { 'log.gz': packedLog(stages).toString('base64') } };
+  const plane = {
+    config: { buildNamespace: 'builds' },
+    kube: {
+      list: (_kind: unknown, { namespace, labelSelector }: { namespace: string; labelSelector: string }) => {
+        asked.push(`${namespace} ${labelSelector}`);
+        return Promise.resolve({ items: pod && namespace === 'builds' ? [{ metadata: { name: 'build-x', namespace } }] : [] });
+      },
+      find: () => Promise.resolve(kept),
+    },
+    logs: { podLog: (_ref: unknown, { container }: { container: string }) => Promise.resolve(LOGS[container] ?? '') },
+  } as unknown as ControlPlane;
+  return { plane, asked };
+}
+const messages = async (plane: ControlPlane) =>
+  logPage(await podLogs(plane, { deployment: of, revision: built, type: 'build', signal }), {}).logs.map(({ message }) => message);
+const WHOLE = ['[clone] cloned', '[build] npm ci', '[build] built', '[push] pushed'];
+
+test('the log of a build is that of its stages, from the namespace of builds, of this revision alone', async () => {
+  const { plane, asked } = cluster({ pod: true });
+  expect(await messages(plane)).toEqual(WHOLE);
+  expect(asked[1]).toBe(
+    `builds gx.dev/deployment=chat,gx.dev/agents-namespace=team,gx.dev/component=build,gx.dev/revision-uid=${built.metadata.uid}`,
+  );
+});
+
+test('it is the same, line by line, when its pod is gone', async () => {
+  const ids = async (pod: boolean) =>
+    (await podLogs(cluster({ pod }).plane, { deployment: of, revision: built, type: 'build', signal })).map(({ id }) => id).toSorted();
+  expect(await messages(cluster({ pod: false }).plane)).toEqual(WHOLE);
+  expect(await ids(false)).toEqual(await ids(true));
+});
+
+test('a ConfigMap of somebody else is no log', async () => {
+  expect(await messages(cluster({ pod: false, owner: 'another' }).plane)).toEqual([]);
+});
