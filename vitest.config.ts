@@ -86,7 +86,7 @@ export default defineConfig({
         },
       },
       // Both install real packages, as builds do.
-      { test: { name: 'builder', include: of('builder'), expect, testTimeout: 240_000, hookTimeout: 1_200_000 } },
+      { test: { name: 'builder', include: of('builder'), expect, testTimeout: 600_000, hookTimeout: 1_200_000 } },
       {
         test: {
           name: 'shapes',

@@ -12,7 +12,7 @@ import { treeOf } from '../../src/builder/layers/tree.ts';
 import { freePort } from './agent-server.ts';
 import { until } from './until.ts';
 
-/** A real image registry, which wants a name and a password. */
+/** The registry of the local cluster, which wants a name and a password of whoever pushes. */
 export type TestRegistry = {
   host: string;
   /** The folder with the config.json that it takes. */
@@ -30,18 +30,15 @@ export type TestRegistry = {
 type ImageConfigOfTest = { created: string; config: { Env: string[]; WorkingDir: string; Labels: Record<string, string> } };
 
 export const REGISTRY_PASSWORD = 'canary-of-the-registry';
-/** Of that password, by bcrypt. */
-const HASH = '$2b$04$Hb35wnBQ.gtQiPBJHcXXXeYqOZIr9yiNPxhGIwsL2QA5k/dXXFqwC';
 
 export async function startRegistry(): Promise<TestRegistry> {
   const { registry } = await ensureTools(['registry']);
   const folder = mkdtempSync(join(tmpdir(), 'gx-registry-'));
   const host = `127.0.0.1:${await freePort()}`;
-  writeFileSync(join(folder, 'htpasswd'), `builder:${HASH}\n`);
   const log = join(folder, 'log');
   writeFileSync(join(folder, 'config.yaml'), configuration(folder, host));
   const child = spawn('/bin/sh', ['-c', `exec "${registry}" serve "${folder}/config.yaml" > "${log}" 2>&1`], { stdio: 'ignore' });
-  await until('the registry answers', async () => (await fetch(`http://${host}/v2/`)).status === 401);
+  await until('the registry answers', async () => (await fetch(`http://${host}/v2/`)).ok);
   const credentials = join(folder, 'credentials');
   mkdirSync(credentials);
   const auth = Buffer.from(`builder:${REGISTRY_PASSWORD}`).toString('base64');
@@ -88,9 +85,9 @@ storage:
 http:
   addr: ${host}
 auth:
-  htpasswd:
-    realm: test
-    path: ${folder}/htpasswd
+  writer:
+    username: builder
+    password: ${REGISTRY_PASSWORD}
 `;
 
 async function pushBase(ask: AskRegistry, name: string, folder: string): Promise<void> {
