@@ -12,7 +12,7 @@ import {
 } from './auth/authenticate.ts';
 import type { AgentCaller } from './auth/caller.ts';
 import { byCredentials } from './auth/closed.ts';
-import { TenantKeys } from './auth/tenant-keys.ts';
+import { TenantKeys } from '../tokens/tenant-keys.ts';
 import type { AuthUser } from './auth/events.ts';
 import { UserCache } from './auth/user-cache.ts';
 import type { GraphsFile } from './gx-json/read.ts';

@@ -9,6 +9,13 @@ export type GatewayConfig = {
   logLevel: string;
   /** The namespaces whose deployments are known. Empty means all of the cluster. */
   namespaces: string[];
+  clusterDomain: string;
+  /** Where keys of a deployment's tenant are checked. Undefined: nowhere, and they wake nobody. */
+  controlPlaneUrl: string | undefined;
+  /** Seconds that a request for a deployment that wakes is held at most. */
+  holdSeconds: number;
+  /** How many requests are held at a time, of one deployment and in all. */
+  held: { perDeployment: number; total: number };
 };
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -22,6 +29,13 @@ export function gatewayConfig(env: Env): GatewayConfig {
     healthPort: read.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
     namespaces: read.words(['GX_WATCH_NAMESPACES']),
+    clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
+    controlPlaneUrl: read.optional(['GX_CONTROL_PLANE_URL']),
+    holdSeconds: read.integer(['GX_HOLD_SECONDS'], 90, { min: 1, max: 3600 }),
+    held: {
+      perDeployment: read.integer(['GX_HELD_PER_DEPLOYMENT'], 1000, { min: 1, max: 1_000_000 }),
+      total: read.integer(['GX_HELD_REQUESTS'], 5000, { min: 1, max: 1_000_000 }),
+    },
   };
   read.finish();
   return config;

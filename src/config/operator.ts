@@ -60,6 +60,9 @@ export type OperatorSettings = {
   gateway?: { service: string; namespace: string };
   /** Seconds for which fewer queue pods must have been enough before there are fewer. */
   queueScaleDownSeconds: number;
+  /** Seconds of rest after which a deployment sleeps that may, and whether its database sleeps, too. */
+  sleepAfterSeconds: number;
+  sleepDatabases: boolean;
   /** Seconds that a server gets to finish its runs. Its pod gets some more. */
   drainSeconds: number;
   /** Characters of JSON that the spec of a custom resource may have. */
@@ -141,6 +144,8 @@ function settings(read: SettingsReader): OperatorSettings {
     ...(controlPlaneUrl !== undefined && { controlPlaneUrl }),
     ...gateway(read),
     queueScaleDownSeconds: read.integer(['GX_QUEUE_SCALE_DOWN_SECONDS'], 300, { min: 1, max: 86_400 }),
+    sleepAfterSeconds: read.integer(['GX_SLEEP_AFTER_SECONDS'], 900, { min: 5, max: 2_592_000 }),
+    sleepDatabases: read.flag(['GX_SLEEP_DATABASES'], false),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
     specLimit: specLimit(read),
   };

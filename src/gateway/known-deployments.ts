@@ -5,23 +5,47 @@ import { Limiter } from '../kube/limiter.ts';
 import { Reflector } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { gatewayKeyHash } from '../schema/agent-key.ts';
+import { UNAUTHENTICATED } from '../schema/conditions.ts';
 import type { DeploymentResource } from '../schema/custom-resources.ts';
 
 type Options = { kube: Kube; log: Log; namespaces: string[] };
 
-/** Returns what the gateway knows of a deployment. The rest of ten thousand of them would be most of its memory. */
-function lean(deployment: DeploymentResource): DeploymentResource {
-  const { name, namespace, uid, resourceVersion } = deployment.metadata;
-  const { keyHashes } = deployment.status ?? {};
-  const metadata = Object.fromEntries(Object.entries({ name, namespace, uid, resourceVersion }).filter(([, value]) => value !== undefined));
+/** Returns the parts of a deployment that the gateway reads. The rest of ten thousand would be most of its memory. */
+function lean({ apiVersion, kind, metadata, spec, status = {} }: DeploymentResource): DeploymentResource {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  const { auth } = spec.template.sourceRevisionConfig ?? {};
+  const kept = given({ keyHashes: status.keyHashes, asleepSince: status.asleepSince, gatewayPort: status.gatewayPort });
+  const conditions = status.conditions?.filter(({ type }) => type === UNAUTHENTICATED);
   return {
-    apiVersion: deployment.apiVersion,
-    kind: deployment.kind,
-    metadata: { ...metadata, name },
-    spec: { source: deployment.spec.source, template: {} },
-    status: { ...(keyHashes !== undefined && { keyHashes }) },
+    apiVersion,
+    kind,
+    metadata: { ...given({ namespace, uid, resourceVersion }), name },
+    spec: { ...given({ id: spec.id }), source: spec.source, template: auth === undefined ? {} : { sourceRevisionConfig: { auth } } },
+    status: { ...kept, ...(conditions !== undefined && conditions.length > 0 && { conditions }) },
   };
 }
+
+const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** A deployment as the gateway sees it. */
+export type KnownDeployment = {
+  /** `namespace/name`. */
+  key: string;
+  namespace: string;
+  name: string;
+  uid: string;
+  /** The id as REST shows it. */
+  id: string;
+  /** The port at which the gateway answers in its place. Undefined: it never sleeps. */
+  port: number | undefined;
+  asleepSince: string | undefined;
+  /** True if its agents let everybody in. */
+  isOpen: boolean;
+  auth: NonNullable<DeploymentResource['spec']['template']['sourceRevisionConfig']>['auth'];
+  /** Returns true if the text is one of its keys. The time that it takes does not tell how much of it is right. */
+  isOpenedBy: (text: string) => boolean;
+};
 
 const NOBODY = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
 
@@ -53,21 +77,49 @@ export class KnownDeployments {
     return this.#cache.size;
   }
 
-  has(key: string): boolean {
-    return this.#cache.get(key) !== undefined;
+  /** Calls back at every change of a deployment that may sleep, or may no longer. */
+  onSleeper(changed: () => void): void {
+    this.#cache.onChange(({ before, after }) => {
+      if (before?.status?.gatewayPort !== after?.status?.gatewayPort) changed();
+    });
   }
 
-  /**
-   * Returns true if the text is a key of the deployment (`namespace/name`). The time that it takes does not tell how
-   * much of it is right.
-   */
-  isOpenedBy(deployment: string, text: string): boolean {
-    const given = Buffer.from(gatewayKeyHash(text));
-    let found = false;
-    for (const hash of this.#cache.get(deployment)?.status?.keyHashes ?? []) {
-      const known = Buffer.from(hash);
-      found = (known.length === given.length && timingSafeEqual(known, given)) || found;
-    }
-    return found;
+  /** Returns the deployments that may sleep. */
+  sleepers(): KnownDeployment[] {
+    return this.#cache
+      .list()
+      .filter(({ status }) => status?.gatewayPort !== undefined)
+      .map(knownDeployment);
   }
+
+  get(key: string): KnownDeployment | undefined {
+    const found = this.#cache.get(key);
+    return found && knownDeployment(found);
+  }
+}
+
+function knownDeployment({ metadata, spec, status = {} }: DeploymentResource): KnownDeployment {
+  const { namespace = '', name, uid = '' } = metadata;
+  return {
+    key: `${namespace}/${name}`,
+    namespace,
+    name,
+    uid,
+    id: spec.id ?? uid,
+    port: status.gatewayPort,
+    asleepSince: status.asleepSince,
+    isOpen: status.conditions?.some(({ type, status: is }) => type === UNAUTHENTICATED && is === 'True') === true,
+    auth: spec.template.sourceRevisionConfig?.auth,
+    isOpenedBy: (text) => isAmong(status.keyHashes ?? [], text),
+  };
+}
+
+function isAmong(hashes: readonly string[], text: string): boolean {
+  const shown = Buffer.from(gatewayKeyHash(text));
+  let found = false;
+  for (const hash of hashes) {
+    const known = Buffer.from(hash);
+    found = (known.length === shown.length && timingSafeEqual(known, shown)) || found;
+  }
+  return found;
 }

@@ -1,52 +1,103 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { GatewayConfig } from '../config/gateway.ts';
 import { listen } from '../http/listen.ts';
 import { createApp } from '../http/server.ts';
 import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
+import { names } from '../schema/names.ts';
+import { openDoor } from './door.ts';
+import { Doors } from './doors.ts';
 import { healthRoutes } from './health-routes.ts';
-import { KnownDeployments } from './known-deployments.ts';
+import { HeldRequests } from './held-requests.ts';
+import { KnownDeployments, type KnownDeployment } from './known-deployments.ts';
 import { Reports } from './reports.ts';
+import { Waking, type AgentPlace } from './waking.ts';
+import { WakingCallers } from './waking-callers.ts';
 import { workRoutes } from './work-routes.ts';
 
 /** A report has a dozen values. */
 const SMALL_BODIES = { bytes: 4096, selectionBytes: 4096, values: 100, listItems: 10 };
 /** Milliseconds that requests under way get when the process stops. */
-const GRACE = 2000;
+const GRACE = 5000;
+/** Milliseconds in which several changes of deployments become one of the doors. */
+const SOON = 20;
 
-type StartOptions = { config: GatewayConfig; kube: Kube; log: Log; signal: AbortSignal };
+type StartOptions = {
+  config: GatewayConfig;
+  kube: Kube;
+  log: Log;
+  signal: AbortSignal;
+  /** Returns where the api pods of a deployment answer, if not at the Service that leads to them alone. */
+  placeOf?: (deployment: KnownDeployment) => AgentPlace;
+};
 
 export type Gateway = { port: number; healthPort: number; stop(): Promise<void> };
 
-/** Listens at once, and is ready when all deployments are known. */
-export async function startGateway({ config, kube, log, signal }: StartOptions): Promise<Gateway> {
-  const known = new KnownDeployments({ kube, log, namespaces: config.namespaces });
-  const reports = new Reports(randomUUID());
+/** Listens at once, and is ready when all deployments are known and the ports of those that may sleep are open. */
+export async function startGateway(options: StartOptions): Promise<Gateway> {
+  const { config, kube, log, signal } = options;
+  const parts = assemble(options);
+  const { known, reports, doors, held, waking } = parts;
   const state = { synced: false };
   const isReady = (): boolean => state.synced && !signal.aborted;
   const shared = { log, invalid: 'sentence', authenticate: () => undefined, body: SMALL_BODIES } as const;
   const { host, port, healthPort } = config;
   const work = await listen(createApp({ ...shared, routes: workRoutes({ known, reports, isReady: () => state.synced }) }), { host, port });
-  const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, deployments: () => known.size, isReady }) }), {
-    host,
-    port: healthPort,
-  });
+  const figures = { deployments: () => known.size, doors: () => doors.count, held, waking };
+  const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, isReady, ...figures }) }), { host, port: healthPort });
+  // Whoever is held is answered at once: by another process, which the client is to ask.
+  const leave = (): void => held.leave();
+  signal.addEventListener('abort', leave);
   const reading = async (): Promise<void> => {
     await known.start();
+    parts.keepDoors();
     state.synced = true;
-    log.info({ port: work.port, deployments: known.size }, 'gateway is ready');
+    log.info({ port: work.port, deployments: known.size, doors: doors.count }, 'gateway is ready');
   };
   void reading();
   return {
     port: work.port,
     healthPort: health.port,
     stop: async () => {
+      leave();
+      signal.removeEventListener('abort', leave);
+      doors.close();
       work.sendAway();
-      await work.stop(GRACE);
+      await Promise.all([work.stop(GRACE), parts.passedOn(GRACE)]);
+      doors.end();
       await health.stop(GRACE);
       await known.stop();
       await kube.close();
       log.info({}, 'gateway stopped');
     },
   };
+}
+
+function assemble({ config, kube, log, placeOf }: StartOptions) {
+  const { host, namespaces, clusterDomain, controlPlaneUrl, holdSeconds } = config;
+  const known = new KnownDeployments({ kube, log, namespaces });
+  const direct = ({ name, namespace }: KnownDeployment): AgentPlace => ({
+    host: `${names.directService(name)}.${namespace}.svc.${clusterDomain}`,
+    port: 80,
+  });
+  const waking = new Waking({ kube, known, placeOf: placeOf ?? direct, holdSeconds, log });
+  const held = new HeldRequests(config.held);
+  const callers = new WakingCallers({ controlPlaneUrl, log });
+  const door = { callers, waking, held, log };
+  const doors = new Doors({ host, log, open: (key) => openDoor({ ...door, find: () => known.get(key) }) });
+  let timer: NodeJS.Timeout | undefined;
+  const keepDoors = (): void => doors.keep(known.sleepers());
+  known.onSleeper(() => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      keepDoors();
+    }, SOON).unref();
+  });
+  /** Resolves when no request is under way any more, or the time is over. */
+  const passedOn = async (milliseconds: number): Promise<void> => {
+    const until = performance.now() + milliseconds;
+    while (performance.now() < until && (await doors.connections()) > 0) await wait(SOON);
+  };
+  return { known, reports: new Reports(randomUUID()), waking, held, doors, keepDoors, passedOn };
 }

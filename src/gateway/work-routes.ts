@@ -9,7 +9,7 @@ import { WorkReport, workPath } from '../schema/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
 import type { Reports } from './reports.ts';
 
-type Parts = { known: Pick<KnownDeployments, 'isOpenedBy'>; reports: Reports; isReady: () => boolean };
+type Parts = { known: Pick<KnownDeployments, 'get'>; reports: Reports; isReady: () => boolean };
 
 const label = Type.String({ maxLength: 63, pattern: DNS_LABEL });
 const params = Type.Object({ namespace: label, deployment: label });
@@ -24,7 +24,8 @@ export function workRoutes({ known, reports, isReady }: Parts): Route<undefined>
     const name = `${of.namespace}/${of.deployment}`;
     const key = credentialOf(headers)?.text;
     // What is not there is refused in the same words, so that nobody learns of it.
-    if (key === undefined || !known.isOpenedBy(name, key)) throw new Unauthorized('Send a key of this deployment in X-Api-Key.');
+    if (key === undefined || known.get(name)?.isOpenedBy(key) !== true)
+      throw new Unauthorized('Send a key of this deployment in X-Api-Key.');
     return name;
   };
   const shared = { path, params, tag: 'Work', access: 'open' } as const;

@@ -12,7 +12,7 @@ import { createCaches, writable } from './family/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './family/deps.ts';
-import { scalableIn } from './family/scalable.ts';
+import { scalableIn, sleepConcernIn } from './family/scalable.ts';
 import { serveHealth } from './kernel/health.ts';
 import { OperatorMetrics } from './kernel/metrics.ts';
 import { WorkQueue } from './kernel/queue.ts';
@@ -133,6 +133,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   const follower = new WorkFollower({
     gateways: given.gateways ?? (() => gatewayUrls(caches.gateways.list())),
     scalable: scalableIn(caches, settings),
+    concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
     wake: wakeForWork(caches, queues),
     observer: metrics.work(),
     downSeconds: settings.queueScaleDownSeconds,

@@ -37,7 +37,7 @@ export const concernsRevisions = ({ before, after }: Change): boolean =>
 function readByRevisions(object: KubeObject): object {
   const deployment = object as DeploymentResource & KubeObject;
   const database = { address: databaseOf(deployment.spec).address(deployment), ready: isTrue(deployment, DATABASE_READY) };
-  return { ...askedOf(object), status: { active: deployment.status?.activeRevision, database } };
+  return { ...askedOf(object), status: { active: deployment.status?.activeRevision, asleep: deployment.status?.asleepSince, database } };
 }
 
 /**

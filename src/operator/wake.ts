@@ -19,6 +19,16 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: 
  */
 const ECHO = 20_000;
 
+const childrenOf = ({ workloads, statefulSets, services, policies, budgets, slices, pods }: Caches): Cache[] => [
+  workloads,
+  statefulSets,
+  services,
+  policies,
+  budgets,
+  slices,
+  pods,
+];
+
 /** Wires which change wakes whom. Handlers only put keys into queues. */
 export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues, buildNamespace?: string): void {
   // If one listener names a namespace, another may have lost or gained it.
@@ -58,8 +68,7 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
       for (const waiting of caches.revisions.keysByIndex(BY_BUILD, 'waiting')) wake(revisions, waiting, via);
   });
   for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, { queue: revisions, buildNamespace });
-  for (const cache of [caches.workloads, caches.statefulSets, caches.services, caches.policies, caches.budgets, caches.pods])
-    onChild(cache, DEPLOYMENT, { queue: deployments, buildNamespace });
+  for (const cache of childrenOf(caches)) onChild(cache, DEPLOYMENT, { queue: deployments, buildNamespace });
   // The revision that a Service now selects has what it waited for.
   on(caches.services, ({ before, after, via }) => {
     const [former, selected] = [before, after].map(selectedBy);
@@ -72,9 +81,17 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   on(caches.apiServers, ({ via }) => {
     for (const { metadata } of caches.deployments.list()) wake(deployments, keyIn(metadata.namespace, metadata.name), via);
   });
+  wakeSleepers(caches, deployments);
   on(caches.tracingProjects, ({ before, after, via }) => {
     const { spec } = (after ?? before) as TracingProjectResource;
     for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, { via });
+  });
+}
+
+/** Looks at those that sleep when replicas of the gateway come or go, because slices lead to each of them. */
+function wakeSleepers({ gateways, slices }: Pick<Caches, 'gateways' | 'slices'>, deployments: WorkQueue): void {
+  on(gateways, ({ via }) => {
+    for (const { metadata } of slices.list()) wake(deployments, keyIn(metadata.namespace, metadata.annotations?.[DEPLOYMENT] ?? ''), via);
   });
 }
 

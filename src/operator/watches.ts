@@ -5,7 +5,7 @@ import { NamespaceReader } from '../kube/namespaces.ts';
 import { Limiter } from '../kube/limiter.ts';
 import { Reflector, type Watch, type WatchObserver, type WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
-import { MANAGED_BY, OPERATOR } from '../schema/labels.ts';
+import { MANAGED_BY, OF_SERVICE, OPERATOR, WRITTEN_BY } from '../schema/labels.ts';
 import type { Caches } from './family/caches.ts';
 import { leanPod } from './projections.ts';
 
@@ -23,9 +23,6 @@ const PAGES_AT_ONCE = 2;
 
 /** The slice with the addresses of the API server has these names in every cluster. */
 const API_SERVER = { namespace: 'default', name: 'kubernetes' };
-
-/** Kubernetes' label on the slices of a Service. */
-const OF_SERVICE = 'kubernetes.io/service-name';
 
 const OURS = `${MANAGED_BY}=${OPERATOR}`;
 
@@ -70,6 +67,8 @@ export function watches({ kube, log, caches, observer, config, timings }: Parts)
       made(kinds.service, caches.services),
       made(kinds.networkPolicy, caches.policies),
       made(kinds.disruptionBudget, caches.budgets),
+      // Kubernetes gives its own slices the labels of their Service.
+      ...(gateway === undefined ? [] : [{ ...own(kinds.endpointSlice, caches.slices), labelSelector: `${WRITTEN_BY}=${OPERATOR}` }]),
       own(kinds.revision, caches.revisions),
       own(kinds.deployment, caches.deployments),
     ].flatMap((source) => watch(places, source)),

@@ -53,5 +53,7 @@ export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 export const UNAUTHENTICATED = 'Unauthenticated';
 /** True while the deployment's namespace takes pods of any kind, else absent. */
 export const POD_SECURITY_OPEN = 'PodSecurityOpen';
+/** True while it has no pods because nobody needs it, and wakes by itself. Absent unless it may sleep. */
+export const ASLEEP = 'Asleep';
 /** Whether as many queue pods are ready as are asked for, where their number follows the work or an outsider. */
 export const QUEUE_SCALED = 'QueueScaled';

@@ -9,7 +9,7 @@ import { NetworkSpec } from './network-spec.ts';
 import type { ObjectMeta } from './object-meta.ts';
 import { orderedRules, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
 import { GUARDS, REVISION_STATUSES } from './revision.ts';
-import { QueueReplicas, scalingStatus } from './scaling-spec.ts';
+import { QueueReplicas, scalingStatus, SleepSpec } from './scaling-spec.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
 import { DateTime, resourceForm, StringEnum, Uuid, withRules, type ResourceForm } from './types.ts';
 
@@ -71,6 +71,7 @@ export const DeploymentSpec = withRules(
     database: Type.Optional(DatabaseSpec),
     network: Type.Optional(NetworkSpec),
     queueReplicas: Type.Optional(QueueReplicas),
+    sleep: Type.Optional(SleepSpec),
     deletionPolicy: Type.Optional(
       StringEnum(['Retain', 'Delete'], { description: 'What deletion does with the database volume and its credential. Default Retain.' }),
     ),

@@ -13,6 +13,9 @@ export const MANAGED_BY = 'app.kubernetes.io/managed-by';
 export const PART_OF = 'app.kubernetes.io/part-of';
 export const OPERATOR = 'gx-operator';
 
+/** Kubernetes' labels on the slices of a Service: whose they are, and who writes them. */
+export const OF_SERVICE = 'kubernetes.io/service-name';
+export const WRITTEN_BY = 'endpointslice.kubernetes.io/managed-by';
 /** Kubernetes' label on a namespace: the level of pod security that its API server enforces there. */
 export const POD_SECURITY = 'pod-security.kubernetes.io/enforce';
 /** Label on a namespace whose pods reach the agents of all namespaces, such as an ingress controller. */
@@ -36,6 +39,8 @@ export const REVISION_UID = `${GROUP}/revision-uid`;
 export const PUSHED_AT = `${GROUP}/pushed-at`;
 /** Finalizer of a Revision whose build, in another namespace, is removed with it. */
 export const BUILD_FINALIZER = `${GROUP}/build`;
+/** Annotation on a Deployment: the sleep that is to end, as `asleepSince` of its status says it. */
+export const WAKE = `${GROUP}/wake`;
 /** Annotation on a Deployment: reconcile now; its value is echoed in status. */
 export const RECONCILE_NOW = `${GROUP}/reconcile-requested-at`;
 /**

@@ -9,6 +9,25 @@ export const QueueReplicas = Type.Integer({
     'Queue pods as somebody else asks for them, between queueMinScale and queueMaxScale; the platform then does not decide. Unset: it does.',
 });
 
+/** How a deployment sleeps whose spec asks for no pod at least. */
+export const SleepSpec = Type.Object(
+  {
+    afterSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 5,
+        maximum: 2_592_000,
+        description: 'Seconds of rest after which it sleeps. Default: the installation says.',
+      }),
+    ),
+    database: Type.Optional(
+      Type.Boolean({
+        description: 'Whether its managed database sleeps, too. It then wakes some seconds later. Default: the installation says.',
+      }),
+    ),
+  },
+  { description: 'How it sleeps if minScale is 0.' },
+);
+
 /** What the status says of keys and sizes. */
 export const scalingStatus = {
   keyHashes: Type.Optional(

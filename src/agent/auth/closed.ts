@@ -7,7 +7,7 @@ import { openToAll, openToUser, type CallerRequest } from './authenticate.ts';
 import type { AgentCaller } from './caller.ts';
 import { credentialOf, type ShownKey } from '../../http/shown-key.ts';
 import type { AuthUser } from './events.ts';
-import type { TenantKeys } from './tenant-keys.ts';
+import type { TenantKeys } from '../../tokens/tenant-keys.ts';
 
 /** Schemes of the OpenAPI document of an agent that asks for a key. */
 export const KEY_SCHEMES = {

@@ -96,7 +96,7 @@ export type DatabaseEngine = {
    */
   connections(
     deployment: DeploymentResource,
-    settings: Pick<OperatorSettings, 'profile'>,
+    settings: Pick<OperatorSettings, 'profile' | 'gateway'>,
     view: Pick<DatabaseView, 'database' | 'databasePods'>,
   ): number | undefined;
   /** Returns its objects, in the order in which they are made. */

@@ -5,11 +5,14 @@ import type { DatabaseView } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
 import { agentPolicy } from '../family/network-policies.ts';
 import { desiredStore } from '../store/desired.ts';
+import { asleepObjects } from './asleep-objects.ts';
 import { agentBudget, agentService } from './service.ts';
 
 type Live = Partial<DatabaseView> & {
   /** Name of the revision that gets the traffic. */
   active?: string | undefined;
+  /** Slices of the gateway's Service. */
+  gateways?: KubeObject[];
   /** Addresses of the API server, where the settings name none. */
   apiServer?: string[];
 };
@@ -21,7 +24,7 @@ type Live = Partial<DatabaseView> & {
 export function desiredDeployment(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { active, apiServer = [], database, databasePods = [], agentPods = [], passwordPods = [], workloads = [] }: Live,
+  { active, gateways = [], apiServer = [], database, databasePods = [], agentPods = [], passwordPods = [], workloads = [] }: Live,
 ): KubeObject[] {
   const view = { database, databasePods, agentPods, passwordPods, workloads };
   return [
@@ -30,5 +33,6 @@ export function desiredDeployment(
     ...agentPolicy(deployment, settings, [...settings.agentNetwork.apiServer, ...apiServer]),
     agentService(deployment, settings, active),
     ...agentBudget(deployment, settings, active),
+    ...asleepObjects(deployment, settings, { active, workloads, gateways }),
   ];
 }

@@ -20,6 +20,7 @@ const CHILDREN: Kind[] = [
   kinds.statefulSet,
   kinds.networkPolicy,
   kinds.disruptionBudget,
+  kinds.endpointSlice,
   kinds.pod,
 ];
 

@@ -17,6 +17,8 @@ export type DeploymentWorld = DatabaseView & {
   place: KubeObject | undefined;
   /** Addresses of the API server, as its Service in the cluster has them. */
   apiServer: string[];
+  /** Slices of the gateway's own Service. */
+  gateways: KubeObject[];
   /** The Service of the agents. */
   service: KubeObject | undefined;
 };
@@ -27,7 +29,7 @@ export function observeDeployment(caches: Caches, deployment: DeploymentResource
   const key = `${namespace}/${name}`;
   const all = caches.revisions.byIndex(BY_DEPLOYMENT, key);
   const isMine = ({ metadata }: KubeObject): boolean => metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
-  const children = [caches.statefulSets, caches.services, caches.policies, caches.budgets].flatMap((cache) =>
+  const children = [caches.statefulSets, caches.services, caches.policies, caches.budgets, caches.slices].flatMap((cache) =>
     cache.byIndex(BY_DEPLOYMENT, key).filter(isMine),
   );
   const pods = caches.pods.byIndex(BY_DEPLOYMENT, key);
@@ -44,6 +46,7 @@ export function observeDeployment(caches: Caches, deployment: DeploymentResource
     workloads: caches.workloads.byIndex(BY_DEPLOYMENT, key),
     place: caches.namespaces.get(namespace ?? ''),
     apiServer: addressesIn(caches.apiServers.list()),
+    gateways: caches.gateways.list(),
   };
 }
 

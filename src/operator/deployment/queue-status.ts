@@ -5,6 +5,7 @@ import type { DeploymentResource, RevisionResource } from '../../schema/custom-r
 import { selectorOf } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { isQueueScaled, queueWanted } from '../family/queue-size.ts';
+import { isAsleep } from '../family/sleepers.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import { availableReplicas } from '../pods/workload-state.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
@@ -23,8 +24,9 @@ export function queueReport(deployment: DeploymentResource, facts: Facts): { sta
   const { revisions, active, workloads, state, settings } = facts;
   const revision = revisions.find(({ metadata }) => metadata.name === active);
   if (revision === undefined || !isQueueScaled(revision, deployment, settings)) return { status: {}, statements: [] };
-  const queue = workloads.find(({ metadata }) => metadata.name === names.queueWorkload(revision.metadata.name));
-  const wanted = queueWanted(revision, { deployment, queue, state }, settings);
+  const named = (name: string): KubeObject | undefined => workloads.find(({ metadata }) => metadata.name === name);
+  const [api, queue] = [named(names.apiWorkload(revision.metadata.name)), named(names.queueWorkload(revision.metadata.name))];
+  const wanted = isAsleep(deployment) ? 0 : queueWanted(revision, { deployment, api, queue, state }, settings);
   const ready = availableReplicas(queue);
   const selector = Object.entries(selectorOf(deployment.metadata.name, 'queue')).map(([name, value]) => `${name}=${value}`);
   return {

@@ -1,6 +1,11 @@
 import { keyOf } from '../../kube/cache.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { databaseOf } from '../database/engines.ts';
+import { gatewayPortIn } from '../family/gateway-ports.ts';
+import { activeOf } from '../family/revisions.ts';
+import { isSleeper } from '../family/sleepers.ts';
+import { gatewayEndpoints } from '../scale/gateways.ts';
+import { decideSleep, withSleep, type SleepDecision } from './sleep.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { noLaterThan, type ReconcileOutcome, type Report } from '../kernel/outcome.ts';
@@ -17,9 +22,11 @@ import { deploymentReport, type DeploymentStatusFields, type Written } from './s
 /** Keeps the newest revision, the database and the Service of a deployment as its spec and its revisions ask. */
 export const reconcileDeployment =
   (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
-  async (deployment, { signal, now }) => {
+  async (stored, { signal, now }) => {
     const { caches, settings } = deps;
-    const world = observeDeployment(caches, deployment);
+    const world = observeDeployment(caches, stored);
+    const sleep = sleepOf(deps, stored, { world, now });
+    const deployment = withSleep(stored, sleep.sleep, isSleeper(stored, settings) ? gatewayPortIn(caches, stored) : undefined);
     const plan = decideDeployment(deployment, { world, settings, now });
     const held = obstacle(deps, deployment, world);
     const shared = await keepTracingProject(deps, deployment, { isHeld: held !== undefined, signal });
@@ -37,9 +44,16 @@ export const reconcileDeployment =
     const followed = await follow(deps, deployment, { mayFollow, revisions: written.world.revisions, signal, now });
     const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
     const queue = deps.work.queue(keyOf(deployment.metadata));
-    const view = { written, active: plan.active, trouble, prepared, key, store, step, shared, queue, now };
+    const told = [...shared, ...sleep.statements];
+    const view = { written, active: plan.active, trouble, prepared, key, store, step, shared: told, queue, now };
     const report = withFollowed(deploymentReport(deployment, view, settings), followed);
-    const due = [...prepared.again, key?.again, followed.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
+    const due = [
+      sleep.again,
+      ...prepared.again,
+      key?.again,
+      followed.again,
+      nextExpiry(written.world.revisions, plan.active, plan.history),
+    ];
     return { ...report, outcome: due.reduce<ReconcileOutcome>(noLaterThan, report.outcome) };
   };
 
@@ -58,6 +72,16 @@ const withFollowed = (report: Report<DeploymentStatusFields>, { status, statemen
   status: { ...report.status, ...status },
   statements: [...report.statements, ...statements],
 });
+
+function sleepOf(
+  { work, settings }: Pick<OperatorDeps, 'work' | 'settings'>,
+  deployment: DeploymentResource,
+  { world, now }: { world: DeploymentWorld; now: Date },
+): SleepDecision {
+  const active = activeOf(world.revisions, deployment.status?.activeRevision)?.metadata.name;
+  const hasGateway = gatewayEndpoints(world.gateways).length > 0;
+  return decideSleep(deployment, { ...world, active, figures: work.figures(keyOf(deployment.metadata)), hasGateway, settings, now });
+}
 
 type Before = { deployment: DeploymentResource; world: DeploymentWorld; signal: AbortSignal };
 

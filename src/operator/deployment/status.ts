@@ -1,5 +1,6 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import {
+  ASLEEP,
   DATABASE_READY,
   FIELDS_WITHOUT_EFFECT,
   HIBERNATED,
@@ -29,7 +30,7 @@ import {
   type Report,
   type StatedCondition,
 } from '../kernel/outcome.ts';
-import { areAgentsGone, availableReplicas, replicasOf } from '../pods/workload-state.ts';
+import { availableReplicas, replicasOf } from '../pods/workload-state.ts';
 import { replicasWanted } from '../family/replicas.ts';
 import type { DatabaseReport, Prepared } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
@@ -41,6 +42,8 @@ import { openness } from './openness.ts';
 import { podSecurity } from './pod-security.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
 import { queueReport } from './queue-status.ts';
+import { outcomeOfRest, restOf, type Resting } from './rest.ts';
+import { sleepFields } from './sleep.ts';
 import { urlOf } from './service.ts';
 import { fieldsWithoutEffect } from './without-effect.ts';
 
@@ -80,15 +83,14 @@ export function deploymentReport(
   const engine = databaseOf(deployment.spec);
   const database = engine.report(deployment, { view: world, written: objects, settings, active, secret: prepared.secret, now });
   const newest = newestFirst(world.revisions)[0];
-  const hibernates = deployment.spec.hibernate === true;
-  const serving = servingStatement(world, { active, hibernates, settings });
+  const rest = restOf(deployment, world);
+  const serving = servingStatement(world, { active, ...rest, settings });
   const state = {
     newest,
     active,
     database: database.ready,
     serving,
-    hibernates,
-    asleep: areAgentsGone(world.workloads, world.agentPods) && engine.isStopped(world),
+    ...rest,
     before: deployment.status?.phase,
     poll: database.poll,
   };
@@ -116,6 +118,7 @@ export function deploymentReport(
       ...databaseFields(deployment, prepared, database),
       ...scaled.status,
       ...secretFields(deployment, key, store),
+      ...sleepFields(deployment),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message.slice(0, MOST),
       ...handledRequest(deployment),
@@ -177,37 +180,32 @@ function handledRequest(deployment: DeploymentResource): DeploymentStatusFields 
   return handled === undefined ? {} : { lastHandledReconcileAt: handled };
 }
 
-type State = {
+type State = Resting & {
   newest: RevisionResource | undefined;
   active: string | undefined;
   database: StatedCondition;
   serving: StatedCondition;
-  hibernates: boolean;
-  asleep: boolean;
   before: DeploymentStatus | undefined;
   /** Seconds after which to look again while the database is not ready. */
   poll: number | undefined;
 };
 
-function phaseOf({ newest, active, database, serving, hibernates, before }: State): DeploymentStatus {
+function phaseOf({ newest, active, database, serving, isResting, before }: State): DeploymentStatus {
   if (serving.status === 'True') return 'READY';
-  if (hibernates || serving.reason === SCALED_TO_ZERO) return 'UNUSED';
+  if (isResting || serving.reason === SCALED_TO_ZERO) return 'UNUSED';
   const isWaking = active !== undefined && (before === 'UNUSED' || before === 'AWAITING_DATABASE');
   if (isWaking) return 'AWAITING_DATABASE';
   const isFirstUnderWay = active === undefined && (newest === undefined || !isEnded(newest));
   return isFirstUnderWay || (active === undefined && database.status !== 'True') ? 'AWAITING_DATABASE' : 'UNKNOWN';
 }
 
-function outcomeOf({ newest, active, database, serving, hibernates, asleep, poll }: State): ReconcileOutcome {
+function outcomeOf(state: State): ReconcileOutcome {
+  const { newest, active, database, serving, isResting, poll } = state;
   if (newest === undefined) return waiting('RevisionMissing', 'The revision is being made.');
   const { name } = newest.metadata;
   const isDeployed = newest.status?.phase === 'DEPLOYED';
   if (isEnded(newest) && !isDeployed) return failed(newest);
-  if (hibernates)
-    // A workload may report later than its pods that they are gone.
-    return asleep && serving.status !== 'True'
-      ? settled('All pods are stopped; the data is kept.', HIBERNATED)
-      : waiting('Hibernating', 'The pods are being stopped.');
+  if (isResting) return outcomeOfRest(state, serving);
   if (database.status !== 'True') return waiting(database.reason, database.message, poll);
   if (!isDeployed || active !== name) return rolling(newest);
   return isAsAsked(serving) ? wholeOrNot(newest, serving) : waiting(serving.reason, serving.message);
@@ -242,15 +240,17 @@ function failed({ metadata, status }: RevisionResource): ReconcileOutcome {
   return stalled(reason, `Revision ${metadata.name} ended as ${phase}. ${message}`.trim());
 }
 
-type Served = { active: string | undefined; hibernates: boolean; settings: OperatorSettings };
+type Served = Pick<Resting, 'hibernates' | 'isResting'> & { active: string | undefined; settings: OperatorSettings };
 
-function servingStatement({ workloads, revisions }: DeploymentWorld, { active, hibernates, settings }: Served): StatedCondition {
+function servingStatement({ workloads, revisions }: DeploymentWorld, { active, hibernates, isResting, settings }: Served): StatedCondition {
   if (active === undefined)
     return { type: SERVING, status: 'False', reason: 'NothingDeployed', message: 'No revision has been deployed yet.' };
   const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(active));
   if (availableReplicas(api) > 0) return { type: SERVING, status: 'True', reason: 'Serving', message: `Revision ${active} serves.` };
   if (hibernates)
     return { type: SERVING, status: 'False', reason: HIBERNATED, message: `Revision ${active} serves again once the deployment wakes.` };
+  if (isResting)
+    return { type: SERVING, status: 'False', reason: ASLEEP, message: `Revision ${active} serves again when somebody needs it.` };
   const revision = revisions.find(({ metadata }) => metadata.name === active);
   if (revision !== undefined && replicasWanted(revision, 'api', settings) === 0 && replicasOf(api) === 0)
     return {

@@ -25,6 +25,8 @@ export const BY_ID = 'id';
 export const BY_SECRET = 'secret';
 /** Indexes revisions that are being built or wait for it. */
 export const BY_BUILD = 'build';
+/** Indexes deployments by the port at which the gateway answers in their place. */
+export const BY_PORT = 'port';
 /** Indexes all pods that change a password. */
 export const PASSWORD_PODS = 'password';
 
@@ -52,6 +54,7 @@ export const homeOf = ({ metadata }: { metadata: ObjectMeta }, buildNamespace: s
 
 const ofDeployment: IndexBy<RevisionResource> = ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`];
 const inNamespace: IndexBy<DeploymentResource> = ({ metadata }) => [metadata.namespace ?? ''];
+const gatewayPort: IndexBy<DeploymentResource> = ({ status }) => (status?.gatewayPort === undefined ? [] : [String(status.gatewayPort)]);
 const projectName: IndexBy<TracingProjectResource> = ({ spec }) => [spec.projectName];
 type UsesSecret = { metadata: ObjectMeta; spec: Pick<RevisionSpec, 'template'>; status?: { phase?: string; secretName?: string } };
 const secretNames = ({ metadata, spec, status }: UsesSecret): string[] => {
@@ -81,6 +84,8 @@ export type Caches = {
   services: Cache;
   policies: Cache;
   budgets: Cache;
+  /** What leads to the gateway while a deployment sleeps. */
+  slices: Cache;
   /** Where the API server is. */
   apiServers: Cache;
   /** Where the gateways are. */
@@ -98,7 +103,13 @@ const PACKED = { packed: true, recent: 1000, specLimit: Infinity };
 /** `specLimit` is the greatest length of a custom resource's spec. The operator itself makes those of other kinds. */
 export const createCaches = (specLimit = SPEC_LIMIT, buildNamespace?: string): Caches => ({
   deployments: new Cache<DeploymentResource>(
-    { [BY_NAME]: ({ metadata }) => [metadata.name], [BY_NAMESPACE]: inNamespace, [BY_ID]: idsOf, [BY_SECRET]: secretNames },
+    {
+      [BY_NAME]: ({ metadata }) => [metadata.name],
+      [BY_NAMESPACE]: inNamespace,
+      [BY_ID]: idsOf,
+      [BY_SECRET]: secretNames,
+      [BY_PORT]: gatewayPort,
+    },
     { ...PACKED, specLimit },
   ),
   revisions: new Cache<RevisionResource>(
@@ -115,6 +126,7 @@ export const createCaches = (specLimit = SPEC_LIMIT, buildNamespace?: string): C
   services: new Cache(children, PACKED),
   policies: new Cache(children, PACKED),
   budgets: new Cache(children, PACKED),
+  slices: new Cache(children, PACKED),
   apiServers: new Cache(),
   gateways: new Cache(),
   pods: new Cache({ ...childrenOf(buildNamespace), [PASSWORD_PODS]: passwordPods }, PACKED),
@@ -129,6 +141,7 @@ export const writable = (caches: Caches): Watched[] => [
   { kind: kinds.service, cache: caches.services },
   { kind: kinds.networkPolicy, cache: caches.policies },
   { kind: kinds.disruptionBudget, cache: caches.budgets },
+  { kind: kinds.endpointSlice, cache: caches.slices },
   { kind: kinds.secret },
   { kind: kinds.volumeClaim },
   { kind: kinds.job },

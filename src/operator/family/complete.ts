@@ -12,7 +12,7 @@ import { replicasAllowed, replicasWanted, type WorkloadComponent } from './repli
 /** The workloads of a revision, and its api pods, as the caches have them. */
 export type RevisionPods = { api: KubeObject | undefined; queue: KubeObject | undefined; apiPods: KubeObject[] };
 
-type Sizes = Pick<OperatorSettings, 'profile'>;
+type Sizes = Pick<OperatorSettings, 'profile' | 'gateway'>;
 
 /** Returns true if the workload has a size within its range and all its pods are ready. */
 export function isWorkloadUp(revision: RevisionResource, component: WorkloadComponent, pods: RevisionPods, settings: Sizes): boolean {

@@ -27,7 +27,7 @@ export type Connections = {
   problem?: string;
 };
 
-type Sizes = Pick<OperatorSettings, 'profile'>;
+type Sizes = Pick<OperatorSettings, 'profile' | 'gateway'>;
 
 const podsOf = (of: Templated, settings: Sizes): number =>
   Math.max(1, replicasAllowed(of, 'api', settings) + replicasAllowed(of, 'queue', settings));

@@ -5,6 +5,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT, GATEWAY, type Component } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
 import { ownedMetadata } from './metadata.ts';
+import { isSleeper } from './sleepers.ts';
 
 /*
  * Every NetworkPolicy that the operator makes: who reaches the pods of a deployment, and whom they reach. A further
@@ -53,7 +54,7 @@ export function agentPolicy(deployment: DeploymentResource, settings: OperatorSe
       component: 'agent',
       name: names.agentPolicy(deployment.metadata.name),
       pods: ['api', 'queue'],
-      ...(ingress === 'Namespace' && { ingress: [{ peers: callersOf(agentNetwork) }] }),
+      ...(ingress === 'Namespace' && { ingress: [{ peers: [...callersOf(agentNetwork), ...gatewayOf(deployment, settings)] }] }),
       ...(egress === 'Limited' && { egress: [DNS, { peers: reachedBeside([...agentNetwork.blocked, ...apiServer]) }] }),
     }),
   ];
@@ -67,6 +68,17 @@ const callersOf = ({ gateways }: AgentNetwork): Peer[] => [
   { namespaceSelector: { matchLabels: { [GATEWAY]: 'true' } } },
   ...gateways,
 ];
+
+/** The platform's gateway reaches agents that may sleep. */
+const gatewayOf = (deployment: DeploymentResource, settings: OperatorSettings): Peer[] =>
+  settings.gateway === undefined || !isSleeper(deployment, settings)
+    ? []
+    : [
+        {
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': settings.gateway.namespace } },
+          podSelector: { matchLabels: { 'app.kubernetes.io/name': 'gx-platform', 'app.kubernetes.io/component': 'gateway' } },
+        },
+      ];
 
 /** DNS servers may have an address that is blocked: that of a node, or a link-local one. */
 const DNS: Rule = {

@@ -18,15 +18,23 @@ export function isQueueScaled(of: Templated, deployment: DeploymentResource | un
   return most > least && (settings.gateway !== undefined || deployment?.spec.queueReplicas !== undefined);
 }
 
-type Queue = { deployment: DeploymentResource | undefined; queue: KubeObject | undefined; state: QueueState | undefined };
+type Queue = {
+  deployment: DeploymentResource | undefined;
+  api: KubeObject | undefined;
+  queue: KubeObject | undefined;
+  state: QueueState | undefined;
+};
 
 /**
  * Returns how many queue pods the serving revision is to have. As long as nothing was decided, those that are there
  * stay.
  */
-export function queueWanted(revision: RevisionResource, { deployment, queue, state }: Queue, settings: Settings): number {
+export function queueWanted(revision: RevisionResource, { deployment, api, queue, state }: Queue, settings: Settings): number {
   const { least, most } = queueBounds(revision, settings);
   if (!isQueueScaled(revision, deployment, settings)) return least;
+  const isWaking = api !== undefined && replicasOf(api) === 0 && deployment?.spec.queueReplicas === undefined;
+  // Whoever woke it may want a run, so a queue pod starts beside the api pod.
+  if (isWaking) return Math.min(most, Math.max(1, least));
   const asked = deployment?.spec.queueReplicas ?? state?.desired ?? (queue === undefined ? least : replicasOf(queue));
   return Math.max(least, Math.min(most, asked));
 }

@@ -4,11 +4,15 @@ import { names } from '../../schema/names.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import type { Scalable } from '../scale/work-follower.ts';
 import type { Caches } from './caches.ts';
+import type { WorkFigures } from '../../schema/work-figures.ts';
+import { hasWork, isAsleep, isSleeper, mayRest, sleepAfter } from './sleepers.ts';
 import { isQueueScaled, queueBounds } from './queue-size.ts';
 
 /** Returns true unless an outsider scales it, or it is to have no pods or to be left alone. */
-const mayScale = ({ spec, status }: DeploymentResource): boolean =>
-  spec.queueReplicas === undefined && spec.suspend !== true && spec.hibernate !== true && status?.asleepSince === undefined;
+const mayScale = (deployment: DeploymentResource): boolean => {
+  const { queueReplicas, suspend, hibernate } = deployment.spec;
+  return queueReplicas === undefined && suspend !== true && hibernate !== true && !isAsleep(deployment);
+};
 
 /**
  * Returns how the queue of a deployment (`namespace/name`) may be scaled by its work. Undefined if it has a fixed size,
@@ -24,5 +28,15 @@ export function scalableIn(caches: Caches, settings: OperatorSettings): (deploym
     if (revision === undefined || !isQueueScaled(revision, deployment, settings)) return undefined;
     const queue = caches.workloads.get(`${namespace}/${names.queueWorkload(active)}`);
     return { bounds: queueBounds(revision, settings), live: queue === undefined ? 0 : replicasOf(queue) };
+  };
+}
+
+/** Returns whether figures of a deployment may let it fall asleep, or wake it. */
+export function sleepConcernIn({ deployments }: Pick<Caches, 'deployments'>, settings: OperatorSettings, now: () => Date) {
+  return (key: string, figures: WorkFigures): boolean => {
+    const deployment = deployments.get(key);
+    if (deployment === undefined || !isSleeper(deployment, settings)) return false;
+    if (isAsleep(deployment)) return hasWork(figures) || figures.nextDue !== deployment.status?.nextDueAt;
+    return mayRest(figures, { now: now(), after: sleepAfter(deployment, settings), ahead: 0 });
   };
 }

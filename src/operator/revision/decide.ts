@@ -5,6 +5,7 @@ import { isApiUp, isAsMade, isWorkloadUp } from '../family/complete.ts';
 import { connectionsAsked, connectionsNeeded } from '../family/connections.ts';
 import { isNothingServing, mayStart } from '../family/deployment.ts';
 import { queueAtFirst, queueWanted } from '../family/queue-size.ts';
+import { isAsleep } from '../family/sleepers.ts';
 import { replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
 import { diagnose, readySince, type Diagnosis } from '../pods/diagnose.ts';
@@ -63,7 +64,11 @@ const ended: Question = ({ revision, world, settings }) => {
   const away = { wish: takenDown(world), rolledOut: true };
   if (isSuperseded(revision, world)) return idle(phase, 'It served until a later revision took its place.', away);
   if (isResting(world)) return idle(phase, 'Its pods are stopped until the deployment and its database are awake.', away);
-  const queue = queueWanted(revision, { deployment: world.deployment, queue: world.queue, state: world.queueState }, settings);
+  const queue = queueWanted(
+    revision,
+    { deployment: world.deployment, api: world.api, queue: world.queue, state: world.queueState },
+    settings,
+  );
   const wish = { api: replicasWanted(revision, 'api', settings), queue };
   const trouble = troubleOf({ world, settings }, ['api', 'queue']);
   const left = START - (trouble?.early ?? START);
@@ -93,6 +98,7 @@ const isSuperseded = ({ metadata }: RevisionResource, { deployment, isPick }: Re
  */
 const isResting = ({ deployment, databaseReady, api, queue }: RevisionWorld): boolean =>
   deployment?.spec.hibernate === true ||
+  (deployment !== undefined && isAsleep(deployment)) ||
   (!databaseReady && [api, queue].every((workload) => workload !== undefined && replicasOf(workload) === 0));
 
 const interrupted: Question = ({ revision, world }) => {

@@ -21,7 +21,13 @@ const READY_LINE = /^.*"server_version":"(?<version>[\w.+-]{1,64})".*$/m;
 const MOUNTED_AT = /"mount_prefix":"(?<prefix>\/[\w./~-]{1,200})"/;
 const GUARDED_BY = /"guard":"(?<guard>open|key|handlers)"/;
 
-type Rollout = { decision: Decision; world: RevisionWorld; settings: Pick<OperatorSettings, 'profile'>; signal: AbortSignal; log: Log };
+type Rollout = {
+  decision: Decision;
+  world: RevisionWorld;
+  settings: Pick<OperatorSettings, 'profile' | 'gateway'>;
+  signal: AbortSignal;
+  log: Log;
+};
 
 /** What the pods of a revision tell of themselves when they are ready. */
 export type Told = { version?: string; guard?: ReportedGuard; mountPrefix?: string };

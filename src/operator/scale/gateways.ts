@@ -3,6 +3,20 @@ import type { KubeObject } from '../../kube/kube.ts';
 type Endpoint = { addresses?: string[]; conditions?: { ready?: boolean } };
 type Slice = { addressType?: string; endpoints?: Endpoint[] | null; ports?: { name?: string; port?: number }[] | null };
 
+/** Returns the addresses of the gateway's replicas that are ready, by their family. */
+export function gatewayEndpoints(slices: readonly KubeObject[]): { addressType: string; addresses: string[] }[] {
+  const families = new Map<string, Set<string>>();
+  for (const object of slices) {
+    const { addressType = 'IPv4', endpoints } = object as Slice;
+    const ready = (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+    const known = families.get(addressType) ?? new Set<string>();
+    for (const { addresses = [] } of ready) for (const address of addresses) known.add(address);
+    families.set(addressType, known);
+  }
+  const found = [...families].map(([addressType, addresses]) => ({ addressType, addresses: [...addresses].toSorted() }));
+  return found.filter(({ addresses }) => addresses.length > 0).toSorted((a, b) => (a.addressType < b.addressType ? -1 : 1));
+}
+
 /** The port of the gateway at which the platform reads reports. */
 const REPORTS = 'health';
 

@@ -18,6 +18,8 @@ export type FollowerOptions = {
   gateways: () => string[];
   /** Returns how a deployment (`namespace/name`) may be scaled. Undefined: its queue is not the platform's to scale. */
   scalable: (deployment: string) => Scalable | undefined;
+  /** Returns true if these figures may let the deployment fall asleep, or wake it. */
+  concernsSleep: (deployment: string, figures: WorkFigures) => boolean;
   /** Called when a deployment is to be looked at. */
   wake: (deployment: string) => void;
   observer: { scaled: (direction: 'up' | 'down') => void; unread: () => void };
@@ -74,6 +76,10 @@ export class WorkFollower implements WorkView {
     for (const url of this.#pages.keys()) if (!urls.includes(url)) this.#pages.delete(url);
     const told = await Promise.all(urls.map((url) => this.#read(url, signal)));
     const changed = new Set(told.flat());
+    for (const deployment of changed) {
+      const figures = this.figures(deployment);
+      if (figures !== undefined && this.#options.concernsSleep(deployment, figures)) this.#options.wake(deployment);
+    }
     for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
   }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { TenantKeys } from '../../../src/agent/auth/tenant-keys.ts';
+import { TenantKeys } from '../../../src/tokens/tenant-keys.ts';
 import { silentLog } from '../../kit/log.ts';
 
 /* What an agent believes of the keys of its tenant, and for how long. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TenantKeys } from '../../../src/agent/auth/tenant-keys.ts';
+import { TenantKeys } from '../../../src/tokens/tenant-keys.ts';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { until } from '../../kit/until.ts';

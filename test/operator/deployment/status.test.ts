@@ -26,6 +26,7 @@ const report = (world: Partial<DeploymentWorld>, active?: string, of = deploymen
     passwordPods: [],
     workloads: [],
     apiServer: [],
+    gateways: [],
   };
   const empty = { ...lists, place: undefined, database: undefined, service: undefined };
   const prepared = { secret: undefined, statements: [], status: {}, again: [] };

@@ -10,7 +10,7 @@ import type { DatabaseView } from '../database.ts';
 import { isSettled } from './settled.ts';
 import { workMemory } from './settings.ts';
 
-type Sizes = Pick<OperatorSettings, 'profile'>;
+type Sizes = Pick<OperatorSettings, 'profile' | 'gateway'>;
 type Container = { name: string; args?: string[]; resources?: { requests?: { memory?: string } } };
 type SetSpec = { template: { spec: { containers: Container[] } } };
 

@@ -6,6 +6,7 @@ import { databasePolicy } from '../../family/network-policies.ts';
 import type { DatabaseView } from '../database.ts';
 import { databaseBudget } from './budget.ts';
 import { withEnoughConnections } from './connections.ts';
+import { doesDatabaseSleep, isAsleep } from '../../family/sleepers.ts';
 import { databaseReplicas } from './hibernate.ts';
 import { databaseService } from './service.ts';
 import { isSettled, withAsked } from './settled.ts';
@@ -15,7 +16,10 @@ import { DATABASE_PORT } from './size.ts';
 /** Returns the objects of a managed database, in the order in which they are made. */
 export function desiredDatabase(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[] {
   const live = view.database;
-  const made = databaseSet(deployment, settings, { live, replicas: databaseReplicas(deployment, view) });
+  const made = databaseSet(deployment, settings, {
+    live,
+    replicas: databaseReplicas(deployment, view, isAsleep(deployment) && doesDatabaseSleep(deployment, settings)),
+  });
   return [
     databaseService(deployment),
     databasePolicy(deployment, DATABASE_PORT),

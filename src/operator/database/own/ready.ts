@@ -1,7 +1,8 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { HIBERNATED } from '../../../schema/conditions.ts';
+import { ASLEEP, HIBERNATED } from '../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
+import { isAsleep } from '../../family/sleepers.ts';
 import { diagnose, isPodOver, isPodReady } from '../../pods/diagnose.ts';
 import { isSetUp, replicasOf } from '../../pods/workload-state.ts';
 import type { DatabaseFacts, DatabaseView } from '../database.ts';
@@ -20,11 +21,12 @@ export const isAnswering = (live: Live): boolean => isDatabaseUp(live) && replic
 
 /** Returns the condition of a managed database. */
 export function ownStatement(
-  { spec }: DeploymentResource,
+  deployment: DeploymentResource,
   { view, settings, now }: Pick<DatabaseFacts, 'view' | 'settings' | 'now'>,
 ): StatedCondition {
   if (isAnswering(view)) return ready('The database answers.');
-  if (spec.hibernate === true) return notReady('The database is stopped; its volume is kept.', HIBERNATED);
+  if (deployment.spec.hibernate === true) return notReady('The database is stopped; its volume is kept.', HIBERNATED);
+  if (isAsleep(deployment)) return notReady('The database sleeps with its deployment; its volume is kept.', ASLEEP);
   const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
   const cause = diagnose(undefined, withoutGuards(view.databasePods), patience)?.message ?? podless(view, now);
   return notReady(['The database does not answer yet.', cause].filter(Boolean).join(' '));

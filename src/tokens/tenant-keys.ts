@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { AgentAccess } from '../../config/agent-access.ts';
-import { asError, Unavailable } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import type { AuthCheck } from '../../schema/auth-check.ts';
+import type { AgentAccess } from '../config/agent-access.ts';
+import { asError, Unavailable } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { AuthCheck } from '../schema/auth-check.ts';
 
 /** Milliseconds for which an answer is believed: of a key that is good, and of one that is not. */
 const FRESH = { good: 30_000, refused: 10_000 };

@@ -1,0 +1,159 @@
+import { createServer, request as ask, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { asError, NotFound, Problem } from '../errors.ts';
+import { answerUnreadable } from '../http/unreadable.ts';
+import type { Log } from '../log.ts';
+import type { HeldRequests } from './held-requests.ts';
+import type { KnownDeployment } from './known-deployments.ts';
+import type { AgentPlace, Waking } from './waking.ts';
+import type { WakingCallers } from './waking-callers.ts';
+
+export type DoorParts = {
+  find: () => KnownDeployment | undefined;
+  callers: Pick<WakingCallers, 'admit'>;
+  waking: Pick<Waking, 'answering'>;
+  held: HeldRequests;
+  log: Log;
+};
+
+/** Bytes of address and headers, as an agent server takes them. */
+const HEADER_LIMIT = 65_536;
+/** Headers that are about one connection and not about the request. */
+const OF_CONNECTION = ['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'upgrade'];
+/** How often a request is sent that no pod has taken yet. */
+const TRIES = 20;
+
+/**
+ * Answers in place of one deployment that sleeps, on a port of its own, because a request does not always say for whom
+ * it is. It lets in whoever may call, holds the request until the deployment answers, and passes it on. The body stays
+ * with the client until then.
+ */
+export function openDoor(parts: DoorParts): Server {
+  const server = createServer({ maxHeaderSize: HEADER_LIMIT }, (incoming, answer) => void answered(parts, incoming, answer));
+  server.on('upgrade', (incoming, socket, head) => void upgraded(parts, incoming, { socket, head }));
+  answerUnreadable(server);
+  server.requestTimeout = 0;
+  return server;
+}
+
+async function answered(parts: DoorParts, incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
+  try {
+    if (answeredHere(incoming, answer)) return;
+    await passedOn(parts, { incoming, answer }, await admitted(parts, incoming));
+  } catch (error) {
+    refuse(answer, problemOf(error, parts.log));
+  }
+}
+
+/** Answers what asks nothing of the deployment: probes of monitors, and a browser that asks whether it may ask. */
+function answeredHere({ method, url = '', headers }: IncomingMessage, answer: ServerResponse): boolean {
+  const path = url.split('?')[0] ?? '';
+  if (method === 'GET' && path.endsWith('/ok')) {
+    answer.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true,"asleep":true}');
+    return true;
+  }
+  if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;
+  // It carries no key. The request that follows does, and the deployment itself decides what the page may read.
+  answer
+    .writeHead(204, {
+      'access-control-allow-origin': headers.origin ?? '*',
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+      'access-control-allow-headers': headers['access-control-request-headers'] ?? '*',
+      vary: 'origin, access-control-request-headers',
+    })
+    .end();
+  return true;
+}
+
+async function admitted({ find, callers }: DoorParts, { headers }: IncomingMessage): Promise<KnownDeployment> {
+  const deployment = find();
+  if (deployment === undefined) throw new NotFound('There is no such deployment.');
+  await callers.admit(deployment, headers);
+  return deployment;
+}
+
+type Exchange = { incoming: IncomingMessage; answer: ServerResponse };
+
+async function passedOn({ held, waking }: DoorParts, exchange: Exchange, { key }: KnownDeployment): Promise<void> {
+  for (let tried = 1; ; tried += 1) {
+    const place = await held.hold(key, () => waking.answering(key));
+    if (exchange.answer.destroyed) return;
+    if (await passed(exchange, place)) return;
+    if (tried === TRIES) throw new Problem(503, 'The deployment does not take requests yet.', { headers: { 'retry-after': '5' } });
+  }
+}
+
+/** Passes a request on. Returns false if no connection came about, so that nothing of it was sent. */
+function passed({ incoming, answer }: Exchange, { host, port }: AgentPlace): Promise<boolean> {
+  const { method, url, headers } = incoming;
+  const kept = Object.entries(headers).filter(([name]) => !OF_CONNECTION.includes(name));
+  return new Promise((resolve, reject) => {
+    const outgoing = ask({ host, port, method, path: url, headers: Object.fromEntries(kept), agent: false });
+    let isSent = false;
+    const leave = (): void => {
+      if (!answer.writableFinished) outgoing.destroy();
+      resolve(true);
+    };
+    answer.once('close', leave);
+    outgoing.once('socket', (socket) =>
+      socket.once('connect', () => {
+        isSent = true;
+        incoming.pipe(outgoing);
+      }),
+    );
+    outgoing.once('response', (got) => {
+      const told = Object.entries(got.headers).filter(([name]) => !OF_CONNECTION.includes(name));
+      answer.writeHead(got.statusCode ?? 502, got.statusMessage, Object.fromEntries(told));
+      answer.flushHeaders();
+      got.pipe(answer);
+      // An answer that breaks off must not look complete.
+      got.once('aborted', () => answer.destroy());
+    });
+    outgoing.once('error', (error) => {
+      answer.off('close', leave);
+      if (!isSent) resolve(false);
+      else if (answer.headersSent) {
+        answer.destroy();
+        resolve(true);
+      } else reject(new Problem(502, 'The deployment broke off the request.', { cause: error }));
+    });
+  });
+}
+
+type Upgrade = { socket: Duplex; head: Buffer };
+
+/** Passes on a request for a WebSocket, once the deployment answers. */
+async function upgraded(parts: DoorParts, incoming: IncomingMessage, { socket, head }: Upgrade): Promise<void> {
+  socket.on('error', () => socket.destroy());
+  try {
+    const { key } = await admitted(parts, incoming);
+    const place = await parts.held.hold(key, () => parts.waking.answering(key));
+    const outgoing = connect(place);
+    const lines = incoming.rawHeaders.flatMap((name, at, all) => (at % 2 === 0 ? [`${name}: ${all[at + 1]}`] : []));
+    outgoing.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    outgoing.write(head);
+    outgoing.once('error', () => socket.destroy());
+    socket.once('close', () => outgoing.destroy());
+    outgoing.pipe(socket).pipe(outgoing);
+  } catch (error) {
+    const { status, message, headers } = problemOf(error, parts.log);
+    const body = JSON.stringify({ detail: message });
+    const told = Object.entries({ ...headers, 'content-type': 'application/json', connection: 'close' });
+    const lines = told.map(([name, value]) => `${name}: ${value}`).join('\r\n');
+    socket.end(`HTTP/1.1 ${status} Refused\r\n${lines}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  }
+}
+
+function problemOf(error: unknown, log: Log): Problem {
+  if (error instanceof Problem) return error;
+  log.error({ err: asError(error) }, 'a request for a deployment that sleeps failed');
+  return new Problem(500, 'Internal Server Error');
+}
+
+function refuse(answer: ServerResponse, { status, message, headers }: Problem): void {
+  if (answer.headersSent) return void answer.destroy();
+  // What is left of the body is not read.
+  answer.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...headers });
+  answer.end(JSON.stringify({ detail: message }));
+}

@@ -1,0 +1,58 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Unauthorized } from '../errors.ts';
+import { credentialOf, withKeyOfSocket } from '../http/shown-key.ts';
+import type { Log } from '../log.ts';
+import { IssuerTokens } from '../tokens/issuer-tokens.ts';
+import { TenantKeys } from '../tokens/tenant-keys.ts';
+import type { KnownDeployment } from './known-deployments.ts';
+
+type Options = { controlPlaneUrl: string | undefined; log: Log };
+
+/** What checks the credentials of one deployment besides its own keys. */
+type Checks = { stamp: string; tenant: TenantKeys | undefined; tokens: IssuerTokens | undefined };
+
+/** What tokens of agents are signed with. */
+const ALGORITHMS = ['RS256', 'ES256'];
+const SKEW = 30;
+
+/** Tells who may wake a deployment: whoever may call its agents, as far as that can be told without them. */
+export class WakingCallers {
+  readonly #options: Options;
+  readonly #checks = new Map<string, Checks>();
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /**
+   * Settles if the request's caller may wake the deployment. Throws `Unauthorized` if not, and `Unavailable` if that
+   * can't be told now. What a caller may do once it is awake, the deployment decides.
+   */
+  async admit(deployment: KnownDeployment, headers: IncomingHttpHeaders): Promise<void> {
+    if (deployment.isOpen) return;
+    const shown = credentialOf(withKeyOfSocket(headers));
+    if (shown === undefined) throw new Unauthorized('Send the key of this deployment in X-Api-Key, or as a bearer token.');
+    if (deployment.isOpenedBy(shown.text)) return;
+    const { tenant, tokens } = this.#checksOf(deployment);
+    if ((await tenant?.find(shown.text, { reads: false })) !== undefined) return;
+    if (tokens === undefined || shown.from !== 'Authorization') throw new Unauthorized('This is no key of this deployment.');
+    await tokens.claimsOf(shown.text);
+  }
+
+  #checksOf({ key, id, auth = {} }: KnownDeployment): Checks {
+    const { controlPlaneUrl, log } = this.#options;
+    const stamp = JSON.stringify([id, auth]);
+    const known = this.#checks.get(key);
+    if (known?.stamp === stamp) return known;
+    const { mode, issuer, audiences = [], jwks } = auth;
+    const place = mode === 'tenant' && controlPlaneUrl !== undefined ? { url: controlPlaneUrl, deploymentId: id } : undefined;
+    const rules = issuer === undefined ? undefined : { issuer, audiences, jwksUrl: jwks, algorithms: ALGORITHMS, clockSkewSeconds: SKEW };
+    const made = {
+      stamp,
+      tenant: place && new TenantKeys({ place, log }),
+      tokens: rules && new IssuerTokens({ rules, realm: 'agent', log }),
+    };
+    this.#checks.set(key, made);
+    return made;
+  }
+}

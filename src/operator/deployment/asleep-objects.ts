@@ -1,0 +1,55 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { OF_SERVICE, OPERATOR, selectorOf, WRITTEN_BY } from '../../schema/labels.ts';
+import { names } from '../../schema/names.ts';
+import { ownedMetadata } from '../family/metadata.ts';
+import { isAsleep, isSleeper } from '../family/sleepers.ts';
+import { availableReplicas } from '../pods/workload-state.ts';
+import { gatewayEndpoints } from '../scale/gateways.ts';
+
+type Facts = { active: string | undefined; workloads: KubeObject[]; gateways: KubeObject[] };
+
+/**
+ * Returns what a deployment that may sleep has besides its Service: a second Service, by which the gateway reaches its
+ * api pods and nothing else, and while there is no such pod, slices that lead the first one to the gateway. Kubernetes
+ * joins them with those that it writes itself.
+ */
+export function asleepObjects(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { active, workloads, gateways }: Facts,
+): KubeObject[] {
+  const { name, namespace } = deployment.metadata;
+  if (!isSleeper(deployment, settings) || active === undefined) return [];
+  const direct: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: ownedMetadata(deployment, 'agent', names.directService(name)),
+    spec: {
+      type: 'ClusterIP',
+      ipFamilyPolicy: 'PreferDualStack',
+      selector: selectorOf(name, 'api', active),
+      ports: [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }],
+    },
+  };
+  const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(active));
+  const port = deployment.status?.gatewayPort;
+  if (port === undefined || (!isAsleep(deployment) && availableReplicas(api) > 0)) return [direct];
+  const slices = gatewayEndpoints(gateways).map(({ addressType, addresses }): KubeObject => {
+    const metadata = ownedMetadata(deployment, 'agent', names.gatewaySlice(name, addressType));
+    return {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: {
+        ...metadata,
+        ...(namespace !== undefined && { namespace }),
+        labels: { ...metadata.labels, [OF_SERVICE]: names.service(name), [WRITTEN_BY]: OPERATOR },
+      },
+      addressType,
+      endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+      ports: [{ name: 'http', port, protocol: 'TCP' }],
+    };
+  });
+  return [direct, ...slices];
+}

@@ -1,0 +1,160 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import { ASLEEP } from '../../schema/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import { WAKE } from '../../schema/labels.ts';
+import { names } from '../../schema/names.ts';
+import { newestFirst } from '../../schema/revision-of.ts';
+import type { WorkFigures } from '../../schema/work-figures.ts';
+import { hasWork, isSleeper, mayRest, sleepAfter } from '../family/sleepers.ts';
+import { conditionIn } from '../kernel/conditions.ts';
+import type { StatedCondition } from '../kernel/outcome.ts';
+import { availableReplicas } from '../pods/workload-state.ts';
+
+/** Returns what the status keeps of its sleep. */
+export function sleepFields({
+  status,
+}: DeploymentResource): Pick<NonNullable<DeploymentResource['status']>, 'asleepSince' | 'nextDueAt' | 'gatewayPort'> {
+  const { asleepSince, nextDueAt, gatewayPort } = status ?? {};
+  return {
+    ...(asleepSince !== undefined && { asleepSince }),
+    ...(nextDueAt !== undefined && { nextDueAt }),
+    ...(gatewayPort !== undefined && { gatewayPort }),
+  };
+}
+
+/** Returns the deployment as it is from this decision on. */
+export function withSleep(deployment: DeploymentResource, sleep: Sleep, port: number | undefined): DeploymentResource {
+  const { asleepSince: _since, nextDueAt: _next, gatewayPort: _port, ...status } = deployment.status ?? {};
+  return { ...deployment, status: { ...status, ...sleep, ...(port !== undefined && { gatewayPort: port }) } };
+}
+
+/** Seconds before something is due in which a deployment wakes: pods, and a database that sleeps too, take some. */
+const AHEAD = 60;
+
+/** Whether a deployment sleeps, as it stands in its status. */
+export type Sleep = { asleepSince?: string; nextDueAt?: string };
+
+export type SleepDecision = {
+  sleep: Sleep;
+  /** What the status says of it. Nothing of a deployment that never sleeps. */
+  statements: StatedCondition[];
+  /** Seconds after which to look again. */
+  again?: number;
+};
+
+export type SleepFacts = {
+  revisions: RevisionResource[];
+  active: string | undefined;
+  workloads: KubeObject[];
+  figures: WorkFigures | undefined;
+  /** True if a gateway is there to answer in its place. */
+  hasGateway: boolean;
+  settings: OperatorSettings;
+  now: Date;
+};
+
+/** Decides whether a deployment sleeps: it falls asleep when it rests for long enough, and wakes for anything to do. */
+export function decideSleep(deployment: DeploymentResource, facts: SleepFacts): SleepDecision {
+  const { asleepSince: since, nextDueAt } = deployment.status ?? {};
+  if (!isSleeper(deployment, facts.settings) || deployment.spec.hibernate === true) return { sleep: {}, statements: [] };
+  if (since === undefined) return whileAwake(deployment, facts);
+  const nextDue = earliest(nextDueAt, isNewer(facts, since) ? facts.figures?.nextDue : undefined);
+  const why = wokenBy(deployment, { ...facts, since, nextDue });
+  if (why !== undefined) return { sleep: {}, statements: [awake(why)] };
+  const left = nextDue === undefined ? undefined : (Date.parse(nextDue) - facts.now.getTime()) / 1000 - AHEAD;
+  return {
+    sleep: { asleepSince: since, ...(nextDue !== undefined && { nextDueAt: nextDue }) },
+    statements: [asleep(nextDue)],
+    ...(left !== undefined && { again: Math.min(LONGEST, Math.max(1, Math.ceil(left))) }),
+  };
+}
+
+/** The longest time of a timer in seconds. */
+const LONGEST = 20 * 86_400;
+
+/** Reasons of being awake, with what they mean. */
+const AWAKE = {
+  InUse: 'It has been used lately, or has work.',
+  OwnHandlers: 'It stays awake: handlers of its own decide who may call, so nobody else can tell who may wake it.',
+  WokenByRequest: 'A request that may call it woke it.',
+  DueSoon: 'It woke for a delayed run or a cron.',
+  WorkFound: 'It woke for work that came while it fell asleep.',
+  SpecChanged: 'It woke for another revision.',
+  NoGateway: 'It stays awake: no gateway is there to answer in its place.',
+} as const;
+
+const awake = (reason: keyof typeof AWAKE): StatedCondition => {
+  const isNews = reason === 'WokenByRequest' || reason === 'DueSoon' || reason === 'WorkFound';
+  return { type: ASLEEP, status: 'False', reason, message: AWAKE[reason], ...(isNews && { event: 'Normal' as const }) };
+};
+
+const asleep = (nextDue: string | undefined): StatedCondition => ({
+  type: ASLEEP,
+  status: 'True',
+  reason: 'Idle',
+  message: `Nobody has used it for a while. It wakes for the next request${nextDue === undefined ? '.' : `, or before ${nextDue}.`}`,
+  event: 'Normal',
+});
+
+/** Returns true if the queue was looked at after the deployment fell asleep. */
+const isNewer = ({ figures, now }: Pick<SleepFacts, 'figures' | 'now'>, since: string): boolean =>
+  figures !== undefined && now.getTime() - figures.age * 1000 > Date.parse(since);
+
+/** Returns the last moment that a condition's time, which has whole seconds, may mean. */
+const endOfSecond = (time: string): string => new Date(Date.parse(time) + 1000).toISOString();
+
+function earliest(...times: (string | undefined)[]): string | undefined {
+  return times.filter((time) => time !== undefined).toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
+}
+
+type Asleep = SleepFacts & { since: string; nextDue: string | undefined };
+
+/** Returns why it wakes. Undefined: it sleeps on. */
+function wokenBy({ metadata }: DeploymentResource, facts: Asleep): keyof typeof AWAKE | undefined {
+  const { revisions, active, since, figures, nextDue, now } = facts;
+  // The gateway names the sleep that it ends, so that no clocks are compared and an old wish wakes nobody.
+  if (metadata.annotations?.[WAKE] === since) return 'WokenByRequest';
+  if (newestFirst(revisions)[0]?.metadata.name !== active) return 'SpecChanged';
+  if (figures !== undefined && isNewer(facts, since) && hasWork(figures)) return 'WorkFound';
+  if (nextDue !== undefined && Date.parse(nextDue) - now.getTime() <= AHEAD * 1000) return 'DueSoon';
+  return facts.hasGateway ? undefined : 'NoGateway';
+}
+
+function whileAwake(deployment: DeploymentResource, facts: SleepFacts): SleepDecision {
+  const stays = mustStay(facts);
+  if (stays !== undefined) return { sleep: {}, statements: [awake(stays)] };
+  const { figures, settings, now } = facts;
+  const rest = { now, after: sleepAfter(deployment, settings), ahead: 2 * AHEAD };
+  // What was reported before it woke says nothing of the pods that run now.
+  const { lastTransitionTime: woke } = conditionIn(deployment, ASLEEP) ?? {};
+  const rests = figures !== undefined && mayRest(figures, rest) && (woke === undefined || isNewer(facts, endOfSecond(woke)));
+  if (!rests || !isReadyToSleep(deployment, facts)) return { sleep: {}, statements: [awake(reasonBefore(deployment))] };
+  const { nextDue } = figures;
+  return { sleep: { asleepSince: now.toISOString(), ...(nextDue !== undefined && { nextDueAt: nextDue }) }, statements: [asleep(nextDue)] };
+}
+
+/** Returns why it can't sleep at all. */
+function mustStay({ revisions, hasGateway }: SleepFacts): keyof typeof AWAKE | undefined {
+  if (newestFirst(revisions)[0]?.status?.guard === 'handlers') return 'OwnHandlers';
+  return hasGateway ? undefined : 'NoGateway';
+}
+
+/** Returns true if its newest revision serves, and the gateway can answer in its place. */
+function isReadyToSleep({ status }: DeploymentResource, { revisions, active, workloads }: SleepFacts): boolean {
+  const newest = newestFirst(revisions)[0];
+  if (newest?.metadata.name !== active || newest?.status?.phase !== 'DEPLOYED') return false;
+  const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(newest.metadata.name));
+  const { guard } = newest.status;
+  return availableReplicas(api) > 0 && (guard === 'key' || guard === 'open') && status?.gatewayPort !== undefined;
+}
+
+/** Returns the reason that the status has, which stays until the next sleep. */
+function reasonBefore(deployment: DeploymentResource): keyof typeof AWAKE {
+  const { status, reason = '' } = conditionIn(deployment, ASLEEP) ?? {};
+  const isKept = status === 'False' && Object.hasOwn(AWAKE, reason) && !LASTING.includes(reason);
+  return isKept ? (reason as keyof typeof AWAKE) : 'InUse';
+}
+
+/** Reasons that hold only as long as what they name is so. */
+const LASTING: readonly string[] = ['OwnHandlers', 'NoGateway'];

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import { decideSleep, type SleepFacts } from '../../../src/operator/deployment/sleep.ts';
+import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
+import type { WorkFigures } from '../../../src/schema/work-figures.ts';
+import { deployment, revision, settings } from '../../kit/objects.ts';
+
+/* When a deployment falls asleep, and what wakes it. */
+
+const NOW = new Date('2026-11-23T12:00:00Z');
+const SINCE = '2026-11-23T11:00:00.000Z';
+const at = (seconds: number): string => new Date(NOW.getTime() + seconds * 1000).toISOString();
+
+const RESTING: WorkFigures = { due: 0, running: 0, webhooks: 0, nextDue: undefined, slots: 10, idleSeconds: 901, age: 3 };
+const SETTINGS = settings({ gateway: { service: 'gateway', namespace: 'gx-system' } });
+const ZERO = { template: { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { minScale: 0 } } };
+
+type Given = {
+  status?: DeploymentResource['status'];
+  facts?: Partial<SleepFacts>;
+  more?: Parameters<typeof deployment>[0];
+  guard?: 'key' | 'open' | 'handlers';
+};
+
+const sleeper = ({ status, more }: Given): DeploymentResource =>
+  deployment({ ...ZERO, ...more, status: { gatewayPort: 12_345, activeRevision: 'chat-00001', ...status } });
+
+function decided({ guard = 'key', ...given }: Given = {}) {
+  const of = sleeper(given);
+  const serving = revision(of, { status: { phase: 'DEPLOYED', guard } });
+  const api = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'chat-00001-api' }, status: { availableReplicas: 1 } };
+  const facts: SleepFacts = {
+    revisions: [serving],
+    active: 'chat-00001',
+    workloads: [api],
+    figures: RESTING,
+    hasGateway: true,
+    settings: SETTINGS,
+    now: NOW,
+    ...given.facts,
+  };
+  return decideSleep(of, facts);
+}
+const reasonOf = (given: Given): string | undefined => decided(given).statements[0]?.reason;
+
+describe('falls asleep', () => {
+  test('after its rest, and keeps in mind what is due next', () => {
+    expect(decided({ facts: { figures: { ...RESTING, nextDue: at(3600) } } })).toEqual({
+      sleep: { asleepSince: NOW.toISOString(), nextDueAt: at(3600) },
+      statements: [
+        {
+          type: 'Asleep',
+          status: 'True',
+          reason: 'Idle',
+          message: `Nobody has used it for a while. It wakes for the next request, or before ${at(3600)}.`,
+          event: 'Normal',
+        },
+      ],
+    });
+  });
+
+  test('after a time of its own', () => {
+    const more = { spec: { sleep: { afterSeconds: 10 } } };
+    expect(decided({ more, facts: { figures: { ...RESTING, idleSeconds: 11 } } }).sleep.asleepSince).toBeDefined();
+  });
+
+  test.each([
+    ['a run is due', { due: 1 }],
+    ['a run is under way', { running: 1 }],
+    ['a webhook is to be told', { webhooks: 1 }],
+    ['somebody has asked lately', { idleSeconds: 899 }],
+    ['nobody has told when it was asked last', { idleSeconds: undefined }],
+    ['something is due within two minutes', { nextDue: at(100) }],
+  ])('not while %s', (_, figures) => {
+    expect(decided({ facts: { figures: { ...RESTING, ...figures } } })).toMatchObject({
+      sleep: {},
+      statements: [{ status: 'False', reason: 'InUse' }],
+    });
+  });
+
+  test('not while nothing is reported, or its port is not known to the gateway', () => {
+    expect(decided({ facts: { figures: undefined } }).sleep).toEqual({});
+    const of = deployment({ ...ZERO, status: { activeRevision: 'chat-00001' } });
+    expect(
+      decideSleep(of, {
+        revisions: [revision(of, { status: { phase: 'DEPLOYED', guard: 'key' } })],
+        active: 'chat-00001',
+        workloads: [],
+        figures: RESTING,
+        hasGateway: true,
+        settings: SETTINGS,
+        now: NOW,
+      }).sleep,
+    ).toEqual({});
+  });
+
+  test('not where handlers of its own decide who may call, or no gateway is ready', () => {
+    expect(reasonOf({ guard: 'handlers' })).toBe('OwnHandlers');
+    expect(reasonOf({ facts: { hasGateway: false } })).toBe('NoGateway');
+  });
+
+  test('never where its spec asks for a pod, where no gateway is installed, or while its owner stops it', () => {
+    const one = { template: { ...ZERO.template, resourceSpec: { minScale: 0, queueMinScale: 1 } } };
+    expect(decided({ more: one })).toEqual({ sleep: {}, statements: [] });
+    expect(decided({ facts: { settings: settings() } })).toEqual({ sleep: {}, statements: [] });
+    expect(decided({ more: { spec: { hibernate: true } }, status: { asleepSince: SINCE } })).toEqual({ sleep: {}, statements: [] });
+  });
+});
+
+describe('asleep', () => {
+  const status = { asleepSince: SINCE };
+  const gone = { ...RESTING, age: 7200 };
+
+  test('it sleeps on, with nothing reported, and looks again before what is due', () => {
+    expect(decided({ status, facts: { figures: undefined } }).sleep).toEqual({ asleepSince: SINCE });
+    const due = decided({ status: { ...status, nextDueAt: at(3600) }, facts: { figures: undefined } });
+    expect(due).toMatchObject({ sleep: { asleepSince: SINCE, nextDueAt: at(3600) }, again: 3540 });
+  });
+
+  test('a request wakes it, but only one for this sleep', () => {
+    const asked = (value: string): Given => ({
+      status,
+      more: { metadata: { annotations: { 'gx.dev/wake': value } } },
+      facts: { figures: gone },
+    });
+    expect(decided(asked(SINCE))).toMatchObject({
+      sleep: {},
+      statements: [{ status: 'False', reason: 'WokenByRequest', event: 'Normal' }],
+    });
+    expect(decided(asked('2026-11-23T10:00:00.000Z')).sleep).toEqual({ asleepSince: SINCE });
+  });
+
+  test('what is due within a minute wakes it', () => {
+    expect(reasonOf({ status: { ...status, nextDueAt: at(59) }, facts: { figures: undefined } })).toBe('DueSoon');
+    expect(reasonOf({ status: { ...status, nextDueAt: at(-500) }, facts: { figures: undefined } })).toBe('DueSoon');
+  });
+
+  test('work that its last pods told of wakes it, and older figures do not', () => {
+    expect(reasonOf({ status, facts: { figures: { ...RESTING, due: 1, age: 5 } } })).toBe('WorkFound');
+    expect(reasonOf({ status, facts: { figures: { ...gone, due: 1 } } })).toBe('Idle');
+  });
+
+  test('a delayed run that its last pods told of is kept in mind', () => {
+    expect(decided({ status, facts: { figures: { ...RESTING, nextDue: at(600), age: 5 } } }).sleep.nextDueAt).toBe(at(600));
+  });
+
+  test('another revision wakes it', () => {
+    const of = sleeper({ status });
+    const newer = revision({ ...of, metadata: { ...of.metadata, generation: 2 } });
+    expect(reasonOf({ status, facts: { revisions: [newer, revision(of, { status: { phase: 'DEPLOYED' } })] } })).toBe('SpecChanged');
+  });
+
+  test('without a gateway it wakes, because nobody else could wake it', () => {
+    expect(reasonOf({ status, facts: { figures: gone, hasGateway: false } })).toBe('NoGateway');
+  });
+});
+
+test('what was reported before it woke does not put it to sleep again', () => {
+  const woken = { type: 'Asleep', status: 'False', reason: 'WokenByRequest', message: '', lastTransitionTime: at(-10) } as const;
+  expect(decided({ status: { conditions: [woken] }, facts: { figures: { ...RESTING, age: 9.5 } } }).sleep).toEqual({});
+  expect(decided({ status: { conditions: [woken] }, facts: { figures: { ...RESTING, age: 8 } } }).sleep.asleepSince).toBeDefined();
+});
+
+test('awake, it tells what woke it until the next sleep', () => {
+  const woken = { type: 'Asleep', status: 'False', reason: 'WokenByRequest', message: '', lastTransitionTime: SINCE } as const;
+  expect(reasonOf({ status: { conditions: [woken] }, facts: { figures: { ...RESTING, idleSeconds: 1 } } })).toBe('WokenByRequest');
+});

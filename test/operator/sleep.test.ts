@@ -1,0 +1,203 @@
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { gatewayConfig } from '../../src/config/gateway.ts';
+import { startGateway, type Gateway } from '../../src/gateway/start.ts';
+import { connect } from '../../src/kube/client.ts';
+import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
+import { workPath, type WorkReport } from '../../src/schema/work-report.ts';
+import { freePort } from '../kit/agent-server.ts';
+import { silentLog } from '../kit/log.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
+import { until } from '../kit/until.ts';
+
+/*
+ * A deployment that asks for no pod at least sleeps when nobody needs it, and wakes when somebody does. What its pods
+ * report, and their answers, are the test's.
+ */
+
+const GATEWAY_ADDRESS = '10.9.0.1';
+
+let stage: Stage;
+let gateway: Gateway;
+/** Where the api pods answer, while the double of them runs. */
+let agentPort: number;
+
+beforeAll(async () => {
+  stage = await openStage('sleep');
+  const { kube, namespace, kubeconfig } = stage;
+  stage.startKubelet();
+  agentPort = await freePort();
+  const config = gatewayConfig({ GX_SERVER_HOST: '127.0.0.1', GX_SERVER_PORT: '0', GX_HEALTH_PORT: '0', GX_WATCH_NAMESPACES: namespace });
+  const own = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway', kubeconfig });
+  const placeOf = () => ({ host: '127.0.0.1', port: agentPort });
+  gateway = stage.endWith(await startGateway({ config, kube: own, log: silentLog(), signal: new AbortController().signal, placeOf }));
+  const slice = {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'gateway-1', namespace, labels: { 'kubernetes.io/service-name': 'gateway' } },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [GATEWAY_ADDRESS], conditions: { ready: true } }],
+    ports: [{ name: 'health', port: 8081, protocol: 'TCP' }],
+  };
+  await kube.create(kinds.endpointSlice, slice);
+  await stage.startOperator({
+    gateways: () => [`http://127.0.0.1:${gateway.healthPort}`],
+    settings: { gateway: { service: 'gateway', namespace } },
+  });
+});
+afterAll(() => stage.stop());
+
+const QUEUE = { due: 0, running: 0, webhooks: 0, next_due: null };
+const IDLE: WorkReport = { from: 'api', slots: 0, idle_seconds: 100, queue: QUEUE };
+
+/** Deploys one that may sleep, whose pods have told that they ask for the key. Returns the key. */
+async function deploy(name: string, spec: Partial<DeploymentResource['spec']> = {}): Promise<string> {
+  const { kube, namespace, see } = stage;
+  const template = { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { minScale: 0 } };
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name }, template, spec: { sleep: { afterSeconds: 30 }, ...spec } }),
+  );
+  await see.untilReady(name);
+  await kube.patchStatus(kinds.revision, { namespace, name: `${name}-00001` }, { guard: 'key' });
+  return Buffer.from((await see.secret(`${name}-key`)).data?.['api-key'] ?? '', 'base64').toString('utf8');
+}
+
+async function report(name: string, key: string, body: WorkReport): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${gateway.port}${workPath(stage.namespace, name)}`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return answer.status === 204;
+}
+
+const asleep = ({ status }: DeploymentResource) => status?.conditions?.find(({ type }) => type === 'Asleep');
+const sizes = async (revision: string): Promise<(number | undefined)[]> =>
+  Promise.all(
+    ['api', 'queue'].map(async (half) => ((await stage.see.workload(`${revision}-${half}`)).spec as { replicas?: number }).replicas),
+  );
+const slicesOf = async (name: string): Promise<KubeObject[]> =>
+  (
+    await stage.kube.all(kinds.endpointSlice, { namespace: stage.namespace, labelSelector: `kubernetes.io/service-name=${name}-agent` })
+  ).filter(({ metadata }) => metadata.labels?.['endpointslice.kubernetes.io/managed-by'] === 'gx-operator');
+
+/** Reports that nobody needs it until it sleeps. */
+const fallAsleep = (name: string, key: string): Promise<DeploymentResource> =>
+  until(`${name} sleeps`, async () => {
+    await report(name, key, IDLE);
+    const found = await stage.see.deployment(name);
+    return (
+      asleep(found)?.status === 'True' &&
+      found.status?.reason === undefined &&
+      (await sizes(`${name}-00001`)).every((size) => size === 0) &&
+      found
+    );
+  });
+
+const wakes = async (): Promise<number> => {
+  const text = await (await fetch(`http://127.0.0.1:${gateway.healthPort}/metrics`)).text();
+  return Number(/^gx_gateway_wakes_total (\d+)$/m.exec(text)?.[1]);
+};
+
+async function startAgentDouble(): Promise<Server> {
+  const server = createServer((incoming, answer) => void answer.end(JSON.stringify({ answered: incoming.url }))).listen(
+    agentPort,
+    '127.0.0.1',
+  );
+  await once(server, 'listening');
+  return server;
+}
+
+test('it falls asleep, two hundred requests at once wake it once, and all are answered', async () => {
+  const { see, namespace } = stage;
+  const key = await deploy('chat');
+  expect(await sizes('chat-00001')).toEqual([1, 1]);
+  const sleeping = await fallAsleep('chat', key);
+  const port = sleeping.status?.gatewayPort;
+  expect(asleep(sleeping)).toMatchObject({ reason: 'Idle' });
+  await until('REST would show it as unused', async () => (await see.deployment('chat')).status?.phase === 'UNUSED');
+  // Whoever calls its Service reaches the gateway now, at the port for this deployment.
+  expect(await slicesOf('chat')).toMatchObject([
+    { addressType: 'IPv4', endpoints: [{ addresses: [GATEWAY_ADDRESS] }], ports: [{ name: 'http', port }] },
+  ]);
+  expect((await see.service('chat-direct')).spec).toMatchObject({ selector: { 'gx.dev/component': 'api' } });
+  const url = `http://127.0.0.1:${port}`;
+  const refused = await fetch(`${url}/threads`, { method: 'POST', headers: { 'x-api-key': 'gxa_wrong' } });
+  expect([refused.status, await sizes('chat-00001')]).toEqual([401, [0, 0]]);
+  const before = await wakes();
+  const asking = Array.from({ length: 200 }, async (_, at) =>
+    (await fetch(`${url}/threads/${at}`, { headers: { 'x-api-key': key } })).json(),
+  );
+  await until('both kinds of pods start', async () => (await sizes('chat-00001')).every((size) => size === 1));
+  const agent = await startAgentDouble();
+  expect(await Promise.all(asking)).toEqual(Array.from({ length: 200 }, (_, at) => ({ answered: `/threads/${at}` })));
+  expect((await wakes()) - before).toBe(1);
+  agent.closeAllConnections();
+  agent.close();
+  await until('the Service leads to the pods alone', async () => (await slicesOf('chat')).length === 0);
+  await see.untilReady('chat');
+  const awake = await see.deployment('chat');
+  expect([asleep(awake)?.reason, awake.status?.asleepSince]).toEqual(['WokenByRequest', undefined]);
+  const events = (await stage.kube.all(kinds.event, { namespace })) as { reason?: string; regarding?: { name?: string } }[];
+  const told = events.filter(({ regarding }) => regarding?.name === 'chat').map(({ reason }) => reason);
+  expect(told).toEqual(expect.arrayContaining(['Idle', 'WokenByRequest']));
+});
+
+test('a run that its last pod told of wakes it, and so does another revision', async () => {
+  const { kube, namespace, see } = stage;
+  const key = await deploy('work');
+  await fallAsleep('work', key);
+  await until('it wakes for the run', async () => {
+    await report('work', key, { ...IDLE, leaves: true, queue: { ...QUEUE, due: 1 } });
+    return asleep(await see.deployment('work'))?.reason === 'WorkFound';
+  });
+  await until('its pods start', async () => (await sizes('work-00001')).every((size) => size === 1));
+  await see.untilReady('work');
+  await fallAsleep('work', key);
+  const patch = [{ op: 'replace' as const, path: '/spec/template/sourceRevisionConfig/imageUri', value: 'agent:2' }];
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'work' }, patch);
+  await until('the next revision serves', async () => (await see.deployment('work')).status?.activeRevision === 'work-00002');
+  expect(asleep(await see.deployment('work'))?.status).toBe('False');
+});
+
+test('its database sleeps with it where that is asked for, and wakes before its pods', async () => {
+  const { kube, namespace, see } = stage;
+  const key = await deploy('deep', { sleep: { afterSeconds: 30, database: true } });
+  const sleeping = await fallAsleep('deep', key);
+  const database = async (): Promise<number | undefined> =>
+    ((await kube.get(kinds.statefulSet, { namespace, name: 'deep-db' })).spec as { replicas?: number }).replicas;
+  await until('the database stops', async () => (await database()) === 0);
+  const asking = fetch(`http://127.0.0.1:${sleeping.status?.gatewayPort}/threads`, { headers: { 'x-api-key': key } });
+  await until('the database starts', async () => (await database()) === 1);
+  await until('both kinds of pods start', async () => (await sizes('deep-00001')).every((size) => size === 1));
+  const agent = await startAgentDouble();
+  expect((await asking).status).toBe(200);
+  agent.closeAllConnections();
+  agent.close();
+  await see.untilReady('deep');
+});
+
+test('its owner makes it stay awake, or stops it for good, and then no request wakes it', async () => {
+  const { kube, namespace, see } = stage;
+  const key = await deploy('owned');
+  await fallAsleep('owned', key);
+  const owner = (value: boolean) =>
+    kube.jsonPatch(kinds.deployment, { namespace, name: 'owned' }, [{ op: 'add', path: '/spec/hibernate', value }]);
+  await owner(true);
+  const stopped = await until('it hibernates', async () => {
+    const found = await see.deployment('owned');
+    return (
+      found.status?.asleepSince === undefined &&
+      found.status?.conditions?.find(({ type }) => type === 'Ready')?.reason === 'Hibernated' &&
+      found
+    );
+  });
+  expect([asleep(stopped), stopped.status?.phase]).toEqual([undefined, 'UNUSED']);
+  await owner(false);
+  await until('its pods start', async () => (await sizes('owned-00001')).every((size) => size === 1));
+  await see.untilReady('owned');
+});
