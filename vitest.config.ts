@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
  */
 const files = globSync('test/**/*.test.ts').toSorted();
 /** Folders whose tests all need the same. */
-const OWN = ['system', 'builds', 'packets', 'crash', 'browser'];
+const OWN = ['system', 'builds', 'scale', 'packets', 'crash', 'browser'];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
   if (own !== undefined) return own;
@@ -95,6 +95,16 @@ export default defineConfig({
           expect,
           testTimeout: 300_000,
           hookTimeout: 1_200_000,
+        },
+      },
+      {
+        test: {
+          name: 'scale',
+          include: of('scale'),
+          globalSetup: ['test/kit/cluster-global.ts'],
+          testTimeout: 1_200_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
         },
       },
       {

@@ -55,7 +55,15 @@ async function restrict({ kubectl, kubeconfig }: Cluster): Promise<void> {
 const values = async (cluster: Cluster, images: Images): Promise<object> => ({
   images: { platform: images.platform, postgres: images.postgres, valkey: images.valkey },
   agents: { namespaces: [AGENT_NAMESPACE] },
-  settings: { profile: 'small', dbStorageGi: 1, exposeAs: 'NodePort', nodeHost: cluster.nodeAddress, imagePullPatienceSeconds: 30 },
+  settings: {
+    profile: 'small',
+    dbStorageGi: 1,
+    exposeAs: 'NodePort',
+    nodeHost: cluster.nodeAddress,
+    imagePullPatienceSeconds: 30,
+    // Whoever tries it out waits for it.
+    scaling: { downSeconds: 20 },
+  },
   controlPlane: {
     service: { type: 'NodePort', nodePort: CONTROL_PLANE_PORT },
     gitHosts: [`http://${cluster.gitHost.name}`],

@@ -36,5 +36,6 @@ export const SUITES: Record<string, Check[]> = {
   shapes: [vitest('shapes')],
   packets: [vitest('packets')],
   builds: [vitest('builds')],
+  scale: [vitest('scale')],
   system: [{ ...vitest('packets'), cluster: 'native' }, vitest('system')],
 };

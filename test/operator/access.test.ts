@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { expect, inject, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { NotFound } from '../../src/errors.ts';
-import { kinds } from '../../src/kube/kube.ts';
+import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { merged, operatorAccess } from '../../src/operator/access.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { accountWith, grant } from '../kit/account.ts';
 import { conditionOf } from '../kit/api-server.ts';
-import { openStage } from '../kit/stage.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
 import { auditEvents } from '../kit/audit-log.ts';
 import { until } from '../kit/until.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
@@ -28,6 +28,37 @@ test('no rule has a wildcard, and Secrets are not watched', () => {
   expect(secrets).toEqual(['create', 'delete', 'get', 'list', 'patch']);
 });
 
+/** Returns the slice of a gateway that answers nothing. */
+const gatewaySlice = (namespace: string): KubeObject => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: 'gateway-1', namespace, labels: { 'kubernetes.io/service-name': 'gateway' } },
+  addressType: 'IPv4',
+  endpoints: [{ addresses: ['10.9.0.1'], conditions: { ready: true } }],
+  ports: [{ name: 'health', port: 8081, protocol: 'TCP' }],
+});
+
+/** Has a deployment sleep, and wake again, as the gateway asks for it. */
+async function sleepAndWake({ kube, namespace, see }: Stage): Promise<void> {
+  const template = { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { minScale: 0 } };
+  await kube.create(
+    kinds.deployment,
+    newDeployment(namespace, { metadata: { name: 'sleeper' }, template, spec: { deletionPolicy: 'Delete' } }),
+  );
+  await see.untilReady('sleeper');
+  const asleepSince = '2026-01-05T00:00:00Z';
+  await kube.patchStatus(kinds.deployment, { namespace, name: 'sleeper' }, { asleepSince });
+  const isLed = async (): Promise<boolean> =>
+    (await kube.find(kinds.endpointSlice, { namespace, name: 'sleeper-gateway-ipv4' })) !== undefined;
+  await until('it is led to the gateway', isLed);
+  const annotations = { 'gx.dev/wake': asleepSince };
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'sleeper' }, [
+    { op: 'add', path: '/metadata/annotations', value: annotations },
+  ]);
+  await until('it is awake', async () => !(await isLed()));
+  await kube.delete(kinds.deployment, { namespace, name: 'sleeper' });
+}
+
 test('with these rights alone the operator deploys, redeploys, and deletes without one refusal, and it needs each of them', async () => {
   const stage = await openStage('rights');
   const { kube, namespace, kubeconfig, see } = stage;
@@ -35,7 +66,8 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   await grant(kube, { namespace: 'default', rules: operatorAccess.apiServer, to: namespace });
   const limited = await accountWith(kube, { namespace, kubeconfig, rules });
   stage.startKubelet();
-  const operator = await stage.startOperator({ kubeconfig: limited });
+  await kube.create(kinds.endpointSlice, gatewaySlice(namespace));
+  const operator = await stage.startOperator({ kubeconfig: limited, settings: { gateway: { service: 'gateway', namespace } } });
   await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace }, stringData: { A: 'b' } });
   await kube.create(
     kinds.deployment,
@@ -79,6 +111,7 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
     { op: 'add', path: '/spec/template/resourceSpec', value: { dbStorageGi: 500 } },
   ]);
   await until('the volume was asked to grow', async () => conditionOf(await see.deployment('chat'), 'VolumeGrown') === 'False');
+  await sleepAndWake(stage);
   await kube.delete(kinds.deployment, { namespace, name: 'chat' });
   await until('it is gone', () =>
     see.deployment('chat').then(

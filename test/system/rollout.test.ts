@@ -1,40 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@langchain/langgraph-sdk';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
 import { until } from '../kit/until.ts';
-import { kubectlFor } from '../kit/kubectl.ts';
+import { executions, putGraph } from '../kit/counting-agent.ts';
 import { prober } from '../kit/prober.ts';
 
 type Answer = Awaited<ReturnType<typeof untilDeployed>>;
 
-const NAMESPACE = 'gx-agents';
-const PAGE = 1000;
 const system = inject('system');
 const api: Api = { url: system.controlPlane, key: system.key };
 const quiet = (): void => undefined;
 const name = `switched-${Date.now().toString(36).slice(-5)}`;
 
-/* A volume puts a graph that counts in the place of the image's example, so nothing is built for it. */
-beforeAll(async () => {
-  const data = {
-    'graph.js': readFileSync(new URL('counting/graph.js', import.meta.url), 'utf8'),
-    'gx.json': JSON.stringify({ graphs: { counting: './graph.js:graph' } }),
-    'package.json': JSON.stringify({ type: 'module' }),
-  };
-  await kubectlFor(system).apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: NAMESPACE }, data });
-});
-
-/** Returns how often each node was executed, by round: `{ quick-1: ['first', 'second'] }`. */
-async function executions(client: Client): Promise<Record<string, string[]>> {
-  const found: Record<string, string[]> = {};
-  for (let offset = 0; ; offset += PAGE) {
-    const { items } = await client.store.searchItems(['executions'], { limit: PAGE, offset });
-    for (const { namespace, value } of items) (found[String(namespace[1])] ??= []).push(String(value.node));
-    if (items.length < PAGE) return Object.fromEntries(Object.entries(found).map(([round, nodes]) => [round, nodes.toSorted()]));
-  }
-}
+beforeAll(() => putGraph(system, name));
 
 describe('a deployment under load', () => {
   test('switches to a new revision: no request fails, no run is lost, no step of one is executed twice', async () => {

@@ -13,18 +13,19 @@ type Sizes = Pick<
   'minScale' | 'maxScale' | 'queueMinScale' | 'queueMaxScale'
 >;
 
+type Settings = Pick<OperatorSettings, 'profile' | 'gateway'>;
+
 /** Returns the sizes that a spec names. Deployments from git name none: theirs follow from their type. */
-function sizesOf({ spec }: Templated, { profile }: Pick<OperatorSettings, 'profile'>): Sizes {
+function sizesOf({ spec }: Templated, { profile, gateway }: Settings): Sizes {
   const type = spec.source === 'git' ? spec.sourceConfig?.deploymentType : undefined;
   if (spec.template.resourceSpec !== undefined || type === undefined) return spec.template.resourceSpec ?? {};
-  // One that is free sleeps as soon as deployments can; until then it is as small as one of type dev.
-  return type === 'prod' ? { minScale: profile.prod.least, maxScale: profile.prod.most } : { minScale: 1, maxScale: 1 };
+  if (type === 'prod') return { minScale: profile.prod.least, maxScale: profile.prod.most };
+  // One that is free sleeps where a gateway can wake it.
+  return { minScale: type === 'dev_free' && gateway !== undefined ? 0 : 1, maxScale: 1 };
 }
 
 /** Returns the value that is asked for, else the default up to the limit that is asked for. */
 export const within = (asked: number | undefined, otherwise: number, limit = Infinity): number => asked ?? Math.min(otherwise, limit);
-
-type Settings = Pick<OperatorSettings, 'profile' | 'gateway'>;
 
 /** Returns the least replicas that the spec asks for; `queue_*` defaults to the api's. */
 export function leastReplicas(of: Templated, component: WorkloadComponent, settings: Settings): number {
