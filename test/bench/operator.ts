@@ -8,6 +8,7 @@ import { startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { measureCreation, measureRequests } from './operator/creation.ts';
 import { measureRest } from './operator/quiet.ts';
 import { load, measureRestart } from './operator/restart.ts';
+import { measureWaves, RANGE } from './operator/waves.ts';
 import { seconds, Table } from './operator/table.ts';
 import { measureWrites, ROUNDS, tellShare } from './operator/writes.ts';
 
@@ -16,7 +17,9 @@ const HELP = `The operator at scale, as a process of its own on a real API serve
 Usage: make bench-operator, or node test/bench/operator.ts [options]
 
   --full            1,000 new deployments instead of 500 (the goal of 120 s is for 1,000)
-  --only PART       write, create, requests, rest or restart; all without it
+  --only PART       write, create, requests, rest, restart or waves; all without it
+  --busy COUNT      so many of a thousand are busy in waves (100)
+  --minutes COUNT   for so long (10)
   --new COUNT       so many new deployments
   --settled COUNT   so many settled ones (10,000)
   --profile FOLDER  CPU profiles of the operator
@@ -27,6 +30,7 @@ Usage: make bench-operator, or node test/bench/operator.ts [options]
             log. Kubernetes' controllers and scheduler send what they may as they come (20 and 50 requests a second each), as in write and requests
   requests  what each of a hundred of them asks of the API server
   rest      requests that 1,000 deployments at rest cost
+  waves     deployments whose queues are busy in waves: how soon each backlog has its workers, and what that costs
   restart   time, memory, event loop, connections and live changes when the operator meets settled deployments
 
 The first run compiles the API server (some minutes) and kwok (some two) with Go. Progress goes to stderr, the table to stdout.
@@ -39,6 +43,8 @@ const { values } = parseArgs({
     only: { type: 'string' },
     new: { type: 'string' },
     settled: { type: 'string', default: '10000' },
+    busy: { type: 'string', default: '100' },
+    minutes: { type: 'string', default: '10' },
     profile: { type: 'string' },
   },
 });
@@ -90,6 +96,12 @@ const parts: Record<string, (table: Table) => Promise<void>> = {
     on({}, 'rest', async (world) => {
       await load(world, RESTING, say);
       await measureRest({ ...world, count: RESTING }, table);
+    }),
+  waves: (table) =>
+    on({}, 'waves', async (world) => {
+      const count = Math.min(RESTING, SETTLED);
+      await load({ ...world, resources: RANGE }, count, say);
+      await measureWaves({ ...world, count, busy: Number(values.busy), minutes: Number(values.minutes), report: say }, table);
     }),
   restart: (table) =>
     on({}, 'restart', async (world) => {

@@ -205,7 +205,8 @@ beforeAll(async () => {
   const recorder = recording();
   await playAll(recorder.scene);
   samples = recorder.samples;
-});
+  // It plays some hundred reconciles, and machines may be busy.
+}, 120_000);
 
 test('each field that a reconcile reads wakes it', () => {
   expect(samples.size).toBeGreaterThan(300);

@@ -18,9 +18,13 @@ const LOOK = 200;
 const REST = 60_000;
 
 /** Fills the API server with so many deployments at rest. */
-export async function load({ server, kube }: { server: ApiServer; kube: Kube }, count: number, report: Report): Promise<void> {
+export async function load(
+  { server, kube, resources }: { server: ApiServer; kube: Kube; resources?: Parameters<typeof settleOne>[1] },
+  count: number,
+  report: Report,
+): Promise<void> {
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig });
-  const family = await settleOne(kube);
+  const family = await settleOne(kube, resources);
   await operator.stop();
   const started = performance.now();
   const objects = await putIntoEtcd(server.etcd, copies(family, 1, count));

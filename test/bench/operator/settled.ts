@@ -25,6 +25,8 @@ const NAMESPACE = 'default';
 const PATTERN = 'settled-00000';
 export const settledName = (index: number): string => `settled-${String(index).padStart(5, '0')}`;
 
+type ResourceSpec = NonNullable<DeploymentResource['spec']['template']['resourceSpec']>;
+
 /** Every object of one settled deployment. */
 export type Family = { deployment: DeploymentResource; revision: RevisionResource; project: KubeObject; children: KubeObject[] };
 
@@ -34,12 +36,15 @@ const CHILDREN: Kind[] = [kinds.service, kinds.networkPolicy, kinds.statefulSet,
  * Brings one deployment up, with an operator that is already running. This function reports for the pods what they
  * would do. No pod stays.
  */
-export async function settleOne(kube: Kube): Promise<Family> {
+export async function settleOne(kube: Kube, resourceSpec?: ResourceSpec): Promise<Family> {
   await kube.create(kinds.deployment, {
     apiVersion: API_VERSION,
     kind: 'Deployment',
     metadata: { name: PATTERN, namespace: NAMESPACE },
-    spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' } } },
+    spec: {
+      source: 'external_container',
+      template: { sourceRevisionConfig: { imageUri: 'registry.example/agent:1' }, ...(resourceSpec && { resourceSpec }) },
+    },
   });
   await until('the pattern is Ready', async () => {
     for (const kind of [kinds.statefulSet, kinds.workload])
