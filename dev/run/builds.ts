@@ -27,6 +27,9 @@ export async function buildValues({ registry, gitHost }: Cluster, images: Images
     baseImage: images.agentServer,
     ...(registry.account !== undefined && { pushSecret: PUSH }),
     insecure: true,
+    // Builds share two cores with everything else; their limit is one.
+    cpuMilli: 100,
+    memoryMb: 768,
     ...(isOwn && { npmRegistry: npm }),
     ...((await certificates()) !== '' && { caConfigMap: CERTIFICATES }),
     network: { reached: [reaches(registry), reaches(gitHost)] },

@@ -1,4 +1,5 @@
-import { expect, inject, test } from 'vitest';
+import { afterAll, expect, inject, test } from 'vitest';
+import { call } from '../../dev/run/control-plane.ts';
 import { deployFromGit, told, type GitDeployment } from '../kit/git-deployment.ts';
 import { prober } from '../kit/prober.ts';
 import { until } from '../kit/until.ts';
@@ -12,6 +13,9 @@ const word = (text: string) => ({ 'word.js': `export const WORD = '${text}';\n` 
 const LONG = 900_000;
 
 let deployment: GitDeployment;
+
+// Other tests need its place on the node.
+afterAll(() => call({ url: system.controlPlane, key: system.key }, 'DELETE', `/v2/deployments/${deployment.id}`));
 
 test(
   'a repository becomes an agent that answers; its image stands under its digest, with the commit that it is made of',
