@@ -9,7 +9,7 @@ import { withLog } from '../kit/given-log.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
 import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
-import { stagedStatus } from '../kit/staged-status.ts';
+import { stagedStatus } from '../kit/status-of-stages.ts';
 import { until } from '../kit/until.ts';
 
 /* Builds in stages, in a namespace of their own. Jobs are the cluster's own, the test reports what the stages do. */

@@ -22,6 +22,11 @@ const AUTHORITIES = '/gx/ca';
 const SCRATCH = 512;
 /** Stages that run none of the repository's commands need little, whatever the build itself may take. */
 const SMALL = { cpu: 0.1, memoryMb: 256 };
+/** The namespace's bounds follow from the settings of a build, so no stage asks for more. */
+const smallOf = ({ cpu, memoryMb }: Builder): typeof SMALL => ({
+  cpu: Math.min(SMALL.cpu, cpu),
+  memoryMb: Math.min(SMALL.memoryMb, memoryMb),
+});
 
 /** Returns the metadata of what builds a revision, in the namespace of all builds. */
 export function stagedMetadata(
@@ -108,7 +113,7 @@ type Making = { revision: RevisionResource; source: StagedSource; given: Given }
 
 function container(stage: Stage, { revision, source, given }: Making): object {
   const { builder, staged, imagePullPolicy } = given;
-  const { cpu, memoryMb } = stage === 'build' ? builder : SMALL;
+  const { cpu, memoryMb } = stage === 'build' ? builder : smallOf(builder);
   const disk = { 'ephemeral-storage': mebibytes(staged.diskMb + SCRATCH) };
   const readOnly = (name: string, mountPath: string): object => ({ name, mountPath, readOnly: true });
   const wantsRegistry = (stage === 'restore' || stage === 'push') && builder.registrySecretName !== undefined;
@@ -120,7 +125,7 @@ function container(stage: Stage, { revision, source, given }: Making): object {
     env: variables(environment(stage, { revision, source, given })),
     resources: {
       requests: { cpu: cores(cpu), memory: mebibytes(memoryMb), 'ephemeral-storage': mebibytes(SCRATCH) },
-      limits: { cpu: cores(Math.max(1, cpu * 2)), memory: mebibytes(memoryMb * 2), ...disk },
+      limits: { cpu: cores(builder.cpu * 2), memory: mebibytes(memoryMb * 2), ...disk },
     },
     securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
     volumeMounts: [

@@ -6,7 +6,7 @@ import { stagedJob } from '../../../../src/operator/revision/build/staged-job.ts
 import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
 import { COMMIT, DIGEST } from '../../../kit/fake-kubelet.ts';
 import { BUILDER, deployment, fromGit, revision, settings, STAGED } from '../../../kit/objects.ts';
-import { stagedStatus } from '../../../kit/staged-status.ts';
+import { stagedStatus } from '../../../kit/status-of-stages.ts';
 
 const now = new Date('2026-01-01T01:00:00Z');
 const of = revision(deployment(fromGit('main')));
