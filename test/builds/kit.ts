@@ -1,4 +1,4 @@
-import { call, type Api } from '../../dev/run/control-plane.ts';
+import type { Api } from '../../dev/run/control-plane.ts';
 import type { SystemUnderTest } from '../kit/cluster-global.ts';
 import type { BuiltRevision, GitDeployment } from '../kit/git-deployment.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
@@ -22,13 +22,6 @@ export const reaches = (deployment: GitDeployment, status: string): Promise<Buil
     },
     300,
   );
-
-/** Returns the lines of a revision's build. */
-export async function buildLog(system: SystemUnderTest, deployment: GitDeployment, { id }: BuiltRevision): Promise<string> {
-  const path = `/v2/deployments/${deployment.id}/revisions/${id}/logs?type=build&limit=1000`;
-  const { logs } = await call<{ logs: { message: string }[] }>(apiOf(system), 'GET', path);
-  return logs.map(({ message }) => message).join('\n');
-}
 
 /** Calls `work` while the operator has other settings of builds. */
 export async function withSettings(system: SystemUnderTest, settings: Record<string, string>, work: () => Promise<void>): Promise<void> {
