@@ -127,8 +127,8 @@ async function databaseMilliseconds(uri: string): Promise<number> {
   const client = new Client({ connectionString: uri });
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  await client.end();
   const server = Number(fieldsOf(rows[0]!.pid)[PARENT]);
+  await client.end();
   const children = globSync(`/proc/${server}/task/*/children`).flatMap((file) => readFileSync(file, 'utf8').split(' ').filter(Boolean));
   const ticks = (pid: number, places: number[]): number => places.reduce((sum, place) => sum + Number(fieldsOf(pid)[place] ?? 0), 0);
   const own = ticks(server, [USER, SYSTEM, ENDED_USER, ENDED_SYSTEM]);

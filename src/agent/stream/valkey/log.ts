@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import { RUN_DONE, type RunEvent } from '../../../schema/stream-event.ts';
@@ -14,6 +14,10 @@ import { tailOf } from './tail.ts';
 const MOST_AT_ONCE = 4 * 1024 * 1024;
 /** Characters of events that are held because only the store has them. The oldest of more go to the table. */
 const MOST_HELD = 64 * 1024 * 1024;
+/** Milliseconds for which events are gathered when some were just sent: each message costs its reader a write. */
+const GATHER = 3;
+/** Milliseconds between two entries of a run that nobody can come back to. Readers hear its events all the same. */
+const ENTRY = 250;
 /** Milliseconds between two writes of what is to be kept. */
 const BEHIND = 1000;
 /** Milliseconds after its end for which a run's events are held for readers elsewhere that are behind. */
@@ -29,12 +33,16 @@ type HeldRun = LoggedRun & {
   home: 'store' | 'table';
   /** The events that are in the store, or on their way there, and not in the table. */
   held: RunEvent[];
-  stored: boolean;
+  /** Events that readers have heard, and that the store does not keep yet. */
+  unstored: RunEvent[];
+  /** When the store got an entry last; 0: never. */
+  storedAt: number;
   over: boolean;
   touched: number;
 };
 
-type Entry = { run: HeldRun; readers: string[]; events: RunEvent[] };
+/** `store`: the store is to keep all that it does not have of the run. */
+type Entry = { run: HeldRun; readers: string[]; events: RunEvent[]; store: boolean };
 
 type Deps = {
   db: Db;
@@ -57,7 +65,11 @@ export class StoreLog implements StreamLog {
   readonly counts = { byStore: 0, byTable: 0, turned: 0 };
   readonly #runs = new Map<string, HeldRun>();
   #waiting: Entry[] = [];
-  #sending: Promise<void> | undefined;
+  #sending = false;
+  /** Counts the entries that came and those that went, and holds who waits for one of them. */
+  #came = 0;
+  #went = 0;
+  #listeners: { upTo: number; resolve: () => void }[] = [];
   #opening: Promise<void> = Promise.resolve();
   #characters = 0;
   readonly #timer: NodeJS.Timeout;
@@ -86,13 +98,15 @@ export class StoreLog implements StreamLog {
     this.counts.byStore += events.length;
     run.held.push(...events);
     this.#characters += charactersOf(events);
-    this.#waiting.push({ run, readers: [...logged.readers], events });
-    this.#sending ??= this.#send();
+    this.#add({ run, readers: [...logged.readers], events, store: run.kept || run.over });
   }
 
   /** Settles when readers find all that was appended until now: in the store, or in the table. */
   async written(threadId?: string): Promise<void> {
-    while (this.#waiting.length > 0 || this.#sending !== undefined) await this.#sending;
+    this.#storeRest(threadId);
+    // What comes meanwhile is not waited for, because it may never stop coming.
+    const upTo = this.#came;
+    if (this.#went < upTo) await new Promise<void>((resolve) => void this.#listeners.push({ upTo, resolve }));
     await this.#deps.table.written(threadId);
   }
 
@@ -136,17 +150,43 @@ export class StoreLog implements StreamLog {
 
   #runOf(logged: LoggedRun): HeldRun {
     const known = this.#runs.get(logged.run_id);
-    const run: HeldRun = known ?? { ...logged, home: 'store', held: [], stored: false, over: false, touched: 0 };
+    const run: HeldRun = known ?? { ...logged, home: 'store', held: [], unstored: [], storedAt: 0, over: false, touched: 0 };
     run.readers = logged.readers;
     this.#runs.set(logged.run_id, run);
     return run;
   }
 
+  #add(entry: Entry): void {
+    this.#waiting.push(entry);
+    this.#came += 1;
+    if (!this.#sending) void this.#send();
+  }
+
+  /** Has the store keep what readers have heard, of one thread or of all. */
+  #storeRest(threadId?: string): void {
+    for (const run of this.#runs.values())
+      if (run.unstored.length > 0 && (threadId === undefined || run.thread_id === threadId))
+        this.#add({ run, readers: [], events: [], store: true });
+  }
+
   async #send(): Promise<void> {
+    this.#sending = true;
+    while (this.#waiting.length > 0) {
+      await this.#sendGathered();
+      // Whoever waits for what it said does not wait for others to say more.
+      if (this.#listeners.length === 0) await wait(GATHER);
+    }
+    this.#sending = false;
+  }
+
+  async #sendGathered(): Promise<void> {
     // Events of one turn of the event loop go together; more come while they are on their way.
     await turn();
-    while (this.#waiting.length > 0) await this.#sendBatch(this.#waiting.splice(0)).catch(() => this.lost());
-    this.#sending = undefined;
+    const entries = this.#waiting.splice(0);
+    await this.#sendBatch(entries).catch(() => this.lost());
+    this.#went += entries.length;
+    for (const { upTo, resolve } of this.#listeners) if (upTo <= this.#went) resolve();
+    this.#listeners = this.#listeners.filter(({ upTo }) => upTo > this.#went);
   }
 
   async #sendBatch(entries: Entry[]): Promise<void> {
@@ -154,14 +194,24 @@ export class StoreLog implements StreamLog {
     if (batch.size === 0) return;
     const stored: StoreEntry[] = [];
     const sent = new Map<string, RunPart[]>();
-    for (const [run, { readers, events }] of batch) {
+    for (const [run, { readers, events, store }] of batch) {
       const part = { run_id: run.run_id, thread_id: run.thread_id, events: await this.#sealed(run, events) };
-      stored.push({ ...part, first: !run.stored, life: run.over ? this.#lifeOf(run) : undefined });
-      run.stored = true;
-      for (const reader of readers) sent.set(reader, [...(sent.get(reader) ?? []), part]);
+      stored.push(...this.#entriesOf(run, part, store));
+      if (events.length > 0) for (const reader of readers) sent.set(reader, [...(sent.get(reader) ?? []), part]);
     }
     const { refused, deaf } = await this.#deps.store.put(stored, sent);
     for (const [run, { readers }] of batch) if (refused.has(run.run_id) || [...readers].some((reader) => deaf.has(reader))) this.#turn(run);
+  }
+
+  /** Returns what the store is to keep of the run now: all that it does not have, or nothing yet. */
+  #entriesOf(run: HeldRun, part: RunPart, store: boolean): StoreEntry[] {
+    run.unstored.push(...part.events);
+    const now = Date.now();
+    if (run.unstored.length === 0 || (!store && now - run.storedAt < ENTRY)) return [];
+    const entry = { ...part, events: run.unstored, first: run.storedAt === 0, life: run.over ? this.#lifeOf(run) : undefined };
+    run.unstored = [];
+    run.storedAt = now;
+    return [entry];
   }
 
   async #sealed({ run_id }: HeldRun, events: RunEvent[]): Promise<RunEvent[]> {
@@ -200,9 +250,11 @@ export class StoreLog implements StreamLog {
   #drop(run: HeldRun): void {
     this.#characters -= charactersOf(run.held);
     run.held = [];
+    if (run.home === 'table') run.unstored = [];
   }
 
   #tend(): void {
+    this.#storeRest();
     const now = Date.now();
     for (const [id, run] of this.#runs) {
       const silent = now - run.touched;
@@ -221,13 +273,16 @@ export class StoreLog implements StreamLog {
 
 const charactersOf = (events: RunEvent[]): number => events.reduce((sum, { json }) => sum + json.length, 0);
 
+type RunBatch = { readers: Set<string>; events: RunEvent[]; store: boolean };
+
 /** Gathers what goes through the store, by run. */
-function batchOf(entries: Entry[]): Map<HeldRun, { readers: Set<string>; events: RunEvent[] }> {
-  const batch = new Map<HeldRun, { readers: Set<string>; events: RunEvent[] }>();
-  for (const { run, readers, events } of entries) {
+function batchOf(entries: Entry[]): Map<HeldRun, RunBatch> {
+  const batch = new Map<HeldRun, RunBatch>();
+  for (const { run, readers, events, store } of entries) {
     if (run.home === 'table') continue;
-    const gathered = batch.get(run) ?? { readers: new Set(), events: [] };
+    const gathered = batch.get(run) ?? { readers: new Set(), events: [], store: false };
     gathered.events.push(...events);
+    gathered.store ||= store;
     for (const reader of readers) gathered.readers.add(reader);
     batch.set(run, gathered);
   }
