@@ -142,6 +142,8 @@ export const CONDITIONS: Record<string, string> = {
     "Never True. False while the managed database's volume is 80 % full (`NearlyFull`), 90 % (`AlmostFull`), or so full that the database takes no writes (`Full`). Absent otherwise.",
   [conditions.VOLUME_GROWN]:
     'Never True. False while the volume does not have the size that is asked for: it is smaller, or larger (`NeverShrinks`). Absent otherwise.',
+  [conditions.API_SCALED]:
+    'An autoscaler of Kubernetes sets the number of api pods by their CPU. False while it gets no figures: `minScale` holds. Absent while their number is fixed.',
   [conditions.STORE_READY]:
     'The key-value store for streams takes connections. Nothing waits for it. Absent where `redisMemoryMb` is not set.',
   [conditions.ROLLED_OUT]: 'Both workloads of the revision have been ready.',

@@ -74,6 +74,7 @@ export const kinds = {
   networkPolicy: builtIn('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   endpointSlice: builtIn('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
   disruptionBudget: builtIn('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
+  autoscaler: builtIn('autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),
   customResourceDefinition: builtIn('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', false),
 } as const;
 

@@ -4,6 +4,7 @@ import { DATABASE_READY, READY, ROLLED_OUT, type Condition } from '../schema/con
 import type { DeploymentResource, RevisionResource } from '../schema/custom-resources.ts';
 import { canonicalJson } from '../schema/revision-of.ts';
 import { ENDED } from '../schema/revision.ts';
+import { scalingActive } from './deployment/autoscaler.ts';
 import { databaseOf } from './database/engines.ts';
 import { isRollingOut } from './family/complete.ts';
 import { statusOfPod } from './pods/diagnose.ts';
@@ -116,6 +117,8 @@ function statusRead(object: KubeObject): object | undefined {
     case 'Deployment':
     case 'StatefulSet':
       return factsOf(object);
+    case 'HorizontalPodAutoscaler':
+      return scalingActive(object);
     default:
       return undefined;
   }

@@ -5,7 +5,7 @@ import { idsOf } from '../schema/deployment-ids.ts';
 import { DEPLOYMENT, REVISION, TENANT } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
 import { isPodSecurityOpen } from './deployment/pod-security.ts';
-import { BY_BUILD, BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, homeOf, type Caches } from './family/caches.ts';
+import { BY_BUILD, BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, homeOf, ownedCaches, type Caches } from './family/caches.ts';
 import { selectedBy } from './family/deployment.ts';
 import { isEnded } from './family/revisions.ts';
 import type { WorkQueue } from './kernel/queue.ts';
@@ -19,15 +19,7 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: 
  */
 const ECHO = 20_000;
 
-const childrenOf = ({ workloads, statefulSets, services, policies, budgets, slices, pods }: Caches): Cache[] => [
-  workloads,
-  statefulSets,
-  services,
-  policies,
-  budgets,
-  slices,
-  pods,
-];
+const childrenOf = (caches: Caches): Cache[] => [...ownedCaches(caches), caches.workloads, caches.pods];
 
 /** Wires which change wakes whom. Handlers only put keys into queues. */
 export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues, buildNamespace?: string): void {

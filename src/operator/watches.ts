@@ -69,6 +69,7 @@ export function watches({ kube, log, caches, observer, config, timings }: Parts)
       made(kinds.disruptionBudget, caches.budgets),
       // Kubernetes gives its own slices the labels of their Service.
       ...(gateway === undefined ? [] : [{ ...own(kinds.endpointSlice, caches.slices), labelSelector: `${WRITTEN_BY}=${OPERATOR}` }]),
+      made(kinds.autoscaler, caches.autoscalers),
       own(kinds.revision, caches.revisions),
       own(kinds.deployment, caches.deployments),
     ].flatMap((source) => watch(places, source)),

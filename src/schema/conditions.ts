@@ -43,6 +43,8 @@ export const PASSWORD_ROTATED = 'PasswordRotated';
 export const ROLES_SEPARATED = 'RolesSeparated';
 /** True while an older deployment of the tenant has the same name, and so the same tracing project; else absent. */
 export const TRACING_PROJECT_SHARED = 'TracingProjectShared';
+/** Whether the number of api pods follows their load; absent where it is fixed. */
+export const API_SCALED = 'ApiScaled';
 /** Whether the key-value store of streams takes connections; absent where none is asked for. */
 export const STORE_READY = 'StoreReady';
 /** False while the branch that a deployment follows can't be looked at, else absent. */

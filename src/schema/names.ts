@@ -63,6 +63,7 @@ export const names = {
   agentKey: (deployment: string): string => bounded(deployment, 'key', CHILD_MAX),
   agentPolicy: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
   agentBudget: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
+  apiAutoscaler: (deployment: string): string => bounded(deployment, 'api', CHILD_MAX),
   databaseBudget: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   apiWorkload: (revision: string): string => bounded(revision, 'api', CHILD_MAX),
   queueWorkload: (revision: string): string => bounded(revision, 'queue', CHILD_MAX),

@@ -112,6 +112,8 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
   /** Gives every workload and set the pods that it asks for, as a kubelet reports them. */
   const run = (): void => {
     for (const cache of [caches.workloads, caches.statefulSets]) for (const workload of cache.list()) cache.offer(runPods(workload));
+    const conditions = [{ type: 'ScalingActive', status: 'False', reason: 'FailedGetContainerResourceMetric', message: 'no figures' }];
+    for (const scaler of caches.autoscalers.list()) caches.autoscalers.offer(stored({ ...scaler, status: { conditions } }));
     for (const job of storeOf(kinds.job).values()) podOf(job, (job.spec as { template: Template }).template);
   };
   const podOf = (owner: KubeObject, template: Template): KubeObject => {
@@ -176,6 +178,7 @@ const CACHES: { [kind: string]: keyof Caches } = {
   'v1 Service': 'services',
   'networking.k8s.io/v1 NetworkPolicy': 'policies',
   'policy/v1 PodDisruptionBudget': 'budgets',
+  'autoscaling/v2 HorizontalPodAutoscaler': 'autoscalers',
   'discovery.k8s.io/v1 EndpointSlice': 'apiServers',
   'v1 Pod': 'pods',
 };

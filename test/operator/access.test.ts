@@ -72,7 +72,7 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   await kube.create(
     kinds.deployment,
     newDeployment(namespace, {
-      template: { secretName: 'mine' },
+      template: { secretName: 'mine', resourceSpec: { minScale: 1, maxScale: 2, queueMaxScale: 1 } },
       spec: { database: { podDisruptionBudget: true }, deletionPolicy: 'Delete', deleteTracingProject: true },
     }),
   );

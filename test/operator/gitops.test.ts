@@ -37,7 +37,7 @@ const waitReady = (name: string, timeout = '60s'): Promise<string> =>
  */
 const manifest = (name: string, resourceSpec: object = {}): DeploymentResource =>
   newDeployment(namespace, {
-    metadata: { name, labels: { team: 'a' }, annotations: { note: 'kept in git' } },
+    metadata: { name, labels: { team: 'a' }, annotations: { note: 'kept in git', 'gx.dev/api-scaling': 'others' } },
     template: {
       resourceSpec: {
         minScale: 1,

@@ -1,9 +1,10 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
 import { agentPolicy } from '../family/network-policies.ts';
+import { apiAutoscaler } from './autoscaler.ts';
 import { desiredStore } from '../store/desired.ts';
 import { asleepObjects } from './asleep-objects.ts';
 import { agentBudget, agentService } from './service.ts';
@@ -15,6 +16,7 @@ type Live = Partial<DatabaseView> & {
   gateways?: KubeObject[];
   /** Addresses of the API server, where the settings name none. */
   apiServer?: string[];
+  revisions?: RevisionResource[];
 };
 
 /**
@@ -24,7 +26,17 @@ type Live = Partial<DatabaseView> & {
 export function desiredDeployment(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { active, gateways = [], apiServer = [], database, databasePods = [], agentPods = [], passwordPods = [], workloads = [] }: Live,
+  {
+    active,
+    gateways = [],
+    apiServer = [],
+    database,
+    databasePods = [],
+    agentPods = [],
+    passwordPods = [],
+    workloads = [],
+    revisions = [],
+  }: Live,
 ): KubeObject[] {
   const view = { database, databasePods, agentPods, passwordPods, workloads };
   return [
@@ -34,5 +46,6 @@ export function desiredDeployment(
     agentService(deployment, settings, active),
     ...agentBudget(deployment, settings, active),
     ...asleepObjects(deployment, settings, { active, workloads, gateways }),
+    ...apiAutoscaler(deployment, { revision: revisions.find(({ metadata }) => metadata.name === active), settings }),
   ];
 }

@@ -21,6 +21,7 @@ const CHILDREN: Kind[] = [
   kinds.networkPolicy,
   kinds.disruptionBudget,
   kinds.endpointSlice,
+  kinds.autoscaler,
   kinds.pod,
 ];
 

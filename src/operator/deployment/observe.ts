@@ -4,7 +4,7 @@ import { COMPONENT, type Component } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { addressesIn } from '../family/api-server.ts';
-import { BY_DEPLOYMENT, type Caches } from '../family/caches.ts';
+import { BY_DEPLOYMENT, type Caches, ownedCaches } from '../family/caches.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
 /** What exists for a deployment, as the caches have it. */
@@ -29,9 +29,7 @@ export function observeDeployment(caches: Caches, deployment: DeploymentResource
   const key = `${namespace}/${name}`;
   const all = caches.revisions.byIndex(BY_DEPLOYMENT, key);
   const isMine = ({ metadata }: KubeObject): boolean => metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
-  const children = [caches.statefulSets, caches.services, caches.policies, caches.budgets, caches.slices].flatMap((cache) =>
-    cache.byIndex(BY_DEPLOYMENT, key).filter(isMine),
-  );
+  const children = ownedCaches(caches).flatMap((cache) => cache.byIndex(BY_DEPLOYMENT, key).filter(isMine));
   const pods = caches.pods.byIndex(BY_DEPLOYMENT, key);
   const podsOf = (...components: Component[]): KubeObject[] =>
     pods.filter(({ metadata }) => components.some((component) => component === metadata.labels?.[COMPONENT]));

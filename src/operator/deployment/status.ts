@@ -38,6 +38,7 @@ import { reconcileRequest } from '../family/deployment.ts';
 import type { KeyKept } from './keep-key.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { isEnded } from '../family/revisions.ts';
+import { apiStatement } from './autoscaler.ts';
 import { openness } from './openness.ts';
 import { podSecurity } from './pod-security.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
@@ -82,11 +83,10 @@ export function deploymentReport(
 ): Report<DeploymentStatusFields> {
   const engine = databaseOf(deployment.spec);
   const database = engine.report(deployment, { view: world, written: objects, settings, active, secret: prepared.secret, now });
-  const newest = newestFirst(world.revisions)[0];
   const rest = restOf(deployment, world);
   const serving = servingStatement(world, { active, ...rest, settings });
   const state = {
-    newest,
+    newest: newestFirst(world.revisions)[0],
     active,
     database: database.ready,
     serving,
@@ -105,6 +105,7 @@ export function deploymentReport(
       ...podSecurity(world.place),
       ...database.statements,
       ...scaled.statements,
+      ...apiStatement(deployment, { revision: world.revisions.find(({ metadata }) => metadata.name === active), settings }, objects),
       ...(step === undefined ? [] : [step]),
       ...prepared.statements,
       ...storeStatement(deployment, objects),

@@ -16,7 +16,6 @@ export function fieldsWithoutEffect(
   const fields: [string, boolean][] = [
     // An administrator's builder resolves the branch itself, and its credential is not the operator's.
     ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true && settings.builder?.staged === undefined],
-    ['maxScale', hasRange('api')],
     ['queueMaxScale', hasRange('queue') && !isQueueScaled(deployment, deployment, settings)],
     // Kubernetes always restarts the containers of a workload's pods.
     ['sidecars.restartPolicy', spec.sidecars?.some(({ restartPolicy }) => restartPolicy === 'OnFailure') === true],

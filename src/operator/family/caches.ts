@@ -86,6 +86,7 @@ export type Caches = {
   budgets: Cache;
   /** What leads to the gateway while a deployment sleeps. */
   slices: Cache;
+  autoscalers: Cache;
   /** Where the API server is. */
   apiServers: Cache;
   /** Where the gateways are. */
@@ -127,10 +128,21 @@ export const createCaches = (specLimit = SPEC_LIMIT, buildNamespace?: string): C
   policies: new Cache(children, PACKED),
   budgets: new Cache(children, PACKED),
   slices: new Cache(children, PACKED),
+  autoscalers: new Cache(children, PACKED),
   apiServers: new Cache(),
   gateways: new Cache(),
   pods: new Cache({ ...childrenOf(buildNamespace), [PASSWORD_PODS]: passwordPods }, PACKED),
 });
+
+/** Returns the caches of what a deployment owns besides its revisions. */
+export const ownedCaches = ({ statefulSets, services, policies, budgets, slices, autoscalers }: Caches): Cache[] => [
+  statefulSets,
+  services,
+  policies,
+  budgets,
+  slices,
+  autoscalers,
+];
 
 /** Returns the kinds that reconcilers write, and the caches that keep the answers. Secrets are kept nowhere. */
 export const writable = (caches: Caches): Watched[] => [
@@ -142,6 +154,7 @@ export const writable = (caches: Caches): Watched[] => [
   { kind: kinds.networkPolicy, cache: caches.policies },
   { kind: kinds.disruptionBudget, cache: caches.budgets },
   { kind: kinds.endpointSlice, cache: caches.slices },
+  { kind: kinds.autoscaler, cache: caches.autoscalers },
   { kind: kinds.secret },
   { kind: kinds.volumeClaim },
   { kind: kinds.job },

@@ -54,7 +54,7 @@ describe('storage of a database that is there', () => {
 
 test('fields whose function is not built yet are named', () => {
   const given = deployment({ template: { resourceSpec: { minScale: 1, maxScale: 3, redisMemoryMb: 64 } } });
-  expect(fieldsWithoutEffect(given, settings(), [])).toEqual(['maxScale', 'queueMaxScale']);
+  expect(fieldsWithoutEffect(given, settings(), [])).toEqual(['queueMaxScale']);
   expect(fieldsWithoutEffect(deployment(), settings(), [])).toEqual([]);
 });
 

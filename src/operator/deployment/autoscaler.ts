@@ -1,0 +1,71 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import { API_SCALED } from '../../schema/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import { API_SCALING } from '../../schema/labels.ts';
+import { AGENT_CONTAINER, names } from '../../schema/names.ts';
+import { ownedMetadata } from '../family/metadata.ts';
+import { replicasAllowed, replicasWanted } from '../family/replicas.ts';
+import type { StatedCondition } from '../kernel/outcome.ts';
+
+/** Percent of their CPU requests that api pods use on average when their number is right. */
+const CPU_PERCENT = 70;
+
+type Serving = { revision: RevisionResource | undefined; settings: OperatorSettings };
+
+/** Returns the range within which the api pods of the serving revision follow their load; undefined if it has none. */
+function rangeOf({ metadata, spec }: DeploymentResource, { revision, settings }: Serving): { least: number; most: number } | undefined {
+  const isOthers = metadata.annotations?.[API_SCALING] === 'others';
+  if (revision === undefined || spec.hibernate === true || isOthers) return undefined;
+  // An autoscaler has at least one pod. A workload that has none is left alone by it.
+  const least = Math.max(1, replicasWanted(revision, 'api', settings));
+  const most = replicasAllowed(revision, 'api', settings);
+  return most > least ? { least, most } : undefined;
+}
+
+/**
+ * Returns the autoscaler of the serving revision's api pods. Within its range their number is the autoscaler's, and the
+ * revision's reconcile leaves it alone.
+ */
+export function apiAutoscaler(deployment: DeploymentResource, serving: Serving): KubeObject[] {
+  const range = rangeOf(deployment, serving);
+  if (range === undefined || serving.revision === undefined) return [];
+  const target = { type: 'Utilization', averageUtilization: CPU_PERCENT };
+  return [
+    {
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: ownedMetadata(deployment, 'agent', names.apiAutoscaler(deployment.metadata.name)),
+      spec: {
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: names.apiWorkload(serving.revision.metadata.name) },
+        minReplicas: range.least,
+        maxReplicas: range.most,
+        // Of the agent alone: a sidecar without a request would leave the autoscaler without a figure.
+        metrics: [{ type: 'ContainerResource', containerResource: { name: 'cpu', container: AGENT_CONTAINER, target } }],
+      },
+    },
+  ];
+}
+
+type ScalerCondition = { type: string; status: string; reason?: string; message?: string };
+
+/** Returns what a reconcile reads of an autoscaler's status: whether it scales, and why not. */
+export function scalingActive(scaler: KubeObject | undefined): ScalerCondition | undefined {
+  const { conditions = [] } = (scaler?.status ?? {}) as { conditions?: ScalerCondition[] };
+  return conditions.find(({ type }) => type === 'ScalingActive');
+}
+
+/** Tells whether the number of api pods follows their load. */
+export function apiStatement(deployment: DeploymentResource, serving: Serving, objects: KubeObject[]): StatedCondition[] {
+  const range = rangeOf(deployment, serving);
+  if (range === undefined) return [];
+  const active = scalingActive(objects.find(({ kind }) => kind === 'HorizontalPodAutoscaler'));
+  const said = (status: 'True' | 'False', reason: string, message: string): StatedCondition[] => [
+    { type: API_SCALED, status, reason, message },
+  ];
+  if (active === undefined)
+    return said('False', 'NotScaledYet', `The autoscaler has not reported yet; there are at least ${range.least} api pods.`);
+  if (active.status === 'True') return said('True', 'FollowsLoad', `There are ${range.least} to ${range.most} api pods, by their CPU.`);
+  if (active.reason === 'ScalingDisabled') return said('False', 'Paused', 'The autoscaler pauses while there is no api pod.');
+  return said('False', 'NoMetrics', `The autoscaler gets no figures, and minScale holds. ${active.message ?? ''}`.trim());
+}
