@@ -19,7 +19,7 @@ export async function gitAccount(host: GitHost): Promise<GitAccount> {
   const wanted = ['--username', USER, '--password', password, '--email', `${USER}@example.com`, '--must-change-password=false'];
   // It fails for a user that exists, who then gets a token or the reason why not.
   await isFulfilled(host.command('admin', 'user', 'create', '--admin', ...wanted));
-  const named = ['--username', USER, '--token-name', `run-${Date.now()}`, '--scopes', 'all', '--raw'];
+  const named = ['--username', USER, '--token-name', `run-${randomBytes(6).toString('hex')}`, '--scopes', 'all', '--raw'];
   const token = await host.command('admin', 'user', 'generate-access-token', ...named);
   return { host, user: USER, token: token.trim().split('\n').at(-1) ?? '' };
 }

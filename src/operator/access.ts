@@ -3,7 +3,7 @@ import type { PolicyRule } from '../schema/policy-rule.ts';
 import { deploymentAccess } from './deployment/access.ts';
 import { apiServerAccess, eventAccess, gatewayEndpointAccess, leaseAccess } from './kernel/access.ts';
 import { listenerAccess } from './listener/access.ts';
-import { buildAccess, revisionAccess } from './revision/access.ts';
+import { buildAccess, builtAccess, revisionAccess } from './revision/access.ts';
 import { secretAccess } from './secrets/access.ts';
 
 /** Returns one rule per resource with all its verbs, sorted as a chart prints them. */
@@ -29,7 +29,7 @@ export function merged(rules: PolicyRule[]): PolicyRule[] {
     });
 }
 
-const worked = merged([...deploymentAccess, ...revisionAccess, ...eventAccess]);
+const worked = merged([...deploymentAccess, ...revisionAccess, ...builtAccess, ...eventAccess]);
 
 /** Verbs that let somebody start pods or open a way to them, and with pods read every Secret of the namespace. */
 const MAKING = ['create', 'patch', 'update'];

@@ -47,6 +47,10 @@ export async function grant(kube: Kube, { namespace, rules, to }: { namespace: s
   if (rule !== undefined) await untilMay(kube, `${to}:${LIMITED}`, rightIn(rule), namespace);
 }
 
+/** Returns all permissions that the rules give, each as its verb and its resource. */
+export const rightsIn = (rules: PolicyRule[]): string[] =>
+  rules.flatMap(({ resources, verbs }) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)));
+
 /** Returns one of the permissions that a rule gives. */
 function rightIn({ apiGroups: [group = ''], resources: [path = ''], verbs: [verb = ''] }: PolicyRule): string {
   const [resource, ...subresource] = path.split('/');

@@ -1,13 +1,18 @@
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { operatorAccess } from '../../src/operator/access.ts';
+import { builtAccess } from '../../src/operator/revision/access.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { INTERRUPT, PUSHED_AT } from '../../src/schema/labels.ts';
+import { accountWith, grant, rightsIn } from '../kit/account.ts';
 import { conditionOf } from '../kit/api-server.ts';
+import { auditEvents, rightsUsed } from '../kit/audit-log.ts';
 import { digestFor } from '../kit/fake-kubelet.ts';
 import { withLog } from '../kit/given-log.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
 import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import type { RunningOperator } from '../kit/operator.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { stagedStatus } from '../kit/status-of-stages.ts';
 import { until } from '../kit/until.ts';
@@ -21,6 +26,7 @@ let kube: Kube;
 let namespace: string;
 let builds: Stage;
 let head: string;
+let operator: RunningOperator;
 
 beforeAll(async () => {
   git = await startGitHttp();
@@ -41,7 +47,11 @@ beforeAll(async () => {
     metadata: { name: 'local', namespace },
     spec: { id: ID, name: 'local', kind: 'generic', host: git.url, repositories: ['team/*'] },
   });
-  await stage.startOperator({ ...given(), through: (door) => withLog(door, 'last words') });
+  const { worked, secrets, own, apiServer } = operatorAccess;
+  await grant(kube, { namespace: 'default', rules: apiServer, to: namespace });
+  await grant(kube, { namespace: builds.namespace, rules: operatorAccess.builds, to: namespace });
+  const limited = await accountWith(kube, { namespace, kubeconfig: stage.kubeconfig, rules: [...worked, ...secrets, ...own] });
+  operator = await stage.startOperator({ ...given(), kubeconfig: limited, through: (door) => withLog(door, 'last words') });
 }, 600_000);
 afterAll(async () => {
   await stage.stop();
@@ -200,4 +210,11 @@ describe('a deployment that follows its branch', () => {
     expect((await stage.see.deployment('live')).status).toMatchObject({ followedRef: 'live', followedCommit: third });
     await remove('live');
   });
+});
+
+test('builds use the rights that the operator has for them, and no others', () => {
+  const requests = auditEvents(inject('auditLog'), operator.userAgent);
+  expect(requests.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ requestURI }) => requestURI)).toEqual([]);
+  const used = rightsUsed(requests);
+  expect(rightsIn(builtAccess).filter((right) => !used.has(right))).toEqual([]);
 });

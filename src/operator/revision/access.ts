@@ -10,12 +10,17 @@ export const buildAccess: PolicyRule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },
 ];
 
-/** Permissions for reconciling revisions, in each namespace that the operator works on. */
-export const revisionAccess: PolicyRule[] = [
-  // A patch adds and removes the finalizer of a revision whose build lies elsewhere.
-  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'patch'] },
+/** Permissions that only builds in stages need of the namespaces that the operator works on. */
+export const builtAccess: PolicyRule[] = [
+  // A revision whose build lies elsewhere has a finalizer.
+  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'patch'] },
   // The log of a build is kept in a ConfigMap of its revision.
   { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
+];
+
+/** Permissions for reconciling revisions, in each namespace that the operator works on. */
+export const revisionAccess: PolicyRule[] = [
+  { apiGroups: [GROUP], resources: ['revisions'], verbs: ['list', 'watch'] },
   { apiGroups: [GROUP], resources: ['revisions/status'], verbs: ['patch'] },
   { apiGroups: ['apps'], resources: ['deployments'], verbs: ['list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
