@@ -18,7 +18,9 @@ export function auditTo(log: Log): (answer: Answered<Caller>) => void {
 
 function auditLine({ asked, status, requestId }: Answered<Caller>): Fields | undefined {
   const { caller } = asked ?? {};
-  if (asked === undefined || caller === undefined || !['write', 'admin'].includes(asked.route.access)) return undefined;
+  if (asked === undefined) return undefined;
+  if (isSignedEvent(asked, status)) return { action: asked.route.id, ...objectOf(asked), ...end(status), request_id: requestId };
+  if (caller === undefined || !['write', 'admin'].includes(asked.route.access)) return undefined;
   if ((asked.query as Fields | undefined)?.dry_run === true) return undefined;
   const { keyId, keyName, tenantId, role } = caller;
   return {
@@ -27,11 +29,16 @@ function auditLine({ asked, status, requestId }: Answered<Caller>): Fields | und
     ...(keyId === undefined ? { subject: keyName } : { key_id: keyId, key_name: keyName }),
     tenant_id: tenantId,
     role,
-    outcome: outcomeOf(status),
-    status,
+    ...end(status),
     request_id: requestId,
   };
 }
+
+/** Returns true for an event that came without a key and was taken, because it was signed. Others leave no line. */
+const isSignedEvent = ({ route }: Asked<Caller>, status: number): boolean =>
+  route.access === 'open' && route.method === 'post' && status < 400;
+
+const end = (status: number): Fields => ({ outcome: outcomeOf(status), status });
 
 /** Returns what the request was about: the ids of its path, and of what its answer shows. */
 function objectOf({ params: given, query, reply }: Asked<Caller>): Fields {

@@ -124,17 +124,17 @@ describe('it takes', () => {
     await admitAll(pods);
   });
 
-  test('the operator and the control plane, as the chart makes them', async () => {
+  test('the operator, the control plane and the gateway, as the chart makes them', async () => {
     for (const values of [{}, { watchAllNamespaces: true, images: { pullSecrets: ['registry'] }, operator: { replicas: 2 } }]) {
       const pods = podsAmong(await render.chart(values));
-      expect(pods).toHaveLength(2);
+      expect(pods).toHaveLength(3);
       await admitAll(pods);
     }
   });
 
   test.each(['config/default', 'config/all-namespaces', 'config/oidc'])('what %s makes', async (folder) => {
     const pods = podsAmong(await render.kustomize(folder));
-    expect(pods).toHaveLength(2);
+    expect(pods).toHaveLength(3);
     await admitAll(pods);
   });
 });

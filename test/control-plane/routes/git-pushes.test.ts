@@ -59,6 +59,11 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
     const after = await stored();
     expect(await noted()).toMatch(new RegExp(`^${AFTER} `));
     expect([after.spec, after.metadata.generation]).toEqual([before.spec, before.metadata.generation]);
+    const audited = plane
+      .logged()
+      .split('\n')
+      .filter((line) => line.includes('"audit":true') && line.includes('"pushGitEvent"'));
+    expect(JSON.parse(audited.at(-1)!)).toMatchObject({ action: 'pushGitEvent', id, outcome: 'done', status: 202 });
   });
 
   test.each([

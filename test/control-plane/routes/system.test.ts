@@ -44,7 +44,7 @@ describe('a control plane', () => {
         .filter(({ security }) => security.length === 0)
         .map(({ operationId }) => operationId)
         .toSorted(),
-    ).toEqual(['docs', 'healthz', 'metrics', 'openapi', 'readyz']);
+    ).toEqual(['docs', 'healthz', 'metrics', 'openapi', 'pushGitEvent', 'readyz']);
     expect([document.openapi, document.info.version]).toEqual(['3.0.3', '0.1.0']);
     expect(document.paths['/v2/deployments']?.post?.security).toEqual([{ ApiKey: [] }, { TenantId: [] }, { Bearer: [] }]);
     const versioned = Object.entries(document.paths).filter(([, methods]) =>
