@@ -48,7 +48,7 @@ test('whoever is not let in is told so by HTTP', async () => {
   expect((await fetch(`${agent.url}/a2a/approval`)).status).toBe(401);
 });
 
-test('the task of another caller is unknown, whatever is asked of it', async () => {
+test('AUTH-SCOPE-001, AUTH-SCOPE-002, AUTH-SCOPE-003: the task of another caller is unknown, whatever is asked of it', async () => {
   const { id, contextId } = await send('ann', message({ request: 'go' }));
   const url = 'https://example.com/hook';
   for (const method of ['Create', 'Get', 'Delete'])
@@ -58,6 +58,7 @@ test('the task of another caller is unknown, whatever is asked of it', async () 
   expect(await call('bob', 'SendMessage', message({ ok: true }, { taskId: id }))).toMatchObject(UNKNOWN);
   expect(await call('bob', 'SendMessage', message({ ok: true }, { contextId }))).toMatchObject({ error: { code: -32_602 } });
   expect(await call('bob', 'ListTasks', { contextId })).toMatchObject({ result: { tasks: [], totalSize: 0 } });
+  expect(JSON.stringify(await call('bob', 'ListTasks', {}))).not.toContain(id);
   expect(await call('ann', 'GetTask', { id })).toMatchObject({ result: { id, status: { state: 'TASK_STATE_INPUT_REQUIRED' } } });
   expect(await call('ann', 'ListTasks', {})).toMatchObject({ result: { tasks: [{ id }], totalSize: 1 } });
   const done = await send('ann', message({ ok: true }, { taskId: id }));

@@ -11,7 +11,8 @@ import { startReceiver, type WebhookReceiver } from '../../kit/webhook-receiver.
  * has there: what every server must do, and what the capabilities on the card promise. Left out are other bindings
  * (GRPC, HTTP_JSON, BIND-EQUIV), what concerns clients (VER-CLIENT, AUTH-SERVER-001), TLS, which a proxy ends, and
  * what agents here have not: required extensions (CORE-CAP-004), signed cards (CARD-SIGN), answers without a task
- * (CORE-STREAM-002, DM-MSG-001), histories (CORE-HIST-004 to 006), credentials within a task (AUTH-INTASK).
+ * (CORE-STREAM-002, DM-MSG-001), histories (CORE-HIST-004 to 006), credentials within a task (AUTH-INTASK), a card that
+ * is promised and then missing (CARD-EXT-002). AUTH-SCOPE needs two callers, which callers.test.ts has.
  */
 
 let agent: AgentProcess;
@@ -142,7 +143,7 @@ describe('GetTask', () => {
 });
 
 describe('ListTasks', () => {
-  test('CORE-LIST-001, AUTH-SCOPE-001: gives what the caller may see', async () => {
+  test('CORE-LIST-001: gives what the caller may see', async () => {
     const { contextId } = await done();
     const none = a2aCalls({ url: guarded.url, headers: { 'x-api-key': 'another' } });
     expect((await none.post('chat', rpc('ListTasks', { contextId }))).status).toBe(401);
