@@ -21,7 +21,8 @@ declare module 'vitest' {
   }
 }
 
-const NAME = 'gx-test';
+/** Two checkouts that test at the same time need clusters of different names. */
+const NAME = process.env.GX_TEST_CLUSTER ?? 'gx-test';
 
 /**
  * Makes a cluster with the platform on it, for the tests in real pods. It is removed afterwards unless GX_KEEP_CLUSTER
