@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { command, succeeds } from '../commands.ts';
 import { environmentWith } from '../env.ts';
 import { findExecutable } from '../executable.ts';
@@ -25,11 +26,16 @@ export async function installMissing(packages: readonly DebianPackage[], report:
       missing.map((one) => one.package),
       report,
     );
-  const commands = missing.filter(isMissing).flatMap((one) => one.commands.filter((name) => findCommand(one, name) === undefined));
-  if (commands.length > 0) throw new MissingRequirement(`These commands are missing on this machine: ${commands.join(', ')}.`);
+  const absent = missing.flatMap(absentOf);
+  if (absent.length > 0) throw new MissingRequirement(`These commands or files are missing on this machine: ${absent.join(', ')}.`);
 }
 
-const isMissing = (one: DebianPackage): boolean => one.commands.some((name) => findCommand(one, name) === undefined);
+const isMissing = (one: DebianPackage): boolean => absentOf(one).length > 0;
+
+const absentOf = (one: DebianPackage): string[] => [
+  ...one.commands.filter((name) => findCommand(one, name) === undefined),
+  ...(one.files ?? []).filter((path) => !existsSync(path)),
+];
 
 /** Runs one installation at a time, because apt-get does not wait for the package lists of another one. */
 async function install(packages: readonly string[], report: Report): Promise<void> {

@@ -6,6 +6,7 @@ import { environmentWith } from '../env.ts';
 import { CommandFailed, MissingRequirement } from '../errors.ts';
 import { locked } from '../lock.ts';
 import { secondsSince, type Report } from '../steps.ts';
+import { installMissing } from './debian.ts';
 import { cacheFolder, folderOf, isCached, keyOf } from './go-cache.ts';
 import type { GoBuild, Program } from './part.ts';
 
@@ -17,6 +18,7 @@ const SHOWN = 4000;
 export async function compileIntoCache(build: GoBuild, report: Report): Promise<void> {
   if (isCached(build)) return;
   await requireGo(build);
+  await installMissing(build.withC ?? [], report);
   const onWait = (): void => report(`${build.name}: waiting for another process that builds`);
   await locked('parts', onWait, async () => {
     if (!isCached(build)) await compileAll(build, report);
@@ -43,9 +45,9 @@ async function compileAll(build: GoBuild, report: Report): Promise<void> {
   report(`${name} ${version}: built in ${secondsSince(started)}`);
 }
 
-async function compile({ flags, module }: GoBuild, program: Program, into: string): Promise<void> {
+async function compile({ flags, module, withC }: GoBuild, program: Program, into: string): Promise<void> {
   const output = join(into, program.file);
-  await go(['build', '-trimpath', '-buildvcs=false', ...flags, '-o', output, program.package], module);
+  await go(['build', '-trimpath', '-buildvcs=false', ...flags, '-o', output, program.package], module, goEnvironment(withC !== undefined));
   for (const link of program.links) await symlink(program.file, join(into, link));
 }
 
@@ -59,9 +61,9 @@ async function copyFiles({ files, module }: GoBuild, into: string): Promise<void
   await command('chmod', ['-R', 'u+w', join(into, files.into)]);
 }
 
-function go(args: string[], cwd: string): Promise<void> {
+function go(args: string[], cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn('go', args, { cwd, env: goEnvironment(), stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-SHOWN)));
     child.on('error', reject);
@@ -69,7 +71,7 @@ function go(args: string[], cwd: string): Promise<void> {
   });
 }
 
-const goEnvironment = () => environmentWith({ CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off' });
+const goEnvironment = (withC = false) => environmentWith({ CGO_ENABLED: withC ? '1' : '0', GOTOOLCHAIN: 'local', GOWORK: 'off' });
 
 async function requireGo({ name, module }: GoBuild): Promise<void> {
   const needed = /^go (\S+)/m.exec(await readFile(join(module, 'go.mod'), 'utf8'))?.[1] ?? '1';

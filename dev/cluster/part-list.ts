@@ -12,6 +12,7 @@ import type { DebianPackage, GoBuild, Part, Program } from './part.ts';
 
 const kubernetesVersion = 'v1.36.3';
 const containerdVersion = 'v2.4.2';
+const runcVersion = 'v1.5.2';
 const giteaVersion = 'v1.26.0';
 
 /** Every part of a local cluster. README.md says how to add one. */
@@ -122,7 +123,18 @@ export const parts = {
     runs: [gitHost],
   },
   git: { what: 'what the git host runs', for: 'node', from: debian('git') },
-  runc: { what: 'starts one container', for: 'node', from: debian('runc') },
+  runc: {
+    what: 'starts one container, in a user namespace where a pod asks for one',
+    for: 'node',
+    from: goBuild({
+      name: 'runc',
+      version: runcVersion,
+      sources: ['go.mod', 'go.sum'],
+      flags: ['-tags=seccomp', linkerFlags([`main.version=${runcVersion.slice(1)}`])],
+      programs: [program('runc', 'github.com/opencontainers/runc')],
+      withC: [debian('gcc'), debian('libseccomp-dev', { commands: [], files: ['/usr/include/seccomp.h'] })],
+    }),
+  },
   cni: {
     what: 'the network of pods',
     for: 'node',
@@ -192,7 +204,7 @@ function goBuild({ module, ...build }: Omit<GoBuild, 'kind' | 'module'> & { modu
   return { kind: 'go', module: join(import.meta.dirname, 'parts', module ?? build.name), ...build };
 }
 
-function debian(name: string, found: Partial<Pick<DebianPackage, 'commands' | 'folder'>> = {}): DebianPackage {
+function debian(name: string, found: Partial<Pick<DebianPackage, 'commands' | 'folder' | 'files'>> = {}): DebianPackage {
   return { kind: 'debian', package: name, commands: [name], ...found };
 }
 

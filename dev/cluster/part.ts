@@ -24,6 +24,8 @@ export type GoBuild = {
   programs: readonly Program[];
   /** Folders of a Go module that a program reads while it runs. They lie in `into`, beside the programs. */
   files?: { module: string; folders: readonly string[]; into: string };
+  /** The packages whose C compiler and libraries the programs need. Without them they are built without C. */
+  withC?: readonly DebianPackage[];
 };
 
 /** One program to compile. `links` are further names of it. */
@@ -36,6 +38,8 @@ export type DebianPackage = {
   commands: readonly string[];
   /** Where the commands are, if not on the PATH. */
   folder?: string;
+  /** Files that tell that a package without commands is there. */
+  files?: readonly string[];
 };
 
 /** Commands of a package of another release of Debian than the machine's, which are unpacked into the cache. */

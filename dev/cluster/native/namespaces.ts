@@ -11,6 +11,7 @@ export const fixedFolders = ['/var/lib/kubelet', '/var/lib/cni'];
 export async function furnish(layout: Layout): Promise<void> {
   await mountOwnFolders(layout);
   writeFileSync('/proc/sys/kernel/hostname', layout.nodeName);
+  await keepWholeProc();
   await coverKernelSettings();
   await connect(layout);
 }
@@ -33,6 +34,12 @@ async function mountOwnRun(): Promise<void> {
   if (!resolvConf.startsWith('/run/')) return;
   mkdirSync(dirname(resolvConf), { recursive: true });
   writeFileSync(resolvConf, content);
+}
+
+// The kernel lets a pod with users of its own mount /proc only where another one is seen that nothing covers.
+async function keepWholeProc(): Promise<void> {
+  mkdirSync('/run/whole-proc');
+  await command('mount', ['-t', 'proc', 'proc', '/run/whole-proc']);
 }
 
 // The kubelet would change these settings permanently for the whole machine, so it gets files of its own in which they
