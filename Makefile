@@ -61,7 +61,7 @@ test-system: install ## the whole chain in real pods, on a cluster of its own
 test-builds: install ## builds from git in real pods: hostile ones, warm ones, the way back, turns (15 minutes, on a quiet machine)
 	@node dev/test/main.ts builds
 
-test-scale: install ## five hundred runs over four queue pods, and wakes by the clock, in real pods (20 minutes)
+test-scale: install ## five hundred runs over four queue pods, wakes by the clock, and api pods under load with a real metrics server, in real pods (25 minutes)
 	@node dev/test/main.ts scale
 
 test-packets: install ## the network policies of the native cluster, by real packets between network namespaces (Linux, root)

@@ -5,6 +5,7 @@ import { controlPlane } from './native/parts/control-plane.ts';
 import { coredns } from './native/parts/coredns.ts';
 import { gitHost } from './native/parts/git-host.ts';
 import { kubelet } from './native/parts/kubelet.ts';
+import { metricsServer } from './native/parts/metrics-server.ts';
 import { networkPolicies } from './native/parts/network-policies.ts';
 import { registry } from './native/parts/registry.ts';
 import { volumeProvisioner } from './native/parts/volume-provisioner.ts';
@@ -96,6 +97,18 @@ export const parts = {
       flags: [linkerFlags([])],
       programs: [program('pause', './pause')],
     }),
+  },
+  'metrics-server': {
+    what: 'what pods and nodes use, for autoscalers and `kubectl top`',
+    for: 'node',
+    from: goBuild({
+      name: 'metrics-server',
+      version: 'v0.9.0',
+      sources: ['go.mod', 'go.sum'],
+      flags: [linkerFlags([])],
+      programs: [program('metrics-server', 'sigs.k8s.io/metrics-server/cmd/metrics-server')],
+    }),
+    runs: [metricsServer],
   },
   registry: {
     what: 'the registry of images that are built in the cluster',

@@ -74,8 +74,15 @@ test('the number belongs to the autoscaler; a rollout moves it on, and without a
   await until('the next revision serves', async () => (await stage.see.deployment('moves')).status?.activeRevision === 'moves-00002');
   await until('the autoscaler is about it', async () => (await scaler('moves'))?.spec.scaleTargetRef.name === 'moves-00002-api');
   await until('the one before is at zero', async () => (await replicas('moves-00001-api')) === 0);
-  expect(await replicas('moves-00002-api')).toBeGreaterThanOrEqual(1);
+  // As many as served, also once the operator has looked again.
+  await change('moves', { op: 'add', path: '/metadata/annotations/gx.dev~1reconcile-requested-at', value: 'again' });
+  await until('it was looked at', async () => (await stage.see.deployment('moves')).status?.lastHandledReconcileAt === 'again');
+  expect(await replicas('moves-00002-api')).toBe(3);
 
+  await decide('moves-00002-api', 2);
+  await change('moves', { op: 'add', path: '/metadata/annotations/gx.dev~1reconcile-requested-at', value: 'once more' });
+  await until('it was looked at', async () => (await stage.see.deployment('moves')).status?.lastHandledReconcileAt === 'once more');
+  expect(await replicas('moves-00002-api')).toBe(2);
   await decide('moves-00002-api', 4);
   await change('moves', { op: 'replace', path: '/spec/template/resourceSpec/maxScale', value: 1 });
   await until('there is none', async () => (await scaler('moves')) === undefined);

@@ -10,6 +10,8 @@ import type { StatedCondition } from '../kernel/outcome.ts';
 
 /** Percent of their CPU requests that api pods use on average when their number is right. */
 const CPU_PERCENT = 70;
+/** Seconds that Kubernetes takes as a window at most. */
+const LONGEST_WINDOW = 3600;
 
 type Serving = { revision: RevisionResource | undefined; settings: OperatorSettings };
 
@@ -28,6 +30,7 @@ function rangeOf({ metadata, spec }: DeploymentResource, { revision, settings }:
  * revision's reconcile leaves it alone.
  */
 export function apiAutoscaler(deployment: DeploymentResource, serving: Serving): KubeObject[] {
+  const { settings } = serving;
   const range = rangeOf(deployment, serving);
   if (range === undefined || serving.revision === undefined) return [];
   const target = { type: 'Utilization', averageUtilization: CPU_PERCENT };
@@ -41,6 +44,8 @@ export function apiAutoscaler(deployment: DeploymentResource, serving: Serving):
         minReplicas: range.least,
         maxReplicas: range.most,
         // Of the agent alone: a sidecar without a request would leave the autoscaler without a figure.
+        // Down as slowly as queue pods.
+        behavior: { scaleDown: { stabilizationWindowSeconds: Math.min(LONGEST_WINDOW, settings.queueScaleDownSeconds) } },
         metrics: [{ type: 'ContainerResource', containerResource: { name: 'cpu', container: AGENT_CONTAINER, target } }],
       },
     },

@@ -1,6 +1,7 @@
 import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/conditions.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
+import { apiAtFirst } from '../family/api-size.ts';
 import { isApiUp, isAsMade, isWorkloadUp } from '../family/complete.ts';
 import { connectionsAsked, connectionsNeeded } from '../family/connections.ts';
 import { isNothingServing, mayStart } from '../family/deployment.ts';
@@ -145,7 +146,7 @@ function progress({ revision, world, settings }: Situation): Decision {
   const begun = { started: true };
   const { problem } = connectionsAsked(revision, settings);
   if (problem !== undefined) return idle('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
-  const api = replicasWanted(revision, 'api', settings);
+  const api = apiAtFirst(revision, world.loadedApi, settings);
   const queue = queueAtFirst(revision, world.deployment, settings);
   const readiness = { deployment: world.deployment, hasAddress: world.address !== undefined, isDatabaseReady: world.databaseReady };
   if (!mayStart(readiness)) return idle('AWAITING_DEPLOY', NO_DATABASE, { ...begun, reason: 'DatabaseNotReady' });

@@ -1,16 +1,17 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { DATABASE_ADDRESS } from '../../schema/labels.ts';
+import { BEGAN_WITH, DATABASE_ADDRESS } from '../../schema/labels.ts';
 import { stampOf, type DatabaseAddress } from '../database/address.ts';
 import { connectionsAsked } from '../family/connections.ts';
-import { replicasAllowed, type WorkloadComponent } from '../family/replicas.ts';
+import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
 import { settledTemplate, withTemplateHash } from '../pods/settled-template.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import type { Wish } from './decision.ts';
 import { readdressed } from './objects/addressed.ts';
 import { isClosed, isGuarded } from './objects/guarded.ts';
+import type { WorkloadWish } from './objects/sizes.ts';
 import { workload } from './objects/workload.ts';
 
 export type RevisionPlan = {
@@ -38,9 +39,10 @@ export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, 
     const wanted = wish[component];
     if (wanted === undefined) return [];
     const limit = isOurs(component, plan, settings) ? wanted : replicasAllowed(revision, component, settings);
-    const replicas = isScaledByOthers(live?.[component], { wanted, limit }) ? undefined : wanted;
+    const least = component === 'api' && wish.down !== true ? replicasWanted(revision, component, settings) : wanted;
+    const size = sizeOf(live?.[component], { wanted, least, limit });
     const made = withTemplateHash(
-      workload(revision, { component, replicas, secretName, address, connections, deploymentId, image }, settings),
+      workload(revision, { component, ...size, secretName, address, connections, deploymentId, image }, settings),
     );
     const seen = revision.status?.[component === 'api' ? 'apiTemplate' : 'queueTemplate'];
     const stays = isEnded(revision) && !isToClose(revision, live?.[component], settings);
@@ -58,6 +60,19 @@ const isOurs = (component: WorkloadComponent, { wish, isQueueGiven }: RevisionPl
  */
 const isScaledByOthers = (live: KubeObject | undefined, { wanted, limit }: { wanted: number; limit: number }): boolean =>
   live !== undefined && replicasOf(live) > wanted && replicasOf(live) <= limit;
+
+type Size = Pick<WorkloadWish, 'replicas' | 'beganWith'>;
+
+/**
+ * Returns the size to apply. A workload that began with more than its least keeps that number in what is applied until
+ * somebody else changes it, because until then nobody else owns the field.
+ */
+function sizeOf(live: KubeObject | undefined, range: { wanted: number; least: number; limit: number }): Size {
+  const { wanted, least } = range;
+  if (live === undefined || !isScaledByOthers(live, range)) return { replicas: wanted, ...(wanted > least && { beganWith: wanted }) };
+  const beganWith = Number(live.metadata.annotations?.[BEGAN_WITH]);
+  return beganWith === replicasOf(live) ? { replicas: beganWith, beganWith } : { replicas: undefined };
+}
 
 /** Returns true if the pods that are there ask nobody for a key and, by the installation's settings, are to. */
 const isToClose = (revision: RevisionResource, live: KubeObject | undefined, settings: OperatorSettings): boolean =>

@@ -9,10 +9,11 @@ import type { DatabaseAddress } from '../database/address.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../family/caches.ts';
 import { hasTraffic, mayStart } from '../family/deployment.ts';
 import type { OperatorDeps } from '../family/deps.ts';
-import type { WorkloadComponent } from '../family/replicas.ts';
+import { replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 import { activeOf, isEnded, rolloutOrderOf, type RolloutOrder } from '../family/revisions.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
 import { readySince } from '../pods/diagnose.ts';
+import { replicasOf } from '../pods/workload-state.ts';
 import { observeBuild, type BuildWorld } from './build/observe.ts';
 import { environmentOf, type Environment } from './environment.ts';
 import { repeatedImage } from './image.ts';
@@ -52,6 +53,8 @@ export type RevisionWorld = {
   queueState?: QueueState | undefined;
   apiPods: KubeObject[];
   queuePods: KubeObject[];
+  /** The api workload of the revision that serves, if that is another one whose load asked for more than its least. */
+  loadedApi?: KubeObject | undefined;
   /** When no operator worked, so that nothing could progress. */
   absences: TimeSpan[];
   now: Date;
@@ -101,9 +104,22 @@ export async function observeRevision(
     queueState: deps.work.queue(key),
     apiPods: podsOf('api'),
     queuePods: podsOf('queue'),
+    loadedApi: loadedApi(deps, revision, deployment),
     absences: deps.absences(),
     now,
   };
+}
+
+function loadedApi(
+  { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>,
+  { metadata }: RevisionResource,
+  deployment: DeploymentResource | undefined,
+): KubeObject | undefined {
+  const active = deployment?.status?.activeRevision;
+  const serving = active === metadata.name ? undefined : caches.revisions.get(`${metadata.namespace}/${active}`);
+  if (serving === undefined) return undefined;
+  const api = caches.workloads.get(`${metadata.namespace}/${workloadName(serving.metadata.name, 'api')}`);
+  return replicasOf(api) > replicasWanted(serving, 'api', settings) ? api : undefined;
 }
 
 async function missingSecrets(

@@ -7,6 +7,7 @@ import { cores, mebibytes } from '../../kernel/quantity.ts';
 export type WorkloadWish = {
   component: WorkloadComponent;
   /** Undefined: somebody else sets it. */ replicas: number | undefined;
+  /** The number that it began with, if that is more than its least. */ beganWith?: number;
   secretName: string | undefined;
   address: DatabaseAddress;
   /** Connections of the database, which the pods share out. */

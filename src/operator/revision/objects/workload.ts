@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { API_VERSION, type RevisionResource } from '../../../schema/custom-resources.ts';
-import { DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/labels.ts';
+import { BEGAN_WITH, DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { stampOf } from '../../database/address.ts';
 import type { WorkloadComponent } from '../../family/replicas.ts';
@@ -25,7 +25,7 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
       name: workloadName(metadata.name, wish.component),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
       labels: own,
-      annotations: said,
+      annotations: { ...said, ...(wish.beganWith !== undefined && { [BEGAN_WITH]: String(wish.beganWith) }) },
       ownerReferences: [
         {
           apiVersion: API_VERSION,

@@ -27,6 +27,7 @@ func (c cluster) clients() map[string]pkix.Name {
 		"kubelet":            {CommonName: "system:node:" + c.nodeName, Organization: []string{"system:nodes"}},
 		"proxy":              {CommonName: "system:kube-proxy"},
 		"coredns":            {CommonName: "system:coredns"},
+		"metrics-server":     {CommonName: "system:metrics-server"},
 		"policy-agent":       {CommonName: "system:policy-agent"},
 		"volume-provisioner": {CommonName: "system:volume-provisioner"},
 	}
