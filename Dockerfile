@@ -3,6 +3,7 @@
 
 ARG BASE=docker.io/library/debian:trixie-slim
 ARG NPM=docker.io/library/node:22-trixie-slim
+ARG BUILDKIT=docker.io/moby/buildkit:v0.34.2
 
 # --- gx-postgres: the database of a deployment -------------------------------------------------------------------------
 FROM ${BASE} AS gx-postgres
@@ -140,3 +141,11 @@ WORKDIR /work
 USER 10001:10001
 COPY src /app/src
 ENTRYPOINT ["node", "/app/src/main.ts", "builder"]
+
+# --- gx-buildkit: the same with BuildKit, for repositories that ask for lines of a Dockerfile ----------------------------
+# It runs in pods with users of their own, where root is nobody outside.
+FROM ${BUILDKIT} AS buildkit
+
+FROM gx-builder AS gx-buildkit
+COPY --from=buildkit /usr/bin/buildkitd /usr/bin/buildctl /usr/local/bin/
+COPY --from=buildkit /usr/bin/buildkit-runc /usr/local/bin/runc

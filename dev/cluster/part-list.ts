@@ -14,6 +14,7 @@ import type { DebianPackage, GoBuild, Part, Program } from './part.ts';
 const kubernetesVersion = 'v1.36.3';
 const containerdVersion = 'v2.4.2';
 const runcVersion = 'v1.5.2';
+const buildkitVersion = 'v0.34.2';
 const giteaVersion = 'v1.26.0';
 
 /** Every part of a local cluster. README.md says how to add one. */
@@ -163,6 +164,17 @@ export const parts = {
   mount: { what: "the node's own folders", for: 'node', from: debian('mount') },
   'util-linux': { what: "the node's own namespaces", for: 'node', from: debian('util-linux', { commands: ['unshare', 'nsenter'] }) },
   tini: { what: "the node's first process, which reaps", for: 'node', from: debian('tini') },
+  buildkit: {
+    what: 'the programs of the image that runs Dockerfiles in a cluster, where there is no registry with them',
+    for: 'images',
+    from: goBuild({
+      name: 'buildkit',
+      version: buildkitVersion,
+      sources: ['go.mod', 'go.sum'],
+      flags: [linkerFlags([`github.com/moby/buildkit/version.Version=${buildkitVersion}`])],
+      programs: ['buildkitd', 'buildctl'].map((file) => program(file, `github.com/moby/buildkit/cmd/${file}`)),
+    }),
+  },
   kind: {
     what: 'a cluster in Docker, where no `kind` is on the PATH',
     for: 'kind',

@@ -31,7 +31,8 @@ export async function buildImages({ engine: engineName, only, report }: BuildOpt
   return locked('images', onWait, async () => {
     const built: BuiltImage[] = [];
     let bases: Promise<Bases> | undefined;
-    const prepared = () => (bases ??= engine.prepare(report));
+    const further = chosen(only).flatMap(({ base }) => base ?? []);
+    const prepared = () => (bases ??= engine.prepare(report, further));
     for (const image of chosen(only)) built.push(await upToDate({ engine, image, prepared, report }));
     return built;
   });

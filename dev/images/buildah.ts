@@ -16,10 +16,10 @@ import { runSteps } from './run-steps.ts';
 export const buildah: Engine = {
   base: bases.key,
 
-  async prepare(report) {
+  async prepare(report, further) {
     requireRoot();
     await ensureTools(['buildah', 'debootstrap'], report);
-    return ensureBases({ has, build: buildFolder, report });
+    return ensureBases({ has, build: buildFolder, report }, further);
   },
 
   has,

@@ -1,5 +1,5 @@
 import type { Report } from '../steps.ts';
-import type { Image } from './list.ts';
+import type { BaseName, Image } from './list.ts';
 
 export type Build = {
   image: Image;
@@ -16,9 +16,9 @@ export type Engine = {
   base: string;
   /**
    * Makes the engine ready to build, and returns the build arguments of the base images. Called once, and only if
-   * something is to be built.
+   * something is to be built. `further` names those that only some images need.
    */
-  prepare(report: Report): Promise<Record<string, string>>;
+  prepare(report: Report, further: readonly BaseName[]): Promise<Record<string, string>>;
   has(reference: string): Promise<boolean>;
   build(build: Build): Promise<void>;
   /** Writes the image as an archive that `ctr image import` and `docker load` take. */

@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { UsageError } from '../errors.ts';
 import { contentKey } from './key.ts';
 
+/** Base images that only some images need, by their build argument. */
+export type BaseName = 'BUILDKIT';
+
 /** One image: what is built, and the files that decide whether it has changed. Paths are relative to the checkout. */
 export type Image = {
   name: string;
@@ -11,12 +14,14 @@ export type Image = {
   context: string;
   inputs: readonly string[];
   /** The image that `FROM` names by a build argument, or as a stage of the same Dockerfile. */
+  /** A further image that the Dockerfile takes as a build argument. */
+  base?: BaseName;
   parent?: { image: Image } & ({ argument: string } | { stage: string });
 };
 
 export const root = join(import.meta.dirname, '..', '..');
 
-const product = (image: Pick<Image, 'name' | 'inputs' | 'parent'>): Image => ({
+const product = (image: Pick<Image, 'name' | 'inputs' | 'parent' | 'base'>): Image => ({
   dockerfile: 'Dockerfile',
   context: '.',
   target: image.name.replace(/^gx-((cluster-)?app)$/, '$1'),
@@ -32,6 +37,12 @@ const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/imag
 const valkey = product({ name: 'gx-valkey', inputs: ['Dockerfile', 'dev/images/valkey', 'dev/images/sbom'] });
 const platform = product({ name: 'gx-platform', inputs: ['src', 'crds'], parent: { stage: 'cluster-app', image: clusterApp } });
 const builder = product({ name: 'gx-builder', inputs: ['src'], parent: onApp });
+const buildkit = product({
+  name: 'gx-buildkit',
+  inputs: ['dev/cluster/parts/buildkit'],
+  base: 'BUILDKIT',
+  parent: { stage: 'gx-builder', image: builder },
+});
 const agentServer = product({ name: 'gx-agent-server', inputs: ['src'], parent: onApp });
 
 /** Returns every image, a parent before its children. Each example with a gx.json is one. */
@@ -43,6 +54,7 @@ export function images(): Image[] {
     valkey,
     platform,
     builder,
+    buildkit,
     agentServer,
     ...names.filter((name) => existsSync(join(folder, name, 'gx.json'))).map(example),
   ];

@@ -49,7 +49,7 @@ const nameOf = ({ host, repository }: ImageReference): string => `${host}/${repo
  * Returns the path of a file that an earlier stage wrote. Commands of the repository's author could write there, too,
  * and a link would lead to the registry's credential, which would be pushed as a layer.
  */
-function ownFile(work: string, file: string): string {
+export function ownFile(work: string, file: string): string {
   const stats = lstatSync(file, { throwIfNoEntry: false });
   if (stats === undefined) throw new StageFailed('PushFailed', `The stage before left no ${path.basename(file)}.`);
   const expected = path.join(realpathSync(work), path.relative(work, file));
@@ -128,7 +128,7 @@ export function labelsOf({ git }: ImageBuildConfig, commit: string): Record<stri
 }
 
 /** Returns the version of this builder. */
-function builderVersion(): string {
+export function builderVersion(): string {
   const file = path.join(import.meta.dirname, '..', '..', 'package.json');
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -3,7 +3,9 @@ import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StartError } from '../errors.ts';
 import { STAGES, type BuildStage, type StageFailure } from '../schema/build-message.ts';
 import { build } from './build.ts';
+import { buildWithBuildkit, pushFromBuildkit, restoreForBuildkit } from './buildkit/stages.ts';
 import { clone } from './clone/clone.ts';
+import { buildInside } from './inside.ts';
 import { push } from './push.ts';
 import { restore } from './restore.ts';
 import { stageFailureOf, say, tell } from './told.ts';
@@ -16,6 +18,7 @@ Usage: node src/main.ts builder <stage>
   restore   reads gx.json and fetches the packages that an earlier build installed
   build     installs, builds and writes the layers of the image below /work/image
   push      puts the layers onto the base image and pushes it
+  inside    installs and builds while a Dockerfile is run, which the platform writes for "dockerfile_lines"
   local     makes the image of a folder on this machine (npm run build-agent)
 
 Each stage is a container of one pod. It takes no options; its settings come from the environment, where the operator
@@ -26,6 +29,12 @@ writes them (docs/reference/builder.md). It writes a result or a reason as the c
 type Stage = (config: ImageBuildConfig, signal: AbortSignal) => Promise<object | undefined>;
 
 const stages: Record<BuildStage, Stage> = { clone, restore, build, push };
+const withBuildkit: Record<BuildStage, Stage> = {
+  clone,
+  restore: restoreForBuildkit,
+  build: buildWithBuildkit,
+  push: pushFromBuildkit,
+};
 
 /** The operator knows better why it stopped the pod. */
 const stopped = (stage: BuildStage): StageFailure => ({
@@ -37,11 +46,20 @@ const stopped = (stage: BuildStage): StageFailure => ({
 export async function runBuilder(args: string[], config: ImageBuildConfig, signal: AbortSignal): Promise<void> {
   const [name, more] = args;
   if (name === undefined || name === '--help' || name === '-h') return void process.stdout.write(BUILDER_HELP);
+  if (name === 'inside') return runStage('build', buildInside, { config, signal });
   const stage = STAGES.find((known) => known === name);
   if (stage === undefined || more !== undefined)
     throw new StartError(`builder: "${more ?? name}" is not known; stages: ${STAGES.join(', ')}. See builder --help.`);
+  await runStage(stage, (config.buildkit ? withBuildkit : stages)[stage], { config, signal });
+}
+
+async function runStage(
+  stage: BuildStage,
+  run: Stage,
+  { config, signal }: { config: ImageBuildConfig; signal: AbortSignal },
+): Promise<void> {
   try {
-    const told = await stages[stage](config, signal);
+    const told = await run(config, signal);
     if (told !== undefined) tell(config.terminationLog, told);
   } catch (thrown) {
     const failure = signal.aborted ? stopped(stage) : stageFailureOf(stage, thrown);

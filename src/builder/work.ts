@@ -5,6 +5,7 @@ import path from 'node:path';
 export const placesIn = (work: string) => ({
   source: path.join(work, 'source'),
   commit: path.join(work, 'commit.json'),
+  dockerfile: path.join(work, 'Dockerfile'),
   plan: path.join(work, 'plan.json'),
   cache: path.join(work, 'cache'),
   image: path.join(work, 'image'),

@@ -14,6 +14,8 @@ export type ImageBuildConfig = {
   baseImage?: string;
   registry: { insecure: boolean; credentials: string };
   npmRegistry?: string;
+  /** Whether this pod has BuildKit, and users of its own. */
+  buildkit: boolean;
   /** Folders: of the build, and of package managers that are there already. */
   work: string;
   tools: string;
@@ -22,6 +24,8 @@ export type ImageBuildConfig = {
   terminationLog: string;
   /** What programs need to reach the network from here. */
   network: Record<string, string>;
+  /** Where programs of this image are. */
+  path: string;
 };
 
 const NETWORK = /^(https?_proxy|no_proxy|node_extra_ca_certs|git_ssl_cainfo|ssl_cert_(file|dir))$/i;
@@ -55,10 +59,12 @@ export function imageBuildConfig(env: Env): ImageBuildConfig {
       credentials: read.text(['GX_REGISTRY_CREDENTIALS'], '/gx/registry'),
     },
     ...npmRegistry(read),
+    buildkit: read.flag(['GX_BUILDKIT'], false),
     work: read.text(['GX_WORK_FOLDER'], '/work'),
     tools: read.text(['GX_BUILDER_TOOLS'], '/opt/gx-tools'),
     ...optional('nodeHeaders', 'GX_NODE_HEADERS'),
     terminationLog: read.text(['GX_TERMINATION_LOG'], '/dev/termination-log'),
+    path: read.text(['PATH'], '/usr/local/bin:/usr/bin:/bin'),
     network: Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => NETWORK.test(entry[0]))),
   };
   read.finish();

@@ -3,7 +3,18 @@
  */
 
 /** Why a build ends, as its own stages tell it. */
-export type StageReason = 'CloneFailed' | 'RefMissing' | 'ConfigMissing' | 'InstallFailed' | 'BuildFailed' | 'PushFailed';
+export type StageReason =
+  | 'CloneFailed'
+  | 'RefMissing'
+  | 'ConfigMissing'
+  | 'InstallFailed'
+  | 'BuildFailed'
+  | 'PushFailed'
+  | 'UserNamespacesOff'
+  | typeof NEEDS_DOCKERFILE;
+
+/** What `restore` says of a repository that only BuildKit can build; the operator then starts the build there. */
+export const NEEDS_DOCKERFILE = 'NeedsDockerfile';
 
 /** The stages in their order. Each is a container of the build's pod. */
 export const STAGES = ['clone', 'restore', 'build', 'push'] as const;

@@ -194,6 +194,12 @@ export const GxJson = Type.Object(
     dependencies: Type.Optional(Strings()),
     source: Type.Optional(FreeForm('Python builds only')),
     keep_pkg_tools: Type.Optional(Type.Unsafe<unknown>({})),
+    dockerfile: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'A Dockerfile of your own, from the folder of this file; its context is the whole repository.',
+      }),
+    ),
     dockerfile_lines: Type.Optional(Strings()),
     docker_compose_file: Type.Optional(Type.String()),
     base_image: Type.Optional(Type.String()),
@@ -222,6 +228,7 @@ function valueOfKey(settings: object, key: string): unknown {
 export type PassedOver = { name: string; instead: string };
 
 const IN_DOCKERFILE = 'write it in the Dockerfile that begins with FROM gx-agent-server';
+const IN_BUILD = 'builds from git and build-agent do it; elsewhere write it in the Dockerfile that begins with FROM gx-agent-server';
 const IN_PACKAGE_JSON = 'package.json says what is installed';
 const OF_PYTHON = 'graphs are JavaScript or TypeScript here; serve Python graphs with a server for Python';
 
@@ -235,9 +242,10 @@ export const PASSED_OVER: Readonly<Record<string, string>> = {
   dependencies: IN_PACKAGE_JSON,
   source: OF_PYTHON,
   keep_pkg_tools: OF_PYTHON,
-  dockerfile_lines: IN_DOCKERFILE,
+  dockerfile: IN_BUILD,
+  dockerfile_lines: IN_BUILD,
   docker_compose_file: 'resource_spec.sidecars of the deployment runs containers beside the server',
-  base_image: IN_DOCKERFILE,
+  base_image: IN_BUILD,
   image_distro: IN_DOCKERFILE,
   api_version: 'the tag of the image gx-agent-server decides about the version of the server',
   'checkpointer.path': 'checkpoints lie in the database of the server',

@@ -3,11 +3,13 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ensureTools } from '../../cluster/parts.ts';
 import { command } from '../../commands.ts';
 import { MissingRequirement } from '../../errors.ts';
 import { secondsSince, type Report } from '../../steps.ts';
 import { folders } from '../folders.ts';
-import { root } from '../list.ts';
+import { contentKey } from '../key.ts';
+import { root, type BaseName } from '../list.ts';
 import { debianMirror } from './mirror.ts';
 
 const SUITE = 'trixie';
@@ -40,12 +42,31 @@ export const bases = { key };
  * Makes the base images of the Dockerfile and returns them as its build arguments: Debian by debootstrap, and npm's
  * package on top of it.
  */
-export async function ensureBases(tools: BaseBuild): Promise<{ BASE: string; NPM: string }> {
+export async function ensureBases(tools: BaseBuild, further: readonly BaseName[]): Promise<Record<string, string>> {
   const BASE = `localhost/gx-base:${key}`;
   const NPM = `localhost/gx-npm:${key}`;
   if (!(await tools.has(BASE))) await buildBase(BASE, tools);
   if (!(await tools.has(NPM))) await buildNpm(NPM, BASE, tools);
-  return { BASE, NPM };
+  return { BASE, NPM, ...(further.includes('BUILDKIT') && { BUILDKIT: await ensureBuildkit(tools) }) };
+}
+
+/** Makes an image of BuildKit's programs and of runc, from the parts of the cluster. */
+async function ensureBuildkit({ has, build, report }: BaseBuild): Promise<string> {
+  const tools = await ensureTools(['buildkitd', 'buildctl', 'runc'], report);
+  const reference = `localhost/gx-buildkit-programs:${contentKey(root, ['dev/cluster/parts/buildkit', 'dev/cluster/parts/runc'], [])}`;
+  if (await has(reference)) return reference;
+  await inFolder(async (folder) => {
+    for (const [from, to] of Object.entries({ buildkitd: 'buildkitd', buildctl: 'buildctl', runc: 'buildkit-runc' } as const))
+      await cp(tools[from as keyof typeof tools], join(folder, to));
+    await build({
+      reference,
+      dockerfile: dockerfile('buildkit'),
+      folder,
+      buildArguments: {},
+      report: (line) => report(`buildkit: ${line}`),
+    });
+  });
+  return reference;
 }
 
 async function buildBase(reference: string, { build, report }: BaseBuild): Promise<void> {

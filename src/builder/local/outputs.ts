@@ -13,7 +13,7 @@ import { say } from '../told.ts';
 import { placesIn, type Cloned } from '../work.ts';
 
 export type MadeImage = { config: ImageBuildConfig; built: BuiltAgent; cloned: Cloned; tag: string };
-type Engine = 'docker' | 'buildah';
+export type Engine = 'docker' | 'buildah';
 
 /** Returns the engine of this machine that answers. */
 export async function engineHere(env: Record<string, string>): Promise<Engine> {

@@ -8,15 +8,25 @@ export type Machine = {
 };
 
 /**
- * Returns what of gx.json no build without a Dockerfile can do, as a sentence; undefined when there is nothing. This is
- * where a builder with RUN (BuildKit) takes over.
+ * Returns which key of gx.json asks for a build by a Dockerfile; undefined when none does. A base image that is the
+ * platform's own, in whatever version, needs none.
  */
-export function needsDockerfile({ dockerfile_lines, base_image }: GxJson, { baseImage }: Machine): string | undefined {
-  if (dockerfile_lines !== undefined && dockerfile_lines.length > 0)
-    return '"dockerfile_lines" of gx.json needs a builder that runs the lines of a Dockerfile, which this installation has not: remove the key, or build the image elsewhere and deploy it as external_container';
-  if (base_image !== undefined && repositoryOf(base_image) !== repositoryOf(baseImage))
-    return `"base_image" of gx.json is ${base_image}, but agents are built on ${baseImage} here: remove the key, or build the image elsewhere and deploy it as external_container`;
-  return undefined;
+export function dockerfileKey(
+  { dockerfile, dockerfile_lines, base_image }: GxJson,
+  { baseImage }: Pick<Machine, 'baseImage'>,
+): string | undefined {
+  if (dockerfile !== undefined) return 'dockerfile';
+  if (dockerfile_lines !== undefined && dockerfile_lines.length > 0) return 'dockerfile_lines';
+  return base_image !== undefined && repositoryOf(base_image) !== repositoryOf(baseImage) ? 'base_image' : undefined;
+}
+
+/** Returns what no build without a Dockerfile can do, as a sentence; undefined when there is nothing. */
+export function needsDockerfile(settings: GxJson, machine: Pick<Machine, 'baseImage'>): string | undefined {
+  const key = dockerfileKey(settings, machine);
+  return (
+    key &&
+    `"${key}" of gx.json needs a build by a Dockerfile, which this installation does not offer: turn on builds.buildkit of the chart, remove the key, or build the image elsewhere and deploy it as external_container`
+  );
 }
 
 const repositoryOf = (name: string): string => {

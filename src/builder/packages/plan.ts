@@ -3,12 +3,16 @@ import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-file.ts';
 import { asError, StageFailed } from '../../errors.ts';
+import { NEEDS_DOCKERFILE } from '../../schema/build-message.ts';
 import type { GxJson } from '../../schema/gx-json.ts';
 import { say } from '../told.ts';
 import { isWithin, placesIn, realFileIn } from '../work.ts';
 import { isFolder, needsDockerfile, nodeFault, toldDemands } from './demands.ts';
 import { packagesKey } from './key.ts';
 import { projectOf, type Project } from './project.ts';
+
+/** Stands for the base image where a Dockerfile has already said which one it is. */
+export const INSIDE = 'inside';
 
 /** What a build does. All paths go from the root of the repository. */
 export type BuildPlan = {
@@ -24,10 +28,8 @@ export type BuildPlan = {
 /** Reads gx.json of the cloned repository and decides how it is built. Throws for what this builder can't do. */
 export function buildPlanOf(config: ImageBuildConfig, baseDigest: string): { plan: BuildPlan } {
   const { source } = placesIn(config.work);
-  const configFile = configFileIn(source, config.configPath);
-  const settings = settingsOf(path.join(source, configFile));
+  const { configFile, folder, settings } = agentIn(config);
   meetDemands(settings, config.baseImage ?? '');
-  const folder = path.posix.dirname(configFile) === '.' ? '' : path.posix.dirname(configFile);
   const projects = projectsOf(source, [folder, ...foldersIn(source, folder, settings)]);
   for (const { folder: at, manager } of projects)
     say(
@@ -37,10 +39,23 @@ export function buildPlanOf(config: ImageBuildConfig, baseDigest: string): { pla
   return { plan: { configFile, folder, projects, ...(key && { key }) } };
 }
 
+/** What a repository says of its agent: the file that was found, its folder (empty for the root), and its content. */
+export type AgentSource = Pick<BuildPlan, 'configFile' | 'folder'> & { settings: GxJson };
+
+/** Reads gx.json of the cloned repository. */
+export function agentIn({ work, configPath }: ImageBuildConfig): AgentSource {
+  const { source } = placesIn(work);
+  const configFile = configFileIn(source, configPath);
+  const folder = path.posix.dirname(configFile) === '.' ? '' : path.posix.dirname(configFile);
+  return { configFile, folder, settings: settingsOf(path.join(source, configFile)) };
+}
+
 /** Throws for what this builder can't do, and tells what it does differently. */
 function meetDemands(settings: GxJson, baseImage: string): void {
   const machine = { node: process.version, baseImage };
-  const fault = needsDockerfile(settings, machine) ?? nodeFault(settings, machine) ?? pythonFault(settings);
+  const elsewhere = baseImage === INSIDE ? undefined : needsDockerfile(settings, machine);
+  if (elsewhere !== undefined) throw new StageFailed(NEEDS_DOCKERFILE, `${elsewhere}.`);
+  const fault = nodeFault(settings, machine) ?? pythonFault(settings);
   if (fault !== undefined) throw new StageFailed('BuildFailed', `${fault}.`);
   for (const line of toldDemands(settings, machine)) say(line);
 }

@@ -32,7 +32,7 @@ export const digestOfBytes = (bytes: Uint8Array): string => `sha256:${createHash
 export async function readManifest(
   ask: AskRegistry,
   image: ImageReference,
-): Promise<{ manifest: BaseManifest; digest: string } | undefined> {
+): Promise<{ manifest: BaseManifest; digest: string; bytes: Uint8Array } | undefined> {
   const { host, repository } = image;
   const answer = await ask(host, `/v2/${repository}/manifests/${versionOf(image)}`, { headers: { accept: ACCEPTED } });
   if (answer.status === 404) return undefined;
@@ -41,7 +41,7 @@ export async function readManifest(
   const read = JSON.parse(Buffer.from(bytes).toString()) as (Partial<BaseManifest> & Pick<Manifest, 'config' | 'layers'>) | Index;
   // OCI's manifests may leave out their type.
   const mediaType = answer.headers.get('content-type') ?? OCI_MANIFEST;
-  if (!('manifests' in read)) return { manifest: { mediaType, ...read }, digest: digestOfBytes(bytes) };
+  if (!('manifests' in read)) return { manifest: { mediaType, ...read }, digest: digestOfBytes(bytes), bytes };
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const own = read.manifests.find(({ platform }) => platform?.os === 'linux' && platform.architecture === architecture);
   return own === undefined ? undefined : readManifest(ask, { host, repository, digest: own.digest });

@@ -1,0 +1,3 @@
+# The programs of moby/buildkit's image, where they are in it.
+FROM scratch
+COPY buildkitd buildctl buildkit-runc /usr/bin/

@@ -1,0 +1,63 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { ImageBuildConfig } from '../../config/image-build.ts';
+import { StageFailed } from '../../errors.ts';
+import { dockerfileKey } from '../packages/demands.ts';
+import { agentIn } from '../packages/plan.ts';
+import { placesIn, realFileIn } from '../work.ts';
+import { AUTHORITIES, dockerfileOf } from './dockerfile.ts';
+
+/** The name of the platform's base image while a Dockerfile is run; a repository's own gets it as AGENT_SERVER. */
+export const BASE_NAME = 'gx-agent-server';
+
+/**
+ * Writes the Dockerfile that gx.json asks for into the build's folder, and returns the file; undefined if gx.json asks
+ * for none. `baseImage` is the name that it uses for the platform's base image.
+ */
+export function writeRecipe(config: ImageBuildConfig, baseImage: string): string | undefined {
+  const agent = agentIn(config);
+  const { settings } = agent;
+  const key = dockerfileKey(settings, { baseImage: config.baseImage ?? '' });
+  if (key === undefined) return undefined;
+  const { dockerfile: own, dockerfile_lines: lines, base_image: base, ...rest } = settings;
+  if (own !== undefined && (lines !== undefined || base !== undefined))
+    throw new StageFailed(
+      'BuildFailed',
+      `"dockerfile" of gx.json says all of the image: remove "${lines === undefined ? 'base_image' : 'dockerfile_lines'}".`,
+    );
+  const { dockerfile: file } = placesIn(config.work);
+  const text =
+    own === undefined
+      ? dockerfileOf({
+          ...agent,
+          settings: {
+            ...rest,
+            ...(lines && { dockerfile_lines: lines }),
+            ...(key === 'base_image' && base !== undefined && { base_image: base }),
+          },
+          baseImage,
+          env: insideEnvironment(config),
+        })
+      : ownDockerfile(config, path.join(agent.folder, own));
+  writeFileSync(file, text);
+  return file;
+}
+
+function ownDockerfile({ work }: ImageBuildConfig, name: string): string {
+  const real = realFileIn(placesIn(work).source, name);
+  if (real === undefined)
+    throw new StageFailed('ConfigMissing', `"dockerfile" of gx.json names ${name}, which the repository does not have.`);
+  return readFileSync(real, 'utf8');
+}
+
+function insideEnvironment({ installCommand, buildCommand, npmRegistry, network }: ImageBuildConfig): Record<string, string> {
+  const { NODE_EXTRA_CA_CERTS: authorities, ...others } = network;
+  const proxies = Object.fromEntries(Object.entries(others).filter(([name]) => /_proxy$/i.test(name)));
+  return {
+    ...(installCommand && { GX_INSTALL_COMMAND: installCommand }),
+    ...(buildCommand && { GX_BUILD_COMMAND: buildCommand }),
+    ...(npmRegistry && { GX_NPM_REGISTRY: npmRegistry }),
+    ...(authorities && { NODE_EXTRA_CA_CERTS: AUTHORITIES.path }),
+    ...proxies,
+  };
+}

@@ -1,0 +1,25 @@
+import { StageFailed } from '../../errors.ts';
+
+/** Returns whether the users of a container are its own. On the host, user 0 is user 0, and so are all others. */
+export function hasOwnUsers(uidMap: string): boolean {
+  const [inside, outside, count] = uidMap.trim().split(/\s+/).map(Number);
+  return !(inside === 0 && outside === 0 && count === 4_294_967_295);
+}
+
+/** Returns the daemon's settings. The registry of these hosts speaks plain http. */
+export function daemonSettings(plainHosts: readonly string[]): string {
+  const registries = plainHosts.map((host) => `[registry."${host}"]\n  http = true\n`);
+  return ['[worker.containerd]\n  enabled = false\n', '[worker.oci]\n  enabled = true\n  gc = false\n', ...registries].join('\n');
+}
+
+const KILLED = /exit code: 137/;
+
+/** Returns what a build that failed means. The builder within a Dockerfile says its own reason. */
+export function solveFailure({ output, last }: { output: string; last: string }): StageFailed {
+  const told = /\b(InstallFailed|BuildFailed|ConfigMissing): (.+)/.exec(output);
+  if (told !== null) return new StageFailed(told[1]!, told[2]!);
+  const how = KILLED.test(last)
+    ? 'A command of the Dockerfile was killed, as is done where memory runs out'
+    : 'The Dockerfile could not be run';
+  return new StageFailed('BuildFailed', `${how}. The last lines: ${last}`);
+}

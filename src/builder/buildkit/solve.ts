@@ -1,0 +1,107 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ImageBuildConfig } from '../../config/image-build.ts';
+import { asError, StageFailed } from '../../errors.ts';
+import { runProgram, type ProgramEnd } from '../command.ts';
+import { imageReference } from '../registry/reference.ts';
+import { say, step } from '../told.ts';
+import { AUTHORITIES } from './dockerfile.ts';
+import { BASE_NAME } from './recipe.ts';
+import { daemonSettings, solveFailure, hasOwnUsers } from './said.ts';
+
+type Setting = {
+  config: ImageBuildConfig;
+  signal: AbortSignal;
+  folders: { state: string; image: string; kept: string };
+  labels: Record<string, string>;
+};
+type Solving = { context: string; dockerfile: string; base: { folder: string; digest: string }; cache?: string };
+
+/** Milliseconds between two looks whether the daemon answers, and how often it is looked. */
+const LOOK = 200;
+const LOOKS = 150;
+
+/** Starts BuildKit's daemon, builds, and ends it. */
+export async function solve(setting: Setting, solving: Solving): Promise<void> {
+  const { config, signal, folders } = setting;
+  if (!hasOwnUsers(readFileSync('/proc/self/uid_map', 'utf8')))
+    throw new StageFailed(
+      'UserNamespacesOff',
+      'The pod of this build has no users of its own (hostUsers: false had no effect), so the lines of a Dockerfile are not run: turn user namespaces on, or build without a Dockerfile.',
+    );
+  mkdirSync(folders.state, { recursive: true });
+  const settings = path.join(folders.state, 'buildkitd.toml');
+  writeFileSync(settings, daemonSettings(config.registry.insecure ? hostsOf(config) : []));
+  const socket = `unix://${path.join(folders.state, 'buildkitd.sock')}`;
+  const env = { PATH: config.path, HOME: folders.state, ...networkOf(config) };
+  const over = new AbortController();
+  const stop = AbortSignal.any([signal, over.signal]);
+  const run = ['buildkitd', '--config', settings, '--root', folders.state, '--addr', socket, '--oci-worker-binary', 'runc'] as const;
+  const daemon = runProgram({ run, folder: '/', env, signal: stop }).catch((error: unknown) => ({
+    code: 1,
+    output: '',
+    last: asError(error).message,
+  }));
+  try {
+    await step('start BuildKit', () => answers(socket, env, { daemon, signal }));
+    const end = await step('run the Dockerfile', () =>
+      runProgram({ run: ['buildctl', '--addr', socket, ...buildArguments(setting, solving)], folder: '/', env, prefix: 'build', signal }),
+    );
+    if (end.code !== 0) throw solveFailure(end);
+  } finally {
+    over.abort();
+    await daemon;
+  }
+}
+
+const hostsOf = ({ image, cacheImage, baseImage }: ImageBuildConfig): string[] => [
+  ...new Set([image, cacheImage, baseImage].flatMap((name) => (name === undefined ? [] : (imageReference(name)?.host ?? [])))),
+];
+
+/** BuildKit is written in Go, which looks for certificates in folders. */
+function networkOf({ network }: ImageBuildConfig): Record<string, string> {
+  const { NODE_EXTRA_CA_CERTS: authorities, ...others } = network;
+  return { ...others, ...(authorities && { SSL_CERT_DIR: `/etc/ssl/certs:${path.dirname(authorities)}` }) };
+}
+
+type Waiting = { daemon: Promise<ProgramEnd>; signal: AbortSignal };
+
+async function answers(socket: string, env: Record<string, string>, { daemon, signal }: Waiting): Promise<void> {
+  let ended: ProgramEnd | undefined;
+  for (let look = 0; look < LOOKS; look++) {
+    const { code } = await runProgram({ run: ['buildctl', '--addr', socket, 'debug', 'workers'], folder: '/', env, signal });
+    if (code === 0) return;
+    ended = (await Promise.race([daemon, wait(LOOK, undefined, { signal })])) ?? undefined;
+    if (ended !== undefined) break;
+  }
+  say(ended?.output ?? '');
+  throw new StageFailed('BuildFailed', `BuildKit did not start. It said: ${ended?.last ?? 'nothing'}`);
+}
+
+function buildArguments({ config, folders, labels }: Setting, { context, dockerfile, base, cache }: Solving): string[] {
+  const authorities = config.network['NODE_EXTRA_CA_CERTS'];
+  const opt = (text: string): string[] => ['--opt', text];
+  return [
+    'build',
+    '--progress=plain',
+    '--frontend',
+    'dockerfile.v0',
+    '--local',
+    `context=${context}`,
+    '--local',
+    `dockerfile=${path.dirname(dockerfile)}`,
+    ...opt(`filename=${path.basename(dockerfile)}`),
+    '--oci-layout',
+    `gx-base=${base.folder}`,
+    ...opt(`context:${BASE_NAME}=oci-layout://gx-base@${base.digest}`),
+    ...opt(`build-arg:AGENT_SERVER=${BASE_NAME}`),
+    ...Object.entries(labels).flatMap(([name, value]) => opt(`label:${name}=${value}`)),
+    ...(authorities === undefined ? [] : ['--secret', `id=${AUTHORITIES.id},src=${authorities}`]),
+    ...(cache === undefined ? [] : ['--import-cache', `type=local,src=${cache}`]),
+    '--output',
+    `type=oci,dest=${folders.image},tar=false`,
+    '--export-cache',
+    `type=local,dest=${folders.kept},mode=max`,
+  ];
+}
