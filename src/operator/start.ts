@@ -8,6 +8,7 @@ import type { WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { OPERATOR } from '../schema/labels.ts';
 import { BranchLooks } from './family/branch-looks.ts';
+import { InTurn } from './family/in-turn.ts';
 import { createCaches, writable } from './family/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
@@ -145,6 +146,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     settings,
     writer,
     branches: new BranchLooks(),
+    buildTurns: new InTurn(),
     absences: () => election.absences,
     work: follower,
   };

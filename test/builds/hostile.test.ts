@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { clusterUp } from '../../dev/cluster/cluster.ts';
 import { deployFromGit, told, type BuiltRevision, type GitDeployment } from '../kit/git-deployment.ts';
-import { LONG, reaches, unique, withSettings } from './kit.ts';
+import { buildLog, LONG, reaches, unique, withSettings } from './kit.ts';
 
 /* What builds run is other people's code. Each of these repositories tries what a build must not be able to do. */
 
@@ -37,7 +37,7 @@ const files = (): Record<string, string> =>
 async function attempt(script: string): Promise<{ revision: BuiltRevision; log: string }> {
   const revision = await deployment.ended(await deployment.push({ 'attempt.js': script }));
   expect(await told(await deployment.client())).toBe('good 60000');
-  return { revision, log: revision.log_tail ?? '' };
+  return { revision, log: await buildLog(system, deployment, revision) };
 }
 
 /** Says what came of each try as one line of JSON, and fails the build. */
@@ -144,8 +144,9 @@ describe('a build', () => {
     'that runs for ever ends at its deadline',
     async () => {
       await withSettings(system, { GX_BUILDER_DEADLINE_SECONDS: '60' }, async () => {
-        const { revision } = await attempt(`console.log('here for ever'); setInterval(() => {}, 1000);`);
+        const { revision, log } = await attempt(`console.log('here for ever'); setInterval(() => {}, 1000);`);
         expect(revision).toMatchObject({ status: 'BUILD_FAILED', reason: 'DeadlineExceeded' });
+        expect(log).toContain('here for ever');
       });
     },
     LONG,

@@ -1,4 +1,4 @@
-import type { Api } from '../../dev/run/control-plane.ts';
+import { call, type Api } from '../../dev/run/control-plane.ts';
 import type { SystemUnderTest } from '../kit/cluster-global.ts';
 import type { BuiltRevision, GitDeployment } from '../kit/git-deployment.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
@@ -22,6 +22,18 @@ export const reaches = (deployment: GitDeployment, status: string): Promise<Buil
     },
     300,
   );
+
+/** Returns the whole log of a revision's build, as REST has it. */
+export async function buildLog(system: SystemUnderTest, deployment: GitDeployment, { id }: Pick<BuiltRevision, 'id'>): Promise<string> {
+  const path = `/v2/deployments/${deployment.id}/revisions/${id}/logs?type=build&limit=1000`;
+  const { logs } = await call<{ logs: { message: string }[] }>(apiOf(system), 'GET', path);
+  return logs.map(({ message }) => message).join('\n');
+}
+
+/** Removes deployments whose agents others need the place of. */
+export async function removeAll(system: SystemUnderTest, deployments: Pick<GitDeployment, 'id'>[]): Promise<void> {
+  await Promise.all(deployments.map(({ id }) => call(apiOf(system), 'DELETE', `/v2/deployments/${id}`)));
+}
 
 /** Calls `work` while the operator has other settings of builds. */
 export async function withSettings(system: SystemUnderTest, settings: Record<string, string>, work: () => Promise<void>): Promise<void> {

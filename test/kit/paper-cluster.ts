@@ -4,6 +4,7 @@ import { Cache, keyOf } from '../../src/kube/cache.ts';
 import { kinds, type Kind, type Kube, type KubeObject, type Ref } from '../../src/kube/kube.ts';
 import { reconcileDeployment } from '../../src/operator/deployment/reconcile.ts';
 import { BranchLooks } from '../../src/operator/family/branch-looks.ts';
+import { InTurn } from '../../src/operator/family/in-turn.ts';
 import { createCaches, writable, type Caches } from '../../src/operator/family/caches.ts';
 import type { OperatorDeps } from '../../src/operator/family/deps.ts';
 import { conditionsOf } from '../../src/operator/kernel/conditions.ts';
@@ -100,6 +101,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       writer,
       settings: settings(overrides),
       branches: new BranchLooks(),
+      buildTurns: new InTurn(),
       absences: () => [],
       work: { figures: () => undefined, queue: () => undefined },
     };

@@ -20,6 +20,7 @@ import { until } from '../kit/until.ts';
 /* Builds in stages, in a namespace of their own. Jobs are the cluster's own, the test reports what the stages do. */
 const ID = '44444444-4444-4444-8444-444444444444';
 const DIGEST = digestFor('built');
+const LOG = '2026-01-01T00:00:01Z last words';
 let git: GitHttp;
 let stage: Stage;
 let kube: Kube;
@@ -51,7 +52,7 @@ beforeAll(async () => {
   await grant(kube, { namespace: 'default', rules: apiServer, to: namespace });
   await grant(kube, { namespace: builds.namespace, rules: operatorAccess.builds, to: namespace });
   const limited = await accountWith(kube, { namespace, kubeconfig: stage.kubeconfig, rules: [...worked, ...secrets, ...own] });
-  operator = await stage.startOperator({ ...given(), kubeconfig: limited, through: (door) => withLog(door, 'last words') });
+  operator = await stage.startOperator({ ...given(), kubeconfig: limited, through: (door) => withLog(door, LOG) });
 }, 600_000);
 afterAll(async () => {
   await stage.stop();
@@ -111,7 +112,7 @@ describe('a revision that is built in stages', () => {
     expect(conditionOf(revision, 'BuildSucceeded')).toBe('True');
     expect(revision.status?.buildLog).toBe('whole-00001-build-log');
     const kept = await kube.get(kinds.configMap, { namespace, name: 'whole-00001-build-log' });
-    expect(gunzipSync(Buffer.from(kept.binaryData?.['log.gz'] ?? '', 'base64')).toString()).toContain('last [clone] words');
+    expect(gunzipSync(Buffer.from(kept.binaryData?.['log.gz'] ?? '', 'base64')).toString()).toContain('[clone] last words');
     expect(kept.metadata.ownerReferences).toMatchObject([{ kind: 'Revision', name: 'whole-00001' }]);
     await remove('whole');
     await untilGone('whole');
@@ -130,7 +131,7 @@ describe('a revision that is built in stages', () => {
     expect((await stage.see.revision('first-00001')).status).toMatchObject({
       reason: 'InstallFailed',
       message: 'npm ci failed',
-      logTail: 'last words',
+      logTail: LOG,
     });
     // Only the job controller ends the Job of a pod that failed, and frees its place.
     await podOf('second');
@@ -138,7 +139,44 @@ describe('a revision that is built in stages', () => {
     await remove('second');
   });
 
-  test('that is interrupted loses its Job', async () => {
+  test('begins in turn with those that are asked for at the same moment', async () => {
+    const names = ['crowd-a', 'crowd-b', 'crowd-c'];
+    const ended = new Set<string>();
+    await Promise.all(names.map((name) => apply(name)));
+    for (const _ of names) {
+      const building = await until('one has a pod', async () => {
+        const jobs = await Promise.all(names.map((name) => of(kinds.job, name)));
+        const at = names.find((name, index) => jobs[index]!.length > 0 && !ended.has(name));
+        return at !== undefined && (await of(kinds.pod, at)).length === 1 ? at : undefined;
+      });
+      ended.add(building);
+      await tell(building, stagedStatus({ failed: 'build', message: JSON.stringify({ reason: 'BuildFailed', message: 'no' }) }));
+    }
+    for (const name of names) await stage.see.untilPhase(`${name}-00001`, 'BUILD_FAILED');
+    const made = auditEvents(inject('auditLog'), operator.userAgent).filter(
+      ({ verb, objectRef }) => verb === 'create' && objectRef?.resource === 'jobs' && objectRef.name?.startsWith('crowd-'),
+    );
+    expect(made).toHaveLength(names.length);
+    await Promise.all(names.map(remove));
+  });
+
+  test('whose Job somebody removes is built again', async () => {
+    await apply('again');
+    await tell('again', stagedStatus({ running: 'build' }));
+    await stage.see.untilPhase('again-00001', 'BUILDING');
+    const [first] = await of(kinds.job, 'again');
+    await kube.delete(kinds.job, { namespace: builds.namespace, name: first!.metadata.name });
+    await until('there is another Job', async () => {
+      const [job] = await of(kinds.job, 'again');
+      return job !== undefined && job.metadata.uid !== first!.metadata.uid;
+    });
+    await tell('again', built('again'));
+    await stage.see.untilPhase('again-00001', 'DEPLOYED');
+    expect((await stage.see.revision('again-00001')).status?.image).toBe(image('again'));
+    await remove('again');
+  });
+
+  test('that is interrupted loses its Job, and keeps its log', async () => {
     await apply('stopped');
     await tell('stopped', stagedStatus({ running: 'build' }));
     await stage.see.untilPhase('stopped-00001', 'BUILDING');
@@ -147,7 +185,10 @@ describe('a revision that is built in stages', () => {
     ]);
     await stage.see.untilPhase('stopped-00001', 'INTERRUPTED');
     await untilGone('stopped');
-    expect((await stage.see.revision('stopped-00001')).status).toMatchObject({ reason: 'Interrupted' });
+    const name = 'stopped-00001-build-log';
+    expect((await stage.see.revision('stopped-00001')).status).toMatchObject({ reason: 'Interrupted', buildLog: name });
+    const kept = await kube.get(kinds.configMap, { namespace, name });
+    expect(gunzipSync(Buffer.from(kept.binaryData?.['log.gz'] ?? '', 'base64')).toString()).toContain('[build] last words');
   });
 
   test('has failed where its branch is not', async () => {

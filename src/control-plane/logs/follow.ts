@@ -3,6 +3,8 @@ import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import type { LogFeeds } from './feeds.ts';
+import type { RevisionResource } from '../../schema/custom-resources.ts';
+import type { RevisionStatus } from '../../schema/revision.ts';
 import { type Line, byOrder, logCursor, entryOf, lets, orderOf } from './lines.ts';
 import { type LogRequest, podLogs } from './pod-logs.ts';
 import type { FollowQuery } from './schema.ts';
@@ -32,12 +34,15 @@ export async function* followLogs(
     while (!leaving.aborted) {
       const found = await find(leaving).catch(absentIfGone);
       if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
-      // The first lines, and those that a slow reader has missed, are read for this reader alone.
+      const isOver = found.type === 'build' && isBuildOver(found.revision);
+      // The first lines, the rest of a build, and what a slow reader has missed are read for this reader alone.
+      came = isOver ? undefined : came;
       came ??= await podLogs(plane, { ...found, signal: leaving, since: seen.since });
       const shown = seen.newLines(came).filter((line) => lets(line, query));
       for (const line of shown.slice(Math.max(0, shown.length - most)))
         yield { event: 'log', id: logCursor(line.order), data: entryOf(line) };
       most = Infinity;
+      if (isOver) return yield { event: 'end', data: { reason: 'ended' } };
       await wait(LOOK_MILLISECONDS, undefined, { signal: leaving }).catch(() => undefined);
       came = reader.take();
     }
@@ -45,6 +50,13 @@ export async function* followLogs(
     leave();
   }
 }
+
+/** Phases of a revision whose build is yet to end. */
+const BEFORE_BUILT: readonly (RevisionStatus | undefined)[] = [undefined, 'CREATING', 'QUEUED', 'AWAITING_BUILD', 'BUILDING'];
+
+/** Returns true if no line of a build will come any more. */
+const isBuildOver = (revision: RevisionResource | undefined): boolean =>
+  revision !== undefined && (revision.spec.source !== 'git' || !BEFORE_BUILT.includes(revision.status?.phase));
 
 /** Remembers how far each pod's log was read. A line of one pod may arrive after a newer line of another. */
 class ReadPositions {

@@ -25,9 +25,12 @@ const LEVEL_WORDS: Readonly<Record<string, Level>> = {
  */
 export type Line = LogEntry & { order: string; pod: string };
 
+/** A node that no longer has a log answers with a sentence in its place. */
+const TIMED = /^\d{4}-\d\d-\d\dT\S+( |$)/;
+
 /** Parses the log of one pod, whose lines have the form `2026-01-01T00:00:00.123456789Z text`. */
 export function linesOf(text: string, pod: string): Line[] {
-  const lines = text.split('\n').filter((line) => line !== '');
+  const lines = text.split('\n').filter((line) => TIMED.test(line));
   const times = new Map<string, number>();
   return lines.map((line) => {
     const space = line.indexOf(' ');

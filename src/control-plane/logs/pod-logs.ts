@@ -45,11 +45,11 @@ type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restart
  */
 export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'config'>, request: LogRequest): Promise<Line[]> {
   const { revision, type = 'deploy', signal, wants = () => true } = request;
+  // A pod that has ended may have lost its log, or parts of it, long before it goes.
+  const kept = type === 'build' && revision !== undefined ? await keptBuildLog(plane, revision, signal) : [];
+  if (kept.length > 0) return kept.filter(wants);
   const reads = await readsOf(plane, request);
   const staged = type === 'build' && plane.config.buildNamespace !== undefined ? await stagedReads(plane, request) : [];
-  // A build that has ended may have taken its pod along.
-  if (type === 'build' && revision !== undefined && reads.length + staged.length === 0)
-    return (await keptBuildLog(plane, revision, signal)).filter(wants);
   const left = [...reads, ...staged];
   const lines: Line[][] = [];
   // One after the other for each of a few readers, so that not all logs are held at a time.

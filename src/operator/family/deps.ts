@@ -4,6 +4,7 @@ import type { TimeSpan } from '../../kube/lease.ts';
 import type { WorkView } from '../scale/work-follower.ts';
 import type { BranchLooks } from './branch-looks.ts';
 import type { Caches } from './caches.ts';
+import type { InTurn } from './in-turn.ts';
 import type { Writer } from '../kernel/writer.ts';
 
 /** What reconcilers work with. They read caches and write through the writer. */
@@ -14,6 +15,8 @@ export type OperatorDeps = {
   settings: OperatorSettings;
   /** When followed branches were last looked at. */
   branches: BranchLooks;
+  /** Builds begin in turn, so that each counts those before it. */
+  buildTurns: InTurn;
   /** Returns when no operator worked. */
   absences: () => TimeSpan[];
   /** What the agents have reported of their work, and what was decided by it. */

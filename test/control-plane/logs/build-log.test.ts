@@ -7,6 +7,7 @@ import { deployment, fromGit, revision } from '../../kit/objects.ts';
 
 const of = deployment(fromGit('main'));
 const built = revision(of, { status: { phase: 'DEPLOYED', buildLog: 'chat-00001-build-log' } });
+const running = revision(of, { status: { phase: 'BUILDING' } });
 const LOGS: Record<string, string> = {
   clone: '2026-01-01T00:00:01Z cloned\n',
   restore: '',
@@ -33,13 +34,13 @@ function cluster({ pod, owner = built.metadata.uid }: { pod: boolean; owner?: st
   } as unknown as ControlPlane;
   return { plane, asked };
 }
-const messages = async (plane: ControlPlane) =>
-  logPage(await podLogs(plane, { deployment: of, revision: built, type: 'build', signal }), {}).logs.map(({ message }) => message);
+const messages = async (plane: ControlPlane, which = built) =>
+  logPage(await podLogs(plane, { deployment: of, revision: which, type: 'build', signal }), {}).logs.map(({ message }) => message);
 const WHOLE = ['[clone] cloned', '[build] npm ci', '[build] built', '[push] pushed'];
 
 test('the log of a build is that of its stages, from the namespace of builds, of this revision alone', async () => {
   const { plane, asked } = cluster({ pod: true });
-  expect(await messages(plane)).toEqual(WHOLE);
+  expect(await messages(plane, running)).toEqual(WHOLE);
   expect(asked[1]).toBe(
     `builds gx.dev/deployment=chat,gx.dev/agents-namespace=team,gx.dev/component=build,gx.dev/revision-uid=${built.metadata.uid}`,
   );
@@ -47,11 +48,21 @@ test('the log of a build is that of its stages, from the namespace of builds, of
 
 test('it is the same, line by line, when its pod is gone', async () => {
   const ids = async (pod: boolean) =>
-    (await podLogs(cluster({ pod }).plane, { deployment: of, revision: built, type: 'build', signal })).map(({ id }) => id).toSorted();
+    (await podLogs(cluster({ pod }).plane, { deployment: of, revision: pod ? running : built, type: 'build', signal }))
+      .map(({ id }) => id)
+      .toSorted();
   expect(await messages(cluster({ pod: false }).plane)).toEqual(WHOLE);
   expect(await ids(false)).toEqual(await ids(true));
 });
 
 test('a ConfigMap of somebody else is no log', async () => {
   expect(await messages(cluster({ pod: false, owner: 'another' }).plane)).toEqual([]);
+});
+
+test('it is the kept one, too, where the pod is there and its node has removed its containers', async () => {
+  const lost = 'unable to retrieve container logs for containerd://575d255ac7ad8a84';
+  const { plane } = cluster({ pod: true });
+  const given = { ...plane, logs: { podLog: () => Promise.resolve(lost) } } as unknown as ControlPlane;
+  expect(await messages(given)).toEqual(WHOLE);
+  expect(await messages(given, running)).toEqual([]);
 });

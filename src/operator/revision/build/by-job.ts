@@ -17,6 +17,19 @@ export const buildFailed = (diagnosis: Omit<Diagnosis, 'final'>, more: Partial<D
 export const buildSecondsLeft = ({ metadata }: KubeObject, { deadlineSeconds }: Builder, { world }: Situation): number =>
   deadlineSeconds - (world.now.getTime() - Date.parse(metadata.creationTimestamp ?? world.now.toISOString())) / 1000;
 
+/** Seconds that volumes and the network of a pod may take before anybody is told. */
+const EARLY = 60;
+
+/** Decides for a build whose pod has not begun. */
+export function podStarting(found: Diagnosis | undefined, left: number): Decision {
+  const early = EARLY - (found?.early ?? EARLY);
+  const trouble = early > 0 ? undefined : found;
+  return idle('AWAITING_BUILD', trouble?.message ?? "The build's pod is starting.", {
+    again: Math.min(left, found?.again ?? left, early > 0 ? early : left),
+    ...(trouble && { reason: trouble.reason }),
+  });
+}
+
 type JobStatus = { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
 
 /** Decides by the Job, if it has no pod yet or its pod went before anybody read the result. */
@@ -25,7 +38,10 @@ export function byJob(job: KubeObject, builder: Builder, situation: Situation): 
   const end = conditions.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True');
   if (end?.reason === 'DeadlineExceeded')
     return buildFailed({ reason: 'DeadlineExceeded', message: `The build did not end within ${builder.deadlineSeconds} seconds.` });
-  if (end !== undefined) return buildFailed({ reason: 'BuildFailed', message: "The build's pod is gone, and its result is lost." });
+  if (end !== undefined) {
+    const reason = builder.staged === undefined ? 'BuildFailed' : 'Interrupted';
+    return buildFailed({ reason, message: "The build's pod is gone, and its result is lost." });
+  }
   const left = buildSecondsLeft(job, builder, situation);
   const message = `The build has no pod: see the events of Job ${job.metadata.name}.`;
   if (left <= 0) return buildFailed({ reason: 'DeadlineExceeded', message }, { build: 'drop' });

@@ -4,7 +4,7 @@ import { BUILD_CONTAINER } from '../../../schema/names.ts';
 import { diagnose, statusOfPod, type Diagnosis } from '../../pods/diagnose.ts';
 import { idle, type Decision, type Situation, type Question } from '../decision.ts';
 import { imageOf } from '../../family/revisions.ts';
-import { buildFailed, byJob, LOOK_FOR_POD, NEXT, buildSecondsLeft } from './by-job.ts';
+import { buildFailed, byJob, LOOK_FOR_POD, NEXT, buildSecondsLeft, podStarting } from './by-job.ts';
 import { targetImage } from './job.ts';
 import { builtBy } from './result.ts';
 import { stagedBuild } from './staged.ts';
@@ -65,11 +65,7 @@ function late(pod: KubeObject, builder: Builder, situation: Situation): Decision
 function underWay(pod: KubeObject, builder: Builder, situation: Situation): Decision {
   const left = buildSecondsLeft(pod, builder, situation);
   if (statusOfPod(pod).phase === 'Running') return idle('BUILDING', 'The builder is running.', { started: true, again: left });
-  const trouble = troubleOf(pod, situation);
-  return idle('AWAITING_BUILD', trouble?.message ?? "The build's pod is starting.", {
-    again: Math.min(left, trouble?.again ?? left),
-    ...(trouble && { reason: trouble.reason }),
-  });
+  return podStarting(troubleOf(pod, situation), left);
 }
 
 const troubleOf = (pod: KubeObject, { world, settings }: Situation): Diagnosis | undefined =>

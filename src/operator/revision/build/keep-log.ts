@@ -24,12 +24,12 @@ export async function keepBuildLog(
   { decision, build, signal, log }: Keeping,
 ): Promise<string | undefined> {
   const pod = build?.pod;
-  const isOver = decision.phase === 'BUILD_FAILED' || decision.phase === 'INTERRUPTED' || decision.image !== undefined;
-  if (deps.settings.builder?.staged === undefined || pod === undefined || !isOver || revision.status?.buildLog !== undefined)
-    return undefined;
+  if (deps.settings.builder?.staged === undefined || pod === undefined || revision.status?.buildLog !== undefined) return undefined;
+  if (!hasEnded(decision)) return undefined;
   try {
-    const packed = packedLog(await logsOf(deps, pod, { signal, log }));
-    const object = logObject(revision, packed);
+    const stages = await logsOf(deps, pod, { signal, log });
+    if (stages.every(({ text }) => text === '')) return undefined;
+    const object = logObject(revision, packedLog(stages));
     // One that is there was kept by an operator that died before it said so.
     await deps.writer.create(object, signal);
     return object.metadata.name;
@@ -39,6 +39,8 @@ export async function keepBuildLog(
     return undefined;
   }
 }
+
+const hasEnded = ({ phase, image }: Decision): boolean => phase === 'BUILD_FAILED' || phase === 'INTERRUPTED' || image !== undefined;
 
 type Reading = { signal: AbortSignal; log: Log };
 

@@ -16,7 +16,7 @@ import type { BuildWorld } from './observe.ts';
 import { inLine } from './staged.ts';
 import { stagedJob, stagedMetadata, type StagedSource } from './staged-job.ts';
 
-type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'settings'>;
+type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'settings' | 'buildTurns'>;
 type Making = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal };
 
 /** Requests the build of a revision. Returns the decision as it is then: the build may have to wait, or can't begin. */
@@ -37,7 +37,7 @@ async function requestStaged(deps: Deps, revision: RevisionResource, making: Sta
   const source = build?.source;
   if (source === undefined || 'fault' in source) return decision;
   // The line that the caches show may be a moment old.
-  if ((await unfinished(deps, staged, signal)).length >= staged.parallel) return inLine(1);
+  if ((await unfinished(deps, staged, signal)) >= staged.parallel) return inLine(1);
   try {
     const known = await prepared(deps, revision, { staged, integration: source.integration, signal });
     if ('missing' in known) return buildFailed({ reason: 'RefMissing', message: known.missing });
@@ -53,33 +53,27 @@ async function requestStaged(deps: Deps, revision: RevisionResource, making: Sta
 const LOOK_AGAIN = 20;
 
 /** Creates the Job, unless others that were requested at the same moment have taken the last places. */
-async function started(
+const started = (
   deps: Deps,
   revision: RevisionResource,
   { builder, staged, source, decision, signal }: Staging & { source: StagedSource },
-) {
-  const { imagePullPolicy } = deps.settings;
-  const job = stagedJob(revision, source, { builder, staged, imagePullPolicy });
-  const { name } = job.metadata;
-  if (!(await deps.writer.create(job, signal))) throw taken(`Job ${name}`);
-  const among = (await unfinished(deps, staged, signal)).findIndex(({ metadata }) => metadata.name === name);
-  if (among >= staged.parallel) {
-    await dropBuild(deps, revision, signal);
-    return inLine(1);
-  }
-  return { ...decision, ...(source.commit !== undefined && { commitSha: source.commit }) };
-}
+): Promise<Decision> =>
+  deps.buildTurns.run(async () => {
+    if ((await unfinished(deps, staged, signal)) >= staged.parallel) return inLine(1);
+    const job = stagedJob(revision, source, { builder, staged, imagePullPolicy: deps.settings.imagePullPolicy });
+    if (!(await deps.writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
+    return { ...decision, ...(source.commit !== undefined && { commitSha: source.commit }) };
+  });
 
 type JobStatus = { conditions?: { type: string; status: string }[] };
 
-/** Returns the Jobs of the build namespace that have not ended, the oldest first. */
-async function unfinished({ kube }: Pick<Deps, 'kube'>, { namespace }: StagedBuilds, signal: AbortSignal): Promise<KubeObject[]> {
+/** Returns how many Jobs of the build namespace have not ended. */
+async function unfinished({ kube }: Pick<Deps, 'kube'>, { namespace }: StagedBuilds, signal: AbortSignal): Promise<number> {
   const jobs = await kube.all(kinds.job, { namespace, labelSelector: `${COMPONENT}=build` }, signal);
   const ended = ({ status }: KubeObject): boolean =>
     ((status ?? {}) as JobStatus).conditions?.some(({ type, status: is }) => ['Complete', 'Failed'].includes(type) && is === 'True') ===
     true;
-  const age = ({ metadata }: KubeObject): string => `${metadata.creationTimestamp} ${metadata.name}`;
-  return jobs.filter((job) => !ended(job) && job.metadata.deletionTimestamp === undefined).toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
+  return jobs.filter((job) => !ended(job) && job.metadata.deletionTimestamp === undefined).length;
 }
 
 type Source = { staged: StagedBuilds; integration: GitIntegration; signal: AbortSignal };

@@ -35,11 +35,12 @@ export async function observeBuild(
   { deployment, pods, signal }: BuildInputs,
 ): Promise<BuildWorld | undefined> {
   const { builder } = settings;
-  const mayGo = deployment !== undefined && deployment.spec.hibernate !== true && revision.metadata.annotations?.[INTERRUPT] === undefined;
+  const mayGo = deployment !== undefined && deployment.spec.hibernate !== true;
   if (builder === undefined || imageOf(revision) !== undefined || !mayGo) return undefined;
   const { staged } = builder;
   const pod = newestOf(staged === undefined ? pods : pods.filter(isOf(revision)));
-  if (pod !== undefined) return { pod, job: undefined };
+  // Of an interrupted build the pod has yet to tell its log.
+  if (pod !== undefined || revision.metadata.annotations?.[INTERRUPT] !== undefined) return { pod, job: undefined };
   const job = await jobOf(kube, revision, staged, signal);
   if (staged === undefined || job !== undefined) return { pod, job };
   return { pod, job, source: buildSource(caches, settings, revision), place: placeOf(revision, { caches, settings, staged }) };
@@ -60,11 +61,15 @@ async function jobOf(
   return jobs.find((known) => known.metadata.name === own);
 }
 
-/** A revision that was deleted may have had the same name. */
+/**
+ * Another revision, deleted since, may have had the same name. A pod that is removed before its end is killed, which
+ * says nothing of the build: its Job gives it up, or a new one takes its place.
+ */
 const isOf =
   ({ metadata }: RevisionResource) =>
   (pod: KubeObject): boolean =>
-    pod.metadata.labels?.[REVISION_UID] === metadata.uid;
+    pod.metadata.labels?.[REVISION_UID] === metadata.uid &&
+    (pod.metadata.deletionTimestamp === undefined || statusOfPod(pod).phase === 'Succeeded');
 
 type Lines = { caches: Caches; settings: OperatorSettings; staged: StagedBuilds };
 

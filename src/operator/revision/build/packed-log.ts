@@ -19,11 +19,14 @@ export function packedLog(stages: readonly StageLog[], most = MOST_BYTES): Buffe
   }
 }
 
+/** Lines of a container begin with a time. A node that no longer has a log answers with a sentence in its place. */
+const TIMED = /^\d{4}-\d\d-\d\dT\S+ /;
+
 /** Puts the stage's name behind the time of each line. */
 const named = (stage: string, lines: string): string =>
   lines
     .split('\n')
-    .filter((line) => line !== '')
+    .filter((line) => TIMED.test(line))
     .map((line) => `${line.replace(/^(\S+) /, `$1 [${stage}] `)}\n`)
     .join('');
 

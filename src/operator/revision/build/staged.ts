@@ -4,7 +4,7 @@ import { BUILD_STAGES } from '../../../schema/names.ts';
 import type { FailureReason } from '../../../schema/revision.ts';
 import { diagnose, statusOfPod, type ContainerStatus, type Diagnosis } from '../../pods/diagnose.ts';
 import { idle, type Decision, type Situation } from '../decision.ts';
-import { buildFailed, byJob, NEXT, buildSecondsLeft } from './by-job.ts';
+import { buildFailed, byJob, NEXT, buildSecondsLeft, podStarting } from './by-job.ts';
 import { targetImage } from './job.ts';
 import { builtBy, fieldsOf } from './result.ts';
 import { ordinal } from './turn.ts';
@@ -68,10 +68,7 @@ function starting(pod: KubeObject, builder: Builder, situation: Situation): Deci
   if (trouble?.final === true) return buildFailed(trouble, { build: 'drop' });
   const left = buildSecondsLeft(pod, builder, situation);
   if (left <= 0) return buildFailed(tooLate(builder, trouble?.message), { build: 'drop' });
-  return idle('AWAITING_BUILD', trouble?.message ?? "The build's pod is starting.", {
-    again: Math.min(left, trouble?.again ?? left),
-    ...(trouble && { reason: trouble.reason }),
-  });
+  return podStarting(trouble, left);
 }
 
 const tooLate = ({ deadlineSeconds }: Builder, more = ''): { reason: 'DeadlineExceeded'; message: string } => ({

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
+import { createCaches } from '../../../../src/operator/family/caches.ts';
+import { observeBuild } from '../../../../src/operator/revision/build/observe.ts';
 import { stagedBuild } from '../../../../src/operator/revision/build/staged.ts';
 import { stagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
 import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
@@ -141,3 +143,35 @@ describe('a build in stages', () => {
     });
   });
 });
+
+test('a pod whose volumes are not there in its first moments is starting, and after a minute says what it waits for', () => {
+  const status = {
+    ...stagedStatus({ running: 'clone' }),
+    initContainerStatuses: [{ name: 'clone', state: { waiting: { reason: 'ContainerCreating' } } }],
+  };
+  const early = seen(status, 20);
+  expect(early).toMatchObject({ phase: 'AWAITING_BUILD', message: "The build's pod is starting.", again: 40 });
+  expect(early.reason).toBeUndefined();
+  expect(seen(status, 61)).toMatchObject({ reason: 'DeadlineExceeded', message: expect.stringContaining('waits for a volume') });
+});
+
+test.each([
+  ['killed', stagedStatus({ failed: 'clone' }), undefined],
+  ['whose stages all succeeded', stagedStatus({ succeeded: {} }), 'build'],
+])('a pod that is being removed and was %s', async (_, status, expected) => {
+  const { uid = '' } = of.metadata;
+  const removed = pod(status);
+  Object.assign(removed.metadata, {
+    deletionTimestamp: now.toISOString(),
+    labels: { 'gx.dev/component': 'build', 'gx.dev/revision-uid': uid },
+  });
+  const deps = {
+    kube: { all: () => Promise.resolve([{ metadata: { name: 'another' } }]) },
+    settings: settings({ builder }),
+    caches: EMPTY,
+  };
+  const given = { deployment: deployment(fromGit('main')), pods: [removed], signal: new AbortController().signal };
+  const seenBuild = await observeBuild(deps as unknown as Parameters<typeof observeBuild>[0], of, given);
+  expect(seenBuild?.pod?.metadata.name).toBe(expected);
+});
+const EMPTY = createCaches();
