@@ -4,8 +4,10 @@ export type GatewayConfig = {
   host: string;
   /** The port at which agents report, and scalers read figures. */
   port: number;
-  /** The port of /healthz, /readyz, /metrics and /figures, for the platform itself. */
+  /** The port of /healthz, /readyz and /metrics. */
   healthPort: number;
+  /** The port at which the operator reads the reports of all deployments. */
+  reportsPort: number;
   logLevel: string;
   /** The namespaces whose deployments are known. Empty means all of the cluster. */
   namespaces: string[];
@@ -27,6 +29,7 @@ export function gatewayConfig(env: Env): GatewayConfig {
     host: read.text(['GX_SERVER_HOST'], '0.0.0.0'),
     port: read.integer(['GX_SERVER_PORT', 'PORT'], 8080, { min: 0, max: 65_535 }),
     healthPort: read.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
+    reportsPort: read.integer(['GX_REPORTS_PORT'], 8082, { min: 0, max: 65_535 }),
     logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
     namespaces: read.words(['GX_WATCH_NAMESPACES']),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),

@@ -1,14 +1,12 @@
-import { Type } from 'typebox';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
-import { Unavailable } from '../errors.ts';
-import { json, routeFor, text, type Route } from '../http/route.ts';
-import { REPORTS_PATH } from '../schema/work-report.ts';
+import { probeRoutes } from '../http/probes.ts';
+import type { Route } from '../http/route.ts';
 import type { HeldRequests } from './held-requests.ts';
 import type { Waking } from './waking.ts';
 import type { Reports } from './reports.ts';
 
 type Parts = {
-  reports: Reports;
+  reports: Pick<Reports, 'size'>;
   deployments: () => number;
   doors: () => number;
   held: Pick<HeldRequests, 'count' | 'refused'>;
@@ -16,41 +14,12 @@ type Parts = {
   isReady: () => boolean;
 };
 
-/** Returns what the platform itself asks: probes, metrics, and the reports of all deployments. */
+/** Returns what the cluster asks of the process: probes and metrics. */
 export function healthRoutes({ isReady, ...parts }: Parts): Route<undefined>[] {
-  const { reports } = parts;
   const registry = new Registry();
-  const metrics = metricsIn(registry, parts);
-  const route = routeFor<undefined>();
-  const shared = { method: 'get', tag: 'System', access: 'open', answers: { 200: { description: 'Well.' } } } as const;
-  return [
-    route({ ...shared, path: '/healthz', id: 'healthz', summary: 'Is the process alive', handler: () => json({ ok: true }) }),
-    route({
-      ...shared,
-      path: '/readyz',
-      id: 'readyz',
-      summary: 'Are all deployments known',
-      handler: () => {
-        if (!isReady()) throw new Unavailable('the deployments are not known yet');
-        return json({ ok: true });
-      },
-    }),
-    route({
-      ...shared,
-      path: '/metrics',
-      id: 'metrics',
-      summary: 'Prometheus metrics',
-      handler: async () => text(await metrics(), registry.contentType),
-    }),
-    route({
-      ...shared,
-      path: REPORTS_PATH,
-      id: 'reports',
-      summary: 'Reports of all deployments since a cursor',
-      query: Type.Object({ instance: Type.Optional(Type.String()), cursor: Type.Optional(Type.Integer({ minimum: 0 })) }),
-      handler: ({ query }) => json(reports.since(query)),
-    }),
-  ];
+  const measured = metricsIn(registry, parts);
+  const metrics = async () => ({ body: await measured(), contentType: registry.contentType });
+  return probeRoutes({ isReady, missing: 'the deployments are not known yet', metrics });
 }
 
 /** Registers the metrics of this process. Returns what measures and prints them. */

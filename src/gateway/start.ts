@@ -14,6 +14,7 @@ import { KnownDeployments, type KnownDeployment } from './known-deployments.ts';
 import { Reports } from './reports.ts';
 import { Waking, type AgentPlace } from './waking.ts';
 import { WakingCallers } from './waking-callers.ts';
+import { reportRoutes } from './report-routes.ts';
 import { workRoutes } from './work-routes.ts';
 
 /** A report has a dozen values. */
@@ -32,7 +33,7 @@ type StartOptions = {
   placeOf?: (deployment: KnownDeployment) => AgentPlace;
 };
 
-export type Gateway = { port: number; healthPort: number; stop(): Promise<void> };
+export type Gateway = { port: number; healthPort: number; reportsPort: number; stop(): Promise<void> };
 
 /** Listens at once, and is ready when all deployments are known and the ports of those that may sleep are open. */
 export async function startGateway(options: StartOptions): Promise<Gateway> {
@@ -42,10 +43,11 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const state = { synced: false };
   const isReady = (): boolean => state.synced && !signal.aborted;
   const shared = { log, invalid: 'sentence', authenticate: () => undefined, body: SMALL_BODIES } as const;
-  const { host, port, healthPort } = config;
+  const { host, port, healthPort, reportsPort } = config;
   const work = await listen(createApp({ ...shared, routes: workRoutes({ known, reports, isReady: () => state.synced }) }), { host, port });
   const figures = { deployments: () => known.size, doors: () => doors.count, held, waking };
   const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, isReady, ...figures }) }), { host, port: healthPort });
+  const read = await listen(createApp({ ...shared, routes: reportRoutes(reports) }), { host, port: reportsPort });
   // Whoever is held is answered at once: by another process, which the client is to ask.
   const leave = (): void => held.leave();
   signal.addEventListener('abort', leave);
@@ -59,6 +61,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   return {
     port: work.port,
     healthPort: health.port,
+    reportsPort: read.port,
     stop: async () => {
       leave();
       signal.removeEventListener('abort', leave);
@@ -66,7 +69,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
       work.sendAway();
       await Promise.all([work.stop(GRACE), parts.passedOn(GRACE)]);
       doors.end();
-      await health.stop(GRACE);
+      await Promise.all([health.stop(GRACE), read.stop(GRACE)]);
       await known.stop();
       await kube.close();
       log.info({}, 'gateway stopped');

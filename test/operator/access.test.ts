@@ -36,7 +36,7 @@ const gatewaySlice = (namespace: string): KubeObject => ({
   metadata: { name: 'gateway-1', namespace, labels: { 'kubernetes.io/service-name': 'gateway' } },
   addressType: 'IPv4',
   endpoints: [{ addresses: ['10.9.0.1'], conditions: { ready: true } }],
-  ports: [{ name: 'health', port: 8081, protocol: 'TCP' }],
+  ports: [{ name: 'reports', port: 8082, protocol: 'TCP' }],
 });
 
 /** Has a deployment sleep, and wake again, as the gateway asks for it. */

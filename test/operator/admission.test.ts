@@ -10,7 +10,7 @@ import { runApiKeyCommand } from '../../src/control-plane/auth/command.ts';
 import { startControlPlane } from '../../src/control-plane/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { FINALIZER } from '../../src/schema/labels.ts';
+import { FINALIZER, WAKE } from '../../src/schema/labels.ts';
 import type { Deployment } from '../../src/schema/deployment.ts';
 import { renderer } from '../charts/render.ts';
 import { accountWith, kubeconfigOf, untilMay } from '../kit/account.ts';
@@ -31,7 +31,7 @@ const INSTALLED = /^(Namespace|Listener|ServiceAccount|Role|RoleBinding|Validati
 
 let server: ApiServer;
 let kube: Kube;
-let accounts: Record<'operator' | 'control-plane' | 'api-key', Kube>;
+let accounts: Record<'operator' | 'control-plane' | 'api-key' | 'gateway', Kube>;
 let files: Record<keyof typeof accounts, string>;
 let operator: RunningOperator;
 let kubelets: FakeKubelet[];
@@ -53,14 +53,15 @@ beforeAll(async () => {
   for (const namespace of [AGENTS, SYSTEM]) await untilMay(kube, `${SYSTEM}:gx-operator`, 'create secrets', namespace);
   const account = async (name: string) => {
     const kubeconfig = await kubeconfigOf(kube, { namespace: SYSTEM, kubeconfig: server.kubeconfig, name: `gx-${name}` });
-    // The path is that of the namespace, which three accounts share here.
+    // The path is that of the namespace, which all accounts share here.
     const own = `${kubeconfig}.${name}`;
     await rename(kubeconfig, own);
     return { own, kube: await connect({ fieldManager: `gx-${name}`, userAgent: `gx-${name}/admission`, kubeconfig: own }) };
   };
   const [op, plane, key] = [await account('operator'), await account('control-plane'), await account('api-key')];
-  accounts = { operator: op.kube, 'control-plane': plane.kube, 'api-key': key.kube };
-  files = { operator: op.own, 'control-plane': plane.own, 'api-key': key.own };
+  const gateway = await account('gateway');
+  accounts = { operator: op.kube, 'control-plane': plane.kube, 'api-key': key.kube, gateway: gateway.kube };
+  files = { operator: op.own, 'control-plane': plane.own, 'api-key': key.own, gateway: gateway.own };
   await until('the policies are in force', () =>
     op.kube.create(kinds.secret, tokenOf('gx-operator', AGENTS), { dryRun: true }).then(
       () => false,
@@ -115,7 +116,7 @@ describe('an account of the platform can not', () => {
     await kube.create(kinds.deployment, {
       apiVersion: 'gx.dev/v1alpha1',
       kind: 'Deployment',
-      metadata: { name: 'held', namespace: SYSTEM, finalizers: [FINALIZER] },
+      metadata: { name: 'held', namespace: SYSTEM, finalizers: [FINALIZER], annotations: { mine: 'yes' } },
       spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'x' } } },
     });
   });
@@ -171,6 +172,28 @@ describe('an account of the platform can not', () => {
       'take a finalizer away',
       (own) => own.jsonPatch(kinds.deployment, held, [{ op: 'remove', path: '/metadata/finalizers' }]),
     ],
+    [
+      'gateway',
+      'change what a Deployment asks for',
+      (own) => own.jsonPatch(kinds.deployment, held, [{ op: 'add', path: '/spec/hibernate', value: true }]),
+    ],
+    [
+      'gateway',
+      'label a Deployment',
+      (own) => own.jsonPatch(kinds.deployment, held, [{ op: 'add', path: '/metadata/labels', value: { a: 'b' } }]),
+    ],
+    ['gateway', 'take a finalizer away', (own) => own.jsonPatch(kinds.deployment, held, [{ op: 'remove', path: '/metadata/finalizers' }])],
+    [
+      'gateway',
+      'ask for another reconcile, or a new key',
+      (own) =>
+        own.jsonPatch(kinds.deployment, held, [{ op: 'add', path: '/metadata/annotations/gx.dev~1reconcile-requested-at', value: 'x' }]),
+    ],
+    [
+      'gateway',
+      'change or remove an annotation of somebody else',
+      (own) => own.jsonPatch(kinds.deployment, held, [{ op: 'remove', path: '/metadata/annotations/mine' }]),
+    ],
   ];
 
   test.each(attempts)('%s: %s', async (account, _what, attempt) => {
@@ -178,6 +201,23 @@ describe('an account of the platform can not', () => {
       status: 403,
       message: expect.stringMatching(/ValidatingAdmissionPolicy 'gx-(secrets|children|resources)'/),
     });
+  });
+
+  test('but the gateway asks a deployment to wake, again and again', async () => {
+    for (const since of ['2026-01-05T00:00:00Z', '2026-01-06T00:00:00Z']) {
+      const metadata = { ...held, annotations: { [WAKE]: since } };
+      await accounts.gateway.apply<KubeObject>(kinds.deployment, { apiVersion: 'gx.dev/v1alpha1', kind: 'Deployment', metadata });
+      expect((await kube.get(kinds.deployment, held)).metadata.annotations).toEqual({ mine: 'yes', [WAKE]: since });
+    }
+  });
+
+  test.each<[string, (own: Kube) => Promise<unknown>]>([
+    ['reads no Secret', (own) => own.get(kinds.secret, foreign)],
+    ['reads no pod', (own) => own.all(kinds.pod, { namespace: AGENTS })],
+    ['writes no status', (own) => own.patchStatus(kinds.deployment, held, { keyHashes: [] })],
+    ['deletes no deployment', (own) => own.delete(kinds.deployment, held)],
+  ])('and the gateway %s, because its Role has no such right', async (_what, attempt) => {
+    await expect(attempt(accounts.gateway)).rejects.toMatchObject({ status: 403, message: expect.stringMatching(/cannot/) });
   });
 
   test('and somebody else is not asked', async () => {

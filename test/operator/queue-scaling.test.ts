@@ -28,13 +28,14 @@ beforeAll(async () => {
         GX_SERVER_HOST: '127.0.0.1',
         GX_SERVER_PORT: '0',
         GX_HEALTH_PORT: '0',
+        GX_REPORTS_PORT: '0',
         GX_WATCH_NAMESPACES: stage.namespace,
       });
       return stage.endWith(await startGateway({ config, kube, log: silentLog(), signal: new AbortController().signal }));
     }),
   );
   await stage.startOperator({
-    gateways: () => gateways.map(({ healthPort }) => `http://127.0.0.1:${healthPort}`),
+    gateways: () => gateways.map(({ reportsPort }) => `http://127.0.0.1:${reportsPort}`),
     settings: { gateway: { service: 'gateway', namespace: stage.namespace }, queueScaleDownSeconds: 3 },
   });
 });

@@ -30,7 +30,13 @@ beforeAll(async () => {
   const { kube, namespace, kubeconfig } = stage;
   stage.startKubelet();
   agentPort = await freePort();
-  const config = gatewayConfig({ GX_SERVER_HOST: '127.0.0.1', GX_SERVER_PORT: '0', GX_HEALTH_PORT: '0', GX_WATCH_NAMESPACES: namespace });
+  const config = gatewayConfig({
+    GX_SERVER_HOST: '127.0.0.1',
+    GX_SERVER_PORT: '0',
+    GX_HEALTH_PORT: '0',
+    GX_REPORTS_PORT: '0',
+    GX_WATCH_NAMESPACES: namespace,
+  });
   const own = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway', kubeconfig });
   const placeOf = () => ({ host: '127.0.0.1', port: agentPort });
   gateway = stage.endWith(await startGateway({ config, kube: own, log: silentLog(), signal: new AbortController().signal, placeOf }));
@@ -40,11 +46,11 @@ beforeAll(async () => {
     metadata: { name: 'gateway-1', namespace, labels: { 'kubernetes.io/service-name': 'gateway' } },
     addressType: 'IPv4',
     endpoints: [{ addresses: [GATEWAY_ADDRESS], conditions: { ready: true } }],
-    ports: [{ name: 'health', port: 8081, protocol: 'TCP' }],
+    ports: [{ name: 'reports', port: 8082, protocol: 'TCP' }],
   };
   await kube.create(kinds.endpointSlice, slice);
   await stage.startOperator({
-    gateways: () => [`http://127.0.0.1:${gateway.healthPort}`],
+    gateways: () => [`http://127.0.0.1:${gateway.reportsPort}`],
     settings: { gateway: { service: 'gateway', namespace } },
   });
 });

@@ -4,12 +4,16 @@ import { agentPolicy, databasePolicy, storePolicy } from '../../src/operator/fam
 import type { NetworkSpec } from '../../src/schema/network-spec.ts';
 import { ownLabels, type Component } from '../../src/schema/labels.ts';
 import { deployment, settings } from '../kit/objects.ts';
+import { renderer } from '../charts/render.ts';
 import type { Case } from './table.ts';
 
 /*
  * The policies that the operator makes. In the namespace x, the deployment `chat` has an agent (a) and a database (b).
  * In y there are a gateway or another tenant. The API server is on the node, and answers on 81.
  */
+
+/** The ports of the platform's own pods, by their names. */
+export const PLATFORM_PORTS = { http: 8080, health: 8081, reports: 8082 };
 
 const NODE = ['10.97.0.1', 'fd97::1'];
 const chat = (network?: NetworkSpec) => deployment({ metadata: { name: 'chat', namespace: 'x' }, spec: { ...(network && { network }) } });
@@ -18,6 +22,33 @@ const chatPolicies = (network?: NetworkSpec, overrides: Parameters<typeof settin
 const is = (component: Component, name = 'chat'): Labels => ({ pod: component, ...ownLabels(name, component) });
 const CHAT = { 'x/a': is('api'), 'x/b': is('database') };
 const FAMILY = ['tcp/80', 'tcp/81', 'udp/53', 'tcp/53'];
+
+const charted = (await (await renderer()).chart({ networkPolicy: { enabled: true } })) as unknown as KubeObject[];
+
+/** Returns an object of the chart, as if the platform was installed in y. */
+function installed(kind: string, name: string): KubeObject {
+  const found = charted.find((object) => object.kind === kind && object.metadata.name === name);
+  if (found === undefined) throw new Error(`The chart has no ${kind} ${name}.`);
+  return { ...found, metadata: { ...found.metadata, namespace: 'y' } };
+}
+
+/** Returns the labels of the pods of a workload of the chart. */
+const podLabels = (name: string): Labels =>
+  (installed('Deployment', name).spec as { template: { metadata: { labels: Labels } } }).template.metadata.labels;
+
+/** In y, a is the platform's gateway and b its operator. */
+const PLATFORM = {
+  y: { 'kubernetes.io/metadata.name': 'y' },
+  'y/a': { pod: 'a', ...podLabels('gx-gateway') },
+  'y/b': { pod: 'b', ...podLabels('gx-operator') },
+};
+const WITH_GATEWAY = { gateway: { service: 'gx-gateway', namespace: 'y' } };
+
+/** The policies of a deployment with a database and a key-value store, to which the platform's gateway may lead. */
+const sleepPolicies = (minScale: number): Policy[] => {
+  const one = deployment({ metadata: { name: 'chat', namespace: 'x' }, template: { resourceSpec: { minScale } } });
+  return [databasePolicy(one, 80), ...agentPolicy(one, settings(WITH_GATEWAY), NODE)].map(policyFrom);
+};
 
 export const OURS: Case[] = [
   {
@@ -82,6 +113,31 @@ export const OURS: Case[] = [
     situation: 'a deployment that opens both directions keeps its database closed',
     policies: chatPolicies({ ingress: 'Open', egress: 'Open' }),
     labels: CHAT,
+    expected: ['- * > x/b', '+ x/a > x/b tcp/80'],
+  },
+  {
+    situation: 'the gateway is open to all where agents report and callers ask, and tells its reports to the operator alone',
+    policies: [policyFrom(installed('NetworkPolicy', 'gx-gateway'))],
+    labels: PLATFORM,
+    ports: ['tcp/80', 'tcp/8080', 'tcp/8081', 'tcp/8082', 'tcp/9999', 'tcp/10000', 'tcp/32767'],
+    expected: ['- * > y/a', '+ * > y/a tcp/8080 tcp/8081 tcp/10000 tcp/32767', '+ y/b > y/a tcp/8082'],
+  },
+  {
+    situation: 'the gateway reaches agents that may sleep, and no database; other pods of the platform do not',
+    policies: sleepPolicies(0),
+    labels: { ...CHAT, ...PLATFORM },
+    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/a > x/a', '- x/a > node', '- x/a > metadata'],
+  },
+  {
+    situation: 'the gateway does not reach agents that never sleep',
+    policies: sleepPolicies(1),
+    labels: { ...CHAT, ...PLATFORM },
+    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '- x/a > node', '- x/a > metadata'],
+  },
+  {
+    situation: 'a key-value store takes no connection of the gateway',
+    policies: [policyFrom(storePolicy(chat(), 80))],
+    labels: { 'x/a': is('queue'), 'x/b': is('store'), ...PLATFORM },
     expected: ['- * > x/b', '+ x/a > x/b tcp/80'],
   },
 ];

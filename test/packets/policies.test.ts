@@ -4,7 +4,7 @@ import { ruleset } from '../../dev/cluster/native/policies/ruleset.ts';
 import type { Pod } from '../../dev/cluster/native/policies/world.ts';
 import { until } from '../kit/until.ts';
 import { CASES as GENERAL } from './cases.ts';
-import { OURS } from './our-cases.ts';
+import { OURS, PLATFORM_PORTS } from './our-cases.ts';
 import { lab, type Host, type Lab } from './lab.ts';
 import { isExpected, portsOf, worldOf, type Case, type Question } from './table.ts';
 
@@ -15,7 +15,7 @@ const pod = (namespace: string, name: string, number: number, web = 80): Pod => 
   namespace,
   labels: { pod: name },
   addresses: [`10.98.0.${number}`, `fd98::${number}`],
-  ports: [{ name: 'web', protocol: 'TCP', port: web }],
+  ports: Object.entries({ web, ...PLATFORM_PORTS }).map(([called, port]) => ({ name: called, protocol: 'TCP', port })),
 });
 const PODS = [pod('x', 'a', 1), pod('x', 'b', 2), pod('y', 'a', 3), pod('y', 'b', 4, 81), pod('z', 'a', 5)];
 const NAMESPACES = Object.entries({ x: 'red', y: 'blue', z: 'green' }).map(([name, team]) => ({ name, labels: { team } }));

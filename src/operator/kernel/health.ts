@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Unavailable } from '../../errors.ts';
 import { listen, type ListeningServer } from '../../http/listen.ts';
-import { json, routeFor, text } from '../../http/route.ts';
+import { probeRoutes } from '../../http/probes.ts';
 import { createApp } from '../../http/server.ts';
 import type { Log } from '../../log.ts';
 import type { OperatorMetrics } from './metrics.ts';
@@ -27,43 +27,17 @@ export type HealthOptions = {
 export async function serveHealth(options: HealthOptions): Promise<ListeningServer> {
   const delay = monitorEventLoopDelay({ resolution: 100 });
   delay.enable();
-  const route = routeFor<undefined>();
-  const shared = { method: 'get', tag: 'System', access: 'open', answers: { 200: { description: 'Well.' } } } as const;
-  const routes = [
-    route({
-      ...shared,
-      path: '/healthz',
-      id: 'healthz',
-      summary: 'Is the process alive',
-      handler: () => {
-        const blocked = delay.max > LONGEST_BLOCK;
-        delay.reset();
-        if (blocked) throw new Unavailable('the event loop was blocked');
-        if (options.isOverdue()) throw new Unavailable('the lease is overdue');
-        return json({ ok: true });
-      },
-    }),
-    route({
-      ...shared,
-      path: '/readyz',
-      id: 'readyz',
-      summary: 'Are the caches filled',
-      handler: () => {
-        if (!options.isReady()) throw new Unavailable('the caches are not filled yet');
-        return json({ ok: true });
-      },
-    }),
-    route({
-      ...shared,
-      path: '/metrics',
-      id: 'metrics',
-      summary: 'Prometheus metrics',
-      handler: async () => {
-        const { body, contentType } = await options.metrics.text();
-        return text(body, contentType);
-      },
-    }),
-  ];
+  const routes = probeRoutes({
+    alive: () => {
+      const blocked = delay.max > LONGEST_BLOCK;
+      delay.reset();
+      if (blocked) throw new Unavailable('the event loop was blocked');
+      if (options.isOverdue()) throw new Unavailable('the lease is overdue');
+    },
+    isReady: options.isReady,
+    missing: 'the caches are not filled yet',
+    metrics: () => options.metrics.text(),
+  });
   const app = createApp({ routes, log: options.log, invalid: 'sentence', authenticate: () => undefined, body: NO_BODIES });
   return listen(app, options);
 }

@@ -18,7 +18,7 @@ export function gatewayEndpoints(slices: readonly KubeObject[]): { addressType: 
 }
 
 /** The port of the gateway at which the platform reads reports. */
-const REPORTS = 'health';
+const REPORTS = 'reports';
 
 /** Returns where the replicas of the gateway that are ready serve the reports that they have. */
 export function gatewayUrls(slices: readonly KubeObject[]): string[] {

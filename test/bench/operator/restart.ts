@@ -53,7 +53,7 @@ function watchOver(operator: OperatorUnderTest, port: number): Watched {
   });
 }
 
-async function isDone(operator: OperatorUnderTest, count: number): Promise<boolean> {
+export async function isDone(operator: OperatorUnderTest, count: number): Promise<boolean> {
   const passes = await Promise.all(['deployment', 'revision'].map((controller) => reconciled(operator, controller)));
   const [waiting, active] = await Promise.all([operator.metric('workqueue_depth'), operator.metric('controller_runtime_active_workers')]);
   return passes.every((pass) => pass >= count) && waiting === 0 && active === 0;

@@ -22,7 +22,7 @@ import { SETTINGS } from './process.ts';
  */
 
 const NAMESPACE = 'default';
-const PATTERN = 'settled-00000';
+export const PATTERN = 'settled-00000';
 export const settledName = (index: number): string => `settled-${String(index).padStart(5, '0')}`;
 
 type ResourceSpec = NonNullable<DeploymentResource['spec']['template']['resourceSpec']>;

@@ -56,7 +56,7 @@ test('every ready replica of the gateway is asked, by the port with its name', (
       endpoints,
       ports: [
         { name: 'http', port: 8080 },
-        { name: 'health', port: 8081 },
+        { name: 'reports', port: 8082 },
       ],
     }) as never;
   const slices = [
@@ -66,5 +66,5 @@ test('every ready replica of the gateway is asked, by the port with its name', (
     ]),
     slice('IPv6', [{ addresses: ['fd00::1'] }]),
   ];
-  expect(gatewayUrls(slices)).toEqual(['http://10.0.0.2:8081', 'http://[fd00::1]:8081']);
+  expect(gatewayUrls(slices)).toEqual(['http://10.0.0.2:8082', 'http://[fd00::1]:8082']);
 });
