@@ -1,4 +1,3 @@
-import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import { RUN_DONE, type RunEvent } from '../../../schema/stream-event.ts';
@@ -7,6 +6,7 @@ import type { Db } from '../../db/pool.ts';
 import type { EventLog, LoggedRun, StreamLog } from '../log.ts';
 import type { EventTail } from '../tail.ts';
 import type { RunPart } from './frames.ts';
+import { GATHER, Sending } from './sending.ts';
 import type { EventStore, StoreEntry } from './store.ts';
 import { tailOf } from './tail.ts';
 
@@ -14,8 +14,8 @@ import { tailOf } from './tail.ts';
 const MOST_AT_ONCE = 4 * 1024 * 1024;
 /** Characters of events that are held because only the store has them. The oldest of more go to the table. */
 const MOST_HELD = 64 * 1024 * 1024;
-/** Milliseconds for which events are gathered when some were just sent: each message costs its reader a write. */
-const GATHER = 3;
+/** Runs of which the store gets an entry with one batch, so that the entries of many do not hold up their events. */
+const ENTRIES_AT_ONCE = 8;
 /** Milliseconds between two entries of a run that nobody can come back to. Readers hear its events all the same. */
 const ENTRY = 250;
 /** Milliseconds between two writes of what is to be kept. */
@@ -37,6 +37,8 @@ type HeldRun = LoggedRun & {
   unstored: RunEvent[];
   /** When the store got an entry last; 0: never. */
   storedAt: number;
+  /** When events were sent last, in milliseconds of the process's own clock. */
+  sentAt: number;
   over: boolean;
   touched: number;
 };
@@ -64,12 +66,7 @@ export class StoreLog implements StreamLog {
   readonly tail: EventTail;
   readonly counts = { byStore: 0, byTable: 0, turned: 0 };
   readonly #runs = new Map<string, HeldRun>();
-  #waiting: Entry[] = [];
-  #sending = false;
-  /** Counts the entries that came and those that went, and holds who waits for one of them. */
-  #came = 0;
-  #went = 0;
-  #listeners: { upTo: number; resolve: () => void }[] = [];
+  readonly #sending: Sending<Entry>;
   #opening: Promise<void> = Promise.resolve();
   #characters = 0;
   readonly #timer: NodeJS.Timeout;
@@ -78,6 +75,8 @@ export class StoreLog implements StreamLog {
     this.#deps = deps;
     this.lifeSeconds = deps.table.lifeSeconds;
     this.tail = tailOf(deps.store, (run_id, events) => this.#open(run_id, events));
+    const send = (entries: Entry[]): Promise<{ answered: Promise<void> }> => this.#sent(entries);
+    this.#sending = new Sending<Entry>({ isFresh, send, failed: () => this.lost() });
     this.#timer = setInterval(() => this.#tend(), BEHIND).unref();
   }
 
@@ -98,15 +97,13 @@ export class StoreLog implements StreamLog {
     this.counts.byStore += events.length;
     run.held.push(...events);
     this.#characters += charactersOf(events);
-    this.#add({ run, readers: [...logged.readers], events, store: run.kept || run.over });
+    this.#sending.add({ run, readers: [...logged.readers], events, store: run.kept || run.over });
   }
 
   /** Settles when readers find all that was appended until now: in the store, or in the table. */
   async written(threadId?: string): Promise<void> {
-    this.#storeRest(threadId);
-    // What comes meanwhile is not waited for, because it may never stop coming.
-    const upTo = this.#came;
-    if (this.#went < upTo) await new Promise<void>((resolve) => void this.#listeners.push({ upTo, resolve }));
+    this.#storeRest((run) => threadId === undefined || run.thread_id === threadId);
+    await this.#sending.gone();
     await this.#deps.table.written(threadId);
   }
 
@@ -150,64 +147,52 @@ export class StoreLog implements StreamLog {
 
   #runOf(logged: LoggedRun): HeldRun {
     const known = this.#runs.get(logged.run_id);
-    const run: HeldRun = known ?? { ...logged, home: 'store', held: [], unstored: [], storedAt: 0, over: false, touched: 0 };
+    const run: HeldRun = known ?? {
+      ...logged,
+      home: 'store',
+      held: [],
+      unstored: [],
+      storedAt: 0,
+      sentAt: -Infinity,
+      over: false,
+      touched: 0,
+    };
     run.readers = logged.readers;
     this.#runs.set(logged.run_id, run);
     return run;
   }
 
-  #add(entry: Entry): void {
-    this.#waiting.push(entry);
-    this.#came += 1;
-    if (!this.#sending) void this.#send();
-  }
-
-  /** Has the store keep what readers have heard, of one thread or of all. */
-  #storeRest(threadId?: string): void {
+  /** Has the store keep what readers have heard of these runs. */
+  #storeRest(which: (run: HeldRun) => boolean): void {
     for (const run of this.#runs.values())
-      if (run.unstored.length > 0 && (threadId === undefined || run.thread_id === threadId))
-        this.#add({ run, readers: [], events: [], store: true });
+      if (run.unstored.length > 0 && which(run)) this.#sending.add({ run, readers: [], events: [], store: true });
   }
 
-  async #send(): Promise<void> {
-    this.#sending = true;
-    while (this.#waiting.length > 0) {
-      await this.#sendGathered();
-      // Whoever waits for what it said does not wait for others to say more.
-      if (this.#listeners.length === 0) await wait(GATHER);
-    }
-    this.#sending = false;
-  }
-
-  async #sendGathered(): Promise<void> {
-    // Events of one turn of the event loop go together; more come while they are on their way.
-    await turn();
-    const entries = this.#waiting.splice(0);
-    await this.#sendBatch(entries).catch(() => this.lost());
-    this.#went += entries.length;
-    for (const { upTo, resolve } of this.#listeners) if (upTo <= this.#went) resolve();
-    this.#listeners = this.#listeners.filter(({ upTo }) => upTo > this.#went);
-  }
-
-  async #sendBatch(entries: Entry[]): Promise<void> {
+  /** Sends a batch. Resolves when it is on its way, with what settles when the store has answered. */
+  async #sent(entries: Entry[]): Promise<{ answered: Promise<void> }> {
     const batch = batchOf(entries);
-    if (batch.size === 0) return;
+    if (batch.size === 0) return { answered: Promise.resolve() };
     const stored: StoreEntry[] = [];
     const sent = new Map<string, RunPart[]>();
     for (const [run, { readers, events, store }] of batch) {
       const part = { run_id: run.run_id, thread_id: run.thread_id, events: await this.#sealed(run, events) };
-      stored.push(...this.#entriesOf(run, part, store));
+      stored.push(...this.#entriesOf(run, part, { now: store, later: stored.length >= ENTRIES_AT_ONCE }));
+      run.sentAt = performance.now();
       if (events.length > 0) for (const reader of readers) sent.set(reader, [...(sent.get(reader) ?? []), part]);
     }
-    const { refused, deaf } = await this.#deps.store.put(stored, sent);
+    return { answered: this.#answered(batch, this.#deps.store.put(stored, sent)) };
+  }
+
+  async #answered(batch: Map<HeldRun, RunBatch>, answer: ReturnType<EventStore['put']>): Promise<void> {
+    const { refused, deaf } = await answer;
     for (const [run, { readers }] of batch) if (refused.has(run.run_id) || [...readers].some((reader) => deaf.has(reader))) this.#turn(run);
   }
 
   /** Returns what the store is to keep of the run now: all that it does not have, or nothing yet. */
-  #entriesOf(run: HeldRun, part: RunPart, store: boolean): StoreEntry[] {
+  #entriesOf(run: HeldRun, part: RunPart, is: { now: boolean; later: boolean }): StoreEntry[] {
     run.unstored.push(...part.events);
     const now = Date.now();
-    if (run.unstored.length === 0 || (!store && now - run.storedAt < ENTRY)) return [];
+    if (run.unstored.length === 0 || (!is.now && (is.later || now - run.storedAt < ENTRY))) return [];
     const entry = { ...part, events: run.unstored, first: run.storedAt === 0, life: run.over ? this.#lifeOf(run) : undefined };
     run.unstored = [];
     run.storedAt = now;
@@ -254,8 +239,9 @@ export class StoreLog implements StreamLog {
   }
 
   #tend(): void {
-    this.#storeRest();
     const now = Date.now();
+    // The others store theirs with what comes next.
+    this.#storeRest(({ touched }) => now - touched > ENTRY);
     for (const [id, run] of this.#runs) {
       const silent = now - run.touched;
       if (run.kept || (!run.over && silent > SILENT)) this.#spill(run);
@@ -272,6 +258,9 @@ export class StoreLog implements StreamLog {
 }
 
 const charactersOf = (events: RunEvent[]): number => events.reduce((sum, { json }) => sum + json.length, 0);
+
+/** Returns whether a run of which nothing was sent for a moment says something. */
+const isFresh = ({ run, events }: Entry): boolean => events.length > 0 && performance.now() - run.sentAt >= GATHER;
 
 type RunBatch = { readers: Set<string>; events: RunEvent[]; store: boolean };
 
