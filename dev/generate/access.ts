@@ -1,5 +1,6 @@
 import {
   API_KEY_COMMAND_ACCESS,
+  BUILDKIT_NAMESPACE_ACCESS,
   BUILD_NAMESPACE_ACCESS,
   OWN_NAMESPACE_ACCESS,
   POD_ACCESS,
@@ -23,6 +24,9 @@ export type Access = {
   granted: PolicyRule[];
   /** In the namespace where builds run, if the installation has one. */
   builds?: PolicyRule[];
+  /** In the namespace where BuildKit builds, if there is one, and then on all nodes. */
+  buildkit?: PolicyRule[];
+  nodes?: PolicyRule[];
   /** Both of these, for a namespace that is watched alone. */
   both: PolicyRule[];
   ownWithApiKeys?: PolicyRule[];
@@ -37,6 +41,8 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
     granted: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
     both: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
     builds: joined(operatorAccess.builds),
+    buildkit: joined(operatorAccess.buildkit),
+    nodes: joined(operatorAccess.nodes),
     apiServer: operatorAccess.apiServer,
   },
   controlPlane: {
@@ -45,6 +51,7 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
     granted: joined([...POD_ACCESS, ...SECRET_ACCESS]),
     both: joined([...SERVED_NAMESPACE_ACCESS, ...POD_ACCESS, ...SECRET_ACCESS]),
     builds: joined(BUILD_NAMESPACE_ACCESS),
+    buildkit: joined(BUILDKIT_NAMESPACE_ACCESS),
     ownWithApiKeys: joined([...OWN_NAMESPACE_ACCESS, ...API_KEY_COMMAND_ACCESS]),
   },
   gateway: { own: [], watched: joined(gatewayAccess), granted: [], both: joined(gatewayAccess) },

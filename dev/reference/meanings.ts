@@ -100,7 +100,8 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   UserNamespacesOff: {
     means: 'The build needs user namespaces, and the cluster has none.',
-    remedy: 'Build without `dockerfile_lines` and without a Dockerfile, or turn user namespaces on (Kubernetes 1.33 has them).',
+    remedy:
+      'Build without `dockerfile`, `dockerfile_lines` and another `base_image`, or turn user namespaces on (Kubernetes 1.33, containerd 2.0 or CRI-O 1.25, Linux 6.3).',
   },
   DeadlineExceeded: {
     means: 'The revision was not ready, or its build not finished, before its deadline.',

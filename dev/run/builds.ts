@@ -25,6 +25,7 @@ export async function buildValues({ registry, gitHost }: Cluster, images: Images
     registry: `${registry.name}/agents`,
     image: images.builder,
     baseImage: images.agentServer,
+    ...(images.buildkit !== undefined && { buildkit: { enabled: true, image: images.buildkit } }),
     ...(registry.account !== undefined && { pushSecret: PUSH }),
     insecure: true,
     // Builds share two cores with everything else; their limit is one.

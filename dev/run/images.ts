@@ -10,15 +10,27 @@ const PRODUCT = ['gx-postgres', 'gx-valkey', 'gx-platform', 'gx-builder', 'gx-ag
  * References of the images that a platform with one example needs. The agent server is in the cluster's registry, from
  * which the builder reads it.
  */
-export type Images = { postgres: string; valkey: string; platform: string; builder: string; agentServer: string; example: string };
+export type Images = {
+  postgres: string;
+  valkey: string;
+  platform: string;
+  builder: string;
+  /** Where lines of Dockerfiles are to be run. */
+  buildkit?: string;
+  agentServer: string;
+  example: string;
+};
+
+/** What not every platform has. */
+export type FurtherImage = 'gx-buildkit';
 
 /**
  * Starts building while the cluster is still being made, because building waits for downloads more than for the
  * processor.
  */
-export const startImages = (): Promise<BuiltImage[]> =>
+export const startImages = (further: readonly FurtherImage[] = []): Promise<BuiltImage[]> =>
   beside('images', async (report) => {
-    return buildImages({ engine: await engineNamed(), only: PRODUCT, report });
+    return buildImages({ engine: await engineNamed(), only: [...PRODUCT, ...further], report });
   });
 
 /** Loads the images onto the node. An image that is already there costs next to nothing. */
@@ -32,6 +44,7 @@ export async function loadImages(cluster: Cluster, built: BuiltImage[], report: 
     await cluster.loadImage(image.archive);
     report(image.reference);
   }
+  const buildkit = built.find(({ name }) => name === 'gx-buildkit');
   const agentServer = await pushed(cluster, one('gx-agent-server'));
   report(agentServer);
   return {
@@ -39,6 +52,7 @@ export async function loadImages(cluster: Cluster, built: BuiltImage[], report: 
     valkey: one('gx-valkey').reference,
     platform: one('gx-platform').reference,
     builder: one('gx-builder').reference,
+    ...(buildkit !== undefined && { buildkit: buildkit.reference }),
     agentServer,
     example: one('gx-example-echo').reference,
   };

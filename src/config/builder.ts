@@ -4,6 +4,8 @@ import type { SettingsReader } from './env.ts';
 export type StagedBuilds = {
   /** The namespace of all builds, and of the Secrets of git integrations. */
   namespace: string;
+  /** Where builds with the lines of a Dockerfile run, in pods with users of their own, and the image of these. */
+  buildkit?: { namespace: string; image: string };
   /** The agent server's image, onto which layers are put. */
   baseImage?: string;
   npmRegistry?: string;
@@ -85,12 +87,23 @@ function staged(read: SettingsReader): StagedBuilds {
   return {
     namespace: read.required(['GX_BUILD_NAMESPACE'], 'the namespace of builds'),
     ...Object.fromEntries(texts.filter(([, value]) => value !== undefined)),
+    ...buildkit(read),
     insecureRegistry: read.flag(['GX_BUILD_REGISTRY_INSECURE'], false),
     // Two builds of a core each leave room on a small cluster; the quota of the namespace bounds them as well.
     parallel: read.integer(['GX_BUILD_PARALLEL'], 2, { min: 1, max: 1000 }),
     diskMb: read.integer(['GX_BUILD_DISK_MB'], 4096, { min: 64, max: 1_048_576 }),
   };
 }
+
+function buildkit(read: SettingsReader): Pick<StagedBuilds, 'buildkit'> {
+  const [namespace, image] = [read.optional(['GX_BUILDKIT_NAMESPACE']), read.optional(['GX_BUILDKIT_IMAGE'])];
+  if ((namespace === undefined) !== (image === undefined)) read.problem('GX_BUILDKIT_NAMESPACE and GX_BUILDKIT_IMAGE must be set together');
+  return namespace === undefined || image === undefined ? {} : { buildkit: { namespace, image } };
+}
+
+/** Returns the namespaces in which the platform's own builder builds. */
+export const buildNamespaces = ({ staged: builds }: Pick<Builder, 'staged'> = {}): string[] =>
+  builds === undefined ? [] : [builds.namespace, ...(builds.buildkit === undefined ? [] : [builds.buildkit.namespace])];
 
 /** What may stand before `/<namespace>/<deployment>` in the name of an image. */
 const REPOSITORY = /^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/;

@@ -37,6 +37,7 @@ export type ControlPlaneConfig = {
   gitHosts: string[];
   /** Where builds run and Secrets of git integrations are kept. Undefined: REST takes no credential. */
   buildNamespace: string | undefined;
+  buildkitNamespace: string | undefined;
   body: BodyLimits;
   /** Characters of JSON that the spec of a deployment may have. */
   specLimit: number;
@@ -77,6 +78,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
     gitIntegrations: gitIntegrations(settings),
     gitHosts: settings.words(['GX_GIT_HOSTS']).map((host) => host.replace(/\/+$/, '')),
     buildNamespace: settings.optional(['GX_BUILD_NAMESPACE']),
+    buildkitNamespace: settings.optional(['GX_BUILDKIT_NAMESPACE']),
     body: bodyLimits(settings),
     specLimit: specLimit(settings),
     limits: {

@@ -41,6 +41,11 @@ export const BUILD_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];
 
+/** Where BuildKit builds it only reads what builds say. */
+export const BUILDKIT_NAMESPACE_ACCESS: readonly PolicyRule[] = BUILD_NAMESPACE_ACCESS.filter(
+  ({ resources }) => !resources.includes('secrets'),
+);
+
 /** What a person or job needs to run `api-key`, in the control plane's namespace. */
 export const API_KEY_COMMAND_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },

@@ -69,6 +69,7 @@ export const kinds = {
   pod: builtIn('v1', 'Pod', 'pods'),
   volumeClaim: builtIn('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
   namespace: builtIn('v1', 'Namespace', 'namespaces', false),
+  node: builtIn('v1', 'Node', 'nodes', false),
   lease: builtIn<LeaseObject>('coordination.k8s.io/v1', 'Lease', 'leases'),
   event: builtIn('events.k8s.io/v1', 'Event', 'events'),
   networkPolicy: builtIn('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),

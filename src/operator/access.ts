@@ -3,7 +3,7 @@ import type { PolicyRule } from '../schema/policy-rule.ts';
 import { deploymentAccess } from './deployment/access.ts';
 import { apiServerAccess, eventAccess, gatewayEndpointAccess, leaseAccess } from './kernel/access.ts';
 import { listenerAccess } from './listener/access.ts';
-import { buildAccess, builtAccess, revisionAccess } from './revision/access.ts';
+import { buildAccess, buildkitAccess, builtAccess, nodeAccess, revisionAccess } from './revision/access.ts';
 import { secretAccess } from './secrets/access.ts';
 
 /** Returns one rule per resource with all its verbs, sorted as a chart prints them. */
@@ -45,8 +45,8 @@ function harmless(rule: PolicyRule): PolicyRule[] {
 
 /**
  * Permissions of the operator: in each namespace that it watches (a ClusterRole if these are all), in each namespace of
- * agents, where it makes workloads and uses Secrets, in its own namespace, in that of builds, and on the one object
- * that says where the API server is.
+ * agents, where it makes workloads and uses Secrets, in its own namespace, in those of builds, on the one object that
+ * says where the API server is, and on nodes.
  */
 export const operatorAccess = {
   watched: worked.flatMap(harmless),
@@ -55,4 +55,6 @@ export const operatorAccess = {
   own: merged([...leaseAccess, ...gatewayEndpointAccess, ...listenerAccess, ...eventAccess]),
   apiServer: apiServerAccess,
   builds: merged(buildAccess),
+  buildkit: merged(buildkitAccess),
+  nodes: merged(nodeAccess),
 };

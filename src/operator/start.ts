@@ -1,3 +1,4 @@
+import { buildNamespaces } from '../config/builder.ts';
 import type { OperatorConfig } from '../config/operator.ts';
 import { asError } from '../errors.ts';
 import type { ConnectedKube } from '../kube/client.ts';
@@ -118,7 +119,7 @@ type End = 'stopped' | 'lost';
 const PACE = 100;
 
 function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, metrics: OperatorMetrics) {
-  const caches = createCaches(config.settings.specLimit, config.settings.builder?.staged?.namespace);
+  const caches = createCaches(config.settings.specLimit, buildNamespaces(config.settings.builder));
   metrics.faulty(() => faultyIn(caches));
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
@@ -126,7 +127,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   // Work that could not be written is not begun. It would fail repeatedly and then wait long for its next turn.
   const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
   const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };
-  wireWakeUps(caches, queues, config.settings.builder?.staged?.namespace);
+  wireWakeUps(caches, queues, buildNamespaces(config.settings.builder));
   // All writes except those of the Lease go through the fence.
   const door = kube.fenced?.(() => election.holds) ?? kube;
   const writer = new Writer(door, writable(caches));

@@ -22,7 +22,7 @@ const ECHO = 20_000;
 const childrenOf = (caches: Caches): Cache[] => [...ownedCaches(caches), caches.workloads, caches.pods];
 
 /** Wires which change wakes whom. Handlers only put keys into queues. */
-export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues, buildNamespace?: string): void {
+export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues, buildNamespaces: readonly string[] = []): void {
   // If one listener names a namespace, another may have lost or gained it.
   const wakeListeners = (via: Via): void => {
     for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), via);
@@ -59,8 +59,8 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     if (isBuilding(before) && !isBuilding(after))
       for (const waiting of caches.revisions.keysByIndex(BY_BUILD, 'waiting')) wake(revisions, waiting, via);
   });
-  for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, { queue: revisions, buildNamespace });
-  for (const cache of childrenOf(caches)) onChild(cache, DEPLOYMENT, { queue: deployments, buildNamespace });
+  for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, { queue: revisions, buildNamespaces });
+  for (const cache of childrenOf(caches)) onChild(cache, DEPLOYMENT, { queue: deployments, buildNamespaces });
   // The revision that a Service now selects has what it waited for.
   on(caches.services, ({ before, after, via }) => {
     const [former, selected] = [before, after].map(selectedBy);
@@ -124,12 +124,12 @@ const on = <T extends KubeObject>(cache: Cache<T>, handle: (change: Change<T>) =
 function onChild(
   cache: Cache,
   annotation: string,
-  { queue, buildNamespace }: { queue: WorkQueue; buildNamespace: string | undefined },
+  { queue, buildNamespaces }: { queue: WorkQueue; buildNamespaces: readonly string[] },
 ): void {
   const tell = (object: KubeObject | undefined, change: Change): void => {
     const owner = object?.metadata.annotations?.[annotation];
     if (object === undefined || owner === undefined) return;
-    answered(queue, keyIn(homeOf(object, buildNamespace), owner), { via: change.via, isOthers: isReportedByOthers(change) });
+    answered(queue, keyIn(homeOf(object, buildNamespaces), owner), { via: change.via, isOthers: isReportedByOthers(change) });
   };
   on(cache, (change) => {
     const { before, after, via } = change;

@@ -1,3 +1,4 @@
+import { buildNamespaces } from '../config/builder.ts';
 import type { OperatorConfig } from '../config/operator.ts';
 import type { Intake } from '../kube/cache.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../kube/kube.ts';
@@ -44,12 +45,13 @@ export function watches({ kube, log, caches, observer, config, timings }: Parts)
   const labels = new NamespaceReader({ kube, log, cache: caches.namespaces, names: claimed, after });
   caches.listeners.onChange(() => labels.readNew());
   const { gateway } = config.settings;
-  const builds = config.settings.builder?.staged?.namespace;
-  const isApart = builds !== undefined && config.namespaces.length > 0 && !config.namespaces.includes(builds);
+  const apart = buildNamespaces(config.settings.builder).filter(
+    (name) => config.namespaces.length > 0 && !config.namespaces.includes(name),
+  );
   return [
     ...listeners,
     ...watch([config.namespace], own(kinds.gitIntegration, caches.gitIntegrations)),
-    ...watch(isApart ? [builds] : [], made(kinds.pod, caches.pods)),
+    ...watch(apart, made(kinds.pod, caches.pods)),
     labels,
     ...watch(config.settings.agentNetwork.apiServer.length > 0 ? [] : [API_SERVER.namespace], {
       ...own(kinds.endpointSlice, caches.apiServers),

@@ -188,6 +188,9 @@ export const RevisionResourceStatus = status(
       'Image of its pods if the spec does not name exactly one: built from the repository, or repeated by a rollback. Written once.',
     ),
     commitSha: words(64, 'Commit that is or was built, written once.'),
+    buildsWith: Type.Optional(
+      StringEnum(['buildkit'], { description: 'What builds it, if it is not the builder without root. Written once.' }),
+    ),
     builderVersion: words(128, 'Version of the builder that made the image, written once.'),
     buildSeconds: Type.Optional(Type.Integer({ description: 'How long the build took, without waiting for its turn. Written once.' })),
     buildLog: words(253, 'ConfigMap with the whole log of the build, packed.'),

@@ -118,6 +118,36 @@ describe('with a registry', () => {
     });
   });
 
+  test('lines of Dockerfiles run nowhere unless that is turned on', async () => {
+    expect((await rendered()).map(idOf).filter((id) => id.includes('buildkit'))).toEqual([]);
+    expect(Object.keys(await environment('operator', rendered())).filter((name) => name.startsWith('GX_BUILDKIT'))).toEqual([]);
+  });
+
+  test('lines of Dockerfiles run in a second namespace, with the same bounds and a policy in place of the profile', async () => {
+    const objects = rendered({ buildkit: { enabled: true } });
+    const namespace = 'gx-builds-buildkit';
+    expect((await one(`Namespace/${namespace}`, objects)).metadata.labels).toMatchObject({
+      'pod-security.kubernetes.io/enforce': 'privileged',
+    });
+    for (const kind of ['ResourceQuota', 'LimitRange', 'NetworkPolicy']) {
+      const [there, here] = await Promise.all(['gx-builds', namespace].map((each) => one(`${kind}/${each}/gx-builds`, objects)));
+      expect(here?.spec).toEqual(there?.spec);
+    }
+    expect(await one(`ServiceAccount/${namespace}/gx-build`, objects)).toMatchObject({ automountServiceAccountToken: false });
+    const { spec } = await one('ValidatingAdmissionPolicy/gx-buildkit', objects);
+    expect(spec).toMatchObject({
+      failurePolicy: 'Fail',
+      matchConstraints: { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } },
+    });
+    expect((await one('ValidatingAdmissionPolicyBinding/gx-buildkit', objects)).spec).toMatchObject({ validationActions: ['Deny'] });
+    const names = { GX_BUILDKIT_NAMESPACE: namespace, GX_BUILDKIT_IMAGE: 'docker.io/gx/gx-buildkit:0.1.0' };
+    expect(await environment('operator', objects)).toMatchObject(names);
+    expect(await environment('control-plane', objects)).toMatchObject({ GX_BUILDKIT_NAMESPACE: namespace });
+    expect((await one('ClusterRole/gx-operator-nodes', objects)).rules).toEqual([
+      { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+    ]);
+  });
+
   test('the control plane takes both kinds of deployments, unless it is told otherwise', async () => {
     expect(await environment('control-plane', rendered())).toMatchObject({ GX_HOSTING: 'both', GX_BUILD_NAMESPACE: 'gx-builds' });
     const cloud = rendered({}, { controlPlane: { hosting: 'cloud' } });

@@ -29,7 +29,8 @@ const NAME = process.env.GX_TEST_CLUSTER ?? 'gx-test';
  * is set.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const images = startImages();
+  // Only tests of builds run lines of Dockerfiles, whose image takes minutes to compile once.
+  const images = startImages(project.name === 'builds' ? ['gx-buildkit'] : []);
   const cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));
   const built = await step('images', async (report) => loadImages(cluster, await images, report));
   const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));

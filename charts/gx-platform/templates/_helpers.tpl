@@ -180,6 +180,22 @@ a cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing
 {{- define "gx.buildNamespace" -}}
 {{- .Values.builds.namespace | default (printf "%s-builds" .Release.Name) -}}
 {{- end }}
+{{/* Where the lines of Dockerfiles run; empty if nowhere. */}}
+{{- define "gx.buildkitNamespace" -}}
+{{- if and .Values.builds.registry .Values.builds.buildkit.enabled -}}
+{{- .Values.builds.buildkit.namespace | default (printf "%s-buildkit" (include "gx.buildNamespace" .)) -}}
+{{- end -}}
+{{- end }}
+{{- define "gx.buildkitImage" -}}
+{{- .Values.builds.buildkit.image | default (include "gx.image" (dict "root" . "name" "buildkit")) -}}
+{{- end }}
+
+{{/* The namespaces of builds and the pod security level of each, as JSON. */}}
+{{- define "gx.buildPlaces" -}}
+{{- $places := list (dict "namespace" (include "gx.buildNamespace" .) "level" "restricted") -}}
+{{- with include "gx.buildkitNamespace" . }}{{- $places = append $places (dict "namespace" . "level" "privileged") }}{{- end -}}
+{{- toJson $places -}}
+{{- end }}
 {{- define "gx.hosting" -}}
 {{- .Values.controlPlane.hosting | default (ternary "self-hosted" "both" (empty .Values.builds.registry)) -}}
 {{- end }}
@@ -207,6 +223,8 @@ a cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing
   (list "GX_BUILD_IMAGE" ($builds.image | default (include "gx.image" (dict "root" . "name" "builder"))))
   (list "GX_BUILD_BASE_IMAGE" ($builds.baseImage | default (include "gx.image" (dict "root" . "name" "agent-server"))))
   (list "GX_BUILD_NAMESPACE" (include "gx.buildNamespace" .))
+  (list "GX_BUILDKIT_NAMESPACE" (include "gx.buildkitNamespace" .))
+  (list "GX_BUILDKIT_IMAGE" (ternary (include "gx.buildkitImage" .) "" $builds.buildkit.enabled))
   (list "GX_BUILDER_REPOSITORY" $builds.registry)
   (list "GX_BUILDER_SERVICE_ACCOUNT" "gx-build")
   (list "GX_BUILDER_REGISTRY_SECRET" $builds.pushSecret)

@@ -93,18 +93,28 @@ async function stagedReads(
   { kube, config }: Listing,
   { deployment, revision, signal, since = () => undefined }: LogRequest,
 ): Promise<Read[]> {
-  const { buildNamespace: namespace = '' } = config;
+  const namespaces = [config.buildNamespace, config.buildkitNamespace].filter((name) => name !== undefined);
   const selectors = [
     `${DEPLOYMENT}=${labelValue(deployment.metadata.name)}`,
     `${AGENTS_NAMESPACE}=${deployment.metadata.namespace}`,
     `${COMPONENT}=build`,
     ...(revision ? [`${REVISION_UID}=${revision.metadata.uid}`] : []),
   ];
-  const { items } = await kube.list(kinds.pod, { namespace, labelSelector: selectors.join(','), limit: PODS }, signal);
+  const list = (namespace: string) => kube.list(kinds.pod, { namespace, labelSelector: selectors.join(','), limit: PODS }, signal);
+  const found = await Promise.all(namespaces.map(async (namespace) => (await list(namespace)).items));
+  // A build that goes on with BuildKit has left its first pod, whose log is then not of interest.
+  const items = found.findLast((pods) => pods.length > 0) ?? [];
   return items.flatMap(({ metadata }) =>
     BUILD_STAGES.map((stage) => {
       const id = stageId(stage);
-      return { ref: { namespace, name: metadata.name }, id, stage, container: stage, previous: false, since: since(id) };
+      return {
+        ref: { namespace: metadata.namespace, name: metadata.name },
+        id,
+        stage,
+        container: stage,
+        previous: false,
+        since: since(id),
+      };
     }),
   );
 }

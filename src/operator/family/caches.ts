@@ -31,24 +31,24 @@ export const BY_PORT = 'port';
 export const PASSWORD_PODS = 'password';
 
 /** Returns `namespace/name` of the deployment or revision that an object was made for, which its annotation names. */
-const named = (annotation: string, buildNamespace?: string): IndexBy => {
+const named = (annotation: string, buildNamespaces?: readonly string[]): IndexBy => {
   return (object) => {
     const name = object.metadata.annotations?.[annotation];
-    return name === undefined ? [] : [`${homeOf(object, buildNamespace)}/${name}`];
+    return name === undefined ? [] : [`${homeOf(object, buildNamespaces)}/${name}`];
   };
 };
-const childrenOf = (buildNamespace?: string) => ({
-  [BY_DEPLOYMENT]: named(DEPLOYMENT, buildNamespace),
-  [BY_REVISION]: named(REVISION, buildNamespace),
+const childrenOf = (buildNamespaces?: readonly string[]) => ({
+  [BY_DEPLOYMENT]: named(DEPLOYMENT, buildNamespaces),
+  [BY_REVISION]: named(REVISION, buildNamespaces),
 });
 const children = childrenOf();
 
 /**
  * Returns the namespace of the deployment that an object was made for: its own, but for builds. Only the operator makes
- * objects in the build namespace, so what they say of another one is true.
+ * objects in the namespaces of builds, so what they say of another one is true.
  */
-export const homeOf = ({ metadata }: { metadata: ObjectMeta }, buildNamespace: string | undefined): string | undefined =>
-  buildNamespace !== undefined && metadata.namespace === buildNamespace
+export const homeOf = ({ metadata }: { metadata: ObjectMeta }, buildNamespaces: readonly string[] = []): string | undefined =>
+  metadata.namespace !== undefined && buildNamespaces.includes(metadata.namespace)
     ? (metadata.annotations?.[AGENTS_NAMESPACE] ?? metadata.namespace)
     : metadata.namespace;
 
@@ -102,7 +102,7 @@ export type Caches = {
 const PACKED = { packed: true, recent: 1000, specLimit: Infinity };
 
 /** `specLimit` is the greatest length of a custom resource's spec. The operator itself makes those of other kinds. */
-export const createCaches = (specLimit = SPEC_LIMIT, buildNamespace?: string): Caches => ({
+export const createCaches = (specLimit = SPEC_LIMIT, buildNamespaces?: readonly string[]): Caches => ({
   deployments: new Cache<DeploymentResource>(
     {
       [BY_NAME]: ({ metadata }) => [metadata.name],
@@ -131,7 +131,7 @@ export const createCaches = (specLimit = SPEC_LIMIT, buildNamespace?: string): C
   autoscalers: new Cache(children, PACKED),
   apiServers: new Cache(),
   gateways: new Cache(),
-  pods: new Cache({ ...childrenOf(buildNamespace), [PASSWORD_PODS]: passwordPods }, PACKED),
+  pods: new Cache({ ...childrenOf(buildNamespaces), [PASSWORD_PODS]: passwordPods }, PACKED),
 });
 
 /** Returns the caches of what a deployment owns besides its revisions. */

@@ -8,7 +8,20 @@ export const buildAccess: PolicyRule[] = [
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
   // A GitHub App's token for one build is a Secret beside its Job.
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },
+  // Builds elsewhere are lent the certificate authorities of this namespace.
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
 ];
+
+/** Permissions where BuildKit builds: it reads no Secret there, and lends each build one of its own. */
+export const buildkitAccess: PolicyRule[] = [
+  { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'create', 'delete'] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+  { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'create', 'delete'] },
+];
+
+/** Nodes say whether pods can have users of their own, without which BuildKit is not started. */
+export const nodeAccess: PolicyRule[] = [{ apiGroups: [''], resources: ['nodes'], verbs: ['list'] }];
 
 /** Permissions that only builds in stages need of the namespaces that the operator works on. */
 export const builtAccess: PolicyRule[] = [

@@ -25,6 +25,7 @@ export type Decision = {
   image?: string | undefined;
   commitSha?: string | undefined;
   /** What the builder said besides, if its build ended in this pass. */
+  buildsWith?: 'buildkit';
   digest?: string;
   builderVersion?: string;
   buildSeconds?: number;

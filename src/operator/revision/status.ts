@@ -95,6 +95,7 @@ function writtenOnce(
     logTail,
     image: decision.image,
     commitSha: decision.commitSha,
+    buildsWith: decision.buildsWith,
     builderVersion: decision.builderVersion,
     buildSeconds: decision.buildSeconds,
     buildLog,

@@ -1,7 +1,7 @@
-import type { Builder, StagedBuilds } from '../../../config/builder.ts';
+import { buildNamespaces, type Builder, type StagedBuilds } from '../../../config/builder.ts';
 import { Rejected, Unavailable } from '../../../errors.ts';
 import { headOf } from '../../../git/ls-refs.ts';
-import { taken } from '../../../kube/errors.ts';
+import { KubeRefused, taken } from '../../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import type { GitIntegration } from '../../../schema/git-connection.ts';
@@ -13,6 +13,8 @@ import { idle, type Decision } from '../decision.ts';
 import { buildFailed } from './by-job.ts';
 import { buildJob } from './job.ts';
 import type { BuildWorld } from './observe.ts';
+import { lendTo } from './lend.ts';
+import { keepsOwnUsers, mayHaveOwnUsers, placeOfBuild, USERS_OFF } from './place.ts';
 import { inLine } from './staged.ts';
 import { stagedJob, stagedMetadata, type StagedSource } from './staged-job.ts';
 
@@ -36,6 +38,8 @@ async function requestStaged(deps: Deps, revision: RevisionResource, making: Sta
   const { decision, build, staged, signal } = making;
   const source = build?.source;
   if (source === undefined || 'fault' in source) return decision;
+  const { hasBuildkit } = placeOfBuild(revision, making.builder, staged);
+  if (hasBuildkit && !(await nodesHaveUsers(deps, signal))) return buildFailed({ reason: 'UserNamespacesOff', message: USERS_OFF });
   // The line that the caches show may be a moment old.
   if ((await unfinished(deps, staged, signal)) >= staged.parallel) return inLine(1);
   try {
@@ -46,6 +50,16 @@ async function requestStaged(deps: Deps, revision: RevisionResource, making: Sta
     if (error instanceof Rejected) return buildFailed({ reason: 'CloneFailed', message: error.message });
     if (!(error instanceof Unavailable) || !error.message.startsWith('The git host ')) throw error;
     return idle('AWAITING_BUILD', error.message, { reason: 'GitHostAway', again: LOOK_AGAIN });
+  }
+}
+
+/** A platform that may not look at nodes finds out by the pod itself. */
+async function nodesHaveUsers({ kube }: Pick<Deps, 'kube'>, signal: AbortSignal): Promise<boolean> {
+  try {
+    return mayHaveOwnUsers(await kube.all(kinds.node, {}, signal));
+  } catch (error) {
+    if (error instanceof KubeRefused && error.status === 403) return true;
+    throw error;
   }
 }
 
@@ -60,16 +74,30 @@ const started = (
 ): Promise<Decision> =>
   deps.buildTurns.run(async () => {
     if ((await unfinished(deps, staged, signal)) >= staged.parallel) return inLine(1);
-    const job = stagedJob(revision, source, { builder, staged, imagePullPolicy: deps.settings.imagePullPolicy });
+    const { namespace, hasBuildkit } = placeOfBuild(revision, builder, staged);
+    const lent = hasBuildkit ? await lendTo(deps, revision, { builder, staged, namespace, source, signal }) : undefined;
+    const job = stagedJob(revision, { ...source, lent }, { builder, staged, imagePullPolicy: deps.settings.imagePullPolicy });
     if (!(await deps.writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
+    if (hasBuildkit && !keepsOwnUsers(await madeJob(deps, job, signal))) {
+      await dropBuild(deps, revision, signal);
+      return buildFailed({ reason: 'UserNamespacesOff', message: USERS_OFF });
+    }
     return { ...decision, ...(source.commit !== undefined && { commitSha: source.commit }) };
   });
 
+/** Returns the Job as the API server took it. */
+async function madeJob({ kube }: Pick<Deps, 'kube'>, { metadata }: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined> {
+  const { namespace = '', name } = metadata;
+  const jobs = await kube.all(kinds.job, { namespace, labelSelector: `${COMPONENT}=build` }, signal);
+  return jobs.find((known) => known.metadata.name === name);
+}
+
 type JobStatus = { conditions?: { type: string; status: string }[] };
 
-/** Returns how many Jobs of the build namespace have not ended. */
-async function unfinished({ kube }: Pick<Deps, 'kube'>, { namespace }: StagedBuilds, signal: AbortSignal): Promise<number> {
-  const jobs = await kube.all(kinds.job, { namespace, labelSelector: `${COMPONENT}=build` }, signal);
+/** Returns how many Jobs of builds have not ended. */
+async function unfinished({ kube }: Pick<Deps, 'kube'>, staged: StagedBuilds, signal: AbortSignal): Promise<number> {
+  const list = (namespace: string) => kube.all(kinds.job, { namespace, labelSelector: `${COMPONENT}=build` }, signal);
+  const jobs = (await Promise.all(buildNamespaces({ staged }).map(list))).flat();
   const ended = ({ status }: KubeObject): boolean =>
     ((status ?? {}) as JobStatus).conditions?.some(({ type, status: is }) => ['Complete', 'Failed'].includes(type) && is === 'True') ===
     true;
@@ -85,7 +113,7 @@ async function prepared(deps: Deps, revision: RevisionResource, place: Source): 
   const { repoRef = '' } = revision.spec.template.sourceRevisionConfig ?? {};
   const remote = await remoteOf(deps, { integration, url: repoUrl, staged, signal });
   const tenant = integration.tenantId;
-  const commit = revision.spec.commit ?? (remote.isWeb ? await headOf(remote, repoRef, signal) : undefined);
+  const commit = pinnedCommit(revision) ?? (remote.isWeb ? await headOf(remote, repoRef, signal) : undefined);
   if (commit === undefined && remote.isWeb) return { missing: `There is no ${repoRef} in ${repoUrl}.` };
   const { minted } = remote;
   const credentialSecret =
@@ -93,11 +121,15 @@ async function prepared(deps: Deps, revision: RevisionResource, place: Source): 
   return { insecureGit: repoUrl.startsWith('http://'), tenant, commit, credentialSecret };
 }
 
+/** A build that goes on with BuildKit is of the same commit. */
+const pinnedCommit = ({ spec, status }: RevisionResource): string | undefined =>
+  spec.commit ?? (status?.buildsWith === undefined ? undefined : status.commitSha);
+
 type Token = { staged: StagedBuilds; token: string; tenant: string; signal: AbortSignal };
 
 /** Keeps the token of a GitHub App for one build, so that no build gets the App's own key. */
 async function keepToken({ writer, kube }: Deps, revision: RevisionResource, { staged, token, tenant, signal }: Token): Promise<string> {
-  const metadata = stagedMetadata(revision, staged, tenant);
+  const metadata = stagedMetadata(revision, staged.namespace, tenant);
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData: { token, username: 'x-access-token' } };
   await kube.delete(kinds.secret, { namespace: staged.namespace, name: metadata.name }, {}, signal);
   if (!(await writer.create(secret, signal))) throw taken(`Secret ${metadata.name}`);
@@ -115,7 +147,9 @@ export async function dropBuild(
     await kube.delete(kinds.job, { namespace: metadata.namespace, name: names.buildJob(metadata.name) }, {}, signal);
     return;
   }
-  const ref = { namespace: staged.namespace, name: names.stagedBuild(metadata.name, metadata.uid ?? '') };
-  await kube.delete(kinds.job, ref, {}, signal);
-  await kube.delete(kinds.secret, ref, {}, signal);
+  for (const namespace of buildNamespaces({ staged })) {
+    const ref = { namespace, name: names.stagedBuild(metadata.name, metadata.uid ?? '') };
+    await kube.delete(kinds.job, ref, {}, signal);
+    await kube.delete(kinds.secret, ref, {}, signal);
+  }
 }

@@ -10,6 +10,7 @@ import type { OperatorDeps } from '../../family/deps.ts';
 import { buildSource, tenantOfNamespace, type BuildSource } from '../../family/integrations.ts';
 import { imageOf } from '../../family/revisions.ts';
 import { statusOfPod } from '../../pods/diagnose.ts';
+import { placeOfBuild, type BuildPlace } from './place.ts';
 import { placeInLine, type QueuedBuild } from './turn.ts';
 
 /** What exists of a revision's build. Jobs are not watched, because their pods are and show nearly everything. */
@@ -38,10 +39,11 @@ export async function observeBuild(
   const mayGo = deployment !== undefined && deployment.spec.hibernate !== true;
   if (builder === undefined || imageOf(revision) !== undefined || !mayGo) return undefined;
   const { staged } = builder;
-  const pod = newestOf(staged === undefined ? pods : pods.filter(isOf(revision)));
+  const place = staged && placeOfBuild(revision, builder, staged);
+  const pod = newestOf(place === undefined ? pods : pods.filter(isOf(revision, place)));
   // Of an interrupted build the pod has yet to tell its log.
   if (pod !== undefined || revision.metadata.annotations?.[INTERRUPT] !== undefined) return { pod, job: undefined };
-  const job = await jobOf(kube, revision, staged, signal);
+  const job = await jobOf(kube, revision, place, signal);
   if (staged === undefined || job !== undefined) return { pod, job };
   return { pod, job, source: buildSource(caches, settings, revision), place: placeOf(revision, { caches, settings, staged }) };
 }
@@ -49,14 +51,14 @@ export async function observeBuild(
 async function jobOf(
   kube: Kube,
   { metadata, spec }: RevisionResource,
-  staged: StagedBuilds | undefined,
+  at: BuildPlace | undefined,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   const { name, namespace = '', uid = '' } = metadata;
   const [place, own, whose] =
-    staged === undefined
+    at === undefined
       ? [namespace, names.buildJob(name), `${DEPLOYMENT}=${labelValue(spec.deployment)}`]
-      : [staged.namespace, names.stagedBuild(name, uid), `${REVISION_UID}=${uid}`];
+      : [at.namespace, names.stagedBuild(name, uid), `${REVISION_UID}=${uid}`];
   const jobs = await kube.all(kinds.job, { namespace: place, labelSelector: `${whose},${COMPONENT}=build` }, signal);
   return jobs.find((known) => known.metadata.name === own);
 }
@@ -66,9 +68,10 @@ async function jobOf(
  * says nothing of the build: its Job gives it up, or a new one takes its place.
  */
 const isOf =
-  ({ metadata }: RevisionResource) =>
+  ({ metadata }: RevisionResource, { namespace }: BuildPlace) =>
   (pod: KubeObject): boolean =>
     pod.metadata.labels?.[REVISION_UID] === metadata.uid &&
+    pod.metadata.namespace === namespace &&
     (pod.metadata.deletionTimestamp === undefined || statusOfPod(pod).phase === 'Succeeded');
 
 type Lines = { caches: Caches; settings: OperatorSettings; staged: StagedBuilds };

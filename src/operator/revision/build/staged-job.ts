@@ -6,12 +6,21 @@ import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT
 import { BUILD_STAGES, names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { RESTRICTED } from '../objects/containers.ts';
+import { placeOfBuild, type BuildPlace } from './place.ts';
 import { BEYOND_DEADLINE, targetImage, variables } from './job.ts';
 
 type Stage = (typeof BUILD_STAGES)[number];
 
 /** What one build is of: the commit, if it is known, and the Secret with the credential of its git host. */
-export type StagedSource = { commit?: string | undefined; credentialSecret?: string | undefined; insecureGit: boolean; tenant: string };
+export type StagedSource = {
+  commit?: string | undefined;
+  credentialSecret?: string | undefined;
+  insecureGit: boolean;
+  tenant: string;
+  /** What a build in another namespace is lent: one Secret, of whose keys each stage sees its own. */
+  lent?: Lent | undefined;
+};
+export type Lent = { secret: string; git: readonly string[]; registry: boolean; authorities: boolean };
 
 /** User and group of the builder's image. */
 const BUILDER_ID = 10001;
@@ -29,11 +38,7 @@ const smallOf = ({ cpu, memoryMb }: Builder): typeof SMALL => ({
 });
 
 /** Returns the metadata of what builds a revision, in the namespace of all builds. */
-export function stagedMetadata(
-  revision: RevisionResource,
-  { namespace }: StagedBuilds,
-  tenant: string,
-): KubeObject['metadata'] & { name: string } {
+export function stagedMetadata(revision: RevisionResource, namespace: string, tenant: string): KubeObject['metadata'] & { name: string } {
   const { metadata, spec } = revision;
   const home = { [AGENTS_NAMESPACE]: metadata.namespace ?? '' };
   return {
@@ -48,9 +53,10 @@ export function stagedMetadata(
 export function stagedJob(
   revision: RevisionResource,
   source: StagedSource,
-  { builder, staged, imagePullPolicy }: { builder: Builder; staged: StagedBuilds } & Pick<OperatorSettings, 'imagePullPolicy'>,
+  { builder, staged, imagePullPolicy }: Omit<Given, 'place'>,
 ): KubeObject {
-  const metadata = stagedMetadata(revision, staged, source.tenant);
+  const place = placeOfBuild(revision, builder, staged);
+  const metadata = stagedMetadata(revision, place.namespace, source.tenant);
   const { labels, annotations } = metadata;
   return {
     apiVersion: 'batch/v1',
@@ -62,21 +68,22 @@ export function stagedJob(
       podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
       activeDeadlineSeconds: builder.deadlineSeconds + BEYOND_DEADLINE,
       ttlSecondsAfterFinished: builder.keepSeconds,
-      template: { metadata: { labels, annotations }, spec: podSpec(revision, source, { builder, staged, imagePullPolicy }) },
+      template: { metadata: { labels, annotations }, spec: podSpec(revision, source, { builder, staged, place, imagePullPolicy }) },
     },
   };
 }
 
-type Given = { builder: Builder; staged: StagedBuilds } & Pick<OperatorSettings, 'imagePullPolicy'>;
+type Given = { builder: Builder; staged: StagedBuilds; place: BuildPlace } & Pick<OperatorSettings, 'imagePullPolicy'>;
 
 function podSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
-  const { builder, staged } = given;
+  const { builder, staged, place } = given;
   const { serviceAccountName, registrySecretName: registry } = builder;
   const stage = (name: Stage): object => container(name, { revision, source, given });
   return {
     restartPolicy: 'Never',
     automountServiceAccountToken: false,
     enableServiceLinks: false,
+    ...(place.hasBuildkit && { hostUsers: false }),
     ...(serviceAccountName !== undefined && { serviceAccountName }),
     ...(registry !== undefined && { imagePullSecrets: [{ name: registry }] }),
     securityContext: {
@@ -99,7 +106,8 @@ function podSpec(revision: RevisionResource, source: StagedSource, given: Given)
 /** A Secret's files are the group's to read, because the builder is not their owner. */
 const READABLE = 0o440;
 
-function volumesOf({ credentialSecret }: StagedSource, { builder, staged }: Given): object[] {
+function volumesOf({ credentialSecret, lent }: StagedSource, { builder, staged, place }: Given): object[] {
+  if (place.hasBuildkit) return lent === undefined ? [] : lentVolumes(lent);
   const { registrySecretName: registry } = builder;
   const items = [{ key: '.dockerconfigjson', path: 'config.json' }];
   return [
@@ -109,37 +117,88 @@ function volumesOf({ credentialSecret }: StagedSource, { builder, staged }: Give
   ];
 }
 
+function lentVolumes({ secret, git, registry, authorities }: Lent): object[] {
+  const volume = (name: string, items: { key: string; path: string }[]): object => ({
+    name,
+    secret: { secretName: secret, items, defaultMode: READABLE },
+  });
+  return [
+    ...(git.length === 0
+      ? []
+      : [
+          volume(
+            'git',
+            git.map((key) => ({ key, path: key })),
+          ),
+        ]),
+    ...(registry ? [volume('registry', [{ key: '.dockerconfigjson', path: 'config.json' }])] : []),
+    ...(authorities ? [volume('ca', [{ key: 'ca.crt', path: 'ca.crt' }])] : []),
+  ];
+}
+
+/**
+ * What BuildKit needs to start containers: root and mounts, both of the pod's own users alone. A masked /proc and the
+ * usual filter of system calls would keep it from mounting /proc for them.
+ */
+const BUILDKIT = {
+  runAsUser: 0,
+  runAsGroup: 0,
+  runAsNonRoot: false,
+  capabilities: { add: ['SYS_ADMIN'] },
+  procMount: 'Unmasked',
+  seccompProfile: { type: 'Unconfined' },
+  appArmorProfile: { type: 'Unconfined' },
+};
+
+/** Which of the Secrets a stage sees. */
+function secretsOf(
+  stage: Stage,
+  source: StagedSource,
+  { builder, staged, place }: Given,
+): { git: boolean; registry: boolean; ca: boolean } {
+  const there = place.hasBuildkit
+    ? { git: (source.lent?.git.length ?? 0) > 0, registry: source.lent?.registry === true, ca: source.lent?.authorities === true }
+    : {
+        git: source.credentialSecret !== undefined,
+        registry: builder.registrySecretName !== undefined,
+        ca: staged.caConfigMapName !== undefined,
+      };
+  return { git: there.git && stage === 'clone', registry: there.registry && (stage === 'restore' || stage === 'push'), ca: there.ca };
+}
+
 type Making = { revision: RevisionResource; source: StagedSource; given: Given };
 
 function container(stage: Stage, { revision, source, given }: Making): object {
-  const { builder, staged, imagePullPolicy } = given;
+  const { builder, staged, place, imagePullPolicy } = given;
   const { cpu, memoryMb } = stage === 'build' ? builder : smallOf(builder);
   const disk = { 'ephemeral-storage': mebibytes(staged.diskMb + SCRATCH) };
   const readOnly = (name: string, mountPath: string): object => ({ name, mountPath, readOnly: true });
-  const wantsRegistry = (stage === 'restore' || stage === 'push') && builder.registrySecretName !== undefined;
+  const sees = secretsOf(stage, source, given);
+  // BuildKit's images are whole ones. The bounds of its namespace let every build have a core.
   return {
     name: stage,
-    image: builder.image,
+    image: place.image,
     imagePullPolicy,
     args: [stage],
     env: variables(environment(stage, { revision, source, given })),
     resources: {
       requests: { cpu: cores(cpu), memory: mebibytes(memoryMb), 'ephemeral-storage': mebibytes(SCRATCH) },
-      limits: { cpu: cores(builder.cpu * 2), memory: mebibytes(memoryMb * 2), ...disk },
+      limits: { cpu: cores(Math.max(place.hasBuildkit ? 1 : 0, builder.cpu * 2)), memory: mebibytes(memoryMb * 2), ...disk },
     },
-    securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
+    securityContext: place.hasBuildkit && stage === 'build' ? BUILDKIT : { ...RESTRICTED, readOnlyRootFilesystem: true },
     volumeMounts: [
       { name: 'work', mountPath: '/work' },
       { name: 'tmp', mountPath: '/tmp' },
-      ...(stage === 'clone' && source.credentialSecret !== undefined ? [readOnly('git', GIT)] : []),
-      ...(wantsRegistry ? [readOnly('registry', REGISTRY)] : []),
-      ...(staged.caConfigMapName === undefined ? [] : [readOnly('ca', AUTHORITIES)]),
+      ...(sees.git ? [readOnly('git', GIT)] : []),
+      ...(sees.registry ? [readOnly('registry', REGISTRY)] : []),
+      ...(sees.ca ? [readOnly('ca', AUTHORITIES)] : []),
     ],
   };
 }
 
 /** Returns the variables of a stage, never more than it needs. */
-function environment(stage: Stage, { revision, source, given: { builder, staged } }: Making): Record<string, string | undefined> {
+function environment(stage: Stage, { revision, source, given }: Making): Record<string, string | undefined> {
+  const { builder, staged, place } = given;
   const { metadata, spec } = revision;
   const { repoUrl, installCommand, buildCommand } = spec.sourceConfig ?? {};
   const { repoRef, gxConfigPath } = spec.template.sourceRevisionConfig ?? {};
@@ -159,7 +218,7 @@ function environment(stage: Stage, { revision, source, given: { builder, staged 
   const own: Record<Stage, Record<string, string | undefined>> = {
     clone: { GX_GIT_URL: repoUrl, GX_GIT_REF: repoRef, GX_GIT_INSECURE: source.insecureGit ? 'true' : undefined },
     restore: { ...shape, ...registry },
-    build: shape,
+    build: { ...shape, ...(place.hasBuildkit && registry) },
     push: { ...shape, ...registry },
   };
   return {
@@ -167,6 +226,7 @@ function environment(stage: Stage, { revision, source, given: { builder, staged 
     GX_GIT_COMMIT: source.commit,
     GX_DEPLOYMENT: spec.deployment,
     GX_REVISION: metadata.name,
-    NODE_EXTRA_CA_CERTS: staged.caConfigMapName === undefined ? undefined : `${AUTHORITIES}/ca.crt`,
+    GX_BUILDKIT: place.hasBuildkit && stage !== 'clone' ? 'true' : undefined,
+    NODE_EXTRA_CA_CERTS: secretsOf(stage, source, given).ca ? `${AUTHORITIES}/ca.crt` : undefined,
   };
 }

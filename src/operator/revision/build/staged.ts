@@ -1,11 +1,13 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
+import { NEEDS_DOCKERFILE } from '../../../schema/build-message.ts';
 import { BUILD_STAGES } from '../../../schema/names.ts';
 import type { FailureReason } from '../../../schema/revision.ts';
 import { diagnose, statusOfPod, type ContainerStatus, type Diagnosis } from '../../pods/diagnose.ts';
 import { idle, type Decision, type Situation } from '../decision.ts';
 import { buildFailed, byJob, NEXT, buildSecondsLeft, podStarting } from './by-job.ts';
 import { targetImage } from './job.ts';
+import { placeOfBuild } from './place.ts';
 import { builtBy, fieldsOf } from './result.ts';
 import { ordinal } from './turn.ts';
 
@@ -91,13 +93,12 @@ function succeeded(pod: KubeObject, builder: Builder, { revision, world }: Situa
   if (digest === undefined)
     return buildFailed({ reason: 'PushFailed', message: `The builder named no digest, but: ${built.image}.`, ...reads(pod, 'push') });
   // Later stages run beside what user code has written, so the stage before it says which commit it was.
-  const { commit } = fieldsOf(endOf(pod, 'clone')?.message ?? '{');
   const { builder: version } = fieldsOf(told ?? '{');
   return idle('AWAITING_DEPLOY', `The image was built: ${built.image}.`, {
     ...NEXT,
     image: built.image,
     digest,
-    commitSha: typeof commit === 'string' && COMMIT.test(commit) ? commit : built.commitSha,
+    commitSha: commitOf(pod) ?? built.commitSha,
     buildSeconds: secondsOf(pod, world.now),
     ...(typeof version === 'string' && VERSION.test(version) && { builderVersion: version }),
   });
@@ -114,11 +115,33 @@ function secondsOf(pod: KubeObject, now: Date): number {
   return Math.max(0, Math.round(((end === -Infinity ? now.getTime() : end) - from) / 1000));
 }
 
-function failed(pod: KubeObject, builder: Builder, { world }: Situation): Decision {
+function failed(pod: KubeObject, builder: Builder, situation: Situation): Decision {
+  const { world } = situation;
   const end = stagesOf(pod).find(({ state }) => state?.terminated !== undefined && state.terminated.exitCode !== 0);
+  const elsewhere = handedOver(pod, builder, { end, situation });
+  if (elsewhere !== undefined) return elsewhere;
   const { reason, message } = givenUp(pod, builder) ?? stageFailure(end);
   const last = end ?? stagesOf(pod).findLast(({ state }) => state?.terminated !== undefined);
   return buildFailed({ reason, message, ...(last !== undefined && reads(pod, last.name)) }, { buildSeconds: secondsOf(pod, world.now) });
+}
+
+/** Goes on with BuildKit, if a build without root has found that the repository needs it. The commit stays the same. */
+function handedOver(
+  pod: KubeObject,
+  { staged, image }: Builder,
+  { end, situation }: { end: StageStatus | undefined; situation: Situation },
+): Decision | undefined {
+  if (staged?.buildkit === undefined || placeOfBuild(situation.revision, { image }, staged).hasBuildkit || end === undefined)
+    return undefined;
+  if (fieldsOf(end.state?.terminated?.message?.trim() ?? '').reason !== NEEDS_DOCKERFILE) return undefined;
+  const commitSha = commitOf(pod);
+  const message = 'The repository asks for the lines of a Dockerfile, so it is built with BuildKit.';
+  return idle('AWAITING_BUILD', message, { build: 'drop', buildsWith: 'buildkit', again: 1, ...(commitSha && { commitSha }) });
+}
+
+function commitOf(pod: KubeObject): string | undefined {
+  const { commit } = fieldsOf(endOf(pod, 'clone')?.message ?? '{');
+  return typeof commit === 'string' && COMMIT.test(commit) ? commit : undefined;
 }
 
 /** Reports a pod that a node or the Job gave up: its disk was full, its time was over, or somebody ended it. */

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { buildNamespaces } from '../../../config/builder.ts';
 import { asError } from '../../../errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
@@ -30,9 +31,11 @@ async function sweepOnce(
   suspects: Set<string>,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const namespace = settings.builder?.staged?.namespace ?? '';
-  const scope = { namespace, labelSelector: `${COMPONENT}=build,${REVISION_UID}` };
-  const made = [...(await kube.all(kinds.job, scope, signal)), ...(await kube.all(kinds.secret, scope, signal))];
+  const made: KubeObject[] = [];
+  for (const namespace of buildNamespaces(settings.builder)) {
+    const scope = { namespace, labelSelector: `${COMPONENT}=build,${REVISION_UID}` };
+    made.push(...(await kube.all(kinds.job, scope, signal)), ...(await kube.all(kinds.secret, scope, signal)));
+  }
   const isLost = ({ metadata }: KubeObject): boolean => {
     const revision = caches.revisions.get(`${metadata.annotations?.[AGENTS_NAMESPACE]}/${metadata.annotations?.[REVISION]}`);
     return revision?.metadata.uid !== metadata.labels?.[REVISION_UID];

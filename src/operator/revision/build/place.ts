@@ -1,0 +1,43 @@
+import type { Builder, StagedBuilds } from '../../../config/builder.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { RevisionResource } from '../../../schema/custom-resources.ts';
+
+/** Where a revision is built, and by which image. */
+export type BuildPlace = { namespace: string; image: string; hasBuildkit: boolean };
+
+/** Returns where a revision is built: without root, or with BuildKit once a build has said that it needs that. */
+export const placeOfBuild = (
+  { status }: Pick<RevisionResource, 'status'>,
+  { image }: Pick<Builder, 'image'>,
+  staged: StagedBuilds,
+): BuildPlace =>
+  status?.buildsWith === 'buildkit' && staged.buildkit !== undefined
+    ? { ...staged.buildkit, hasBuildkit: true }
+    : { namespace: staged.namespace, image, hasBuildkit: false };
+
+type NodeStatus = {
+  conditions?: { type: string; status: string }[];
+  runtimeHandlers?: { features?: { userNamespaces?: boolean } | null }[];
+};
+
+/**
+ * Returns whether pods may get users of their own, as far as the nodes say. Where there is no ready node the scheduler
+ * says so itself.
+ */
+export function mayHaveOwnUsers(nodes: readonly KubeObject[]): boolean {
+  const ready = nodes
+    .map(({ status }) => (status ?? {}) as NodeStatus)
+    .filter(({ conditions = [] }) => conditions.some(({ type, status }) => type === 'Ready' && status === 'True'));
+  return (
+    ready.length === 0 ||
+    ready.some(({ runtimeHandlers = [] }) => runtimeHandlers.some(({ features }) => features?.userNamespaces === true))
+  );
+}
+
+/** An API server of which the feature is off drops the field without a word. */
+export const keepsOwnUsers = (job: KubeObject | undefined): boolean =>
+  job === undefined || (job.spec as { template: { spec: { hostUsers?: boolean } } }).template.spec.hostUsers === false;
+
+/** What the people who wrote `dockerfile_lines` read. */
+export const USERS_OFF =
+  'gx.json asks for the lines of a Dockerfile, which are only run in pods with users of their own (hostUsers: false), and this cluster has none: build without a Dockerfile, or turn user namespaces on (Kubernetes 1.33, containerd 2.0 or CRI-O 1.25, Linux 6.3).';
