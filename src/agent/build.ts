@@ -4,6 +4,7 @@ import { asError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { readGraphsFile } from './gx-json/read.ts';
 import { keepSchemas } from './graph-types/built-schemas.ts';
+import { proveLoading } from './graph-types/loads.ts';
 import { readTypes } from './graph-types/typed-schemas.ts';
 import { writeBills } from './sbom/write.ts';
 import { bundleUi, hasUi, keepBundles } from './ui/bundles.ts';
@@ -16,6 +17,7 @@ import { bundleUi, hasUi, keepBundles } from './ui/bundles.ts';
 export async function buildAgent({ configPath, sections, folder, within }: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
   const file = readGraphsFile(configPath, sections);
   mkdirSync(folder, { recursive: true });
+  await proveLoading(file, log, signal);
   await writeBills({ project: file.folder, folder }, log, signal);
   if (hasUi(file)) keepBundles(folder, await bundleUi(file, signal));
   if (within === 0) return;

@@ -1,0 +1,33 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { proveLoading } from '../../../src/agent/graph-types/loads.ts';
+import { silentLog } from '../../kit/log.ts';
+
+const { signal } = new AbortController();
+
+async function loaded(name: string, text: string): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'gx-loads-'));
+  const file = path.join(folder, name);
+  writeFileSync(file, text);
+  await proveLoading({ graphs: [{ graphId: 'chat', file, exportName: 'graph' }] as never, folder }, silentLog(), signal);
+}
+
+test.each([
+  ['a.mjs', 'export const graph = {;', /a\.mjs: SyntaxError/],
+  ['b.ts', 'export const graph: = 1;', /b\.ts: .*Error/],
+  ['c.mjs', "import './absent.mjs'; export const graph = 1;", /c\.mjs: Error: Cannot find module .*absent/],
+])('the module %s, whose text is %s, can never be loaded', async (name, text, words) => {
+  await expect(loaded(name, text)).rejects.toThrow(words);
+});
+
+test.each([
+  ['export const graph = 1;'],
+  ["throw new Error('API_KEY is not set');"],
+  ["JSON.parse(process.env.ABSENT ?? 'no json');"],
+  ["import 'a-package-that-only-the-image-has';"],
+  ['process.exit(3);'],
+])('a module whose text is %s is left to the server', async (text) => {
+  await expect(loaded('graph.mjs', text)).resolves.toBeUndefined();
+});
