@@ -21,8 +21,12 @@ export type DoorParts = {
 const HEADER_LIMIT = 65_536;
 /** Headers that are about one connection and not about the request. */
 const OF_CONNECTION = ['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'upgrade'];
-/** How often a request is sent that no pod has taken yet. */
+/** How often a request is sent that no pod has answered yet. */
 const TRIES = 20;
+/** Requests that change nothing, so that one whose pod died may be sent to the next. */
+const REPEATABLE = ['GET', 'HEAD'];
+/** Seconds after which whoever made another request may come back. */
+const BROKEN_OFF = 2;
 
 /**
  * Answers in place of one deployment that sleeps, on a port of its own, because a request does not always say for whom
@@ -84,7 +88,7 @@ async function passedOn({ held, waking }: DoorParts, exchange: Exchange, { key }
   }
 }
 
-/** Passes a request on. Returns false if no connection came about, so that nothing of it was sent. */
+/** Passes a request on. Returns false if it may be sent again: nothing of it was sent, or it changes nothing. */
 function passed({ incoming, answer }: Exchange, { host, port }: AgentPlace): Promise<boolean> {
   const { method, url, headers } = incoming;
   const kept = Object.entries(headers).filter(([name]) => !OF_CONNECTION.includes(name));
@@ -112,14 +116,24 @@ function passed({ incoming, answer }: Exchange, { host, port }: AgentPlace): Pro
     });
     outgoing.once('error', (error) => {
       answer.off('close', leave);
-      if (!isSent) resolve(false);
-      else if (answer.headersSent) {
+      if (answer.headersSent) {
         answer.destroy();
         resolve(true);
-      } else reject(new Problem(502, 'The deployment broke off the request.', { cause: error }));
+      } else if (!isSent || isRepeatable(incoming)) resolve(false);
+      else reject(brokenOff(error));
     });
   });
 }
+
+/** A request with a body is not, because what was read of it is gone. */
+const isRepeatable = ({ method = '', headers }: IncomingMessage): boolean =>
+  REPEATABLE.includes(method) && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
+
+const brokenOff = (cause: Error): Problem =>
+  new Problem(503, 'The pod that took the request ended before it answered. Whether it did what was asked is not known.', {
+    cause,
+    headers: { 'retry-after': String(BROKEN_OFF) },
+  });
 
 type Upgrade = { socket: Duplex; head: Buffer };
 

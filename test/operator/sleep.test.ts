@@ -1,15 +1,18 @@
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { gatewayConfig } from '../../src/config/gateway.ts';
 import { startGateway, type Gateway } from '../../src/gateway/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { WAKE } from '../../src/schema/labels.ts';
 import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
 import { workPath, type WorkReport } from '../../src/schema/work-report.ts';
 import { freePort } from '../kit/agent-server.ts';
 import { silentLog } from '../kit/log.ts';
 import { newDeployment } from '../kit/objects.ts';
+import type { RunningOperator } from '../kit/operator.ts';
+import { operatorProcess, type OperatorProcess } from '../kit/operator-process.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 
@@ -22,6 +25,9 @@ const GATEWAY_ADDRESS = '10.9.0.1';
 
 let stage: Stage;
 let gateway: Gateway;
+let operator: RunningOperator;
+/** Ends the gateway, as SIGTERM does. */
+const ending = new AbortController();
 /** Where the api pods answer, while the double of them runs. */
 let agentPort: number;
 
@@ -35,11 +41,12 @@ beforeAll(async () => {
     GX_SERVER_PORT: '0',
     GX_HEALTH_PORT: '0',
     GX_REPORTS_PORT: '0',
+    GX_HOLD_SECONDS: '600',
     GX_WATCH_NAMESPACES: namespace,
   });
   const own = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway', kubeconfig });
   const placeOf = () => ({ host: '127.0.0.1', port: agentPort });
-  gateway = stage.endWith(await startGateway({ config, kube: own, log: silentLog(), signal: new AbortController().signal, placeOf }));
+  gateway = stage.endWith(await startGateway({ config, kube: own, log: silentLog(), signal: ending.signal, placeOf }));
   const slice = {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -49,12 +56,15 @@ beforeAll(async () => {
     ports: [{ name: 'reports', port: 8082, protocol: 'TCP' }],
   };
   await kube.create(kinds.endpointSlice, slice);
-  await stage.startOperator({
+  operator = await stage.startOperator({
     gateways: () => [`http://127.0.0.1:${gateway.reportsPort}`],
     settings: { gateway: { service: 'gateway', namespace } },
   });
 });
 afterAll(() => stage.stop());
+
+/** Has an operator end with the stage. */
+const endable = (process: OperatorProcess): OperatorProcess & { stop(): Promise<void> } => ({ ...process, stop: () => process.kill() });
 
 const QUEUE = { due: 0, running: 0, webhooks: 0, next_due: null };
 const IDLE: WorkReport = { from: 'api', slots: 0, idle_seconds: 100, queue: QUEUE };
@@ -104,10 +114,27 @@ const fallAsleep = (name: string, key: string): Promise<DeploymentResource> =>
     );
   });
 
-const wakes = async (): Promise<number> => {
+/** Returns one of the gateway's own figures. */
+async function figureOf(name: string): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${gateway.healthPort}/metrics`)).text();
-  return Number(/^gx_gateway_wakes_total (\d+)$/m.exec(text)?.[1]);
-};
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+}
+const wakes = (): Promise<number> => figureOf('gx_gateway_wakes_total');
+const heldNow = (): Promise<number> => figureOf('gx_gateway_held_requests');
+
+/** Asks two hundred things at once, each other one a change. Returns how many were answered, and sent back. */
+async function askTwoHundred(url: string, key: string): Promise<{ answered: number; sentBack: number; broken: number }> {
+  const ask = async (at: number): Promise<'answered' | 'sentBack' | 'broken'> => {
+    const more = at % 2 === 0 ? {} : { method: 'POST', body: '{}' };
+    const answer = await fetch(`${url}/threads/${at}`, { headers: { 'x-api-key': key }, ...more }).catch(() => undefined);
+    await answer?.text();
+    if (answer === undefined) return 'broken';
+    return answer.status === 503 && answer.headers.get('retry-after') !== null ? 'sentBack' : 'answered';
+  };
+  const all = await Promise.all(Array.from({ length: 200 }, (_, at) => ask(at)));
+  const count = (how: string): number => all.filter((one) => one === how).length;
+  return { answered: count('answered'), sentBack: count('sentBack'), broken: count('broken') };
+}
 
 async function startAgentDouble(): Promise<Server> {
   const server = createServer((incoming, answer) => void answer.end(JSON.stringify({ answered: incoming.url }))).listen(
@@ -206,4 +233,57 @@ test('its owner makes it stay awake, or stops it for good, and then no request w
   await owner(false);
   await until('its pods start', async () => (await sizes('owned-00001')).every((size) => size === 1));
   await see.untilReady('owned');
+});
+
+describe('killed while two hundred requests are held', () => {
+  test('the pod that woke: what changes nothing is answered by the next one, the rest is told to come back', async () => {
+    const key = await deploy('fragile');
+    const port = (await fallAsleep('fragile', key)).status?.gatewayPort;
+    const asking = askTwoHundred(`http://127.0.0.1:${port}`, key);
+    await until('all are held', async () => (await heldNow()) === 200);
+    let taken = 0;
+    const dying = createServer(() => (taken += 1)).listen(agentPort, '127.0.0.1');
+    await until('it has taken them', () => taken === 200);
+    dying.closeAllConnections();
+    dying.close();
+    const next = await startAgentDouble();
+    expect(await asking).toEqual({ answered: 100, sentBack: 100, broken: 0 });
+    next.closeAllConnections();
+    next.close();
+  });
+
+  test('the operator: the next one wakes the deployment, and all are answered', async () => {
+    const { kube, kubeconfig, namespace, see } = stage;
+    const key = await deploy('orphan');
+    const port = (await fallAsleep('orphan', key)).status?.gatewayPort;
+    await operator.stop();
+    const env = { GX_GATEWAY_SERVICE: 'gateway' };
+    const first = stage.endWith(endable(operatorProcess({ kube, namespace, kubeconfig, identity: 'killed', env })));
+    await first.leading();
+    const asking = askTwoHundred(`http://127.0.0.1:${port}`, key);
+    await until('it is asked to wake', async () => (await see.deployment('orphan')).metadata.annotations?.[WAKE] !== undefined);
+    await first.kill();
+    stage.endWith(endable(operatorProcess({ kube, namespace, kubeconfig, identity: 'next', env })));
+    await until('both kinds of pods start', async () => (await sizes('orphan-00001')).every((size) => size === 1));
+    const agent = await startAgentDouble();
+    expect(await asking).toEqual({ answered: 200, sentBack: 0, broken: 0 });
+    agent.closeAllConnections();
+    agent.close();
+  });
+
+  test('the gateway, when it is told to end: each is told to come back', async () => {
+    const { see } = stage;
+    const key = Buffer.from((await see.secret('owned-key')).data?.['api-key'] ?? '', 'base64').toString('utf8');
+    expect(key).not.toBe('');
+    const port = (
+      await until('it may sleep', async () => {
+        const found = await see.deployment('owned');
+        return found.status?.gatewayPort !== undefined && found;
+      })
+    ).status?.gatewayPort;
+    const asking = askTwoHundred(`http://127.0.0.1:${port}`, key);
+    await until('all are held', async () => (await heldNow()) === 200);
+    ending.abort();
+    expect(await asking).toEqual({ answered: 0, sentBack: 200, broken: 0 });
+  });
 });
