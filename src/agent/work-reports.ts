@@ -67,6 +67,8 @@ export class WorkReports {
   /** Reports until the signal. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#wake?.());
+    // Nobody could ask while it started, and whoever it was started for is about to.
+    this.asked();
     while (!signal.aborted) {
       this.#changed = false;
       const told = await this.#report();

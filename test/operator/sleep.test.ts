@@ -197,7 +197,7 @@ test('a run that its last pod told of wakes it, and so does another revision', a
   expect(asleep(await see.deployment('work'))?.status).toBe('False');
 });
 
-test('its database sleeps with it where that is asked for, and wakes before its pods', async () => {
+test('its database sleeps with it where that is asked for, and wakes with its pods', async () => {
   const { kube, namespace, see } = stage;
   const key = await deploy('deep', { sleep: { afterSeconds: 30, database: true } });
   const sleeping = await fallAsleep('deep', key);

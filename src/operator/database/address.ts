@@ -23,6 +23,9 @@ export function addressIn({ status }: DeploymentResource, key: string, authority
   };
 }
 
+/** Returns true if servers wait for the database there when they start: a managed one, which may start beside them. */
+export const isWaitedFor = (address: DatabaseAddress): boolean => 'authority' in address && address.authority !== undefined;
+
 /** Returns the address as one word. Pods that are stamped with another one still use another credential. */
 export function stampOf(address: DatabaseAddress): string {
   if ('inSecrets' in address) return 'in-secrets';

@@ -2,6 +2,7 @@ import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/conditions.t
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { apiAtFirst } from '../family/api-size.ts';
+import { isWaitedFor } from '../database/address.ts';
 import { isApiUp, isAsMade, isWorkloadUp } from '../family/complete.ts';
 import { connectionsAsked, connectionsNeeded } from '../family/connections.ts';
 import { isNothingServing, mayStart } from '../family/deployment.ts';
@@ -94,13 +95,14 @@ const isSuperseded = ({ metadata }: RevisionResource, { deployment, isPick }: Re
   !isPick && deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
 
 /**
- * Returns true if the deployment hibernates, or wakes and its database does not answer yet. Agents started now would
- * only fail.
+ * Returns true if the deployment hibernates or sleeps, or wakes while its database does not answer. Agents start beside
+ * a database for which they wait; others would only fail.
  */
-const isResting = ({ deployment, databaseReady, api, queue }: RevisionWorld): boolean =>
+const isResting = ({ deployment, address, databaseReady, api, queue }: RevisionWorld): boolean =>
   deployment?.spec.hibernate === true ||
   (deployment !== undefined && isAsleep(deployment)) ||
-  (!databaseReady && [api, queue].every((workload) => workload !== undefined && replicasOf(workload) === 0));
+  (!(databaseReady || (address !== undefined && isWaitedFor(address))) &&
+    [api, queue].every((workload) => workload !== undefined && replicasOf(workload) === 0));
 
 const interrupted: Question = ({ revision, world }) => {
   // Traffic has already arrived. Taking it away would be an outage, and the revision is as good as deployed.

@@ -205,9 +205,11 @@ describe('a deployment that hibernates', () => {
     const seen = next({ deployment: asleep('chat-00001'), api: up(), queue: up() }, { phase: 'DEPLOYED' });
     expect(seen).toMatchObject({ phase: 'DEPLOYED', rolledOut: true, wish: { api: 0, queue: 0 } });
   });
-  test('starts them again when it wakes, after its database', () => {
+  test('starts them again when it wakes: beside a database for which they wait, and after any other', () => {
     const pods = { deployment: active('chat-00001'), api: zero, queue: zero };
     expect(next({ ...pods, databaseReady: false }, { phase: 'DEPLOYED' }).wish).toEqual({ api: 0, queue: 0, down: true });
+    const address = { secretName: 'db', key: 'uri', authority: 'db-tls' };
+    expect(next({ ...pods, address, databaseReady: false }, { phase: 'DEPLOYED' }).wish).toEqual({ api: 1, queue: 1 });
     expect(next(pods, { phase: 'DEPLOYED' }).wish).toEqual({ api: 1, queue: 1 });
   });
   test('keeps its pods when the database is lost while it is awake', () => {

@@ -134,7 +134,7 @@ const shell = (command: string): object => ({ exec: { command: ['/bin/sh', '-c',
  * first answer may take an hour, for an empty or slow volume (as CloudNativePG's startDelay).
  */
 const probes = {
-  startupProbe: { ...shell(isAlive), periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 1800 },
+  startupProbe: { ...shell(isAlive), periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 3600 },
   readinessProbe: { ...shell(ask), periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },
   livenessProbe: { ...shell(isAlive), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
 };

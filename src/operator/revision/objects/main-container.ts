@@ -76,11 +76,11 @@ function storeVariables({ spec }: RevisionResource): object[] {
 const ok = (path: string): object => ({ httpGet: { path, port: 'http', scheme: 'HTTP' } });
 
 /**
- * A pod is ready while queue and database answer, and alive while the process does, so that a lost database restarts
- * nothing.
+ * A start is asked after each second, because somebody may wait for it. A pod is ready while queue and database answer,
+ * and alive while the process does, so that a lost database restarts nothing.
  */
 const probes = {
-  startupProbe: { ...ok('/ok?check_db=0'), periodSeconds: 2, timeoutSeconds: 3, failureThreshold: 150 },
+  startupProbe: { ...ok('/ok?check_db=0'), periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 300 },
   readinessProbe: { ...ok('/ok'), periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },
   livenessProbe: { ...ok('/ok?check_db=0'), periodSeconds: 15, timeoutSeconds: 10, failureThreshold: 4 },
 };
