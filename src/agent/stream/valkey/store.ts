@@ -113,15 +113,12 @@ export class EventStore {
     const key = this.#runKey(run_id);
     const before = pipeline.length;
     pipeline.xadd(key, 'MAXLEN', '~', ENTRIES, `${ms}-${seq}`, 'e', frameOf([part]));
-    if (first) {
-      const runs = this.#threadKey(thread_id);
-      pipeline
-        .expire(key, DAY)
-        .zadd(runs, Date.now(), run_id)
-        .zremrangebyrank(runs, 0, -RUNS - 1)
-        .expire(runs, DAY);
-    }
-    if (life !== undefined) pipeline.expire(key, life);
+    // Each time, because a full store may have forgotten the run, and what has no end is never forgotten again.
+    pipeline.expire(key, life ?? DAY);
+    const runs = this.#threadKey(thread_id);
+    if (first) pipeline.zadd(runs, Date.now(), run_id).zremrangebyrank(runs, 0, -RUNS - 1);
+    // A full store looks at a few keys and forgets what ends first, so the keys of what is over must end soon.
+    if (first || life !== undefined) pipeline.expire(runs, life ?? DAY);
     return Array.from({ length: pipeline.length - before }, () => ({ refused: run_id }));
   }
 

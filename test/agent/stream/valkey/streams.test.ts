@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { openStore, type StoreEntry } from '../../../../src/agent/stream/valkey/store.ts';
 import { EventReader, expectWhole } from '../../../crash/event-reader.ts';
 import { readStream, type Seen } from '../../../crash/sse.ts';
 import { startAgent, type AgentProcess } from '../../../kit/agent-server.ts';
+import { silentLog } from '../../../kit/log.ts';
 import { freshDatabase, type TestDatabase } from '../../../kit/postgres.ts';
 import { until } from '../../../kit/until.ts';
 import { startValkey, type TestValkey } from '../../../kit/valkey.ts';
@@ -163,4 +165,32 @@ test('a worker is killed: its runs go on behind the last event that the store ha
   const numbers = stream.seen.map(({ id }) => Number(id!.split('-')[1]));
   expect(numbers).toEqual(numbers.map((_, at) => at + 1));
   expect(new Set(customOf(stream.seen).map((data) => JSON.stringify(data))).size).toBe(STEPS);
+});
+
+/** An entry of a run with 100 kB of events. `life`: the run is over, and is kept for so many seconds. */
+const entry = (run_id: string, number: number, life?: number): StoreEntry => ({
+  run_id,
+  thread_id: run_id,
+  events: [{ ms: 1, seq: number, event: 'values', json: JSON.stringify('x'.repeat(100_000)) }],
+  first: number === 1,
+  life,
+});
+
+test('in a full store, streams of finished runs are forgotten first, and one under way keeps all of its events', async () => {
+  const small = await startValkey(['--maxmemory', '8mb', '--maxmemory-policy', 'volatile-ttl']);
+  const store = await openStore({ uri: small.uri, prefix: 'gx:' });
+  store.listen(randomUUID(), { heard: () => undefined, lost: () => undefined, missed: () => undefined }, silentLog());
+  await until('the store is reached', () => store.isUp);
+  const under = randomUUID();
+  const over = Array.from({ length: 200 }, () => randomUUID());
+  const refused: string[] = [];
+  for (const [at, run] of over.entries()) {
+    const entries = [...(at % 20 === 0 ? [entry(under, at / 20 + 1)] : []), entry(run, 1, 60)];
+    refused.push(...(await store.put(entries, new Map())).refused);
+  }
+  expect(refused).toEqual([]);
+  expect((await store.eventsOf(under, { ms: 0, seq: 0 })).map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, at) => at + 1));
+  expect(Number(/^evicted_keys:(\d+)/m.exec(await small.ask('info', 'stats'))?.[1])).toBeGreaterThan(100);
+  store.close();
+  await small.kill();
 });
