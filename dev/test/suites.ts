@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 /** One command of a suite, and whether vitest runs in it (its results are counted). */
 export type Check = {
   name: string;
@@ -7,9 +9,21 @@ export type Check = {
   cluster?: 'native';
 };
 
+/** How many test files run at once. They mostly wait for servers and databases, so two cores carry two of them. */
+const FILES = Math.max(2, availableParallelism() - 1);
+
 const vitest = (project: string): Check => ({
   name: `tests: ${project}`,
-  command: ['vitest', 'run', '--project', project, '--reporter=dot', '--reporter=json', `--outputFile.json=.run/test/${project}.json`],
+  command: [
+    'vitest',
+    'run',
+    '--project',
+    project,
+    `--maxWorkers=${FILES}`,
+    '--reporter=dot',
+    '--reporter=json',
+    `--outputFile.json=.run/test/${project}.json`,
+  ],
   vitest: true,
 });
 
