@@ -76,6 +76,7 @@ test(
         ({ metadata, status }) => metadata.labels?.['gx.dev/deployment'] === deployment.name && /Pending|Running/.test(status.phase),
       ).length;
     await until('its pod runs', async () => (await running()) === 1);
+    await until('it has said what it is of', async () => (await buildLog(system, deployment, { id })).includes('[clone] commit'));
     await call(api, 'POST', `/v2/deployments/${deployment.id}/revisions/${id}/interrupt`);
     expect(await reaches(deployment, 'INTERRUPTED')).toMatchObject({ id });
     await until('its pod is gone', async () => (await running()) === 0);
