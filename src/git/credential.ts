@@ -1,4 +1,4 @@
-import { createSign } from 'node:crypto';
+import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { Rejected } from '../errors.ts';
 import type { GitKind } from '../schema/git-integration.ts';
 import { answerOf, apiUrlOf, type Host } from './host.ts';
@@ -53,12 +53,21 @@ function appAssertion({ appId, privateKey }: { appId: string; privateKey: string
   const seconds = Math.floor(now / 1000);
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const unsigned = `${part({ alg: 'RS256', typ: 'JWT' })}.${part({ iat: seconds - SKEW, exp: seconds + VALID, iss: appId })}`;
-  try {
-    return `${unsigned}.${createSign('RSA-SHA256').update(unsigned).sign(privateKey, 'base64url')}`;
-  } catch (error) {
-    throw new Rejected("credential: the GitHub App's privateKey is no RSA key in PEM form", { cause: error });
-  }
+  return `${unsigned}.${sign('RSA-SHA256', Buffer.from(unsigned), rsaKey(privateKey)).toString('base64url')}`;
 }
+
+/** Reads an App's key. One of another kind would sign, too, and only the host's refusal would show it. */
+function rsaKey(pem: string): KeyObject {
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === 'rsa') return key;
+  } catch (error) {
+    throw new Rejected(NO_RSA_KEY, { cause: error });
+  }
+  throw new Rejected(NO_RSA_KEY);
+}
+
+const NO_RSA_KEY = "credential: the GitHub App's privateKey is no RSA key in PEM form";
 
 /** Names that hosts take beside a token in place of a password. */
 const USERNAMES: Record<GitKind, string> = { github: 'x-access-token', gitlab: 'oauth2', gitea: 'git', generic: 'git' };
