@@ -180,7 +180,7 @@ describe('hands of others', () => {
     expect(await replicas(api)).toBe(4);
   });
 
-  test('do not keep the pods of a replaced revision', async () => {
+  test('do not keep the pods of a replaced revision, and the next one begins with as many as served', async () => {
     await inNamespace('scale', 'deployment.apps/scaled-00001-api', '--replicas=4');
     await kubectl.apply(manifest('scaled', { minScale: 2, maxScale: 5, cpu: 0.2 }));
     await waitReady('scaled');
@@ -188,7 +188,7 @@ describe('hands of others', () => {
       'the former pair is at zero',
       async () => (await replicas('scaled-00001-api')) + (await replicas('scaled-00001-queue')) === 0,
     );
-    expect(await replicas('scaled-00002-api')).toBe(2);
+    expect(await replicas('scaled-00002-api')).toBe(4);
   });
 
   test('restart by `kubectl rollout restart`, which ends well and stays', async () => {
