@@ -54,6 +54,7 @@ describe('values', () => {
     ['a word that is not one of the choices', { settings: { exposeAs: 'Ingress' } }],
     ['text for a number', { operator: { workers: 'ten' } }],
     ['a namespace that is none', { watchNamespaces: ['Agents'] }],
+    ['no pod of a type that has some', { settings: { prodReplicas: 0 } }],
     ['a tenant that is no uuid', { settings: { defaultTenantId: 'me' } }],
     ['a Listener of namespaces that are not watched', { watchNamespaces: ['other'] }],
     ['a builder that has nowhere to push to', { settings: { builder: { image: 'builder:1' } } }],
@@ -253,6 +254,8 @@ describe('settings', () => {
         profile: 'small',
         dbStorageGi: 1,
         replicas: 0,
+        prodReplicas: 3,
+        prodMaxReplicas: 9,
         exposeAs: 'NodePort',
         nodeHost: 'node',
         storageClass: 'fast',
@@ -276,7 +279,7 @@ describe('settings', () => {
       nodeHost: 'node',
       storageClass: 'fast',
       deletionPolicy: 'Delete',
-      profile: { cpu: 0.1, replicas: 0, database: { storageGi: 1 } },
+      profile: { cpu: 0.1, replicas: 0, prod: { least: 3, most: 9 }, database: { storageGi: 1 } },
     });
     const controlPlane = controlPlaneConfig(envOf(objects, 'control-plane'));
     expect(controlPlane).toMatchObject({ namespaces: ['gx-agents', 'more'], hosting: 'cloud', port: 8080, body: { bytes: 100_000_000 } });
