@@ -72,7 +72,7 @@ function deploymentOf(
 
 /** Observes what exists for a revision, and writes nothing. */
 export async function observeRevision(
-  deps: Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'absences' | 'work'>,
+  deps: Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'absences' | 'work' | 'buildTurns'>,
   revision: RevisionResource,
   { signal, now }: { signal: AbortSignal; now: Date },
 ): Promise<RevisionWorld> {

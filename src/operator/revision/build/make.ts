@@ -78,6 +78,7 @@ const started = (
     const lent = hasBuildkit ? await lendTo(deps, revision, { builder, staged, namespace, source, signal }) : undefined;
     const job = stagedJob(revision, { ...source, lent }, { builder, staged, imagePullPolicy: deps.settings.imagePullPolicy });
     if (!(await deps.writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
+    deps.buildTurns.note(source.tenant);
     if (hasBuildkit && !keepsOwnUsers(await madeJob(deps, job, signal))) {
       await dropBuild(deps, revision, signal);
       return buildFailed({ reason: 'UserNamespacesOff', message: USERS_OFF });

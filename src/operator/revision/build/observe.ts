@@ -31,7 +31,7 @@ type BuildInputs = { deployment: DeploymentResource | undefined; pods: KubeObjec
  * not go on.
  */
 export async function observeBuild(
-  { kube, settings, caches }: Pick<OperatorDeps, 'kube' | 'settings' | 'caches'>,
+  { kube, settings, caches, buildTurns: { latest } }: Pick<OperatorDeps, 'kube' | 'settings' | 'caches' | 'buildTurns'>,
   revision: RevisionResource,
   { deployment, pods, signal }: BuildInputs,
 ): Promise<BuildWorld | undefined> {
@@ -45,7 +45,7 @@ export async function observeBuild(
   if (pod !== undefined || revision.metadata.annotations?.[INTERRUPT] !== undefined) return { pod, job: undefined };
   const job = await jobOf(kube, revision, place, signal);
   if (staged === undefined || job !== undefined) return { pod, job };
-  return { pod, job, source: buildSource(caches, settings, revision), place: placeOf(revision, { caches, settings, staged }) };
+  return { pod, job, source: buildSource(caches, settings, revision), place: placeOf(revision, { caches, settings, staged, latest }) };
 }
 
 async function jobOf(
@@ -74,9 +74,9 @@ const isOf =
     pod.metadata.namespace === namespace &&
     (pod.metadata.deletionTimestamp === undefined || statusOfPod(pod).phase === 'Succeeded');
 
-type Lines = { caches: Caches; settings: OperatorSettings; staged: StagedBuilds };
+type Lines = { caches: Caches; settings: OperatorSettings; staged: StagedBuilds; latest: ReadonlyMap<string, number> };
 
-function placeOf(revision: RevisionResource, { caches, settings, staged }: Lines): number {
+function placeOf(revision: RevisionResource, { caches, settings, staged, latest }: Lines): number {
   const asked = (one: RevisionResource): QueuedBuild => ({
     key: keyOf(one.metadata),
     // Builds of namespaces that belong to nobody share no line with anybody's.
@@ -85,7 +85,7 @@ function placeOf(revision: RevisionResource, { caches, settings, staged }: Lines
   });
   const own = asked(revision);
   const [waiting = [], running = []] = ['waiting', 'building'].map((state) => caches.revisions.byIndex(BY_BUILD, state).map(asked));
-  return placeInLine(own, { waiting, running: running.filter(({ key }) => key !== own.key), atOnce: staged.parallel });
+  return placeInLine(own, { waiting, running: running.filter(({ key }) => key !== own.key), atOnce: staged.parallel, latest });
 }
 
 const isDisrupted = (pod: KubeObject): boolean =>

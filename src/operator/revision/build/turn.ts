@@ -1,11 +1,16 @@
 /** A build that waits or runs: whose it is, and since when it is asked for. */
 export type QueuedBuild = { key: string; tenant: string; since: string };
 
+/** Builds that run, and which of all builds that began was the latest of each tenant, by number. */
+type Begun = { running: readonly Pick<QueuedBuild, 'tenant'>[]; latest?: ReadonlyMap<string, number> | undefined };
+
 /**
  * Returns the order in which waiting builds begin: the tenant with the fewest builds goes next, of those with equally
- * many the one whose first build waits longest. A tenant's own builds begin in the order of their age.
+ * many the one whose latest build began before the others', so that one that asked for many at once does not go first
+ * whenever a build ends; then the one whose first build waits longest. A tenant's own builds begin in the order of
+ * their age.
  */
-export function buildOrder(waiting: readonly QueuedBuild[], running: readonly Pick<QueuedBuild, 'tenant'>[]): QueuedBuild[] {
+export function buildOrder(waiting: readonly QueuedBuild[], { running, latest = new Map() }: Begun): QueuedBuild[] {
   const lines = new Map<string, QueuedBuild[]>();
   for (const build of waiting.toSorted(byAge)) lines.set(build.tenant, [...(lines.get(build.tenant) ?? []), build]);
   const count = new Map<string, number>();
@@ -14,7 +19,8 @@ export function buildOrder(waiting: readonly QueuedBuild[], running: readonly Pi
   const order: QueuedBuild[] = [];
   while (lines.size > 0) {
     const heads = [...lines.values()].flatMap((line) => line[0] ?? []);
-    const next = heads.toSorted((a, b) => (count.get(a.tenant) ?? 0) - (count.get(b.tenant) ?? 0) || byAge(a, b))[0] as QueuedBuild;
+    const compared = (a: QueuedBuild, b: QueuedBuild): number => by(count, a, b) || by(latest, a, b) || byAge(a, b);
+    const next = heads.toSorted(compared)[0] as QueuedBuild;
     const rest = (lines.get(next.tenant) ?? []).slice(1);
     if (rest.length === 0) lines.delete(next.tenant);
     else lines.set(next.tenant, rest);
@@ -24,6 +30,9 @@ export function buildOrder(waiting: readonly QueuedBuild[], running: readonly Pi
   return order;
 }
 
+const by = (numbers: ReadonlyMap<string, number>, a: QueuedBuild, b: QueuedBuild): number =>
+  (numbers.get(a.tenant) ?? 0) - (numbers.get(b.tenant) ?? 0);
+
 const byAge = (a: QueuedBuild, b: QueuedBuild): number => {
   const [one, other] = [`${a.since} ${a.key}`, `${b.since} ${b.key}`];
   return one < other ? -1 : Number(one > other);
@@ -32,10 +41,10 @@ const byAge = (a: QueuedBuild, b: QueuedBuild): number => {
 /** Returns a build's place in the line, from 1; 0 means that it may begin. */
 export function placeInLine(
   own: QueuedBuild,
-  { waiting, running, atOnce }: { waiting: readonly QueuedBuild[]; running: readonly Pick<QueuedBuild, 'tenant'>[]; atOnce: number },
+  { waiting, running, latest, atOnce }: Begun & { waiting: readonly QueuedBuild[]; atOnce: number },
 ): number {
   const others = waiting.filter(({ key }) => key !== own.key);
-  const index = buildOrder([...others, own], running).findIndex(({ key }) => key === own.key);
+  const index = buildOrder([...others, own], { running, latest }).findIndex(({ key }) => key === own.key);
   const free = Math.max(0, atOnce - running.length);
   return index < free ? 0 : index - free + 1;
 }

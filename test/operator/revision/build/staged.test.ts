@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
 import { createCaches } from '../../../../src/operator/family/caches.ts';
+import { InTurn } from '../../../../src/operator/family/in-turn.ts';
 import { observeBuild } from '../../../../src/operator/revision/build/observe.ts';
 import { stagedBuild } from '../../../../src/operator/revision/build/staged.ts';
 import { stagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
@@ -169,6 +170,7 @@ test.each([
     kube: { all: () => Promise.resolve([{ metadata: { name: 'another' } }]) },
     settings: settings({ builder }),
     caches: EMPTY,
+    buildTurns: new InTurn(),
   };
   const given = { deployment: deployment(fromGit('main')), pods: [removed], signal: new AbortController().signal };
   const seenBuild = await observeBuild(deps as unknown as Parameters<typeof observeBuild>[0], of, given);

@@ -11,8 +11,24 @@ const keys = (order: QueuedBuild[]): string => order.map(({ key }) => key).join(
 
 test('tenants take turns, the oldest first, however many builds one of them asked for', () => {
   const many = [1, 2, 3, 4].map((number) => build('a', number));
-  expect(keys(buildOrder([...many, build('b', 9)], []))).toBe('a/1 b/9 a/2 a/3 a/4');
-  expect(keys(buildOrder([...many, build('b', 9)], [{ tenant: 'a' }]))).toBe('b/9 a/1 a/2 a/3 a/4');
+  expect(keys(buildOrder([...many, build('b', 9)], { running: [] }))).toBe('a/1 b/9 a/2 a/3 a/4');
+  expect(keys(buildOrder([...many, build('b', 9)], { running: [{ tenant: 'a' }] }))).toBe('b/9 a/1 a/2 a/3 a/4');
+});
+
+test('where one build runs at a time, a tenant whose build has just ended goes behind the others', () => {
+  const waiting = [build('a', 2), build('a', 3), build('b', 9)];
+  expect(keys(buildOrder(waiting, { running: [], latest: new Map([['a', 1]]) }))).toBe('b/9 a/2 a/3');
+  expect(
+    keys(
+      buildOrder(waiting.slice(0, 2), {
+        running: [],
+        latest: new Map([
+          ['a', 1],
+          ['b', 2],
+        ]),
+      }),
+    ),
+  ).toBe('a/2 a/3');
 });
 
 test('a place in line counts from one, and none is left while there is room', () => {
@@ -32,7 +48,7 @@ test('in a thousand lines everybody has one place, the places that are free are 
     const waiting = Array.from({ length: upTo(8) }, (_, index) => ({ ...build(pick(), upTo(5)), key: `${index}` }));
     const running = Array.from({ length: upTo(4) }, () => ({ tenant: pick() }));
     const atOnce = 1 + upTo(4);
-    const order = buildOrder(waiting, running);
+    const order = buildOrder(waiting, { running });
     expect(order.map(({ key }) => key).toSorted()).toEqual(waiting.map(({ key }) => key).toSorted());
     const places = waiting.map((own) => placeInLine(own, { waiting, running, atOnce }));
     const free = Math.max(0, atOnce - running.length);
