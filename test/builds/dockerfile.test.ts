@@ -1,16 +1,17 @@
-import { expect, inject, test } from 'vitest';
+import { afterEach, expect, inject, test } from 'vitest';
 import { clusterUp } from '../../dev/cluster/cluster.ts';
 import { call } from '../../dev/run/control-plane.ts';
 import { filesIn } from '../../dev/run/git-host.ts';
-import { deployFromGit, TELLER, told, type BuiltRevision, type GitDeployment } from '../kit/git-deployment.ts';
+import { TELLER, told, type BuiltRevision, type GitDeployment } from '../kit/git-deployment.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
-import { apiOf, LONG, reaches, unique } from './kit.ts';
+import { apiOf, deploy, LONG, reaches, removeMade, unique } from './kit.ts';
 
 /* Repositories whose gx.json asks for the lines of a Dockerfile. BuildKit runs them in pods with users of their own. */
 
 const system = inject('system');
 const kubectl = kubectlFor(system);
 const NAMESPACE = 'gx-builds-buildkit';
+afterEach(() => removeMade(system));
 
 /** Seconds from a push to DEPLOYED on two cores, if only sources changed. */
 const WARM = 180;
@@ -27,8 +28,8 @@ const graph = (file: string): string => `
     .addEdge('__start__', 'speak').addEdge('speak', '__end__').compile();
 `;
 
-const deploy = (name: string, json: object, files: Record<string, string> = {}): Promise<GitDeployment> =>
-  deployFromGit(system, { name: unique(name), files: { ...filesIn(TELLER), 'gx.json': gxJson(json), ...files } });
+const deployed = (name: string, json: object, files: Record<string, string> = {}): Promise<GitDeployment> =>
+  deploy(system, { name: unique(name), files: { ...filesIn(TELLER), 'gx.json': gxJson(json), ...files } });
 
 const logOf = ({ id }: GitDeployment, revision: BuiltRevision): Promise<unknown> =>
   call(apiOf(system), 'GET', `/v2/deployments/${id}/revisions/${revision.id}/logs?type=build`);
@@ -37,7 +38,7 @@ test(
   'lines of gx.json are run as root, below an agent that answers; a change of sources alone is DEPLOYED soon after its push',
   async () => {
     const lines = ['RUN id --user > /from-lines', 'RUN echo ran >> /from-lines'];
-    const deployment = await deploy('lines', { dockerfile_lines: lines }, { 'graph.js': graph('/from-lines') });
+    const deployment = await deployed('lines', { dockerfile_lines: lines }, { 'graph.js': graph('/from-lines') });
     const first = await reaches(deployment, 'DEPLOYED');
     expect(first.source_revision_config.image_uri).toMatch(/@sha256:[0-9a-f]{64}$/);
     expect(await told(await deployment.client())).toBe('first 60000 0\nran');
@@ -66,7 +67,11 @@ test(
       'RUN --mount=type=secret,id=gx-authorities,target=/run/gx-authorities.crt,mode=0444 NODE_EXTRA_CA_CERTS=/run/gx-authorities.crt npm ci --omit=dev',
       '',
     ].join('\n');
-    const deployment = await deploy('own', { dockerfile: 'docker/Agent' }, { 'graph.js': graph('/from-dockerfile'), 'docker/Agent': own });
+    const deployment = await deployed(
+      'own',
+      { dockerfile: 'docker/Agent' },
+      { 'graph.js': graph('/from-dockerfile'), 'docker/Agent': own },
+    );
     await reaches(deployment, 'DEPLOYED');
     expect(await told(await deployment.client())).toBe('first 60000 own');
   },
@@ -78,10 +83,10 @@ test(
   async () => {
     const { registry } = await clusterUp({ name: system.name, report: () => undefined });
     // The image of the deployment before stands on the agents' server, as a base image must.
-    const first = await deploy('base', { dockerfile_lines: ['RUN echo base > /from-base'] }, { 'graph.js': graph('/from-base') });
+    const first = await deployed('base', { dockerfile_lines: ['RUN echo base > /from-base'] }, { 'graph.js': graph('/from-base') });
     const { source_revision_config: built } = await reaches(first, 'DEPLOYED');
     expect(built.image_uri).toContain(registry.name);
-    const second = await deploy('based', { base_image: built.image_uri! }, { 'graph.js': graph('/from-base') });
+    const second = await deployed('based', { base_image: built.image_uri! }, { 'graph.js': graph('/from-base') });
     await reaches(second, 'DEPLOYED');
     expect(await told(await second.client())).toBe('first 60000 base');
   },
@@ -107,7 +112,7 @@ test(
       })();
     `;
     const line = `RUN echo ${Buffer.from(script).toString('base64')} | base64 -d > /attempt.cjs && node /attempt.cjs`;
-    const deployment = await deploy('hostile-lines', { dockerfile_lines: [line] });
+    const deployment = await deployed('hostile-lines', { dockerfile_lines: [line] });
     const revision = await reaches(deployment, 'BUILD_FAILED');
     expect(revision.reason).toBe('BuildFailed');
     const text = /FOUND (\{.*?\})(?:\n|\\n|$)/.exec(revision.log_tail ?? '')?.[1] ?? '{}';

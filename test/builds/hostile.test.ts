@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { clusterUp } from '../../dev/cluster/cluster.ts';
-import { deployFromGit, told, type BuiltRevision, type GitDeployment } from '../kit/git-deployment.ts';
-import { buildLog, LONG, reaches, unique, withSettings } from './kit.ts';
+import { told, type BuiltRevision, type GitDeployment } from '../kit/git-deployment.ts';
+import { buildLog, deploy, LONG, reaches, removeMade, unique, withSettings } from './kit.ts';
 
 /* What builds run is other people's code. Each of these repositories tries what a build must not be able to do. */
 
@@ -13,7 +13,7 @@ let deployment: GitDeployment;
 
 beforeAll(async () => {
   // The command is given with the deployment, as its owner may, and runs what each commit brings.
-  deployment = await deployFromGit(system, {
+  deployment = await deploy(system, {
     name: unique('hostile'),
     config: { build_command: 'node attempt.js' },
     files: {
@@ -24,6 +24,7 @@ beforeAll(async () => {
   });
   await reaches(deployment, 'DEPLOYED');
 }, LONG);
+afterAll(() => removeMade(system));
 
 const files = (): Record<string, string> =>
   Object.fromEntries(

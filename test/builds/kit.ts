@@ -1,6 +1,6 @@
 import { call, type Api } from '../../dev/run/control-plane.ts';
 import type { SystemUnderTest } from '../kit/cluster-global.ts';
-import type { BuiltRevision, GitDeployment } from '../kit/git-deployment.ts';
+import { deployFromGit, type BuiltRevision, type GitDeployment } from '../kit/git-deployment.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
 
@@ -30,9 +30,18 @@ export async function buildLog(system: SystemUnderTest, deployment: GitDeploymen
   return logs.map(({ message }) => message).join('\n');
 }
 
-/** Removes deployments whose agents others need the place of. */
-export async function removeAll(system: SystemUnderTest, deployments: Pick<GitDeployment, 'id'>[]): Promise<void> {
-  await Promise.all(deployments.map(({ id }) => call(apiOf(system), 'DELETE', `/v2/deployments/${id}`)));
+const made: GitDeployment[] = [];
+
+/** Deploys a repository of its own. `removeMade` removes it, because the node has no place for many agents. */
+export async function deploy(system: SystemUnderTest, asked: Parameters<typeof deployFromGit>[1]): Promise<GitDeployment> {
+  const deployment = await deployFromGit(system, asked);
+  made.push(deployment);
+  return deployment;
+}
+
+/** Removes what the tests of a file have deployed until now. */
+export async function removeMade(system: SystemUnderTest): Promise<void> {
+  await Promise.all(made.splice(0).map(({ id }) => call(apiOf(system), 'DELETE', `/v2/deployments/${id}`)));
 }
 
 /** Calls `work` while the operator has other settings of builds. */

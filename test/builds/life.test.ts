@@ -1,16 +1,17 @@
-import { expect, inject, test } from 'vitest';
+import { afterEach, expect, inject, test } from 'vitest';
 import { clusterUp } from '../../dev/cluster/cluster.ts';
 import { call } from '../../dev/run/control-plane.ts';
-import { deployFromGit, told, type BuiltRevision } from '../kit/git-deployment.ts';
+import { told, type BuiltRevision } from '../kit/git-deployment.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
-import { apiOf, buildLog, LONG, reaches, removeAll, unique } from './kit.ts';
+import { apiOf, buildLog, deploy, LONG, reaches, removeMade, unique } from './kit.ts';
 
 /* What else a build is good for: quick ones after the first, a way back, a way to stop, and turns. */
 
 const system = inject('system');
 const api = apiOf(system);
 const kubectl = kubectlFor(system);
+afterEach(() => removeMade(system));
 const word = (text: string) => ({ 'word.js': `export const WORD = '${text}';\n` });
 
 /** Seconds from a push to DEPLOYED on two cores, if only sources changed. Only a quiet machine can tell. */
@@ -27,7 +28,7 @@ async function layersOf({ source_revision_config: { image_uri } }: BuiltRevision
 test(
   'a change of sources alone is DEPLOYED a minute after its push, on the layers of dependencies that are there',
   async () => {
-    const deployment = await deployFromGit(system, { name: unique('warm') });
+    const deployment = await deploy(system, { name: unique('warm') });
     const first = await reaches(deployment, 'DEPLOYED');
     const started = performance.now();
     const second = await deployment.ended(await deployment.push(word('warm')));
@@ -39,7 +40,6 @@ test(
     expect(after.slice(0, -1)).toEqual(before.slice(0, -1));
     expect(after.at(-1)).not.toBe(before.at(-1));
     expect(seconds).toBeLessThan(WARM);
-    await removeAll(system, [deployment]);
   },
   LONG,
 );
@@ -47,7 +47,7 @@ test(
 test(
   'a way back takes the image of the earlier revision by its digest, and builds nothing',
   async () => {
-    const deployment = await deployFromGit(system, { name: unique('back') });
+    const deployment = await deploy(system, { name: unique('back') });
     const first = await reaches(deployment, 'DEPLOYED');
     await deployment.ended(await deployment.push(word('second')));
     expect(await told(await deployment.client())).toBe('second 60000');
@@ -58,7 +58,6 @@ test(
     expect(newest.source_revision_config.image_uri).toBe(first.source_revision_config.image_uri);
     const { items } = await kubectl.json<Jobs>('get', 'jobs', '--namespace', 'gx-builds');
     expect(items.filter(({ metadata }) => metadata.labels?.['gx.dev/deployment'] === deployment.name)).toHaveLength(2);
-    await removeAll(system, [deployment]);
   },
   LONG,
 );
@@ -69,7 +68,7 @@ type Pods = { items: { metadata: { labels?: Record<string, string> }; status: { 
 test(
   'an interrupted build ends with its pod, and its log stays',
   async () => {
-    const deployment = await deployFromGit(system, { name: unique('stopped'), config: { build_command: 'sleep 3600' } });
+    const deployment = await deploy(system, { name: unique('stopped'), config: { build_command: 'sleep 3600' } });
     const { id } = await reaches(deployment, 'BUILDING');
     const running = async (): Promise<number> =>
       (await kubectl.json<Pods>('get', 'pods', '--namespace', 'gx-builds')).items.filter(
@@ -81,7 +80,6 @@ test(
     expect(await reaches(deployment, 'INTERRUPTED')).toMatchObject({ id });
     await until('its pod is gone', async () => (await running()) === 0);
     expect(await buildLog(system, deployment, { id })).toMatch(/\[clone\] commit [0-9a-f]{40} of /);
-    await removeAll(system, [deployment]);
   },
   LONG,
 );
@@ -90,7 +88,7 @@ test(
   'of several builds two run at once, and each gets its turn',
   async () => {
     const names = ['a', 'b', 'c', 'd'].map((letter) => unique(`turn-${letter}`));
-    const deployments = await Promise.all(names.map((name) => deployFromGit(system, { name })));
+    const deployments = await Promise.all(names.map((name) => deploy(system, { name })));
     let most = 0;
     await until(
       'all are built',
@@ -106,7 +104,6 @@ test(
     for (const deployment of deployments)
       expect(await deployment.revisions()).toMatchObject([{ source_revision_config: { image_uri: expect.stringContaining('@sha256:') } }]);
     expect(most).toBe(2);
-    await removeAll(system, deployments);
   },
   LONG,
 );
