@@ -13,15 +13,28 @@ export type Repository = { name: string; pushUrl: string; url: string };
 
 const USER = 'gx';
 
-/** Returns the account of the git host, which is made on first use, with a new token. */
-export async function gitAccount(host: GitHost): Promise<GitAccount> {
+const accounts = new Map<string, Promise<GitAccount>>();
+
+/**
+ * Returns the account of the git host, which is made on first use, with a token of this process. One at a time is made,
+ * because the host's commands take no turns.
+ */
+export function gitAccount(host: GitHost): Promise<GitAccount> {
+  const account = accounts.get(host.url) ?? makeAccount(host);
+  accounts.set(host.url, account);
+  return account;
+}
+
+async function makeAccount(host: GitHost): Promise<GitAccount> {
   const password = randomBytes(16).toString('hex');
   const wanted = ['--username', USER, '--password', password, '--email', `${USER}@example.com`, '--must-change-password=false'];
   // It fails for a user that exists, who then gets a token or the reason why not.
   await isFulfilled(host.command('admin', 'user', 'create', '--admin', ...wanted));
   const named = ['--username', USER, '--token-name', `run-${randomBytes(6).toString('hex')}`, '--scopes', 'all', '--raw'];
   const token = await host.command('admin', 'user', 'generate-access-token', ...named);
-  return { host, user: USER, token: token.trim().split('\n').at(-1) ?? '' };
+  const last = token.trim().split('\n').at(-1) ?? '';
+  if (last === '') throw new Unhealthy(`The git host made no token for ${USER}`);
+  return { host, user: USER, token: last };
 }
 
 /** Creates a private repository with these files, unless it is there. */

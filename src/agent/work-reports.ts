@@ -1,3 +1,4 @@
+import { Pause } from '../pause.ts';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -43,7 +44,7 @@ type Options = {
 export class WorkReports {
   readonly #options: Options;
   #changed = false;
-  #wake: (() => void) | undefined;
+  readonly #pause = new Pause();
   #askedAt = performance.now();
   #isLost = false;
   #last: QueueWork | undefined;
@@ -56,7 +57,7 @@ export class WorkReports {
   changed(): void {
     if (this.#options.slots > 0) return;
     this.#changed = true;
-    this.#wake?.();
+    this.#pause.end();
   }
 
   /** Says that a client was answered. */
@@ -66,7 +67,7 @@ export class WorkReports {
 
   /** Reports until the signal. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.#wake?.());
+    signal.addEventListener('abort', () => this.#pause.end());
     // Nobody could ask while it started, and whoever it was started for is about to.
     this.asked();
     while (!signal.aborted) {
@@ -74,7 +75,7 @@ export class WorkReports {
       const told = await this.#report();
       await pause(told ? PACE : RETRY, signal);
       if (!told || this.#changed || signal.aborted) continue;
-      await this.#waitForChange(this.#isBusy ? BUSY : REPORT_EVERY * 1000);
+      await this.#pause.for(this.#isBusy ? BUSY : REPORT_EVERY * 1000);
       await pause(SOON, signal);
     }
   }
@@ -125,16 +126,5 @@ export class WorkReports {
     // Work counts as if somebody asked for it, so that a deployment rests for a while after its last run.
     if (this.#isBusy) this.asked();
     return { ...own, idle_seconds: this.#isBusy ? 0 : idle, queue: this.#last };
-  }
-
-  #waitForChange(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      timer.unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }

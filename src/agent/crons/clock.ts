@@ -1,3 +1,4 @@
+import { Pause } from '../../pause.ts';
 import { asError } from '../../errors.ts';
 import { untilNextTick } from '../db/cron-ticks.ts';
 import type { Signals } from '../db/signals.ts';
@@ -20,7 +21,7 @@ export class CronClock {
   /** Crons that are due, and whose handlers take their time. */
   readonly #slow = new Set<string>();
   #isCalled = false;
-  #wake: (() => void) | undefined;
+  readonly #pause = new Pause();
 
   constructor(deps: ClockDeps) {
     this.#deps = deps;
@@ -37,7 +38,7 @@ export class CronClock {
   /** Says that a cron may be due sooner than this process knows. */
   wake(): void {
     this.#isCalled = true;
-    this.#wake?.();
+    this.#pause.end();
   }
 
   /** Fires crons until the signal. Never throws. */
@@ -51,7 +52,7 @@ export class CronClock {
         return RETRY;
       });
       isDue = pause < LOOK;
-      if (pause > 0 && !this.#isCalled) await this.#sleep(pause);
+      if (pause > 0 && !this.#isCalled) await this.#pause.for(pause);
     }
   }
 
@@ -65,15 +66,5 @@ export class CronClock {
     const wait = await untilNextTick(this.#deps.db, { graphs: this.#deps.graphs, except: [...this.#slow] });
     // A wait of less than nothing means that a cron has become due since.
     return Math.max(0, Math.min(Math.ceil(wait ?? LOOK), LOOK));
-  }
-
-  #sleep(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }

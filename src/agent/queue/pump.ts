@@ -1,3 +1,4 @@
+import { Pause } from '../../pause.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError, Conflict } from '../../errors.ts';
 import type { JobSettings } from '../../config/agent.ts';
@@ -37,7 +38,7 @@ export class Pump {
   #loop: Promise<void> | undefined;
   #stopped = false;
   #poked = false;
-  #wake: (() => void) | undefined;
+  readonly #pause = new Pause();
   #backlog = false;
   #lookedAt = 0;
   #lastLook = performance.now();
@@ -88,7 +89,7 @@ export class Pump {
   /** Says that there may be something to take. */
   poke(): void {
     this.#poked = true;
-    this.#wake?.();
+    this.#pause.end();
   }
 
   /**
@@ -108,7 +109,7 @@ export class Pump {
   /** Takes nothing more, and waits for the runs that are being made here. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#wake?.();
+    this.#pause.end();
     await this.#loop;
     const until = performance.now() + SEATED_WITHIN;
     while (this.#reserved > 0 && performance.now() < until) await wait(SEAT_LOOK);
@@ -139,7 +140,7 @@ export class Pump {
         return false;
       });
       this.#lastLook = performance.now();
-      if (!more && !this.#poked && !this.#stopped) await this.#sleep();
+      if (!more && !this.#poked && !this.#stopped) await this.#pause.for(POLL);
     }
   }
 
@@ -188,16 +189,6 @@ export class Pump {
       return oneByOne(threadIds, take);
     });
     for (const run of claimed) void this.#execute(run);
-  }
-
-  #sleep(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, POLL);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
 import { asError } from '../../errors.ts';
+import { Pause } from '../../pause.ts';
 import type { RunEvent } from '../../schema/stream-event.ts';
 import { appendEvents, type StoredEvent } from '../db/events.ts';
 import type { Db } from '../db/pool.ts';
@@ -39,8 +40,7 @@ export class EventLog implements StreamLog {
   readonly #log: Log;
   #waiting: Entry[] = [];
   #writing = false;
-  /** Ends the time in which events are gathered. */
-  #hurry: (() => void) | undefined;
+  readonly #gathering = new Pause();
   /** Counts the events that came and those that went, and holds who waits for one of them. */
   #came = 0;
   #went = 0;
@@ -68,7 +68,7 @@ export class EventLog implements StreamLog {
   written(threadId?: string): Promise<void> {
     const upTo = threadId === undefined ? this.#came : (this.#ofThread.get(threadId) ?? 0);
     if (this.#went >= upTo) return Promise.resolve();
-    if (this.#ofThread.size <= FEW) this.#hurry?.();
+    if (this.#ofThread.size <= FEW) this.#gathering.end();
     return new Promise((resolve) => {
       this.#listeners.push({ upTo, resolve });
     });
@@ -80,7 +80,7 @@ export class EventLog implements StreamLog {
 
   async #drain(): Promise<void> {
     this.#writing = true;
-    await this.#gathered();
+    await this.#gathering.for(GATHER);
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, 1000);
       try {
@@ -93,16 +93,6 @@ export class EventLog implements StreamLog {
       this.#tell();
     }
     this.#writing = false;
-  }
-
-  #gathered(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, GATHER);
-      this.#hurry = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 
   #tell(): void {

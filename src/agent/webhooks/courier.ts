@@ -1,3 +1,4 @@
+import { Pause } from '../../pause.ts';
 import type { LookupAddress } from 'node:dns';
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
@@ -73,7 +74,7 @@ export class Courier {
   readonly #underWay = new Map<string, Promise<void>>();
   readonly #places = new HostPlaces(() => this.poke());
   readonly #giveUp = new AbortController();
-  #wake: (() => void) | undefined;
+  readonly #pause = new Pause();
   #poked = false;
   readonly counts: WebhookCounts = { sent: 0, retried: 0, failed: 0, skipped: 0 };
 
@@ -93,7 +94,7 @@ export class Courier {
   /** Looks for messages at once, or after the look that is under way. */
   poke(): void {
     this.#poked = true;
-    this.#wake?.();
+    this.#pause.end();
   }
 
   /** Sends messages until the signal. Never fails. */
@@ -106,10 +107,10 @@ export class Courier {
         await this.#claimAll(signal);
       } catch (error) {
         this.#deps.log.warn({ err: asError(error) }, 'webhooks could not be read; this will be tried again');
-        await this.#pause(signal);
+        await this.#rest(signal);
       }
       await apart;
-      if (!this.#poked) await this.#pause(signal);
+      if (!this.#poked) await this.#rest(signal);
     }
   }
 
@@ -120,14 +121,8 @@ export class Courier {
     await Promise.race([Promise.all(this.#underWay.values()), wait(FAREWELL, undefined, { ref: false })]);
   }
 
-  async #pause(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wake = resolve;
-    const timer = setTimeout(resolve, LOOK);
-    await promise;
-    clearTimeout(timer);
-    this.#wake = undefined;
+  async #rest(signal: AbortSignal): Promise<void> {
+    if (!signal.aborted) await this.#pause.for(LOOK);
   }
 
   async #claimAll(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { asError } from '../../../errors.ts';
+import { Pause } from '../../../pause.ts';
 
 /** Milliseconds for which entries are gathered whose runs have just sent some: each message costs a reader a write. */
 export const GATHER = 6;
@@ -23,8 +24,7 @@ export class Sending<E> {
   readonly #sends: Sends<E>;
   #waiting: E[] = [];
   #isSending = false;
-  /** Ends the time in which entries are gathered. */
-  #hurry: (() => void) | undefined;
+  readonly #gathering = new Pause();
   /** The answers that are still to come, oldest first. */
   readonly #underWay: Promise<void>[] = [];
   /** Counts the entries that came and those that were answered, and holds who waits for one of them. */
@@ -40,7 +40,7 @@ export class Sending<E> {
     this.#waiting.push(entry);
     this.#came += 1;
     if (!this.#isSending) void this.#send();
-    else if (this.#sends.isFresh(entry)) this.#hurry?.();
+    else if (this.#sends.isFresh(entry)) this.#gathering.end();
   }
 
   /** Settles when all that was added until now is answered, or lost. It ends the gathering. */
@@ -48,7 +48,7 @@ export class Sending<E> {
     // What comes meanwhile is not waited for, because it may never stop coming.
     const upTo = this.#came;
     if (this.#went >= upTo) return;
-    this.#hurry?.();
+    this.#gathering.end();
     await new Promise<void>((resolve) => void this.#listeners.push({ upTo, resolve }));
   }
 
@@ -57,23 +57,13 @@ export class Sending<E> {
     while (this.#waiting.length > 0) {
       // Entries of one turn of the event loop go together.
       await turn();
-      if (this.#listeners.length === 0 && !this.#waiting.some((entry) => this.#sends.isFresh(entry))) await this.#gathered();
+      if (this.#listeners.length === 0 && !this.#waiting.some((entry) => this.#sends.isFresh(entry))) await this.#gathering.for(GATHER);
       const entries = this.#waiting.splice(0);
       const sent = this.#sends.send(entries).catch((error: unknown) => ({ answered: Promise.reject<void>(asError(error)) }));
       this.#count((await sent).answered, entries.length);
       if (this.#underWay.length >= UNDER_WAY) await this.#underWay[0];
     }
     this.#isSending = false;
-  }
-
-  #gathered(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, GATHER);
-      this.#hurry = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 
   /** Counts entries as gone once they are answered, and all before them. */
