@@ -1,10 +1,10 @@
-import { Pause } from '../pause.ts';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { WorkReportSettings } from '../config/work-reports.ts';
 import { asError, Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { Pause } from '../pause.ts';
 import { CURRENT_KEY } from '../schema/agent-key.ts';
 import { REPORT_EVERY, type QueueWork, type WorkReport } from '../schema/work-report.ts';
 import { queueWork } from './db/work.ts';
@@ -75,7 +75,7 @@ export class WorkReports {
       const told = await this.#report();
       await pause(told ? PACE : RETRY, signal);
       if (!told || this.#changed || signal.aborted) continue;
-      await this.#pause.for(this.#isBusy ? BUSY : REPORT_EVERY * 1000);
+      await this.#pause.for(this.#isBusy ? BUSY : REPORT_EVERY * 1000, { ref: false });
       await pause(SOON, signal);
     }
   }

@@ -1,5 +1,5 @@
-import { Pause } from '../../pause.ts';
 import { asError } from '../../errors.ts';
+import { Pause } from '../../pause.ts';
 import { untilNextTick } from '../db/cron-ticks.ts';
 import type { Signals } from '../db/signals.ts';
 import { fireDue, type FireDeps } from './fire.ts';

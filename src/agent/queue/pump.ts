@@ -1,8 +1,8 @@
-import { Pause } from '../../pause.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError, Conflict } from '../../errors.ts';
 import type { JobSettings } from '../../config/agent.ts';
 import type { Log } from '../../log.ts';
+import { Pause } from '../../pause.ts';
 import { claimByTickets, claimThreads, stragglers, type Claimed } from '../db/leases.ts';
 import type { Database } from '../db/pool.ts';
 import type { Tickets } from './tickets.ts';

@@ -1,8 +1,8 @@
-import { Pause } from '../../pause.ts';
 import type { LookupAddress } from 'node:dns';
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { Pause } from '../../pause.ts';
 import type { WebhookStatus } from '../../schema/run.ts';
 import { Batcher } from '../db/batcher.ts';
 import type { Db } from '../db/pool.ts';
