@@ -2,8 +2,13 @@ import type { Kind, Kube } from '../../src/kube/kube.ts';
 import { until } from './until.ts';
 
 const GROUP = 'admissionregistration.k8s.io/v1';
-const policies: Kind = { apiVersion: GROUP, kind: 'ValidatingAdmissionPolicy', plural: 'validatingadmissionpolicies', namespaced: false };
-const bindings: Kind = {
+export const policies: Kind = {
+  apiVersion: GROUP,
+  kind: 'ValidatingAdmissionPolicy',
+  plural: 'validatingadmissionpolicies',
+  namespaced: false,
+};
+export const bindings: Kind = {
   apiVersion: GROUP,
   kind: 'ValidatingAdmissionPolicyBinding',
   plural: 'validatingadmissionpolicybindings',

@@ -5,6 +5,7 @@ import { idOf, renderer } from '../charts/render.ts';
 import { digestFor } from '../kit/fake-kubelet.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
 import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import { bindings, policies } from '../kit/policy.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { stagedStatus } from '../kit/status-of-stages.ts';
 import { until } from '../kit/until.ts';
@@ -57,15 +58,6 @@ afterAll(async () => {
 });
 
 const serviceAccounts: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
-const GROUP = 'admissionregistration.k8s.io/v1';
-const policy: Kind = { apiVersion: GROUP, kind: 'ValidatingAdmissionPolicy', plural: 'validatingadmissionpolicies', namespaced: false };
-const binding: Kind = {
-  apiVersion: GROUP,
-  kind: 'ValidatingAdmissionPolicyBinding',
-  plural: 'validatingadmissionpolicybindings',
-  namespaced: false,
-};
-
 /** Applies the chart's own policy to the second namespace, and waits until it is obeyed. */
 async function installPolicy(): Promise<() => Promise<void>> {
   const { chart } = await renderer();
@@ -74,8 +66,8 @@ async function installPolicy(): Promise<() => Promise<void>> {
   })) as unknown as KubeObject[];
   const find = (id: string): KubeObject => objects.find((object) => idOf(object as never) === id)!;
   const [rule, bound] = [find('ValidatingAdmissionPolicy/gx-buildkit'), find('ValidatingAdmissionPolicyBinding/gx-buildkit')];
-  await kube.apply(policy, rule);
-  await kube.apply(binding, bound);
+  await kube.apply(policies, rule);
+  await kube.apply(bindings, bound);
   await until('the policy is obeyed', () =>
     kube.create(kinds.pod, podOf({}), { dryRun: true }).then(
       () => false,
@@ -83,8 +75,8 @@ async function installPolicy(): Promise<() => Promise<void>> {
     ),
   );
   return async () => {
-    await kube.delete(binding, bound.metadata);
-    await kube.delete(policy, rule.metadata);
+    await kube.delete(bindings, bound.metadata);
+    await kube.delete(policies, rule.metadata);
   };
 }
 

@@ -6,12 +6,8 @@ import { DEPLOYMENT, ownLabels, REVISION } from '../../../schema/labels.ts';
 import { BUILD_CONTAINER, names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { RESTRICTED } from '../objects/containers.ts';
+import { jobSpec } from './job-spec.ts';
 
-/**
- * Seconds that Kubernetes gives a build beyond its deadline. The operator itself ends a late build after reading its
- * log. Kubernetes does so if no operator runs for that long.
- */
-export const BEYOND_DEADLINE = 60;
 const HOME = '/workspace';
 const REGISTRY = '/gx/registry';
 
@@ -35,27 +31,14 @@ export function buildJob(revision: RevisionResource, builder: Builder, { imagePu
       annotations,
       ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }],
     },
-    spec: {
-      // A build that fails would fail again, so its author learns of it at once. One whose node is drained has not
-      // failed.
-      backoffLimit: 0,
-      podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
-      activeDeadlineSeconds: builder.deadlineSeconds + BEYOND_DEADLINE,
-      ttlSecondsAfterFinished: builder.keepSeconds,
-      template: { metadata: { labels, annotations }, spec: podSpec(revision, builder, imagePullPolicy) },
-    },
+    spec: jobSpec(builder, { labels, annotations }, podSpec(revision, builder, imagePullPolicy)),
   };
 }
 
 function podSpec(revision: RevisionResource, builder: Builder, imagePullPolicy: OperatorSettings['imagePullPolicy']): object {
-  const { registrySecretName: registry, serviceAccountName } = builder;
+  const { registrySecretName: registry } = builder;
   const secret = { secretName: registry, items: [{ key: '.dockerconfigjson', path: 'config.json' }] };
   return {
-    restartPolicy: 'Never',
-    automountServiceAccountToken: false,
-    enableServiceLinks: false,
-    ...(serviceAccountName !== undefined && { serviceAccountName }),
-    ...(registry !== undefined && { imagePullSecrets: [{ name: registry }] }),
     // The image names the user, because only its maker knows which one the builder needs. It must not be root.
     securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [container(revision, builder, imagePullPolicy)],

@@ -7,7 +7,8 @@ import { BUILD_STAGES, names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { RESTRICTED } from '../objects/containers.ts';
 import { placeOfBuild, type BuildPlace } from './place.ts';
-import { BEYOND_DEADLINE, targetImage, variables } from './job.ts';
+import { jobSpec } from './job-spec.ts';
+import { targetImage, variables } from './job.ts';
 
 type Stage = (typeof BUILD_STAGES)[number];
 
@@ -57,35 +58,21 @@ export function stagedJob(
 ): KubeObject {
   const place = placeOfBuild(revision, builder, staged);
   const metadata = stagedMetadata(revision, place.namespace, source.tenant);
-  const { labels, annotations } = metadata;
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata,
-    spec: {
-      // As with an administrator's builder: a failed build fails again, and one whose node is drained has not failed.
-      backoffLimit: 0,
-      podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
-      activeDeadlineSeconds: builder.deadlineSeconds + BEYOND_DEADLINE,
-      ttlSecondsAfterFinished: builder.keepSeconds,
-      template: { metadata: { labels, annotations }, spec: podSpec(revision, source, { builder, staged, place, imagePullPolicy }) },
-    },
+    spec: jobSpec(builder, metadata, podSpec(revision, source, { builder, staged, place, imagePullPolicy })),
   };
 }
 
 type Given = { builder: Builder; staged: StagedBuilds; place: BuildPlace } & Pick<OperatorSettings, 'imagePullPolicy'>;
 
 function podSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
-  const { builder, staged, place } = given;
-  const { serviceAccountName, registrySecretName: registry } = builder;
+  const { staged, place } = given;
   const stage = (name: Stage): object => container(name, { revision, source, given });
   return {
-    restartPolicy: 'Never',
-    automountServiceAccountToken: false,
-    enableServiceLinks: false,
     ...(place.hasBuildkit && { hostUsers: false }),
-    ...(serviceAccountName !== undefined && { serviceAccountName }),
-    ...(registry !== undefined && { imagePullSecrets: [{ name: registry }] }),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: BUILDER_ID,
