@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kinds } from '../../src/kube/kube.ts';
+import { API_VERSION } from '../../src/schema/custom-resources.ts';
+import { PUSHED_AT } from '../../src/schema/labels.ts';
+import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
+import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
+import { until } from '../kit/until.ts';
+
+/* A branch of a git host that sends no events: the operator looks at it from time to time. */
+const ID = '44444444-4444-4444-8444-444444444444';
+let git: GitHttp;
+let [stage, builds]: Stage[] = [];
+
+beforeAll(async () => {
+  git = await startGitHttp();
+  [stage, builds] = await Promise.all(['polled', 'polled-builds'].map((name) => openStage(name)));
+  const { kube, namespace } = stage!;
+  stage!.startKubelet();
+  const listener = { apiVersion: API_VERSION, kind: 'Listener', metadata: { name: 'default', namespace } };
+  await kube.create(kinds.listener, { ...listener, spec: { computeId: 'test', namespaces: [namespace] } });
+  const integration = { apiVersion: API_VERSION, kind: 'GitIntegration', metadata: { name: 'local', namespace } };
+  await kube.create(kinds.gitIntegration, { ...integration, spec: { id: ID, name: 'local', kind: 'generic', host: git.url } });
+  const builder = { ...BUILDER, staged: { ...STAGED, namespace: builds!.namespace } };
+  await stage!.startOperator({ settings: { builder, pollSeconds: 1 } });
+}, 600_000);
+afterAll(async () => {
+  for (const one of [stage, builds]) await one?.stop();
+  await git.stop();
+});
+
+/** The commit of each revision of a deployment, by the revision's name. */
+const revisions = async (name: string): Promise<Record<string, string | undefined>> => {
+  const { kube, namespace } = stage!;
+  const all = await kube.all(kinds.revision, { namespace, labelSelector: `gx.dev/deployment=${name}` });
+  return Object.fromEntries(all.map(({ metadata, spec }) => [metadata.name, spec.commit]));
+};
+/** Waits until the branch has been looked at three times more, so that one look at least began after this call. */
+const untilLookedAgain = async (): Promise<void> => {
+  const looks = (): number => git.asked.filter((request) => request.endsWith('/info/refs')).length;
+  const before = looks();
+  await until('the branch was looked at again', async () => looks() >= before + 3);
+};
+
+test('a commit to the branch that is followed makes one revision without any event, and a commit to another branch none', async () => {
+  const first = git.push('main');
+  const sourceConfig = { integrationId: ID, repoUrl: `${git.url}/team/chat`, buildOnPush: true };
+  const { kube, namespace, see } = stage!;
+  const given = fromGit('main', { metadata: { name: 'polled' }, spec: { source: 'git', sourceConfig } });
+  await kube.create(kinds.deployment, newDeployment(namespace, given));
+  await until('the first build has its commit', async () => (await begun()) === first);
+  await untilLookedAgain();
+  expect(await revisions('polled')).toEqual({ 'polled-00001': undefined });
+
+  const second = git.push('main');
+  await until('the commit has a revision', async () => Object.keys(await revisions('polled')).length > 1);
+  const both = { 'polled-00001': undefined, 'polled-00001-1': second };
+  await untilLookedAgain();
+  expect(await revisions('polled')).toEqual(both);
+
+  git.push('other');
+  await untilLookedAgain();
+  expect(await revisions('polled')).toEqual(both);
+  const { metadata, status } = await see.deployment('polled');
+  expect(metadata.annotations?.[PUSHED_AT]).toBeUndefined();
+  expect(status).toMatchObject({ followedRef: 'main', followedCommit: second });
+});
+
+const begun = async (): Promise<string | undefined> => (await stage!.see.revision('polled-00001')).status?.commitSha;
