@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import { API_VERSION } from '../../../src/schema/custom-resources.ts';
 import { startGitHostStub, type GitHostStub } from '../../kit/git-host-stub.ts';
+import { startGitHubAppStub, type GitHubAppStub } from '../../kit/github-app-stub.ts';
 import { until } from '../../kit/until.ts';
 import { creation, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 
@@ -15,15 +16,17 @@ const HOSTS = ['github', 'gitlab', 'gitea'] as const;
 const SECRET = 'ghp_a-token-that-nobody-reads';
 
 let stubs: GitHostStub[];
+let app: GitHubAppStub;
 let plane: Plane;
 beforeAll(async () => {
   stubs = await Promise.all(HOSTS.map((kind) => startGitHostStub(kind, REPOSITORIES)));
-  const gitHosts = [...stubs.map(({ url }) => url), 'https://github.com', 'http://127.0.0.1:1'];
+  app = await startGitHubAppStub([{ id: 9, full_name: 'acme/nine', default_branch: 'trunk' }]);
+  const gitHosts = [...stubs.map(({ url }) => url), app.url, 'https://github.com', 'http://127.0.0.1:1'];
   plane = await startPlane('connections', { hosting: 'both', gitHosts, buildNamespace: 'default' });
 });
 afterAll(async () => {
   await plane.stop();
-  await Promise.all(stubs.map((stub) => stub.stop()));
+  await Promise.all([...stubs, app].map((stub) => stub.stop()));
 });
 
 const connect = (body: object, key = plane.keys.admin) =>
@@ -52,6 +55,19 @@ test.each(HOSTS.map((kind, index) => [kind, index] as const))(
     expect(install.body).toContainEqual({ id: made.body.id, name: 'acme', installation_id: 7 });
   },
 );
+
+test('the repositories of a GitHub App are listed with a fresh token of it, and its key stays in the build namespace', async () => {
+  const { appId, installationId, privateKey } = app.app;
+  const credential = { app_id: appId, app_installation_id: installationId, private_key: privateKey };
+  const { status, body } = await connect({ host: app.url, credential });
+  expect(status).toBe(201);
+  for (const count of [1, 2]) {
+    const listed = await repositories(body.id);
+    expect(listed.body).toMatchObject([{ id: 9, owner: 'acme', name: 'nine', url: `${app.url}/acme/nine`, default_branch: 'trunk' }]);
+    expect(app.given).toHaveLength(count);
+  }
+  expect(JSON.stringify(body) + plane.logged()).not.toMatch(/PRIVATE KEY|ghs_/);
+});
 
 test('a host that is away, or that refuses the credential, is told as such', async () => {
   const [stub] = stubs;
