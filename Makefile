@@ -43,7 +43,7 @@ test-protocols: install ## the official suites of MCP, of both eras, and the Pyt
 test-builder: install ## the stages of a build from git, with a real registry and a real git host
 	@node dev/test/main.ts builder
 
-test-shapes: install ## six repositories from the clone to an agent that answers: npm, pnpm, yarn, TypeScript, native code, plain JavaScript (2 minutes)
+test-shapes: install ## eight repositories from the clone to an agent that answers: npm, pnpm, both yarns, bun, TypeScript, native code, plain JavaScript (2 minutes)
 	@node dev/test/main.ts shapes
 
 test-browser: install ## a page with the vendor's React hooks, and the chat page of dev, in a real Chromium, which root on Debian gets installed (3 minutes)

@@ -49,6 +49,14 @@ test('yarn, with a langgraph.json', async () => {
   expect(await answered('yarn')).toBe('yarn: a minute has 60000 ms');
 });
 
+test('the first yarn', async () => {
+  expect(await answered('yarn-classic')).toBe('yarn-classic: a minute has 60000 ms');
+});
+
+test('bun, which the image of the builder does not have', async () => {
+  expect(await answered('bun')).toBe('bun: a minute has 60000 ms');
+});
+
 test('TypeScript that is compiled', async () => {
   expect(await answered('typescript')).toBe('typescript: a minute has 60000 ms');
 });
