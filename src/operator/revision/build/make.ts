@@ -32,6 +32,9 @@ export async function makeBuild(deps: Deps, revision: RevisionResource, { decisi
   return decision;
 }
 
+/** Seconds until the next look, where a Job is counted whose build has ended: it says so a moment after its pod. */
+const SOON = 2;
+
 type Staging = Making & { builder: Builder; staged: StagedBuilds };
 
 async function requestStaged(deps: Deps, revision: RevisionResource, making: Staging): Promise<Decision> {
@@ -41,7 +44,7 @@ async function requestStaged(deps: Deps, revision: RevisionResource, making: Sta
   const { hasBuildkit } = placeOfBuild(revision, making.builder, staged);
   if (hasBuildkit && !(await nodesHaveUsers(deps, signal))) return buildFailed({ reason: 'UserNamespacesOff', message: USERS_OFF });
   // The line that the caches show may be a moment old.
-  if ((await unfinished(deps, staged, signal)) >= staged.parallel) return inLine(1);
+  if ((await unfinished(deps, staged, signal)) >= staged.parallel) return inLine(1, SOON);
   try {
     const known = await prepared(deps, revision, { staged, integration: source.integration, signal });
     if ('missing' in known) return buildFailed({ reason: 'RefMissing', message: known.missing });
@@ -73,7 +76,7 @@ const started = (
   { builder, staged, source, decision, signal }: Staging & { source: StagedSource },
 ): Promise<Decision> =>
   deps.buildTurns.run(async () => {
-    if ((await unfinished(deps, staged, signal)) >= staged.parallel) return inLine(1);
+    if ((await unfinished(deps, staged, signal)) >= staged.parallel) return inLine(1, SOON);
     const { namespace, hasBuildkit } = placeOfBuild(revision, builder, staged);
     const lent = hasBuildkit ? await lendTo(deps, revision, { builder, staged, namespace, source, signal }) : undefined;
     const job = stagedJob(revision, { ...source, lent }, { builder, staged, imagePullPolicy: deps.settings.imagePullPolicy });

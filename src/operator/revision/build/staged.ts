@@ -36,9 +36,9 @@ export function stagedBuild(builder: Builder, situation: Situation): Decision {
   return idle('AWAITING_BUILD', 'The build is being requested.', { build: 'make', again: 5 });
 }
 
-/** Decides for a build that waits for others to end. */
-export const inLine = (place: number): Decision =>
-  idle('AWAITING_BUILD', `Waiting for other builds to end: ${ordinal(place)} in line.`, { reason: 'BuildQueued', again: LOOK_FOR_TURN });
+/** Decides for a build that waits for others to end. `again`: seconds until the next look. */
+export const inLine = (place: number, again = LOOK_FOR_TURN): Decision =>
+  idle('AWAITING_BUILD', `Waiting for other builds to end: ${ordinal(place)} in line.`, { reason: 'BuildQueued', again });
 
 type StageStatus = ContainerStatus & { state?: { terminated?: { finishedAt?: string | null } } };
 
