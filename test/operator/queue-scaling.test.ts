@@ -142,6 +142,29 @@ describe('a deployment with a range', () => {
   });
 });
 
+test('a deployment whose database somebody else runs follows its work as well', async () => {
+  const { kube, namespace, see } = stage;
+  const uri = Buffer.from('postgresql://agent:secret@postgres.example:5432/agent').toString('base64');
+  await kube.create(kinds.secret, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { namespace, name: 'elsewhere-secrets' },
+    data: { POSTGRES_URI_CUSTOM: uri },
+  });
+  const template = {
+    sourceRevisionConfig: { imageUri: 'agent:1' },
+    resourceSpec: { queueMinScale: 1, queueMaxScale: 4 },
+    secretName: 'elsewhere-secrets',
+  };
+  const key = await deploy('elsewhere', { spec: { database: { fromSecrets: true } }, template });
+  expect(await kube.find(kinds.statefulSet, { namespace, name: 'elsewhere-db' })).toBeUndefined();
+  await report('elsewhere', key, { due: 25 });
+  await untilQueue('elsewhere', 3);
+  await until('the pods are ready', async () => (await see.deployment('elsewhere')).status?.queueReady === 3);
+  await report('elsewhere', key, { running: 1 });
+  expect(await untilQueue('elsewhere', 1)).toBe(true);
+});
+
 describe('without the key of the deployment', () => {
   test.each([
     ['another key', 'fixed', `gxa_${'x'.repeat(43)}`],

@@ -70,9 +70,9 @@ const QUEUE = { due: 0, running: 0, webhooks: 0, next_due: null };
 const IDLE: WorkReport = { from: 'api', slots: 0, idle_seconds: 100, queue: QUEUE };
 
 /** Deploys one that may sleep, whose pods have told that they ask for the key. Returns the key. */
-async function deploy(name: string, spec: Partial<DeploymentResource['spec']> = {}): Promise<string> {
+async function deploy(name: string, spec: Partial<DeploymentResource['spec']> = {}, size: object = {}): Promise<string> {
   const { kube, namespace, see } = stage;
-  const template = { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { minScale: 0 } };
+  const template = { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { minScale: 0, ...size } };
   await kube.create(
     kinds.deployment,
     newDeployment(namespace, { metadata: { name }, template, spec: { sleep: { afterSeconds: 30 }, ...spec } }),
@@ -212,6 +212,26 @@ test('its database sleeps with it where that is asked for, and wakes with its po
   agent.closeAllConnections();
   agent.close();
   await see.untilReady('deep');
+});
+
+test('its key-value store sleeps with it, and wakes with its pods', async () => {
+  const { kube, namespace, see } = stage;
+  const key = await deploy('streams', {}, { redisMemoryMb: 64 });
+  const store = async (): Promise<number | undefined> =>
+    ((await kube.get(kinds.statefulSet, { namespace, name: 'streams-store' })).spec as { replicas?: number }).replicas;
+  expect(await store()).toBe(1);
+  const sleeping = await fallAsleep('streams', key);
+  await until('the store stops', async () => (await store()) === 0);
+  await until('it is told', async () =>
+    (await see.deployment('streams')).status?.conditions?.some(({ type, reason }) => type === 'StoreReady' && reason === 'Asleep'),
+  );
+  const asking = fetch(`http://127.0.0.1:${sleeping.status?.gatewayPort}/threads`, { headers: { 'x-api-key': key } });
+  await until('the store starts', async () => (await store()) === 1);
+  const agent = await startAgentDouble();
+  expect((await asking).status).toBe(200);
+  agent.closeAllConnections();
+  agent.close();
+  await see.untilReady('streams');
 });
 
 test('its owner makes it stay awake, or stops it for good, and then no request wakes it', async () => {

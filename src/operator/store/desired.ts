@@ -5,6 +5,7 @@ import { DEPLOYMENT, ownLabels, selectorOf } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { ownedMetadata } from '../family/metadata.ts';
 import { storePolicy } from '../family/network-policies.ts';
+import { isAsleep } from '../family/sleepers.ts';
 import { mebibytes } from '../kernel/quantity.ts';
 import { STORE_PORT } from './secret.ts';
 
@@ -47,7 +48,7 @@ function storeSet(deployment: DeploymentResource, settings: OperatorSettings, me
     metadata: ownedMetadata(deployment, 'store', names.store(name)),
     spec: {
       serviceName: names.store(name),
-      replicas: deployment.spec.hibernate === true ? 0 : 1,
+      replicas: deployment.spec.hibernate === true || isAsleep(deployment) ? 0 : 1,
       podManagementPolicy: 'Parallel',
       selector: { matchLabels: selectorOf(name, 'store') },
       template: {

@@ -1,7 +1,8 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import { HIBERNATED, STORE_READY } from '../../schema/conditions.ts';
+import { ASLEEP, HIBERNATED, STORE_READY } from '../../schema/conditions.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { names } from '../../schema/names.ts';
+import { isAsleep } from '../family/sleepers.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import { storeMemory } from './desired.ts';
 
@@ -16,5 +17,6 @@ export function storeStatement(deployment: DeploymentResource, objects: KubeObje
   ];
   if (readyReplicas > 0) return said('True', 'StoreReady', 'The key-value store takes connections.');
   if (deployment.spec.hibernate === true) return said('False', HIBERNATED, 'The key-value store is stopped.');
+  if (isAsleep(deployment)) return said('False', ASLEEP, 'The key-value store sleeps with its deployment.');
   return said('False', 'StoreNotReady', `The pod of StatefulSet ${name} is not ready. Streams go through the database meanwhile.`);
 }
