@@ -15,14 +15,15 @@ export type Contender = {
   start(databases: Databases): Promise<BenchServer>;
 };
 
-export const CONTENDERS: Contender[] = [
+/** Returns the servers that can be measured. Each executes at most `slots` runs at a time. */
+export const contendersOf = (slots: number): Contender[] => [
   {
     who: 'gx',
     name: 'gx',
-    about: 'this server: one process, 10 runs at a time, Postgres with synchronous commit, default durability',
+    about: `this server: one process, ${slots} runs at a time, Postgres with synchronous commit, default durability`,
     forgetful: false,
     install: () => undefined,
-    start: async (databases) => own.start({ database: await databases.fresh() }),
+    start: async (databases) => own.start({ database: await databases.fresh(), slots }),
   },
   {
     who: 'encrypted',
@@ -30,15 +31,16 @@ export const CONTENDERS: Contender[] = [
     about: 'this server with GX_AES_KEY; the ratio is how many times better it is without, with the least and most of all rounds',
     forgetful: false,
     install: () => undefined,
-    start: async (databases) => own.start({ database: await databases.fresh(), env: { GX_AES_KEY: 'a key for benches of 32 bytes ok' } }),
+    start: async (databases) =>
+      own.start({ database: await databases.fresh(), slots, env: { GX_AES_KEY: 'a key for benches of 32 bytes ok' } }),
   },
   {
     who: 'js',
     name: 'js',
-    about: 'npm @langchain/langgraph-api 1.5.1, 10 workers: everything in memory, nothing durable',
+    about: `npm @langchain/langgraph-api 1.5.1, ${slots} workers: everything in memory, nothing durable`,
     forgetful: true,
     install: installJsPeer,
-    start: startJsPeer,
+    start: () => startJsPeer(slots),
   },
   {
     who: 'aegra',
@@ -46,7 +48,7 @@ export const CONTENDERS: Contender[] = [
     about: 'PyPI aegra-api 0.11.0: state in Postgres, runs in the process that was asked',
     forgetful: false,
     install: installAegra,
-    start: async (databases) => startAegra({ database: await databases.fresh(), redis: false }),
+    start: async (databases) => startAegra({ database: await databases.fresh(), redis: false, slots }),
   },
   {
     who: 'aegra-redis',
@@ -57,16 +59,16 @@ export const CONTENDERS: Contender[] = [
       installAegra();
       installRedis();
     },
-    start: async (databases) => startAegra({ database: await databases.fresh(), redis: true }),
+    start: async (databases) => startAegra({ database: await databases.fresh(), redis: true, slots }),
   },
 ];
 
 /** Another checkout of this project, measured as this one is. */
-export const besideContender = (checkout: Checkout): Contender => ({
+export const besideContender = (checkout: Checkout, slots: number): Contender => ({
   who: 'beside',
   name: 'beside',
   about: 'the checkout that --beside names; the ratio is how many times better this one is, with its least and most of all rounds',
   forgetful: false,
   install: () => undefined,
-  start: async (databases) => checkout.start({ database: await databases.fresh() }),
+  start: async (databases) => checkout.start({ database: await databases.fresh(), slots }),
 });

@@ -4,7 +4,7 @@ import { DevError } from '../../../dev/errors.ts';
 import { program } from '../../../dev/steps.ts';
 import { PARTS, type Part } from './alone.ts';
 import { checkoutBeside, own, type Checkout } from './checkout.ts';
-import { besideContender, CONTENDERS, type Contender } from './contenders.ts';
+import { besideContender, contendersOf, type Contender } from './contenders.ts';
 import { startDatabases, type Databases } from './databases.ts';
 import { hangUp } from './http.ts';
 import { HELP, optionsOf, type BenchOptions } from './options.ts';
@@ -24,9 +24,9 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 type Bench = { databases: Databases; options: BenchOptions; checkouts: Checkout[]; broken: string[] };
 
 /** Returns the peers that can be installed. The others are printed with the reason and left out. */
-function installed({ against }: BenchOptions): { peers: Contender[]; missing: string[] } {
+function installed({ against, slots }: BenchOptions): { peers: Contender[]; missing: string[] } {
   const missing: string[] = [];
-  const peers = CONTENDERS.filter((contender) => {
+  const peers = contendersOf(slots).filter((contender) => {
     if (contender.who !== 'gx' && !against.includes(contender.who)) return false;
     try {
       contender.install();
@@ -40,13 +40,14 @@ function installed({ against }: BenchOptions): { peers: Contender[]; missing: st
 }
 
 async function compare({ databases, options, checkouts: [, beside], broken }: Bench): Promise<void> {
-  const { only, rounds, scale } = options;
+  const { only, rounds, scale, slots } = options;
   const scenarios = [...runScenarios, ...streamScenarios, ...eventStreamScenarios, ...recordScenarios].filter(
     ({ id }) => only?.includes(id) ?? true,
   );
   if (scenarios.length === 0) return;
   const { peers, missing } = installed(options);
-  const contenders = beside === undefined ? peers : peers.flatMap((peer) => (peer.who === 'gx' ? [peer, besideContender(beside)] : [peer]));
+  const contenders =
+    beside === undefined ? peers : peers.flatMap((peer) => (peer.who === 'gx' ? [peer, besideContender(beside, slots)] : [peer]));
   const rows = await measureInTurns(scenarios, contenders, databases, { rounds, scale, settle: 500, tell });
   broken.push(...brokenOff(rows, contenders));
   print(`${table(rows, contenders)}\n`);

@@ -8,6 +8,8 @@ export type BenchOptions = {
   against: string[];
   /** The folder of another checkout. */
   beside: string | undefined;
+  /** The number of runs that each server of the table executes at a time. */
+  slots: number;
   full: boolean;
   help: boolean;
 };
@@ -23,6 +25,7 @@ export const HELP = `The agent server beside others that speak the same interfac
   --beside folder    also another checkout of this project, with its dependencies installed: before and after a change, as pairs in turns;
                      no peers unless --against names them
   --rounds n         rounds, of which the median counts (3)
+  --slots n          runs that each server of the rows executes at a time (10, the default of all of them)
   --help             this text
 
 Servers take turns in each round. The table goes to the standard output, what happens meanwhile to the standard error. A server that
@@ -42,6 +45,7 @@ export function optionsOf(args: string[]): BenchOptions {
       against: { type: 'string' },
       beside: { type: 'string' },
       rounds: { type: 'string' },
+      slots: { type: 'string' },
     },
   });
   return {
@@ -50,6 +54,7 @@ export function optionsOf(args: string[]): BenchOptions {
     only: values.only?.split(','),
     against: (values.against ?? (values.beside === undefined ? 'js,aegra,aegra-redis' : 'none')).split(','),
     beside: values.beside,
+    slots: Number(values.slots ?? 10),
     full: values.full,
     help: values.help,
   };

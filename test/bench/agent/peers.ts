@@ -17,10 +17,11 @@ export function installJsPeer(): void {
     run('npm', ['install', '--no-save', '--prefix', PEERS, '--ignore-scripts', '--no-audit', '--no-fund']);
 }
 
-export async function startJsPeer(): Promise<BenchServer> {
+export async function startJsPeer(slots: number): Promise<BenchServer> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'gx-bench-js-'));
-  return startServer({ command: process.execPath, args: [join(PEERS, 'serve.mjs'), String(port), folder], health: '/ok', port });
+  const args = [join(PEERS, 'serve.mjs'), String(port), folder, String(slots)];
+  return startServer({ command: process.execPath, args, health: '/ok', port });
 }
 
 const AEGRA = '0.11.0';
@@ -71,9 +72,9 @@ async function startRedis(): Promise<BenchServer & { port: number }> {
   return { ...server, port };
 }
 
-type Aegra = { database: string; redis: boolean };
+type Aegra = { database: string; redis: boolean; slots: number };
 
-export async function startAegra({ database, redis }: Aegra): Promise<BenchServer> {
+export async function startAegra({ database, redis, slots }: Aegra): Promise<BenchServer> {
   const port = await freePort();
   const cwd = mkdtempSync(join(tmpdir(), 'gx-bench-aegra-'));
   const graph = (name: string): string => `${join(PEERS, 'graphs.py')}:${name}`;
@@ -85,7 +86,7 @@ export async function startAegra({ database, redis }: Aegra): Promise<BenchServe
     AEGRA_CONFIG: join(cwd, 'aegra.json'),
     PORT: String(port),
     WORKER_COUNT: '1',
-    N_JOBS_PER_WORKER: '10',
+    N_JOBS_PER_WORKER: String(slots),
     ...(queue && { REDIS_BROKER_ENABLED: 'true', REDIS_URL: `redis://127.0.0.1:${queue.port}/0` }),
   };
   const args = ['aegra_api.main:app', '--host', '127.0.0.1', '--port', String(port)];
