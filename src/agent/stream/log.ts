@@ -8,7 +8,7 @@ import { channelOf, type Signal } from '../db/signals.ts';
 import type { EventTail } from './tail.ts';
 
 /** Milliseconds for which events are gathered before they are written together. */
-const GATHER = 5;
+const GATHER = 10;
 /** Threads with events on their way, up to which whoever waits for its own ends the gathering; more share a batch. */
 const FEW = 3;
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many runs with their threads fit. */
