@@ -1,39 +1,32 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { command } from '../commands.ts';
 import { CommandFailed } from '../errors.ts';
-
-type Descriptor = { mediaType: string; digest: string; size: number };
-type Manifest = { config: Descriptor; layers: Descriptor[] };
+import { openedImage } from './opened.ts';
 
 /** Where an image goes: the registry's address over HTTP, who may push there, and the name and tag below it. */
 export type Destination = { url: string; account?: Account; name: string; tag: string };
 type Account = { username: string; password: string };
 
 /**
- * Pushes the image of an OCI archive, and returns the digest of its manifest. Blobs that the registry has are left out.
- * Throws `CommandFailed` if the registry refuses.
+ * Pushes the image of an archive, as buildah or any Docker saves it, and returns the digest of its manifest. Blobs that
+ * the registry has are left out. Throws `CommandFailed` if the archive holds no image or the registry refuses.
  */
 export async function pushArchive(archive: string, to: Destination): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gx-push-'));
   try {
     await command('tar', ['-xf', archive, '-C', folder]);
-    const blob = (digest: string): string => join(folder, 'blobs', digest.replace(':', '/'));
-    const index = JSON.parse(await readFile(join(folder, 'index.json'), 'utf8')) as { manifests: Descriptor[] };
-    const [entry] = index.manifests;
-    if (entry === undefined) throw new CommandFailed(`${archive} holds no image.`);
-    const bytes = await readFile(blob(entry.digest));
-    const { config, layers } = JSON.parse(bytes.toString()) as Manifest;
-    for (const { digest } of [config, ...layers]) await pushBlob(blob(digest), digest, to);
+    const { mediaType, digest, manifest, blobs } = await openedImage(folder);
+    for (const blob of blobs) await pushBlob(blob.file, blob.digest, to);
     await send(to, `${to.url}/v2/${to.name}/manifests/${to.tag}`, {
       method: 'PUT',
-      headers: { 'content-type': entry.mediaType },
-      body: new Uint8Array(bytes),
+      headers: { 'content-type': mediaType },
+      body: new Uint8Array(manifest),
     });
-    return entry.digest;
+    return digest;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
