@@ -1,23 +1,50 @@
-import { createServer, type Server } from 'node:net';
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { devConfig } from './env.ts';
 import { until } from './wait.ts';
 
+type Lock = { release(): void };
+
+/** Takes the lock of that name if it is free. The kernel frees it when its holder dies, so it is never stale. */
+type TakeLock = (name: string) => Promise<Lock | undefined>;
+
 /** Runs `work` while no other process of this machine holds the lock of that name. */
-export async function locked<T>(name: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
-  const free = await listen(name);
+export async function locked<T>(name: string, onWait: () => void, work: () => Promise<T>, take = lockOf(process.platform)): Promise<T> {
+  const free = await take(name);
   if (free === undefined) onWait();
-  const lock = free ?? (await until({ what: `the lock ${name}`, seconds: Infinity, every: 250 }, () => listen(name)));
+  const lock = free ?? (await until({ what: `the lock ${name}`, seconds: Infinity, every: 250 }, () => take(name)));
   try {
     return await work();
   } finally {
-    lock.close();
+    lock.release();
   }
 }
 
-// The kernel frees an abstract socket when its holder dies, so the lock is never stale.
-function listen(name: string): Promise<Server | undefined> {
+/** Returns the kind of lock that a platform has: only Linux knows sockets that are no files. */
+export const lockOf = (platform: string): TakeLock => (platform === 'linux' ? takeSocket : takeFile);
+
+function takeSocket(name: string): Promise<Lock | undefined> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error)));
-    server.listen(`\0gx-platform-${name}`, () => resolve(server.unref()));
+    server.listen(`\0gx-platform-${name}`, () => resolve({ release: () => void server.unref().close() }));
   });
+}
+
+/** Locks a file by SQLite, because Node itself has no call for it. */
+async function takeFile(name: string): Promise<Lock | undefined> {
+  const { DatabaseSync } = await import('node:sqlite');
+  const folder = join(devConfig().cacheFolder, 'locks');
+  mkdirSync(folder, { recursive: true });
+  const database = new DatabaseSync(join(folder, createHash('sha256').update(name).digest('hex').slice(0, 16)), { timeout: 0 });
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+    return { release: () => database.close() };
+  } catch (error) {
+    database.close();
+    if (/database is locked/.test(String(error))) return undefined;
+    throw error;
+  }
 }
