@@ -8,6 +8,8 @@ export function devConfig() {
   return {
     /** `kind` or `native`. If unset, the machine decides. */
     clusterKind: env['GX_CLUSTER'],
+    /** The image of a kind cluster's node. If unset, a pinned one. */
+    kindImage: env['GX_KIND_IMAGE'],
     /** A folder with Kubernetes' programs, which are preferred to those built here. */
     toolsFolder: env['KUBEBUILDER_ASSETS'],
     /** Where built parts and images are kept. */

@@ -1,5 +1,6 @@
 import { command, succeeds } from '../commands.ts';
 import { until } from '../wait.ts';
+import { portsOf } from './kind-network.ts';
 import type { ClusterHost, GitHost } from './provider.ts';
 
 /*
@@ -8,8 +9,8 @@ import type { ClusterHost, GitHost } from './provider.ts';
  */
 
 const NETWORK = 'kind';
-const REGISTRY = { host: 'registry.gx-platform.local', port: 5000, image: 'docker.io/library/registry:3.1.2', machinePort: 30_050 };
-const GIT = { host: 'git.gx-platform.local', port: 3000, image: 'docker.io/gitea/gitea:1.26.0-rootless', machinePort: 30_030 };
+const REGISTRY = { kind: 'registry', host: 'registry.gx-platform.local', port: 5000, image: 'docker.io/library/registry:3.1.2' } as const;
+const GIT = { kind: 'git', host: 'git.gx-platform.local', port: 3000, image: 'docker.io/gitea/gitea:1.26.0-rootless' } as const;
 
 const gitSettings: Record<string, string> = {
   GITEA__server__ROOT_URL: `http://${GIT.host}:${GIT.port}/`,
@@ -20,7 +21,7 @@ const gitSettings: Record<string, string> = {
   GITEA__webhook__ALLOWED_HOST_LIST: '*',
 };
 
-type Server = typeof REGISTRY;
+type Server = typeof REGISTRY | typeof GIT;
 type Servers = { registry: ClusterHost; gitHost: GitHost };
 
 const containerOf = (cluster: string, { host }: Server): string => `gx-${cluster}-${host.split('.')[0]}`;
@@ -50,7 +51,7 @@ async function start(cluster: string, server: Server, isMapped: boolean, environ
   const name = containerOf(cluster, server);
   if (await succeeds('docker', ['start', name])) return;
   const settings = Object.entries(environment).flatMap(([key, value]) => ['--env', `${key}=${value}`]);
-  const published = isMapped ? ['--publish', `127.0.0.1:${server.machinePort}:${server.port}`] : [];
+  const published = isMapped ? ['--publish', `127.0.0.1:${portsOf(cluster)[server.kind]}:${server.port}`] : [];
   const network = ['--network', NETWORK, '--network-alias', server.host];
   await command('docker', ['run', '--detach', '--restart=always', '--name', name, ...network, ...published, ...settings, server.image]);
 }
@@ -60,7 +61,7 @@ async function serverOf(cluster: string, server: Server, isMapped: boolean): Pro
   const address = (await command('docker', ['inspect', '--format', format, containerOf(cluster, server)])).trim();
   return {
     name: `${server.host}:${server.port}`,
-    url: isMapped ? `http://127.0.0.1:${server.machinePort}` : `http://${address}:${server.port}`,
+    url: isMapped ? `http://127.0.0.1:${portsOf(cluster)[server.kind]}` : `http://${address}:${server.port}`,
     peer: { cidr: `${address}/32`, port: server.port },
   };
 }

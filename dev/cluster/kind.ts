@@ -2,14 +2,16 @@ import { rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { command, succeeds } from '../commands.ts';
-import { environmentWith } from '../env.ts';
+import { devConfig, environmentWith } from '../env.ts';
 import { findExecutable, isExecutable } from '../executable.ts';
 import { secondsSince, type Report } from '../steps.ts';
+import { kindConfiguration, needsPorts, portsOf } from './kind-network.ts';
 import { removeServers, startServers } from './kind-servers.ts';
 import { ensureTools, findTool } from './parts.ts';
-import type { Cluster, Provider } from './provider.ts';
+import type { Cluster, LoadableImage, Provider } from './provider.ts';
 
-const mappedPorts = [30080, 30081];
+/** What kind 0.33.0 brings itself; another kind on the PATH starts the same. */
+const NODE_IMAGE = 'kindest/node:v1.37.0@sha256:a1ed56cfb0e7b93589bdf97c8cd566405a265939e3620fc4f5de89adff580ae5';
 
 export const kind: Provider = {
   kind: 'kind',
@@ -19,8 +21,9 @@ export const kind: Provider = {
     const started = performance.now();
     await command(tool, ['delete', 'cluster', '--name', name]);
     report(`creating the kind cluster ${name}`);
+    const configuration = kindConfiguration({ cluster: name, image: devConfig().kindImage ?? NODE_IMAGE, isMapped: await isMapped() });
     await command(tool, ['create', 'cluster', '--name', name, '--wait', '180s', '--config', '-'], {
-      input: JSON.stringify(configuration(name)),
+      input: JSON.stringify(configuration),
       env: environmentWith({ KUBECONFIG: kubeconfigOf(name) }),
     });
     report(`cluster ${name} is ready after ${secondsSince(started)}`);
@@ -48,33 +51,24 @@ const kubeconfigOf = (name: string): string => join(homedir(), '.kube', `gx-plat
 const kubectlCopyOf = (name: string): string => join(homedir(), '.kube', `gx-platform-${name}.kubectl`);
 const exists = (name: string): Promise<boolean> => succeeds('docker', ['inspect', nodeOf(name)]);
 
-// On Linux the node's own address is reachable, so only the cluster of `make run` takes ports of the machine.
-const isMapped = (name: string): boolean => name === 'gx' || process.platform !== 'linux';
-
-const configuration = (name: string) => ({
-  kind: 'Cluster',
-  apiVersion: 'kind.x-k8s.io/v1alpha4',
-  nodes: [
-    {
-      role: 'control-plane',
-      extraPortMappings: (isMapped(name) ? mappedPorts : []).map((port) => ({
-        containerPort: port,
-        hostPort: port,
-        listenAddress: '127.0.0.1',
-      })),
-    },
-  ],
-});
+/** Returns whether this machine reaches the node and the servers beside it by ports of its own. */
+async function isMapped(): Promise<boolean> {
+  const asked = await command('docker', ['info', '--format', '{{json .OperatingSystem}}|{{json .SecurityOptions}}']);
+  const [operatingSystem = '', securityOptions = ''] = asked.split('|');
+  return needsPorts({ platform: process.platform, operatingSystem, securityOptions });
+}
 
 async function clusterOf(name: string, tool: string, report: Report): Promise<Cluster> {
+  const mapped = await isMapped();
   return {
     name,
     kind: 'kind',
     kubeconfig: kubeconfigOf(name),
     kubectl: await kubectlOf(name, report),
-    nodeAddress: isMapped(name) ? '127.0.0.1' : await addressOf(name),
-    loadImage: (archive) => loadImage(name, tool, archive),
-    ...(await startServers({ cluster: name, node: nodeOf(name), isMapped: isMapped(name) })),
+    nodeAddress: mapped ? '127.0.0.1' : await addressOf(name),
+    controlPlanePort: portsOf(name).controlPlane,
+    loadImage: (image) => loadImage(name, tool, image),
+    ...(await startServers({ cluster: name, node: nodeOf(name), isMapped: mapped })),
   };
 }
 
@@ -83,7 +77,9 @@ async function addressOf(name: string): Promise<string> {
   return (await command('docker', ['inspect', '--format', format, nodeOf(name)])).trim();
 }
 
-async function loadImage(name: string, tool: string, archive: string): Promise<void> {
+async function loadImage(name: string, tool: string, { reference, archive }: LoadableImage): Promise<void> {
+  const listed = ['ctr', '--namespace', 'k8s.io', 'images', 'list', '--quiet', `name==${reference}`];
+  if ((await command('docker', ['exec', nodeOf(name), ...listed])).trim() === reference) return;
   await command(tool, ['load', 'image-archive', archive, '--name', name]);
 }
 

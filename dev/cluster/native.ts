@@ -13,6 +13,8 @@ import { stopNode } from './native/stop.ts';
 import { ensureParts, nodeParts } from './parts.ts';
 import type { Cluster, Provider } from './provider.ts';
 
+const CONTROL_PLANE_PORT = 30_080;
+
 export const native: Provider = {
   kind: 'native',
 
@@ -45,7 +47,8 @@ const clusterOf = (record: NodeRecord): Cluster => ({
   kubeconfig: fileOf(record.layout).adminKubeconfig,
   kubectl: toolOf(record, 'kubectl'),
   nodeAddress: record.layout.nodeAddress,
-  loadImage: (archive) => loadImage(record, archive),
+  controlPlanePort: CONTROL_PLANE_PORT,
+  loadImage: ({ archive }) => loadImage(record, archive),
   registry: registryOf(record),
   gitHost: gitHostOf(record),
 });

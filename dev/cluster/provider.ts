@@ -7,12 +7,17 @@ export type Cluster = {
   kubectl: string;
   /** Where NodePorts answer. */
   nodeAddress: string;
-  /** Loads an OCI or Docker archive. This is quick if the node already has that image. */
-  loadImage(archive: string): Promise<void>;
+  /** The node port of the control plane. */
+  controlPlanePort: number;
+  /** Loads an OCI or Docker archive, unless the node has an image of that reference. */
+  loadImage(image: LoadableImage): Promise<void>;
   /** The registry of what is built in the cluster. */
   registry: RegistryHost;
   gitHost: GitHost;
 };
+
+/** An archive, and the reference of the image in it, which another content would not have. */
+export type LoadableImage = { reference: string; archive: string };
 
 /** A server beside the cluster's pods, with one name in every kind of cluster. It speaks plain HTTP. */
 export type ClusterHost = {

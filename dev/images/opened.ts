@@ -17,8 +17,8 @@ const isIndex = (mediaType: string): boolean => /image\.index|manifest\.list/.te
 
 /**
  * Returns the image of an unpacked archive. Three forms are known: an OCI manifest, which buildah and Docker from 25 on
- * write; an OCI index of the image and what attests it, from Docker's containerd store; and the one of Docker before 25,
- * which has no OCI manifest. Throws `CommandFailed` if there is no image.
+ * write; an OCI index of the image and what attests it, from Docker's containerd store; and the form of Docker before
+ * 25, which has no OCI manifest. Throws `CommandFailed` if there is no image.
  */
 export async function openedImage(folder: string): Promise<OpenedImage> {
   if (existsSync(join(folder, 'index.json'))) return ociImage(folder);

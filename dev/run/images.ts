@@ -41,7 +41,7 @@ export async function loadImages(cluster: Cluster, built: BuiltImage[], report: 
     return image;
   };
   for (const image of built.filter(({ name }) => name !== 'gx-agent-server')) {
-    await cluster.loadImage(image.archive);
+    await cluster.loadImage(image);
     report(image.reference);
   }
   const buildkit = built.find(({ name }) => name === 'gx-buildkit');

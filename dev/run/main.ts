@@ -6,7 +6,7 @@ import { ENV_FILE, writeEnvFile, type RunEnv } from './env-file.ts';
 import { filesIn } from './git-host.ts';
 import { loadImages, startImages } from './images.ts';
 import { connectRepository } from './integration.ts';
-import { givePort, installPlatform } from './platform.ts';
+import { installPlatform } from './platform.ts';
 import { streamOneRun } from './stream.ts';
 
 const HELP = `make run: a cluster, the platform on it, and an example agent that answers.
@@ -29,7 +29,6 @@ async function main(): Promise<void> {
   const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
   const deployment = await step('deployment', async (report) => {
     const made = await deploy(api, { name: EXAMPLE, image: built.example }, report);
-    await givePort(cluster, EXAMPLE);
     return untilDeployed(api, made, report);
   });
   const agent = { url: agentUrl(deployment), key: await agentKey(api, deployment) };

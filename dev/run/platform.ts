@@ -3,8 +3,6 @@ import { command } from '../commands.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { ensureTools } from '../cluster/parts.ts';
 import { environmentWith } from '../env.ts';
-import { GROUP } from '../../src/schema/custom-resources.ts';
-import { NODE_PORT } from '../../src/schema/labels.ts';
 import type { Report } from '../steps.ts';
 import { acceptsKey, untilReady, type Api } from './control-plane.ts';
 import { earlierKey } from './env-file.ts';
@@ -13,13 +11,6 @@ import type { Images } from './images.ts';
 
 const SYSTEM_NAMESPACE = 'gx-system';
 const AGENT_NAMESPACE = 'gx-agents';
-
-/**
- * On kind these two ports of the node are ports of the machine. Elsewhere any node port is reached at the node's
- * address.
- */
-const CONTROL_PLANE_PORT = 30_080;
-const AGENT_PORT = 30_081;
 
 type Installation = { cluster: Cluster; images: Images; report: Report };
 
@@ -32,7 +23,7 @@ export async function installPlatform({ cluster, images, report }: Installation)
   const flags = ['--values', '-', '--wait', '--timeout', '5m', '--kubeconfig', cluster.kubeconfig];
   await command(helm, [...install, ...flags], { input: JSON.stringify(await values(cluster, images)) });
   await lendToBuilds(cluster);
-  const url = `http://${cluster.nodeAddress}:${CONTROL_PLANE_PORT}`;
+  const url = `http://${cluster.nodeAddress}:${cluster.controlPlanePort}`;
   await untilReady(url);
   const key = earlierKey();
   if (key !== undefined && (await acceptsKey({ url, key }))) return { url, key };
@@ -65,19 +56,11 @@ const values = async (cluster: Cluster, images: Images): Promise<object> => ({
     scaling: { downSeconds: 20 },
   },
   controlPlane: {
-    service: { type: 'NodePort', nodePort: CONTROL_PLANE_PORT },
+    service: { type: 'NodePort', nodePort: cluster.controlPlanePort },
     gitHosts: [`http://${cluster.gitHost.name}`],
   },
   builds: await buildValues(cluster, images),
 });
-
-/** Gives the example the port that kind maps to the machine. */
-export async function givePort(cluster: Cluster, deployment: string): Promise<void> {
-  if (cluster.kind !== 'kind') return;
-  const annotation = `${NODE_PORT}=${AGENT_PORT}`;
-  const args = ['annotate', `deployments.${GROUP}`, deployment, annotation, '--overwrite', '--namespace', AGENT_NAMESPACE];
-  await command(cluster.kubectl, [...args, '--kubeconfig', cluster.kubeconfig]);
-}
 
 async function createKey(cluster: Cluster): Promise<string> {
   const args = ['src/main.ts', 'api-key', 'create', '--name', 'make-run', '--role', 'admin', '--namespace', SYSTEM_NAMESPACE, '--quiet'];
