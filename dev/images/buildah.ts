@@ -27,7 +27,7 @@ export const buildah: Engine = {
   async build({ image, reference, buildArguments, stages, report }: Build) {
     const target = image.target === undefined ? [] : ['--target', image.target];
     const ignore = join(root, `${image.dockerfile}.dockerignore`);
-    await withNpmSettings(async (settings) => {
+    await withNpmSettings({ withCache: true }, async (settings) => {
       const args = [
         ...settings,
         ...target,

@@ -1,7 +1,9 @@
 import { command, dockerAnswers, succeeds } from '../commands.ts';
+import { environmentWith } from '../env.ts';
 import { MissingRequirement } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { root } from './list.ts';
+import { withNpmSettings } from './native/npm-settings.ts';
 import { runSteps } from './run-steps.ts';
 
 /**
@@ -12,7 +14,7 @@ export const docker: Engine = {
   base: 'docker',
 
   async prepare() {
-    if (!(await dockerAnswers())) throw new MissingRequirement('Docker does not answer: start it, or build with --engine buildah.');
+    await requireDocker();
     return {};
   },
 
@@ -21,19 +23,10 @@ export const docker: Engine = {
   async build({ image, reference, buildArguments, report }) {
     const target = image.target === undefined ? [] : ['--target', image.target];
     const args = Object.entries(buildArguments).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
-    const build = [
-      'docker',
-      'build',
-      '--progress=plain',
-      '--file',
-      image.dockerfile,
-      ...target,
-      ...args,
-      '--tag',
-      reference,
-      image.context,
-    ];
-    await runSteps(build, { step: /^#\d+ \[/, report, cwd: root });
+    await withNpmSettings({ withCache: false }, async (settings) => {
+      const options = ['--progress=plain', ...settings, '--file', image.dockerfile, ...target, ...args, '--tag', reference];
+      await runSteps(['docker', 'build', ...options, image.context], { step: /^#\d+ \[/, report, cwd: root, env: withBuildKit() });
+    });
   },
 
   async save(reference, archive) {
@@ -44,3 +37,17 @@ export const docker: Engine = {
     await succeeds('docker', ['image', 'rm', reference]);
   },
 };
+
+/** Docker before 23 builds with BuildKit only if it is asked to. */
+const withBuildKit = (): NodeJS.ProcessEnv => environmentWith({ DOCKER_BUILDKIT: '1' });
+
+/**
+ * Throws `MissingRequirement` if Docker does not answer, or lacks its BuildKit, whose secrets and mounts the Dockerfile
+ * needs.
+ */
+export async function requireDocker(): Promise<void> {
+  if (!(await dockerAnswers())) throw new MissingRequirement('Docker does not answer: start it, or do without by GX_CLUSTER=native.');
+  const help = await command('docker', ['build', '--help'], { env: withBuildKit() }).catch(() => '');
+  if (help.includes('--secret')) return;
+  throw new MissingRequirement("Docker's plugin buildx, with which the images are built, is missing: install docker-buildx.");
+}

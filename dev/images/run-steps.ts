@@ -11,10 +11,10 @@ const KEPT_LINES = 40;
  */
 export async function runSteps(
   [file = '', ...args]: readonly string[],
-  { step, report, cwd }: { step: RegExp; report: Report; cwd: string },
+  { step, report, cwd, env }: { step: RegExp; report: Report; cwd: string; env?: NodeJS.ProcessEnv },
 ): Promise<void> {
   const started = performance.now();
-  const child = spawn(file, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(file, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve(code ?? 1));

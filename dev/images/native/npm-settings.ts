@@ -6,23 +6,34 @@ import { devConfig } from '../../env.ts';
 import { command } from '../../commands.ts';
 
 const SYSTEM_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
+/** Where the Dockerfile mounts the secret with the certificates. */
 const LENT_CERTIFICATES = '/run/npm-certificates.crt';
+const LENT_CACHE = '/run/npm-cache';
+
+type Lent = { withCache: boolean };
 
 /**
- * Calls `work` with options that let `npm` in a build reach what it reaches on this machine. The build uses this
- * machine's registry, credentials, certificates and package cache, and none of them gets into the image.
+ * Calls `work` with options of a build that let `npm` in it reach what it reaches on this machine: its registry,
+ * credentials and certificates come as two secrets, which do not get into the image. Only buildah can also lend its
+ * package cache.
  */
-export async function withNpmSettings(work: (options: string[]) => Promise<void>): Promise<void> {
+export async function withNpmSettings({ withCache }: Lent, work: (options: string[]) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'gx-npmrc-'));
   try {
     const [npmrc, certificates] = [join(folder, 'npmrc'), join(folder, 'certificates.crt')];
     const [registry, cafile, cache] = await Promise.all(['registry', 'cafile', 'cache'].map(npmSetting));
     const trusted = [SYSTEM_CERTIFICATES, devConfig().certificates, cafile].filter(isFile);
     await writeFile(certificates, await joined(trusted));
-    const lines = [registry && `registry=${registry}`, trusted.length > 0 && `cafile=${LENT_CERTIFICATES}`].filter(Boolean);
+    const lentCache = withCache && isFile(cache) ? cache : undefined;
+    const lines = [
+      registry && `registry=${registry}`,
+      trusted.length > 0 && `cafile=${LENT_CERTIFICATES}`,
+      lentCache && `cache=${LENT_CACHE}`,
+    ].filter(Boolean);
     await writeFile(npmrc, [await joined([join(homedir(), '.npmrc')].filter(isFile)), ...lines, ''].join('\n'), { mode: 0o600 });
-    const volumes = [`${certificates}:${LENT_CERTIFICATES}:ro`, ...(isFile(cache) ? [`${cache}:/root/.npm`] : [])];
-    await work(['--secret', `id=npmrc,src=${npmrc}`, ...volumes.flatMap((volume) => ['--volume', volume])]);
+    const secrets = { npmrc, 'npm-certificates': certificates };
+    const options = Object.entries(secrets).flatMap(([id, file]) => ['--secret', `id=${id},src=${file}`]);
+    await work([...options, ...(lentCache === undefined ? [] : ['--volume', `${lentCache}:${LENT_CACHE}`])]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
