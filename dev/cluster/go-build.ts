@@ -73,15 +73,19 @@ function go(args: string[], cwd: string, env: NodeJS.ProcessEnv): Promise<void> 
 
 const goEnvironment = (withC = false) => environmentWith({ CGO_ENABLED: withC ? '1' : '0', GOTOOLCHAIN: 'local', GOWORK: 'off' });
 
-async function requireGo({ name, module }: GoBuild): Promise<void> {
+async function requireGo(build: GoBuild): Promise<void> {
+  const lack = await lackOfGo(build);
+  if (lack !== undefined) throw new MissingRequirement(`Building ${build.name} needs ${lack}.`);
+}
+
+/** Returns which Go toolchain compiling takes, to go on from "it needs", or undefined if this machine has it. */
+export async function lackOfGo({ module }: GoBuild): Promise<string | undefined> {
   const needed = /^go (\S+)/m.exec(await readFile(join(module, 'go.mod'), 'utf8'))?.[1] ?? '1';
   const version = await command('go', ['env', 'GOVERSION'], { env: goEnvironment() }).catch(() => undefined);
   const found = version?.trim().replace(/^go/, '');
-  if (found !== undefined && isAtLeast(found, needed)) return;
-  throw new MissingRequirement(
-    `Building ${name} needs the Go toolchain, version ${needed} or newer, on the PATH` +
-      ` (${found === undefined ? 'there is none' : `found ${found}`}).`,
-  );
+  if (found !== undefined && isAtLeast(found, needed)) return undefined;
+  const instead = found === undefined ? 'there is none' : `found ${found}`;
+  return `the Go toolchain, version ${needed} or newer, on the PATH (${instead})`;
 }
 
 function isAtLeast(found: string, needed: string): boolean {

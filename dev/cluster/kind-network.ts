@@ -13,7 +13,7 @@ export type EngineFacts = { platform: string; operatingSystem: string; securityO
 export const needsPorts = ({ platform, operatingSystem, securityOptions }: EngineFacts): boolean =>
   platform !== 'linux' || operatingSystem.includes('Docker Desktop') || securityOptions.includes('name=rootless');
 
-/** The ports of a cluster: published ones of the two servers, and the node ports, of which one is the control plane's. */
+/** The ports of a cluster: those of the two servers, and its node ports, of which the control plane has one. */
 export type KindPorts = { git: number; registry: number; controlPlane: number; nodePorts: { first: number; last: number } };
 
 const SLOTS = 20;

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { command, succeeds } from '../commands.ts';
 import { devConfig, environmentWith } from '../env.ts';
 import { findExecutable, isExecutable } from '../executable.ts';
+import { requireDocker } from '../images/docker.ts';
 import { secondsSince, type Report } from '../steps.ts';
 import { kindConfiguration, needsPorts, portsOf } from './kind-network.ts';
 import { removeServers, startServers } from './kind-servers.ts';
-import { ensureTools, findTool } from './parts.ts';
+import { findTool } from './parts.ts';
+import { HELM, KIND, KUBECTL, pathTool, requirePathTools } from './path-tools.ts';
 import type { Cluster, LoadableImage, Provider } from './provider.ts';
 
 /** What kind 0.33.0 brings itself; another kind on the PATH starts the same. */
@@ -15,6 +17,12 @@ const NODE_IMAGE = 'kindest/node:v1.37.0@sha256:a1ed56cfb0e7b93589bdf97c8cd56640
 
 export const kind: Provider = {
   kind: 'kind',
+
+  async require() {
+    await requireDocker();
+    // On Linux the node's own kubectl is copied.
+    await requirePathTools([KIND, HELM, ...(process.platform === 'linux' ? [] : [KUBECTL])]);
+  },
 
   async up({ name, report }) {
     const tool = await kindTool(report);
@@ -87,12 +95,10 @@ async function loadImage(name: string, tool: string, { reference, archive }: Loa
 async function kubectlOf(name: string, report: Report): Promise<string> {
   const found = findExecutable('kubectl') ?? findTool('kubectl');
   if (found !== undefined) return found;
-  if (process.platform !== 'linux') return (await ensureTools(['kubectl'], report)).kubectl;
+  if (process.platform !== 'linux') return pathTool(KUBECTL, report);
   const copy = kubectlCopyOf(name);
   if (!isExecutable(copy)) await command('docker', ['cp', `${nodeOf(name)}:/usr/bin/kubectl`, copy]);
   return copy;
 }
 
-async function kindTool(report: Report): Promise<string> {
-  return findExecutable('kind') ?? (await ensureTools(['kind'], report)).kind;
-}
+const kindTool = (report: Report): Promise<string> => pathTool(KIND, report);

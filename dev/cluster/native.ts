@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { command, isFulfilled, succeeds } from '../commands.ts';
-import { Unhealthy } from '../errors.ts';
+import { MissingRequirement, Unhealthy } from '../errors.ts';
 import { secondsSince, type Report } from '../steps.ts';
 import { until } from '../wait.ts';
 import { chooseLayout } from './native/host.ts';
@@ -10,13 +10,18 @@ import { isAlive, readRecord, toolOf, type NodeRecord } from './native/record.ts
 import { gitHostOf, registryOf } from './native/servers.ts';
 import { startNode } from './native/start.ts';
 import { stopNode } from './native/stop.ts';
-import { ensureParts, nodeParts } from './parts.ts';
+import { ensureParts, lackForTools, nodeParts, toolsOfNode } from './parts.ts';
 import type { Cluster, Provider } from './provider.ts';
 
 const CONTROL_PLANE_PORT = 30_080;
 
 export const native: Provider = {
   kind: 'native',
+
+  async require() {
+    const lack = await lackForTools(toolsOfNode);
+    if (lack !== undefined) throw new MissingRequirement(`Kubernetes is compiled on this machine, which needs ${lack}.`);
+  },
 
   async up({ name, report }) {
     const started = performance.now();

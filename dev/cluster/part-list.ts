@@ -186,6 +186,19 @@ export const parts = {
       programs: [program('kind', 'sigs.k8s.io/kind')],
     }),
   },
+  helm: {
+    what: 'helm alone, for a cluster in Docker, where none is on the PATH',
+    for: 'kind',
+    from: goBuild({
+      name: 'helm',
+      version: 'v4.2.4',
+      module: 'kube',
+      sources: ['go.mod', 'go.sum'],
+      flags: [linkerFlags([])],
+      // Helm takes its name in the cluster from that of its file; the part `kube` has the tool `helm`.
+      programs: [program('alone/helm', 'helm.sh/helm/v4/cmd/helm')],
+    }),
+  },
   buildah: { what: 'builds images without Docker', for: 'images', from: debian('buildah') },
   debootstrap: { what: 'makes the Debian that images stand on', for: 'images', from: debian('debootstrap') },
   valkey: {

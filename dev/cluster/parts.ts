@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts';
 import { isExecutable } from '../executable.ts';
 import { program, sayAside, type Report } from '../steps.ts';
 import { findCommand, installMissing } from './debian.ts';
-import { compileIntoCache } from './go-build.ts';
+import { compileIntoCache, lackOfGo } from './go-build.ts';
 import { folderOf } from './go-cache.ts';
 import { parts, type PartName } from './part-list.ts';
 import { toolsOf, type Part } from './part.ts';
@@ -17,6 +17,8 @@ const partNames = Object.keys(parts) as PartName[];
 const partOf = (name: PartName): Part => parts[name];
 
 export const nodeParts = partNames.filter((name) => partOf(name).for === 'node');
+
+export const toolsOfNode = nodeParts.flatMap((name) => toolsOf(partOf(name)));
 
 /** Returns where a tool is, if it needs no build: in KUBEBUILDER_ASSETS, in the cache, or installed by its package. */
 export function findTool(tool: string): string | undefined {
@@ -40,6 +42,16 @@ export async function ensureTools<T extends string>(tools: readonly T[], report:
 export async function ensureParts(names: readonly PartName[], report: Report = sayAside): Promise<Record<string, string>> {
   await provide(names, report);
   return pathsOf(names.flatMap((name) => toolsOf(partOf(name))));
+}
+
+/** Returns what keeps this machine from compiling the parts of these tools that it does not have, or undefined. */
+export async function lackForTools(tools: readonly string[]): Promise<string | undefined> {
+  const missing = tools.filter((tool) => findTool(tool) === undefined).map((tool) => partOf(partWith(tool)).from);
+  for (const from of missing) {
+    const lack = from.kind === 'go' ? await lackOfGo(from) : undefined;
+    if (lack !== undefined) return lack;
+  }
+  return undefined;
 }
 
 async function provide(names: readonly PartName[], report: Report): Promise<void> {

@@ -49,6 +49,8 @@ export type ClusterOptions = { name: string; report: Report };
 /** What each way of running a cluster must offer. */
 export type Provider = {
   kind: Cluster['kind'];
+  /** Throws `MissingRequirement` with what this machine lacks. It is asked before the first step. */
+  require(): Promise<void>;
   up(options: ClusterOptions): Promise<Cluster>;
   /** Removes the cluster. Returns whether there was something to remove. */
   down(options: ClusterOptions): Promise<boolean>;

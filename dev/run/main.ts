@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { choose } from '../cluster/choose.ts';
 import { clusterUp, type Cluster } from '../cluster/cluster.ts';
 import { program, say, step } from '../steps.ts';
 import { agentKey, agentUrl, deploy, untilDeployed } from './control-plane.ts';
@@ -23,6 +24,7 @@ const REPOSITORY = 'hello';
 async function main(): Promise<void> {
   if (process.argv.includes('--help')) return say(HELP);
   const started = performance.now();
+  await (await choose()).require();
   const images = startImages();
   const cluster = await step('cluster', (report) => clusterUp({ name: 'gx', report }));
   const built = await step('images', async (report) => loadImages(cluster, await images, report));

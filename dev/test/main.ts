@@ -14,14 +14,15 @@ type Result = { check: Check; ok: boolean; seconds: number; output: string };
 async function main(names: string[]): Promise<void> {
   const unknown = names.filter((name) => SUITES[name] === undefined);
   if (names.length === 0 || unknown.length > 0) throw new UsageError(`Usage: node dev/test/main.ts ${Object.keys(SUITES).join('|')} ...`);
-  const cluster = names.includes('system') ? (await choose()).kind : undefined;
+  const provider = names.includes('system') ? await choose() : undefined;
+  await provider?.require();
   mkdirSync('.run/test', { recursive: true });
   const results: Result[] = [];
   for (const check of names.flatMap((name) => SUITES[name] ?? [])) {
-    if (check.cluster === undefined || check.cluster === cluster) results.push(await run(check));
+    if (check.cluster === undefined || check.cluster === provider?.kind) results.push(await run(check));
     else
       say(
-        `==> ${check.name}\n    nothing to prove: the cluster of this machine is ${cluster}, and they are about the ${check.cluster} one`,
+        `==> ${check.name}\n    nothing to prove: the cluster of this machine is ${provider?.kind}, and they are about the ${check.cluster} one`,
       );
   }
   report(results);

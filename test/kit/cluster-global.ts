@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node';
+import { choose } from '../../dev/cluster/choose.ts';
 import { clusterDown, clusterUp, type Cluster } from '../../dev/cluster/cluster.ts';
 import { loadImages, startImages } from '../../dev/run/images.ts';
 import { installPlatform } from '../../dev/run/platform.ts';
@@ -29,6 +30,7 @@ const NAME = process.env.GX_TEST_CLUSTER ?? 'gx-test';
  * is set.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await (await choose()).require();
   // Only tests of builds run lines of Dockerfiles, whose image takes minutes to compile once.
   const images = startImages(project.name === 'builds' ? ['gx-buildkit'] : []);
   const cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));
