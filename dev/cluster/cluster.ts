@@ -6,8 +6,15 @@ import type { Cluster, ClusterOptions } from './provider.ts';
 
 export type { Cluster } from './provider.ts';
 
-/** Returns a healthy cluster at once, and makes a broken one again. */
+/** Returns a healthy cluster with all its parts at once, and makes a broken one again. */
 export async function clusterUp(options: ClusterOptions): Promise<Cluster> {
+  const cluster = await clusterStart(options);
+  await cluster.complete(options.report);
+  return cluster;
+}
+
+/** Returns a healthy cluster that can run an agent; `complete` gives it the rest. Makes a broken one again. */
+export async function clusterStart(options: ClusterOptions): Promise<Cluster> {
   requireName(options.name);
   const provider = await choose();
   return oneAtATime(options, async () => (await provider.find(options)) ?? provider.up(options));

@@ -76,6 +76,8 @@ async function clusterOf(name: string, tool: string, report: Report): Promise<Cl
     nodeAddress: mapped ? '127.0.0.1' : await addressOf(name),
     controlPlanePort: portsOf(name).controlPlane,
     loadImage: (image) => loadImage(name, tool, image),
+    // Its servers are pulled, not compiled, so they have started already.
+    complete: () => Promise.resolve(),
     ...(await startServers({ cluster: name, node: nodeOf(name), isMapped: mapped })),
   };
 }

@@ -10,7 +10,7 @@ import { isAlive, readRecord, toolOf, type NodeRecord } from './native/record.ts
 import { gitHostOf, registryOf } from './native/servers.ts';
 import { startNode } from './native/start.ts';
 import { stopNode } from './native/stop.ts';
-import { ensureParts, lackForTools, nodeParts, toolsOfNode } from './parts.ts';
+import { ensureParts, firstNodeParts, lackForTools, laterNodeParts, laterTools, toolsOfNode } from './parts.ts';
 import type { Cluster, Provider } from './provider.ts';
 
 const CONTROL_PLANE_PORT = 30_080;
@@ -25,7 +25,7 @@ export const native: Provider = {
 
   async up({ name, report }) {
     const started = performance.now();
-    const tools = { ...(await ensureParts(nodeParts, report)), node: process.execPath };
+    const tools = { ...(await ensureParts(firstNodeParts, report)), ...laterTools(), node: process.execPath };
     if (await stopNode(name)) report(`what was left of cluster ${name} is removed`);
     const layout = await chooseLayout(name);
     report(`starting the node at ${layout.nodeAddress}`);
@@ -41,7 +41,7 @@ export const native: Provider = {
   async find({ name }) {
     const record = readRecord(name);
     if (record === undefined || !isAlive(record.process)) return undefined;
-    const isReady = (await isNodeReady(record)) && (await isDnsReady(record)) && (await areServersReady(record));
+    const isReady = knowsLaterTools(record) && (await isNodeReady(record)) && (await isDnsReady(record));
     return isReady ? clusterOf(record) : undefined;
   },
 };
@@ -56,28 +56,43 @@ const clusterOf = (record: NodeRecord): Cluster => ({
   loadImage: ({ archive }) => loadImage(record, archive),
   registry: registryOf(record),
   gitHost: gitHostOf(record),
+  complete: (report) => complete(record, report),
 });
 
 async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
-  const { containerdSocket, logFolder } = fileOf(record.layout);
+  const { containerdSocket } = fileOf(record.layout);
   const steps: [string, () => Promise<boolean> | boolean][] = [
     ['containerd', () => existsSync(containerdSocket) && isFulfilled(loadPauseImage(record))],
     ['API server', () => succeeds(...kubectl(record, 'get', '--raw', '/readyz'))],
     ['node', () => isNodeReady(record)],
     ['DNS', () => isDnsReady(record)],
     // Without this account the API refuses every pod.
-    ['registry and git host', () => areServersReady(record)],
     ['default service account', () => succeeds(...kubectl(record, 'get', 'serviceaccount', 'default'))],
   ];
-  for (const [step, ask] of steps) {
-    const started = performance.now();
-    await until({ what: `${step} (logs: ${logFolder})`, seconds: 120 }, () => {
-      if (!isAlive(record.process)) throw new Unhealthy(`The node ended; supervisor.log in ${logFolder} says why.`);
-      return ask();
-    });
-    report(`${step}: ready (${secondsSince(started)})`);
-  }
+  for (const [what, ask] of steps) await ready({ record, what, report }, ask);
 }
+
+/** Builds what no agent needs to answer, and waits until the node runs it. */
+async function complete(record: NodeRecord, report: Report): Promise<void> {
+  await ensureParts(laterNodeParts, report);
+  await ready({ record, what: 'registry and git host', report }, () => areServersReady(record));
+}
+
+type Awaited = { record: NodeRecord; what: string; report: Report };
+
+async function ready({ record, what, report }: Awaited, ask: () => Promise<boolean> | boolean): Promise<void> {
+  const { logFolder } = fileOf(record.layout);
+  const started = performance.now();
+  await until({ what: `${what} (logs: ${logFolder})`, seconds: 120 }, () => {
+    if (!isAlive(record.process)) throw new Unhealthy(`The node ended; supervisor.log in ${logFolder} says why.`);
+    return ask();
+  });
+  report(`${what}: ready (${secondsSince(started)})`);
+}
+
+/** Returns whether the node waits for the later tools where they are built now, or has them. */
+const knowsLaterTools = (record: NodeRecord): boolean =>
+  Object.entries(laterTools()).every(([tool, path]) => record.tools[tool] === path || existsSync(toolOf(record, tool)));
 
 async function isNodeReady(record: NodeRecord): Promise<boolean> {
   const condition = '{.status.conditions[?(@.type=="Ready")].status}';

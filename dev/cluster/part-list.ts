@@ -234,6 +234,9 @@ export type PartName = keyof typeof parts;
 
 /** What the native node runs, in the order of the list. */
 export const runsOnNode: readonly NodePart[] = Object.values<Part>(parts).flatMap(({ runs = [] }) => runs);
+/** Those without which no agent answers, and the others. */
+export const firstOnNode = runsOnNode.filter(({ comesLater }) => comesLater !== true);
+export const laterOnNode = runsOnNode.filter(({ comesLater }) => comesLater === true);
 
 /**
  * Returns a build of the module of that name below `parts/`. The name is the build's own unless another one is given.

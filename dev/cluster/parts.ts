@@ -18,7 +18,22 @@ const partOf = (name: PartName): Part => parts[name];
 
 export const nodeParts = partNames.filter((name) => partOf(name).for === 'node');
 
-export const toolsOfNode = nodeParts.flatMap((name) => toolsOf(partOf(name)));
+const isLater = (name: PartName): boolean => (partOf(name).runs ?? []).some(({ comesLater }) => comesLater === true);
+/** The parts of a node that starts, and those that it gets once an agent answers. */
+export const firstNodeParts = nodeParts.filter((name) => !isLater(name));
+export const laterNodeParts = nodeParts.filter(isLater);
+
+const toolsOfAll = (names: readonly PartName[]): string[] => names.flatMap((name) => toolsOf(partOf(name)));
+export const toolsOfNode = toolsOfAll(nodeParts);
+
+/** Returns where each tool of a node's later parts is, or will be once it is built. */
+export const laterTools = (): Record<string, string> =>
+  Object.fromEntries(laterNodeParts.flatMap((name) => toolsOf(partOf(name)).map((tool) => [tool, whereBuilt(name, tool)])));
+
+function whereBuilt(name: PartName, tool: string): string {
+  const { from } = partOf(name);
+  return findTool(tool) ?? (from.kind === 'go' ? join(folderOf(from), tool) : tool);
+}
 
 /** Returns where a tool is, if it needs no build: in KUBEBUILDER_ASSETS, in the cache, or installed by its package. */
 export function findTool(tool: string): string | undefined {
@@ -31,6 +46,9 @@ export function findTool(tool: string): string | undefined {
   return folders.map((folder) => join(folder, tool)).find(isExecutable);
 }
 
+/** Returns whether nothing of these parts has to be built or installed. */
+export const areBuilt = (names: readonly PartName[]): boolean => toolsOfAll(names).every((tool) => findTool(tool) !== undefined);
+
 /** Returns the path of each of these tools, and builds or installs those that are missing. */
 export async function ensureTools<T extends string>(tools: readonly T[], report: Report = sayAside): Promise<Record<T, string>> {
   const missing = tools.filter((tool) => findTool(tool) === undefined);
@@ -41,7 +59,7 @@ export async function ensureTools<T extends string>(tools: readonly T[], report:
 /** Returns the path of each tool of these parts, and builds or installs those that are missing. */
 export async function ensureParts(names: readonly PartName[], report: Report = sayAside): Promise<Record<string, string>> {
   await provide(names, report);
-  return pathsOf(names.flatMap((name) => toolsOf(partOf(name))));
+  return pathsOf(toolsOfAll(names));
 }
 
 /** Returns what keeps this machine from compiling the parts of these tools that it does not have, or undefined. */

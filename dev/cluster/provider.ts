@@ -14,6 +14,8 @@ export type Cluster = {
   /** The registry of what is built in the cluster. */
   registry: RegistryHost;
   gitHost: GitHost;
+  /** Builds and starts what no agent needs to answer, such as the git host. Before, that may not answer. */
+  complete(report: Report): Promise<void>;
 };
 
 /** An archive, and the reference of the image in it, which another content would not have. */

@@ -28,8 +28,8 @@ export async function unpackIntoCache(from: UnpackedPackage, report: Report): Pr
   if (existsSync(folderOf(from))) return;
   if (!(await succeeds('apt-get', ['--version'])))
     throw new MissingRequirement(`${from.package} of Debian ${from.suite} is fetched by apt-get, which this machine lacks.`);
-  const onWait = (): void => report(`${from.package}: waiting for another process that builds`);
-  await locked('parts', onWait, async () => {
+  const onWait = (): void => report(`${from.package}: waiting for another process that unpacks`);
+  await locked('unpacked', onWait, async () => {
     if (existsSync(folderOf(from))) return;
     report(`${from.package}: from Debian ${from.suite}`);
     await mkdir(cacheFolder(), { recursive: true });

@@ -8,7 +8,7 @@ import { buildah } from './buildah.ts';
 import { docker } from './docker.ts';
 import type { Build, Engine } from './engine.ts';
 import { folders } from './folders.ts';
-import { chosen, referenceOf, type Image } from './list.ts';
+import { chosen, images, referenceOf, type Image } from './list.ts';
 import { prune } from './prune.ts';
 
 type EngineName = 'buildah' | 'docker';
@@ -23,6 +23,10 @@ export async function engineNamed(name?: string): Promise<EngineName> {
   if (name === 'docker' || name === 'buildah') return name;
   throw new UsageError(`--engine is docker or buildah, not "${name}".`);
 }
+
+/** Returns the reference that each image has as its files are now, whether it is built or not. */
+export const referencesOf = (engine: EngineName): Record<string, string> =>
+  Object.fromEntries(images().map((image) => [image.name, referenceOf(image, engines[engine].base)]));
 
 /** Returns archives of the images. Each is built only if something that it is made from has changed. */
 export async function buildImages({ engine: engineName, only, report }: BuildOptions): Promise<BuiltImage[]> {

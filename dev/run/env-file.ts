@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 /** What `make run` leaves for scripts, in shell syntax: `. .run/env`. */
 export const ENV_FILE = '.run/env';
 
-export type RunEnv = {
+/** What is known once an agent answers. */
+export type FirstEnv = {
   CONTROL_PLANE_URL: string;
   API_KEY: string;
   AGENT_URL: string;
@@ -11,6 +12,10 @@ export type RunEnv = {
   KUBECONFIG: string;
   KUBECTL: string;
   EXAMPLE_IMAGE: string;
+};
+
+/** What is known once builds from git can begin. */
+export type GitEnv = {
   /** The repository, for `git clone` and `git push` from this machine. It holds a token. */
   GIT_URL: string;
   /** The same repository as the cluster knows it: `repo_url` of a deployment. */
@@ -23,7 +28,7 @@ export type RunEnv = {
 const quoted = (value: string): string => `'${value.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Writes the file. Only its owner may read it, because it holds keys. */
-export function writeEnvFile(env: RunEnv): void {
+export function writeEnvFile(env: FirstEnv & Partial<GitEnv>): void {
   mkdirSync('.run', { recursive: true });
   writeFileSync(
     ENV_FILE,

@@ -1,10 +1,14 @@
 import type { Cluster } from '../cluster/cluster.ts';
-import { buildImages, engineNamed, type BuiltImage } from '../images/build.ts';
+import { buildImages, engineNamed, referencesOf, type BuiltImage } from '../images/build.ts';
 import { isPushed, pushArchive } from '../images/push.ts';
-import { Unhealthy } from '../errors.ts';
 import { beside, type Report } from '../steps.ts';
 
-const PRODUCT = ['gx-postgres', 'gx-valkey', 'gx-platform', 'gx-builder', 'gx-agent-server', 'gx-example-echo'] as const;
+const AGENT_SERVER = 'gx-agent-server';
+
+/** What an agent needs to answer. */
+export const FIRST_IMAGES = ['gx-postgres', 'gx-platform', 'gx-example-echo'];
+/** What builds and key-value stores need. */
+export const LATER_IMAGES = ['gx-valkey', 'gx-builder', AGENT_SERVER];
 
 /**
  * References of the images that a platform with one example needs. The agent server is in the cluster's registry, from
@@ -25,43 +29,44 @@ export type Images = {
 export type FurtherImage = 'gx-buildkit';
 
 /**
- * Starts building while the cluster is still being made, because building waits for downloads more than for the
- * processor.
+ * Starts building images beside other steps, because building waits for downloads more than for the processor.
  */
-export const startImages = (further: readonly FurtherImage[] = []): Promise<BuiltImage[]> =>
-  beside('images', async (report) => {
-    return buildImages({ engine: await engineNamed(), only: [...PRODUCT, ...further], report });
-  });
+export const startImages = (names: readonly string[]): Promise<BuiltImage[]> =>
+  beside('images', async (report) => buildImages({ engine: await engineNamed(), only: names, report }));
 
-/** Loads the images onto the node. An image that is already there costs next to nothing. */
-export async function loadImages(cluster: Cluster, built: BuiltImage[], report: Report): Promise<Images> {
-  const one = (name: (typeof PRODUCT)[number]): BuiltImage => {
-    const image = built.find((each) => each.name === name);
-    if (image === undefined) throw new Unhealthy(`The image ${name} was not built.`);
-    return image;
-  };
-  for (const image of built.filter(({ name }) => name !== 'gx-agent-server')) {
-    await cluster.loadImage(image);
-    report(image.reference);
-  }
-  const buildkit = built.find(({ name }) => name === 'gx-buildkit');
-  const agentServer = await pushed(cluster, one('gx-agent-server'));
-  report(agentServer);
+/** Returns the references of the images as their files are now, of those too that are still to be built. */
+export async function imagesOf({ registry }: Cluster, further: readonly FurtherImage[] = []): Promise<Images> {
+  const references = referencesOf(await engineNamed());
+  const one = (name: string): string => references[name] ?? '';
+  const { name, tag } = placeOf(one(AGENT_SERVER));
   return {
-    postgres: one('gx-postgres').reference,
-    valkey: one('gx-valkey').reference,
-    platform: one('gx-platform').reference,
-    builder: one('gx-builder').reference,
-    ...(buildkit !== undefined && { buildkit: buildkit.reference }),
-    agentServer,
-    example: one('gx-example-echo').reference,
+    postgres: one('gx-postgres'),
+    valkey: one('gx-valkey'),
+    platform: one('gx-platform'),
+    builder: one('gx-builder'),
+    ...(further.includes('gx-buildkit') && { buildkit: one('gx-buildkit') }),
+    agentServer: `${registry.name}/${name}:${tag}`,
+    example: one('gx-example-echo'),
   };
 }
 
-/** Puts an image into the cluster's registry, unless it is there, and returns its name in it. */
-async function pushed({ registry }: Cluster, { reference, archive }: BuiltImage): Promise<string> {
-  const [, name = '', tag = ''] = /^[^/]+\/(.+):([^:]+)$/.exec(reference) ?? [];
-  const to = { ...registry, name, tag };
+/** Loads images onto the node, and the agent server into the registry. One that is there costs next to nothing. */
+export async function loadImages(cluster: Cluster, built: readonly BuiltImage[], report: Report): Promise<void> {
+  for (const image of built) {
+    if (image.name === AGENT_SERVER) await push(cluster, image);
+    else await cluster.loadImage(image);
+    report(image.reference);
+  }
+}
+
+/** Puts an image into the cluster's registry, unless it is there. */
+async function push({ registry }: Cluster, { reference, archive }: BuiltImage): Promise<void> {
+  const to = { ...registry, ...placeOf(reference) };
   if (!(await isPushed(to))) await pushArchive(archive, to);
-  return `${registry.name}/${name}:${tag}`;
+}
+
+/** Returns the name and tag of an image in any registry. */
+function placeOf(reference: string): { name: string; tag: string } {
+  const [, name = '', tag = ''] = /^[^/]+\/(.+):([^:]+)$/.exec(reference) ?? [];
+  return { name, tag };
 }

@@ -1,11 +1,11 @@
 import process from 'node:process';
 import { choose } from '../cluster/choose.ts';
-import { clusterUp, type Cluster } from '../cluster/cluster.ts';
-import { program, say, step } from '../steps.ts';
-import { agentKey, agentUrl, deploy, untilDeployed } from './control-plane.ts';
-import { ENV_FILE, writeEnvFile, type RunEnv } from './env-file.ts';
+import { clusterStart, type Cluster } from '../cluster/cluster.ts';
+import { program, say, secondsSince, step, type Report } from '../steps.ts';
+import { agentKey, agentUrl, deploy, untilDeployed, type Api } from './control-plane.ts';
+import { ENV_FILE, writeEnvFile, type FirstEnv, type GitEnv } from './env-file.ts';
 import { filesIn } from './git-host.ts';
-import { loadImages, startImages } from './images.ts';
+import { FIRST_IMAGES, imagesOf, LATER_IMAGES, loadImages, startImages, type Images } from './images.ts';
 import { connectRepository } from './integration.ts';
 import { installPlatform } from './platform.ts';
 import { streamOneRun } from './stream.ts';
@@ -25,39 +25,58 @@ async function main(): Promise<void> {
   if (process.argv.includes('--help')) return say(HELP);
   const started = performance.now();
   await (await choose()).require();
-  const images = startImages();
-  const cluster = await step('cluster', (report) => clusterUp({ name: 'gx', report }));
-  const built = await step('images', async (report) => loadImages(cluster, await images, report));
-  const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
-  const deployment = await step('deployment', async (report) => {
-    const made = await deploy(api, { name: EXAMPLE, image: built.example }, report);
-    return untilDeployed(api, made, report);
-  });
-  const agent = { url: agentUrl(deployment), key: await agentKey(api, deployment) };
-  const git = await step('git', async (report) => {
-    const source = await connectRepository(cluster, api, { name: REPOSITORY, files: filesIn(`examples/${EXAMPLE}`) });
-    report(`${source.repository.url}, integration ${source.integrationId}`);
-    return source;
-  });
+  const first = startImages(FIRST_IMAGES);
+  const cluster = await step('cluster', (report) => clusterStart({ name: 'gx', report }));
+  await step('images', async (report) => loadImages(cluster, await first, report));
+  const images = await imagesOf(cluster);
+  const api = await step('platform', (report) => installPlatform({ cluster, images, report }));
+  const agent = await step('deployment', (report) => deployExample(api, images.example, report));
   await step('run', (report) => streamOneRun(agent, 'Are you there?', report));
-  const env: RunEnv = {
+  const answers: FirstEnv = {
     CONTROL_PLANE_URL: api.url,
     API_KEY: api.key,
     AGENT_URL: agent.url,
     AGENT_KEY: agent.key,
     KUBECONFIG: cluster.kubeconfig,
     KUBECTL: cluster.kubectl,
-    EXAMPLE_IMAGE: built.example,
+    EXAMPLE_IMAGE: images.example,
+  };
+  writeEnvFile(answers);
+  say(`\nAn agent answers after ${secondsSince(started)}: ${agent.url}. What builds from git need comes now.\n`);
+  const env = { ...answers, ...(await addBuilds({ cluster, api, images })) };
+  writeEnvFile(env);
+  say(summary(env, cluster, (performance.now() - started) / 1000));
+}
+
+async function deployExample(api: Api, image: string, report: Report): Promise<{ url: string; key: string }> {
+  const deployment = await untilDeployed(api, await deploy(api, { name: EXAMPLE, image }, report), report);
+  return { url: agentUrl(deployment), key: await agentKey(api, deployment) };
+}
+
+type Platform = { cluster: Cluster; api: Api; images: Images };
+
+/** Adds what a deployment from git needs: registry, git host, the builder's images, and a repository. */
+async function addBuilds({ cluster, api, images }: Platform): Promise<GitEnv> {
+  const later = startImages(LATER_IMAGES);
+  await step('registry, git host and metrics', (report) => cluster.complete(report));
+  await step('images for builds', async (report) => loadImages(cluster, await later, report));
+  const now = await imagesOf(cluster);
+  if (JSON.stringify(now) !== JSON.stringify(images))
+    await step('platform, as the sources are now', (report) => installPlatform({ cluster, images: now, report }));
+  const git = await step('git', async (report) => {
+    const source = await connectRepository(cluster, api, { name: REPOSITORY, files: filesIn(`examples/${EXAMPLE}`) });
+    report(`${source.repository.url}, integration ${source.integrationId}`);
+    return source;
+  });
+  return {
     GIT_URL: git.repository.pushUrl,
     REPO_URL: git.repository.url,
     GIT_INTEGRATION_ID: git.integrationId,
     REGISTRY: cluster.registry.url,
   };
-  writeEnvFile(env);
-  say(summary(env, cluster, (performance.now() - started) / 1000));
 }
 
-function summary(env: RunEnv, cluster: Cluster, seconds: number): string {
+function summary(env: FirstEnv & GitEnv, cluster: Cluster, seconds: number): string {
   return `
 Everything runs (${seconds.toFixed(0)} s, ${cluster.kind} cluster "${cluster.name}").
 

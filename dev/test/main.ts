@@ -3,11 +3,14 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, relative, resolve } from 'node:path';
 import process from 'node:process';
 import { choose } from '../cluster/choose.ts';
+import type { Provider } from '../cluster/provider.ts';
 import { devConfig, environmentWith } from '../env.ts';
 import { UsageError } from '../errors.ts';
 import { program, say } from '../steps.ts';
+import { compileBehind, NEEDS_NO_PARTS, partsFor } from './parts-behind.ts';
 import { SUITES, type Check } from './suites.ts';
 
+type Cluster = Provider['kind'];
 type Result = { check: Check; ok: boolean; seconds: number; output: string };
 
 /** Runs the named suites, even after a failure, and ends with a summary of what passed and what failed. */
@@ -17,15 +20,25 @@ async function main(names: string[]): Promise<void> {
   const provider = names.includes('system') ? await choose() : undefined;
   await provider?.require();
   mkdirSync('.run/test', { recursive: true });
+  const parts = compileBehind(partsFor(names, provider?.kind));
   const results: Result[] = [];
-  for (const check of names.flatMap((name) => SUITES[name] ?? [])) {
-    if (check.cluster === undefined || check.cluster === provider?.kind) results.push(await run(check));
-    else
-      say(
-        `==> ${check.name}\n    nothing to prove: the cluster of this machine is ${provider?.kind}, and they are about the ${check.cluster} one`,
-      );
+  for (const name of names) {
+    if (!NEEDS_NO_PARTS.includes(name)) await parts.compiled();
+    results.push(...(await runSuite(SUITES[name] ?? [], provider?.kind)));
   }
   report(results);
+}
+
+async function runSuite(checks: Check[], cluster: Cluster | undefined): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const check of checks) {
+    if (check.cluster === undefined || check.cluster === cluster) results.push(await run(check));
+    else
+      say(
+        `==> ${check.name}\n    nothing to prove: the cluster of this machine is ${cluster}, and they are about the ${check.cluster} one`,
+      );
+  }
+  return results;
 }
 
 async function run(check: Check): Promise<Result> {

@@ -1,7 +1,7 @@
 import type { TestProject } from 'vitest/node';
 import { choose } from '../../dev/cluster/choose.ts';
 import { clusterDown, clusterUp, type Cluster } from '../../dev/cluster/cluster.ts';
-import { loadImages, startImages } from '../../dev/run/images.ts';
+import { FIRST_IMAGES, imagesOf, LATER_IMAGES, loadImages, startImages, type FurtherImage } from '../../dev/run/images.ts';
 import { installPlatform } from '../../dev/run/platform.ts';
 import { step } from '../../dev/steps.ts';
 
@@ -32,17 +32,19 @@ const NAME = process.env.GX_TEST_CLUSTER ?? 'gx-test';
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await (await choose()).require();
   // Only tests of builds run lines of Dockerfiles, whose image takes minutes to compile once.
-  const images = startImages(project.name === 'builds' ? ['gx-buildkit'] : []);
+  const further: FurtherImage[] = project.name === 'builds' ? ['gx-buildkit'] : [];
+  const building = startImages([...FIRST_IMAGES, ...LATER_IMAGES, ...further]);
   const cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));
-  const built = await step('images', async (report) => loadImages(cluster, await images, report));
-  const api = await step('platform', (report) => installPlatform({ cluster, images: built, report }));
+  await step('images', async (report) => loadImages(cluster, await building, report));
+  const images = await imagesOf(cluster, further);
+  const api = await step('platform', (report) => installPlatform({ cluster, images, report }));
   project.provide('system', {
     name: NAME,
     controlPlane: api.url,
     key: api.key,
     kubeconfig: cluster.kubeconfig,
     kubectl: cluster.kubectl,
-    image: built.example,
+    image: images.example,
     cluster: cluster.kind,
   });
   return async () => {

@@ -33,6 +33,7 @@ export async function connectNode(layout: Layout, pid: number): Promise<void> {
   await command('ip', ['address', 'add', `${hostAddress}/30`, 'dev', hostInterface]);
   await command('ip', ['link', 'set', hostInterface, 'up']);
   await command('nft', ['-f', '-'], { input: wayOut(layout) });
+  await passDocker('--insert', hostInterface);
   if (!existsSync(forwardBefore)) writeFileSync(forwardBefore, readFileSync(forwardSetting));
   writeFileSync(forwardSetting, '1');
 }
@@ -45,7 +46,15 @@ const wayOut = ({ hostTable, hostInterface, nodeAddress }: Layout): string => `t
 }
 `;
 
+/** A running Docker has the machine drop what it forwards, except for what its chain for users' own rules accepts. */
+async function passDocker(change: '--insert' | '--delete', hostInterface: string): Promise<void> {
+  if (!(await succeeds('iptables', ['--wait', '--numeric', '--list', 'DOCKER-USER']))) return;
+  for (const direction of ['--in-interface', '--out-interface'])
+    await succeeds('iptables', ['--wait', change, 'DOCKER-USER', direction, hostInterface, '--jump', 'ACCEPT']);
+}
+
 export async function disconnectNode(layout: Layout): Promise<void> {
+  await passDocker('--delete', layout.hostInterface);
   if (await succeeds('ip', ['link', 'show', layout.hostInterface])) {
     // The interface may already have gone with the node's namespace.
     await succeeds('ip', ['link', 'delete', layout.hostInterface]);

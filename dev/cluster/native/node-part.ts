@@ -4,6 +4,8 @@ import type { Layout } from './layout.ts';
  * What the native node does for a part: the files it writes, the objects it applies and the processes it keeps running.
  */
 export type NodePart = {
+  /** True if no agent needs it to answer. Such a part starts once its tools are there, which are built last. */
+  comesLater?: boolean;
   /** Configuration: path -> content. */
   files?: (setup: NodeSetup) => Record<string, string>;
   /** Objects of the API that the part needs, applied before the later processes start. */
@@ -33,6 +35,13 @@ export type NodeProcess = {
 };
 
 export const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+
+/** Returns a list of the objects of these parts, as the API takes it. */
+export const manifestOf = (parts: readonly NodePart[], layout: Layout): object => ({
+  apiVersion: 'v1',
+  kind: 'List',
+  items: parts.flatMap((part) => part.manifest?.(layout) ?? []),
+});
 
 /** Binds a cluster role to a user, whose name stands in a part's own certificate. */
 export const roleBinding = ({ user, role }: { user: string; role: string }) => ({

@@ -7,12 +7,12 @@ import { networkEnvironment } from '../../env.ts';
 import { searchPath } from '../../executable.ts';
 import { Unhealthy } from '../../errors.ts';
 import { until } from '../../wait.ts';
-import { runsOnNode } from '../part-list.ts';
+import { firstOnNode, runsOnNode } from '../part-list.ts';
 import { makeCgroup } from './cgroups.ts';
 import { connectNode, prepareFolders } from './host.ts';
 import { fileOf, firstServiceAddress } from './layout.ts';
 import { fixedFolders } from './namespaces.ts';
-import { json } from './node-part.ts';
+import { json, manifestOf } from './node-part.ts';
 import { childrenOf, isAlive, markOf, toolOf, writeRecord, type NodeRecord, type ProcessMark } from './record.ts';
 
 /** Writes the node's files, makes its namespaces and starts its supervisor in them. */
@@ -45,7 +45,7 @@ async function writeKeys(record: NodeRecord): Promise<void> {
   await writeFile(adminKubeconfig, readFileSync(pki('admin.kubeconfig')), { mode: 0o600 });
 }
 
-/** Writes what the parts of the node need: their files, and one list of all their objects. */
+/** Writes what the parts of the node need: their files, and one list of the objects of those that start first. */
 async function writeConfiguration(record: NodeRecord): Promise<void> {
   const { layout } = record;
   const setup = {
@@ -54,9 +54,8 @@ async function writeConfiguration(record: NodeRecord): Promise<void> {
     snapshotter: snapshotterFor(layout.state),
     nameservers: reachableNameservers(),
   };
-  const items = runsOnNode.flatMap((part) => part.manifest?.(layout) ?? []);
   const files = Object.assign({}, ...runsOnNode.map((part) => part.files?.(setup))) as Record<string, string>;
-  files[fileOf(layout).config('manifest.json')] = json({ apiVersion: 'v1', kind: 'List', items });
+  files[fileOf(layout).config('manifest.json')] = json(manifestOf(firstOnNode, layout));
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, content);

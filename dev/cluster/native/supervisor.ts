@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process';
 import { existsSync, openSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { succeeds } from '../../commands.ts';
+import { command, isFulfilled, succeeds } from '../../commands.ts';
 import { devConfig, networkEnvironment } from '../../env.ts';
 import { until } from '../../wait.ts';
-import { runsOnNode } from '../part-list.ts';
+import { firstOnNode, laterOnNode } from '../part-list.ts';
 import { fileOf, type Layout } from './layout.ts';
 import { furnish } from './namespaces.ts';
-import type { NodeProcess } from './node-part.ts';
+import { manifestOf, type NodePart, type NodeProcess } from './node-part.ts';
 import { readRecord, toolOf, type NodeRecord } from './record.ts';
 
 const RESTART_AFTER = 1000;
@@ -18,10 +18,20 @@ async function main(name: string): Promise<void> {
   const record = readRecord(name);
   if (record === undefined) throw new Error(`There is no record of cluster ${name}.`);
   await furnish(record.layout);
-  const processes = runsOnNode.flatMap((part) => part.processes?.(record.layout) ?? []);
+  const processes = firstOnNode.flatMap((part) => part.processes?.(record.layout) ?? []);
   for (const early of processes.filter(({ isEarly }) => isEarly)) keepRunning(early, record);
   await applyManifest(record);
   for (const late of processes.filter(({ isEarly }) => !isEarly)) keepRunning(late, record);
+  await Promise.all(laterOnNode.map((part) => startLater(part, record)));
+}
+
+/** Starts a part once its tools are built, which may be minutes from now. */
+async function startLater(part: NodePart, record: NodeRecord): Promise<void> {
+  const processes = part.processes?.(record.layout) ?? [];
+  const isBuilt = (): boolean => processes.every(({ tool }) => existsSync(toolOf(record, tool)));
+  await until({ what: 'the tools of a part', seconds: Infinity, every: 500 }, isBuilt);
+  if (part.manifest !== undefined) await applyObjects(JSON.stringify(manifestOf([part], record.layout)), record);
+  for (const process of processes) keepRunning(process, record);
 }
 
 /**
@@ -37,6 +47,12 @@ async function applyManifest(record: NodeRecord): Promise<void> {
   say('API server is ready');
   await until({ what: 'kube-system', seconds: 60 }, () => kubectl('apply', '-f', config('manifest.json')));
   await until({ what: 'containerd', seconds: 60 }, () => existsSync(containerdSocket));
+}
+
+async function applyObjects(input: string, record: NodeRecord): Promise<void> {
+  const args = ['--kubeconfig', fileOf(record.layout).pki('admin.kubeconfig'), 'apply', '-f', '-'];
+  const applied = (): Promise<boolean> => isFulfilled(command(toolOf(record, 'kubectl'), args, { input }));
+  await until({ what: 'the API server', seconds: 60 }, applied);
 }
 
 function keepRunning(process: NodeProcess, record: NodeRecord): void {

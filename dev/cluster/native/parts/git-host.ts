@@ -14,6 +14,7 @@ export const gitHostSettings = (layout: Layout): string => fileOf(layout).config
 
 /** Runs Gitea, so that a deployment can be built from a repository without any host elsewhere. */
 export const gitHost: NodePart = {
+  comesLater: true,
   files: ({ layout }) => ({ [gitHostSettings(layout)]: settings(layout) }),
   processes: (layout) => [{ name: 'git-host', tool: 'gitea', args: ['web', '--config', gitHostSettings(layout)] }],
 };

@@ -18,6 +18,7 @@ export const registriesFolder = (layout: Layout): string => fileOf(layout).confi
 
 /** Runs a registry for what is built in the cluster, and tells containerd where it is. */
 export const registry: NodePart = {
+  comesLater: true,
   files: ({ layout }) => ({
     ...withPassword(layout, randomBytes(16).toString('hex')),
     [join(registriesFolder(layout), REGISTRY, 'hosts.toml')]: `server = "http://${layout.nodeAddress}:${REGISTRY_PORT}"\n`,

@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process';
+import { openSync } from 'node:fs';
+import process from 'node:process';
+import { areBuilt, nodeParts, type PartName } from '../cluster/parts.ts';
+import type { Provider } from '../cluster/provider.ts';
+import { step } from '../steps.ts';
+
+const LOG = '.run/test/parts.log';
+
+/** Suites that prove something before the first part is compiled. */
+export const NEEDS_NO_PARTS: readonly string[] = ['check', 'agent'];
+
+/** What the tests on a real API server and of builds need, and what only a native node needs. */
+const OF_TESTS: readonly PartName[] = ['kube', 'verdict', 'registry', 'gitea'];
+
+/** Returns the parts that several suites share, if more is asked for than suites that need none. */
+export function partsFor(suites: readonly string[], cluster: Provider['kind'] | undefined): readonly PartName[] {
+  if (cluster === undefined) return [];
+  const needed = suites.some((suite) => !NEEDS_NO_PARTS.includes(suite)) ? OF_TESTS : [];
+  return cluster === 'native' ? [...new Set([...needed, ...nodeParts])] : needed;
+}
+
+/**
+ * Compiles the parts that are missing while other suites run, with what they leave of the processors. `compiled` waits
+ * for the end. A part that could not be compiled fails the suites that need it, each with the reason.
+ */
+export function compileBehind(parts: readonly PartName[]): { compiled(): Promise<void> } {
+  if (areBuilt(parts)) return { compiled: () => Promise.resolve() };
+  const log = openSync(LOG, 'w');
+  const child = spawn('nice', ['-n', '19', process.execPath, 'dev/cluster/parts.ts', ...parts], { stdio: ['ignore', log, log] });
+  const ended = new Promise<void>((resolve) => void child.once('close', resolve).once('error', () => resolve()));
+  let compiled: Promise<void> | undefined;
+  return { compiled: () => (compiled ??= step(`parts of the cluster, compiled since the start: ${LOG} says how far`, () => ended)) };
+}
