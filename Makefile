@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-builder test-shapes test-browser test-package test-charts test-system test-builds test-scale test-packets test-crash test-faults test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-builder test-shapes test-browser test-package test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -60,6 +60,9 @@ test-system: install ## the whole chain in real pods, on a cluster of its own
 
 test-builds: install ## builds from git in real pods: hostile ones, warm ones, the way back, turns (15 minutes, on a quiet machine)
 	@node dev/test/main.ts builds
+
+test-kind: install ## make run, the quick start and the system tests on kind, with a Docker of its own and a node of packages (Debian, root)
+	@node dev/cluster/kind-node/main.ts
 
 test-scale: install ## five hundred runs over four queue pods, wakes by the clock, and api pods under load with a real metrics server, in real pods (25 minutes)
 	@node dev/test/main.ts scale

@@ -1,0 +1,3 @@
+FROM scratch
+COPY pause /
+ENTRYPOINT ["/pause"]
