@@ -10,14 +10,15 @@ const LOG = '.run/test/parts.log';
 /** Suites that prove something before the first part is compiled. */
 export const NEEDS_NO_PARTS: readonly string[] = ['check', 'agent'];
 
-/** What the tests on a real API server and of builds need, and what only a native node needs. */
+/** Suites on a real API server or of builds, and what they need. Pods need what their cluster needs. */
+const SUITES_WITH_PARTS: readonly string[] = ['kube', 'builder', 'charts'];
 const OF_TESTS: readonly PartName[] = ['kube', 'verdict', 'registry', 'gitea'];
 
-/** Returns the parts that several suites share, if more is asked for than suites that need none. */
+/** Returns the parts that later suites need, if there are suites during which they can be compiled. */
 export function partsFor(suites: readonly string[], cluster: Provider['kind'] | undefined): readonly PartName[] {
-  if (cluster === undefined) return [];
-  const needed = suites.some((suite) => !NEEDS_NO_PARTS.includes(suite)) ? OF_TESTS : [];
-  return cluster === 'native' ? [...new Set([...needed, ...nodeParts])] : needed;
+  if (!suites.some((suite) => NEEDS_NO_PARTS.includes(suite))) return [];
+  const needed = suites.some((suite) => SUITES_WITH_PARTS.includes(suite)) ? OF_TESTS : [];
+  return [...new Set([...needed, ...(cluster === 'native' ? nodeParts : [])])];
 }
 
 /**

@@ -11,6 +11,10 @@ test('suites that need no cluster compile nothing', () => {
   expect(partsFor(['check', 'agent'], undefined)).toEqual([]);
 });
 
+test('a suite in pods alone shows how its cluster is compiled, instead of waiting for a log', () => {
+  expect(partsFor(['system'], 'native')).toEqual([]);
+});
+
 test('make test compiles Kubernetes first, and on kind nothing that only a native node runs', () => {
   const suites = ['check', 'agent', 'kube', 'builder', 'charts', 'system'];
   expect(partsFor(suites, 'native')).toEqual(expect.arrayContaining(['kube', 'verdict', ...firstNodeParts, ...laterNodeParts]));
