@@ -61,7 +61,7 @@ test-system: install ## the whole chain in real pods, on a cluster of its own
 test-builds: install ## builds from git in real pods: hostile ones, warm ones, the way back, turns (15 minutes, on a quiet machine)
 	@node dev/test/main.ts builds
 
-test-kind: install ## make run, the quick start and the system tests on kind, with a Docker of its own and a node of packages (Debian, root)
+test-kind: install ## make run, the quick start and the system tests on kind, with a Docker of its own and a node of packages (Debian, root; 20 minutes)
 	@node dev/cluster/kind-node/main.ts
 
 test-scale: install ## five hundred runs over four queue pods, wakes by the clock, and api pods under load with a real metrics server, in real pods (25 minutes)
