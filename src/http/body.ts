@@ -69,6 +69,25 @@ export function bytesOf(request: IncomingMessage, limits: Pick<BodyLimits, 'byte
   return length === undefined ? unmeasured(request, limits.bytes, tooLarge) : measured(request, length);
 }
 
+/** Returns the bytes that the headers announce, or the most that may come where they announce nothing. */
+export function announced({ headers }: IncomingMessage, most: number): number {
+  const length = headers['content-length'];
+  return length === undefined ? most : Math.min(Number(length), most);
+}
+
+/** Returns the bytes of a body. Throws 413 when they are too many, and 408 when they have not come in time. */
+export async function bytesWithin(request: IncomingMessage, { bytes, seconds }: { bytes: number; seconds: number }): Promise<Buffer> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  // The connection is closed with the answer, so that nothing of the body stays.
+  const late = new Problem(408, `The body has not come within ${seconds} seconds`, { headers: { connection: 'close' } });
+  const timer = setTimeout(() => reject(late), seconds * 1000);
+  try {
+    return await Promise.race([bytesOf(request, { bytes }), promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 async function refuseCostly(bytes: Buffer, limits: BodyLimits, step: BodyStep): Promise<void> {
   const look = lookAt(bytes, limitsFor(bytes.length, limits), SEED);
   let piece = await step(() => look.next());

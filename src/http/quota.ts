@@ -53,10 +53,10 @@ export class Rate {
   }
 }
 
-/** A name that holds a place, and how many it may hold; 0 means any number. */
-export type Holder = { name: string; most: number; message: string };
+/** A name that takes places (one, unless `count` says how many), and how many it may hold; 0 means any number. */
+export type Holder = { name: string; most: number; message: string; count?: number };
 
-/** Counts what each name holds open at a time. */
+/** Counts what each name holds open at a time: places, or bytes. */
 export class Places {
   readonly #held = new Map<string, number>();
 
@@ -65,20 +65,21 @@ export class Places {
   }
 
   /**
-   * Takes a place for all of the names. Returns what gives it back. Throws a 429 when one of them has no place left.
+   * Takes places for all of the names. Returns what gives them back. Throws a 429 when one of them has none left.
    */
   enter(holders: Holder[]): () => void {
-    for (const { name, most, message } of holders) if (most > 0 && (this.#held.get(name) ?? 0) >= most) throw tooMany(message, LATER);
-    for (const { name } of holders) this.#held.set(name, (this.#held.get(name) ?? 0) + 1);
+    for (const { name, most, message, count = 1 } of holders)
+      if (most > 0 && (this.#held.get(name) ?? 0) + count > most) throw tooMany(message, LATER);
+    for (const { name, count = 1 } of holders) this.#held.set(name, (this.#held.get(name) ?? 0) + count);
     let isHeld = true;
     return () => {
-      if (isHeld) for (const { name } of holders) this.#leave(name);
+      if (isHeld) for (const { name, count = 1 } of holders) this.#leave(name, count);
       isHeld = false;
     };
   }
 
-  #leave(name: string): void {
-    const left = (this.#held.get(name) ?? 1) - 1;
+  #leave(name: string, count: number): void {
+    const left = (this.#held.get(name) ?? count) - count;
     if (left > 0) this.#held.set(name, left);
     else this.#held.delete(name);
   }

@@ -66,6 +66,8 @@ export type Request<P = unknown, Q = unknown, B = unknown, Caller = unknown> = {
   body: B;
   headers: IncomingHttpHeaders;
   caller: Caller;
+  /** The address that it comes from; behind a proxy, the proxy's. */
+  source: string;
   requestId: string;
   log: Log;
   /** Aborted when the client leaves before the answer is complete. */
@@ -84,6 +86,19 @@ export type AnswerDescription = {
   headers?: Record<string, string>;
 };
 
+/** A body that is read as it is, before or without knowing who sends it. */
+export type RawBody = {
+  /** Bytes that it may have; more is answered with 413. */
+  bytes: number;
+  /** Seconds within which it must have come; later it is answered with 408. */
+  seconds: number;
+  /**
+   * Called with the route's valid `params` before a byte is read; `bytes` is what the body may take. Returns what is
+   * called when the body is no longer held. Throws for a body that is not to be read.
+   */
+  admit: (asked: { params: unknown; source: string; bytes: number }) => () => void;
+};
+
 /**
  * A route is a value: what it accepts, what it answers, and the handler, which starts with valid input.
  * `path` is OpenAPI's form (`/threads/{thread_id}`). `access: 'open'` skips authentication.
@@ -98,8 +113,10 @@ export type Route<Caller = unknown> = {
   params?: TSchema;
   query?: TSchema;
   body?: TSchema;
-  /** Takes the body as it came, of so many bytes at most; the handler gets a Buffer. It has no schema then. */
-  rawBody?: number;
+  /** Takes the body as it came: the handler gets a Buffer, and there is no schema. */
+  rawBody?: RawBody;
+  /** Bytes that a body may have, where that is less than elsewhere. */
+  bodyBytes?: number;
   /** True when an empty body means `{}`. */
   bodyOptional?: boolean;
   /** True when the body only selects records, so that it may be smaller than one that brings content. */

@@ -4,7 +4,7 @@ import { Router, type RouterContext } from '@koa/router';
 import Koa from 'koa';
 import { Forbidden, Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { bytesOf, readJson, type BodyLimits } from './body.ts';
+import { announced, bytesWithin, readJson, type BodyLimits } from './body.ts';
 import { CostlyBodies } from './costly-bodies.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
 import { insideOf } from './in-process.ts';
@@ -164,7 +164,6 @@ function endpoint<Caller>(
   };
   const streams = route.waits === true || Object.values(route.answers).some(({ contentType }) => contentType === SSE_TYPE);
   return async (ctx) => {
-    const { requestId, log } = ctx.state as { requestId: string; log: () => Log };
     const asked: Asked<Caller> = { route };
     (ctx.state as { asked?: Asked<Caller> }).asked = asked;
     refuseForeign(ctx, route, options.permitsOrigin);
@@ -176,32 +175,49 @@ function endpoint<Caller>(
     refuseUnstorable(ctx.query, 'query');
     const params = (asked.params = checks.path?.({ ...ctx.params }, 'path'));
     const query = (asked.query = checks.query?.({ ...ctx.query }, 'query'));
-    const from = { costly, caller: nameFor(options, caller, origin.source) };
-    const body = await bodyOf(ctx, { route, check: checks.body, limits: options.body, from });
-    const left = new AbortController();
-    if (route.starts !== undefined) options.starts?.(caller, route.starts(body));
-    const leave = streams ? options.opens?.(caller) : undefined;
-    ctx.res.once('close', () => {
-      left.abort(LEFT);
-      leave?.();
-    });
-    // A client that has left already leaves no second time.
-    if (ctx.req.socket.destroyed) leave?.();
-    const request: Request<unknown, unknown, unknown, Caller> = {
-      params,
-      query,
-      body,
-      headers: ctx.headers,
-      caller,
-      requestId,
-      get log() {
-        return log();
-      },
-      signal: left.signal,
-    };
-    asked.reply = await route.handler(request);
-    await send(ctx, asked.reply, left.signal, options);
+    const { rawBody } = route;
+    const release = rawBody?.admit({ params, source: origin.source, bytes: announced(ctx.req, rawBody.bytes) });
+    try {
+      const from = { costly, caller: nameFor(options, caller, origin.source) };
+      const body = await bodyOf(ctx, { route, check: checks.body, limits: options.body, from });
+      await answer(ctx, { asked, streams, valid: { params, query, body, caller, source: origin.source } }, options);
+    } finally {
+      release?.();
+    }
   };
+}
+
+type Valid<Caller> = Pick<Request<unknown, unknown, unknown, Caller>, 'params' | 'query' | 'body' | 'caller' | 'source'>;
+type Answering<Caller> = { asked: Asked<Caller>; streams: boolean; valid: Valid<Caller> };
+
+/** Calls the handler of a request whose parts are valid, and sends what it returns. */
+async function answer<Caller>(
+  ctx: RouterContext,
+  { asked, streams, valid }: Answering<Caller>,
+  options: AppOptions<Caller>,
+): Promise<void> {
+  const { requestId, log } = ctx.state as { requestId: string; log: () => Log };
+  const { route } = asked;
+  const left = new AbortController();
+  if (route.starts !== undefined) options.starts?.(valid.caller, route.starts(valid.body));
+  const leave = streams ? options.opens?.(valid.caller) : undefined;
+  ctx.res.once('close', () => {
+    left.abort(LEFT);
+    leave?.();
+  });
+  // A client that has left already leaves no second time.
+  if (ctx.req.socket.destroyed) leave?.();
+  const request: Request<unknown, unknown, unknown, Caller> = {
+    ...valid,
+    headers: ctx.headers,
+    requestId,
+    get log() {
+      return log();
+    },
+    signal: left.signal,
+  };
+  asked.reply = await route.handler(request);
+  await send(ctx, asked.reply, left.signal, options);
 }
 
 /**
@@ -225,9 +241,9 @@ type Reading<Caller> = {
 
 /** Reads the body of a request whose caller is known. */
 async function bodyOf<Caller>(ctx: RouterContext, { route, check, limits, from }: Reading<Caller>): Promise<unknown> {
-  if (route.rawBody !== undefined) return bytesOf(ctx.req, { bytes: route.rawBody });
+  if (route.rawBody !== undefined) return bytesWithin(ctx.req, route.rawBody);
   if (check === undefined) return undefined;
-  const bytes = route.selects === true ? Math.min(limits.bytes, limits.selectionBytes) : limits.bytes;
+  const bytes = Math.min(limits.bytes, route.bodyBytes ?? Infinity, route.selects === true ? limits.selectionBytes : Infinity);
   return readJson(
     ctx.req,
     { limits: { ...limits, bytes }, ...from },

@@ -8,7 +8,7 @@ const comment = (maxLength: number) => Type.Optional(Nullable(Type.String({ maxL
 export const FeedbackGiven = Type.Object({
   score: Type.Optional(Type.Unsafe<number | boolean | null>({ type: ['number', 'boolean'], nullable: true })),
   value: Type.Optional(Anything('A word or anything else in place of a number.')),
-  comment: comment(65_536),
+  comment: comment(50_000),
   correction: Type.Optional(Nullable(JsonObject('What the answer should have been.'))),
   metadata: Type.Optional(Nullable(Metadata())),
 });

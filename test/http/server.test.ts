@@ -146,6 +146,26 @@ describe('a request', () => {
     socket.destroy();
   });
 
+  test('that is taken as it is must be admitted, and come in time', async () => {
+    const held: string[] = [];
+    const admit = ({ source, bytes }: { source: string; bytes: number }): (() => void) => {
+      held.push(`${source} ${bytes}`);
+      return () => void held.pop();
+    };
+    const raw = await serve([
+      route({ ...plain, method: 'post', path: '/raw', rawBody: { bytes: 100, seconds: 0.2, admit }, handler: () => json(held.length) }),
+    ]);
+    expect(await (await fetch(`${raw.url}/raw`, { method: 'POST', body: 'x' })).text()).toBe('1');
+    const socket = connect(raw.port, '127.0.0.1');
+    socket.write('POST /raw HTTP/1.1\r\nhost: a\r\ncontent-length: 90\r\n\r\n{');
+    await expect.poll(() => held).toEqual(['127.0.0.1 90']);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString().split(' ')[1]).toBe('408');
+    await once(socket, 'close');
+    expect(held).toEqual([]);
+    await raw.stop();
+  });
+
   test('may leave out an optional body', async () => {
     const response = await fetch(`${server.url}/optional`, { method: 'POST' });
     expect([response.status, await response.json()]).toEqual([200, {}]);

@@ -12,6 +12,8 @@ import { ok, refused, route, RunPath, type AgentRoute } from './route.ts';
 type Deps = Pick<AgentDeps, 'db'>;
 
 const tag = 'runs';
+/** Bytes of feedback, which is read for everybody who sends to an address of this form. */
+const MOST_BYTES = 64 * 1024;
 const Token = Type.Object({ token: Uuid('') });
 
 async function give({ db }: Deps, token: string, given: FeedbackGiven): Promise<Reply> {
@@ -30,7 +32,7 @@ const giveFeedbackRoute = (deps: Deps): AgentRoute =>
     access: 'open',
     params: Token,
     body: FeedbackGiven,
-    selects: true,
+    bodyBytes: MOST_BYTES,
     answers: { 204: ok('Kept; it replaces what was given before.'), ...refused },
     handler: ({ params, body }) => give(deps, params.token, body),
   });

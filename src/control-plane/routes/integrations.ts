@@ -4,6 +4,7 @@ import { Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { createIntegration, findIntegration, listRepositories, ownIntegrations, removeIntegration } from '../git/connections.ts';
+import { EVENT_SECONDS, MOST_EVENT_BYTES, PushDoor } from '../git/push-door.ts';
 import { acceptPush } from '../git/pushes.ts';
 import { connectionAnswer, GitConnection, GitIntegrationRequest } from '../git/resource.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
@@ -30,7 +31,11 @@ const answerOf = ({ resource, ...integration }: KnownIntegration): GitConnection
   connectionAnswer(integration, resource?.metadata.creationTimestamp);
 
 /** Serves the connections to git hosts and their repositories. */
-export const integrationRoutes = (plane: ControlPlane): Route<Caller>[] => [...lists(plane), ...connections(plane), push(plane)];
+export const integrationRoutes = (plane: ControlPlane): Route<Caller>[] => [
+  ...lists(plane),
+  ...connections(plane),
+  push({ ...plane, door: new PushDoor(plane) }),
+];
 
 const lists = (plane: ControlPlane): Route<Caller>[] => [
   restRoute({
@@ -70,10 +75,7 @@ const lists = (plane: ControlPlane): Route<Caller>[] => [
   }),
 ];
 
-/** GitHub cuts events at 25 MB, and leaves out what a push of so many commits would take; a thousand take 1 MB. */
-const MOST_BYTES = 5 * 1024 * 1024;
-
-const push = (plane: ControlPlane): Route<Caller> =>
+const push = (plane: ControlPlane & { door: PushDoor }): Route<Caller> =>
   restRoute({
     method: 'post',
     path: '/v1/integrations/git/{integration_id}/push',
@@ -82,17 +84,24 @@ const push = (plane: ControlPlane): Route<Caller> =>
     tag,
     access: 'open',
     params: Path,
-    rawBody: MOST_BYTES,
+    rawBody: {
+      bytes: MOST_EVENT_BYTES,
+      seconds: EVENT_SECONDS,
+      // The route's schema has accepted the parameters.
+      admit: ({ params, ...asked }) => plane.door.admit((params as { integration_id: string }).integration_id, asked),
+    },
     answers: {
       200: { description: 'It means nothing here; detail says why.', schema: PushOutcome },
       202: { description: 'The deployments that follow the branch look at it.', schema: PushOutcome },
       401: { description: 'There is no such integration, or the event is not signed with its secret.' },
+      408: { description: `The event has not come within ${EVENT_SECONDS} seconds.` },
       413: { description: 'The event is larger than 5 MiB.' },
+      429: { description: 'Too many events are under way, or this address has sent too many with wrong signatures.' },
     },
-    handler: async ({ params, headers, body, signal }) => {
+    handler: async ({ params, headers, body, source }) => {
       // The route has no schema, so its body has no type.
       const bytes: unknown = body;
-      const outcome = await acceptPush(plane, params.integration_id, { headers, body: bytes as Buffer, signal });
+      const outcome = await acceptPush(plane, params.integration_id, { headers, body: bytes as Buffer, source });
       return json(outcome, outcome.accepted ? 202 : 200);
     },
   });

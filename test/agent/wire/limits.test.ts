@@ -53,6 +53,12 @@ test('a longer list than a body may hold is refused', async () => {
   expect(await post('/runs/batch', runs)).toMatchObject({ status: 422 });
 });
 
+test('feedback, which anybody may send, is refused above 64 KiB', async () => {
+  const path = `/feedback/tokens/${crypto.randomUUID()}`;
+  expect(await post(path, { score: 1 })).toMatchObject({ status: 404 });
+  expect(await post(path, { value: 'x'.repeat(64 * 1024) })).toMatchObject({ status: 413 });
+});
+
 test('no more runs wait than the deployment takes, and room is made when they go', async () => {
   const made = [await run(), await run(), await run()].map(({ status }) => status);
   expect(made).toEqual([200, 200, 200]);

@@ -107,7 +107,11 @@ test('an integration without a webhook secret takes no event', async () => {
 });
 
 test('an event that is too large is refused', async () => {
-  const response = await fetch(`${plane.url}/v1/integrations/git/${randomUUID()}/push`, {
+  const { body } = await plane.call<{ id: string }>('POST', '/v1/integrations/git', {
+    key: plane.keys.admin,
+    body: { name: 'large', kind: 'github', webhook_secret: SECRET },
+  });
+  const response = await fetch(`${plane.url}/v1/integrations/git/${body.id}/push`, {
     method: 'POST',
     body: 'x'.repeat(5 * 1024 * 1024 + 1),
   });
