@@ -1,35 +1,43 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import type { Line } from './lines.ts';
-import { podLogs, type LogRequest } from './pod-logs.ts';
+import { BestLines, detached, MOST_CHARACTERS, type Line } from './best-lines.ts';
+import { sourceId, type LogReads } from './log-reads.ts';
+import type { LogRequest, LogSource } from './pod-logs.ts';
 
 /** The pause between two reads of the pods' logs. Each read asks only for what came since the last one. */
 const LOOK_MILLISECONDS = 1000;
-/** Lines that wait for a slow reader. One that has more to read reads the logs again by itself. */
+/** Lines that wait for a slow reader. */
 const MOST_WAITING = 5000;
+/** A look that took long is followed by a pause so many times as long, so that no feed keeps the process busy. */
+const REST = 4;
 
 /** `since`: how far the first reader has read each pod's log by itself. */
-type Source = Pick<LogRequest, 'deployment' | 'revision' | 'type'> & Required<Pick<LogRequest, 'since'>>;
-type Plane = Pick<ControlPlane, 'kube' | 'logs' | 'log' | 'config'>;
+type Source = LogSource & Required<Pick<LogRequest, 'since'>>;
+type Plane = Pick<ControlPlane, 'log'> & { reads: LogReads };
+type Came = { lines: readonly Line[]; missed: boolean };
 
 /** A reader's part of a feed: what came since it last looked. */
 export class FeedReader {
   #lines: Line[] = [];
+  #characters = 0;
   #missed = false;
 
-  push(lines: Line[]): void {
-    if (this.#lines.length + lines.length > MOST_WAITING) this.#missed = true;
-    if (this.#missed) this.#lines = [];
-    else this.#lines.push(...lines);
+  push(lines: readonly Line[], missed = false): void {
+    const characters = lines.reduce((sum, { message }) => sum + message.length, 0);
+    const isFull = this.#lines.length + lines.length > MOST_WAITING || this.#characters + characters > MOST_CHARACTERS;
+    // The newest are of more use than those that have waited.
+    if (isFull && this.#lines.length > 0) [this.#lines, this.#characters, this.#missed] = [[], 0, true];
+    for (const line of lines) this.#lines.push(line);
+    this.#characters += characters;
+    this.#missed ||= missed;
   }
 
-  /** Returns the lines that came, or undefined when there were too many of them. */
-  take(): Line[] | undefined {
-    const lines = this.#missed ? undefined : this.#lines;
-    this.#lines = [];
-    this.#missed = false;
-    return lines;
+  /** Returns the lines that came, and whether some before them were too many. */
+  take(): Came {
+    const came = { lines: this.#lines, missed: this.#missed };
+    [this.#lines, this.#characters, this.#missed] = [[], 0, false];
+    return came;
   }
 }
 
@@ -46,7 +54,7 @@ export class LogFeeds {
 
   /** Adds a reader. It must leave. */
   join(source: Source): { reader: FeedReader; leave: () => void } {
-    const key = `${source.deployment.metadata.uid} ${source.revision?.metadata.uid ?? ''} ${source.type ?? ''}`;
+    const key = sourceId(source);
     const reader = new FeedReader();
     let feed = this.#feeds.get(key);
     if (feed === undefined) {
@@ -66,18 +74,41 @@ export class LogFeeds {
   }
 
   async #follow(source: Source, { readers, ending: { signal } }: Feed): Promise<void> {
-    const last = new Map<string, string>();
-    const since = (pod: string): string | undefined => last.get(pod) ?? source.since(pod);
+    const last = new Map<string, Line>();
+    const since = (pod: string): string | undefined => last.get(pod)?.timestamp ?? source.since(pod);
+    let pause = LOOK_MILLISECONDS;
     while (!signal.aborted) {
-      await wait(LOOK_MILLISECONDS, undefined, { signal }).catch(() => undefined);
+      await wait(pause, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
+      const began = performance.now();
       try {
-        const lines = await podLogs(this.#plane, { ...source, signal, since });
-        for (const { pod, timestamp } of lines) if (timestamp > (last.get(pod) ?? '')) last.set(pod, timestamp);
-        for (const reader of readers) reader.push(lines);
+        const { lines, missed } = await this.#look({ ...source, signal, since }, last);
+        for (const reader of readers) reader.push(lines, missed);
       } catch (error) {
         if (!signal.aborted) this.#plane.log.warn({ err: asError(error) }, 'logs could not be read, the next look tries again');
       }
+      pause = Math.max(LOOK_MILLISECONDS, REST * (performance.now() - began));
     }
   }
+
+  /** Returns what came since the last look, the newest of it, and notes in `last` how far that is. */
+  async #look(request: LogRequest & Source, last: Map<string, Line>): Promise<Came> {
+    const before = new Map(last);
+    const wants = ({ pod, order }: Line): boolean => order > (before.get(pod)?.order ?? '');
+    const newest = new BestLines({ order: 'desc', lines: MOST_WAITING, wants });
+    let missedAny = false;
+    await this.#plane.reads.since(request, (lines, missed) => {
+      missedAny ||= missed;
+      newest.add(lines);
+      noteLast(last, lines);
+    });
+    return { lines: newest.lines.toReversed(), missed: missedAny || newest.isFull };
+  }
+}
+
+/** Notes the last line of each pod, with copies of what is part of a long text. */
+export function noteLast(last: Map<string, Line>, lines: readonly Line[]): void {
+  const newest = new Map<string, Line>();
+  for (const line of lines) if (line.order > (newest.get(line.pod)?.order ?? last.get(line.pod)?.order ?? '')) newest.set(line.pod, line);
+  for (const [pod, line] of newest) last.set(pod, detached({ ...line, message: '' }));
 }

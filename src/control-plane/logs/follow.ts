@@ -1,54 +1,95 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { NotFound } from '../../errors.ts';
+import { NotFound, Problem, Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import type { LogFeeds } from './feeds.ts';
+import { BestLines, byOrder, MOST_CHARACTERS, type Line } from './best-lines.ts';
+import { noteLast, type LogFeeds } from './feeds.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
-import { type Line, byOrder, logCursor, entryOf, lets, orderOf } from './lines.ts';
-import { type LogRequest, podLogs } from './pod-logs.ts';
+import { entryOf, lets, logCursor, orderOf } from './lines.ts';
+import type { LogReads } from './log-reads.ts';
+import type { LogSource } from './pod-logs.ts';
 import type { FollowQuery } from './schema.ts';
 
 /** The pause between two looks at what the shared feed has brought. */
 const LOOK_MILLISECONDS = 1000;
 
-type LogSource = Pick<LogRequest, 'deployment' | 'revision' | 'type'>;
+/** Past lines that a stream which is taken up again, or the end of a build, may bring. */
+const MOST_PAST = 5000;
+const MOST_PAST_CHARACTERS = 4 * MOST_CHARACTERS;
+
 type Following = { signal: AbortSignal; query: FollowQuery; after: string | undefined };
+
+/** Says that lines were left out here: there were more than a stream brings. */
+const GAP: SseEvent = { event: 'gap', data: { reason: 'too_many_lines' } };
 
 /**
  * Streams past lines, then new lines as they come, until the client leaves or the deployment is gone. Pods may come and
  * go meanwhile.
  */
 export async function* followLogs(
-  plane: ControlPlane & { feeds: LogFeeds },
+  plane: Pick<ControlPlane, 'stopping'> & { feeds: LogFeeds; reads: LogReads },
   find: (signal: AbortSignal) => Promise<LogSource>,
   { signal, query, after }: Following,
 ): AsyncGenerator<SseEvent> {
   const leaving = AbortSignal.any([signal, plane.stopping]);
   const seen = new ReadPositions(after === undefined ? '' : orderOf(after));
-  let most = after === undefined ? (query.tail ?? 100) : Infinity;
   const source = await find(leaving);
   const { reader, leave } = plane.feeds.join({ ...source, since: seen.since });
+  // A stream that begins here shows so many past lines, and leaves out the others without a word.
+  let tail = after === undefined ? (query.tail ?? 100) : undefined;
+  let hasPast = false;
   try {
-    let came: Line[] | undefined;
     while (!leaving.aborted) {
       const found = await find(leaving).catch(absentIfGone);
       if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
       const isOver = found.type === 'build' && isBuildOver(found.revision);
-      // The first lines, the rest of a build, and what a slow reader has missed are read for this reader alone.
-      came = isOver ? undefined : came;
-      came ??= await podLogs(plane, { ...found, signal: leaving, since: seen.since });
-      const shown = seen.newLines(came).filter((line) => lets(line, query));
-      for (const line of shown.slice(Math.max(0, shown.length - most)))
-        yield { event: 'log', id: logCursor(line.order), data: entryOf(line) };
-      most = Infinity;
-      if (isOver) return yield { event: 'end', data: { reason: 'ended' } };
+      // The first lines and the rest of a build are read for whoever asks for them at this time.
+      const isPast = isOver || !hasPast;
+      const came: Came | undefined = isPast ? await pastLines(plane.reads, { source: found, seen, query, tail }) : reader.take();
+      if (came !== undefined) {
+        yield* eventsOf(came, { seen, query, tellsGap: hasPast || tail === undefined });
+        [hasPast, tail] = [true, undefined];
+        if (isOver) return yield { event: 'end', data: { reason: 'ended' } };
+      }
       await wait(LOOK_MILLISECONDS, undefined, { signal: leaving }).catch(() => undefined);
-      came = reader.take();
     }
   } finally {
     leave();
   }
+}
+
+/** Returns the events of lines that have come and were not shown yet. */
+function* eventsOf(
+  { lines, missed, note }: Came,
+  { seen, query, tellsGap }: { seen: ReadPositions; query: FollowQuery; tellsGap: boolean },
+): Generator<SseEvent> {
+  if (missed && tellsGap) yield GAP;
+  for (const line of seen.newLines(lines)) if (lets(line, query)) yield { event: 'log', id: logCursor(line.order), data: entryOf(line) };
+  note?.();
+}
+
+type Came = { lines: readonly Line[]; missed: boolean; note?: () => void };
+type Past = { source: LogSource; seen: ReadPositions; query: FollowQuery; tail: number | undefined };
+
+/**
+ * Reads the newest lines that a stream has not shown. `note` notes how far was read. Returns undefined where too many
+ * logs are being read, or a node is slow: the next look tries again.
+ */
+async function pastLines(reads: LogReads, { source, seen, query, tail = MOST_PAST }: Past): Promise<Came | undefined> {
+  const wants = (line: Line): boolean => seen.isNew(line) && lets(line, query);
+  const newest = new BestLines({ order: 'desc', lines: tail, characters: MOST_PAST_CHARACTERS, wants });
+  const last = new Map<string, Line>();
+  try {
+    await reads.last(source, (lines) => {
+      newest.add(lines);
+      noteLast(last, lines);
+    });
+  } catch (error) {
+    if (error instanceof Unavailable || (error instanceof Problem && error.status === 429)) return undefined;
+    throw error;
+  }
+  return { lines: newest.lines, missed: newest.isFull, note: () => seen.note([...last.values()]) };
 }
 
 /** Phases of a revision whose build is yet to end. */
@@ -69,11 +110,19 @@ class ReadPositions {
 
   readonly since = (pod: string): string | undefined => this.#last.get(pod)?.timestamp;
 
+  isNew({ pod, order }: Line): boolean {
+    return order > (this.#last.get(pod)?.order ?? this.#from);
+  }
+
   /** Returns the lines that were not there before, in their order. */
-  newLines(lines: Line[]): Line[] {
-    const fresh = lines.filter((line) => line.order > (this.#last.get(line.pod)?.order ?? this.#from)).toSorted(byOrder);
-    for (const line of fresh) this.#last.set(line.pod, line);
+  newLines(lines: readonly Line[]): Line[] {
+    const fresh = lines.filter((line) => this.isNew(line)).toSorted(byOrder);
+    this.note(fresh);
     return fresh;
+  }
+
+  note(lines: readonly Line[]): void {
+    noteLast(this.#last, lines);
   }
 }
 

@@ -1,4 +1,5 @@
-import type { LogEntry, LogQuery } from './schema.ts';
+import { BestLines, type Line } from './best-lines.ts';
+import type { LogEntry, LogPage, LogQuery } from './schema.ts';
 
 /*
  * Turns the lines of a container's log into entries, and entries into one page. A line is any text, or what the agent
@@ -19,19 +20,15 @@ const LEVEL_WORDS: Readonly<Record<string, Level>> = {
   critical: 'CRITICAL',
 };
 
-/**
- * An entry with its place in the order, made of its time, its pod, and its number among the pod's lines of that time. A
- * line has the same place whenever it is read.
- */
-export type Line = LogEntry & { order: string; pod: string };
-
 /** A node that no longer has a log answers with a sentence in its place. */
 const TIMED = /^\d{4}-\d\d-\d\dT\S+( |$)/;
 
-/** Parses the log of one pod, whose lines have the form `2026-01-01T00:00:00.123456789Z text`. */
-export function linesOf(text: string, pod: string): Line[] {
+/**
+ * Parses the log of one pod, whose lines have the form `2026-01-01T00:00:00.123456789Z text`. `times` has how many
+ * lines of each time came before, where the text is one piece of several.
+ */
+export function linesOf(text: string, pod: string, times = new Map<string, number>()): Line[] {
   const lines = text.split('\n').filter((line) => TIMED.test(line));
-  const times = new Map<string, number>();
   return lines.map((line) => {
     const space = line.indexOf(' ');
     const timestamp = line.slice(0, space);
@@ -71,33 +68,36 @@ function parsed(message: string): { level: Level; message: string } {
 }
 
 /** Returns the entries that match the query, after its offset, as many as it asks for. */
-export function logPage(lines: Line[], query: LogQuery): { logs: LogEntry[]; next_offset: string | null } {
+export function logPage(lines: Line[], query: LogQuery): LogPage {
+  const page = pageFor(query);
+  page.add(lines);
+  return answerOf(page);
+}
+
+/** Makes a page that takes the lines which the query wants, after its offset. */
+export function pageFor(query: LogQuery): BestLines {
   const { order = 'asc', limit = 50, offset } = query;
-  const sorted = lines.filter((line) => lets(line, query)).toSorted(byOrder);
-  const directed = order === 'asc' ? sorted : sorted.toReversed();
   const after = typeof offset === 'string' ? orderOf(offset) : undefined;
-  const rest = after === undefined ? directed : directed.filter((line) => (order === 'asc' ? line.order > after : line.order < after));
-  const page = rest.slice(0, limit);
-  const last = page.at(-1)?.order;
-  return {
-    logs: page.map(entryOf),
-    next_offset: last === undefined ? null : logCursor(last),
-  };
+  const isBehind = (line: Line): boolean => after === undefined || (order === 'asc' ? line.order > after : line.order < after);
+  return new BestLines({ order, lines: limit, wants: (line) => isBehind(line) && lets(line, query) });
+}
+
+/** Returns a page as it is answered. */
+export function answerOf(page: BestLines): LogPage {
+  const last = page.lines.at(-1)?.order;
+  return { logs: page.lines.map(entryOf), next_offset: last === undefined ? null : logCursor(last) };
 }
 
 export const entryOf = ({ id, timestamp, level, message }: Line): LogEntry => ({ id, timestamp, level, message });
 
-export const byOrder = (a: Line, b: Line): number => (a.order < b.order ? -1 : 1);
-
 /** Returns true if a line matches the query. The query's offset, order and limit do not matter here. */
 export function lets(line: Line, { level, query, start_time: start, end_time: end, run_id: run }: LogQuery): boolean {
   const least = level === null || level === undefined ? 0 : LEVELS.indexOf(level);
-  const time = Date.parse(line.timestamp);
   return (
     LEVELS.indexOf(line.level) >= least &&
     (!query || line.message.toLowerCase().includes(query.toLowerCase())) &&
     (!run || line.message.includes(run)) &&
-    (!start || time >= Date.parse(start)) &&
-    (!end || time < Date.parse(end))
+    (!start || Date.parse(line.timestamp) >= Date.parse(start)) &&
+    (!end || Date.parse(line.timestamp) < Date.parse(end))
   );
 }

@@ -6,7 +6,8 @@ import { AGENTS_NAMESPACE, COMPONENT, DEPLOYMENT, REVISION, REVISION_UID } from 
 import { AGENT_CONTAINER, BUILD_CONTAINER, BUILD_STAGES, labelValue } from '../../schema/names.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { keptBuildLog } from './kept-log.ts';
-import { inStage, type Line, linesOf, stageId } from './lines.ts';
+import type { Line } from './best-lines.ts';
+import { inStage, linesOf, stageId } from './lines.ts';
 
 /** How many lines are read per container. Older lines are a log store's business. */
 const TAIL = 5000;
@@ -27,38 +28,56 @@ const SOURCES: Record<LogType, { components: string; container: string }> = {
   deploy: { components: 'api,queue', container: AGENT_CONTAINER },
 };
 
-export type LogRequest = {
-  deployment: DeploymentResource;
-  revision?: RevisionResource | undefined;
-  type?: LogType;
+/** Whose lines are read. */
+export type LogSource = { deployment: DeploymentResource; revision?: RevisionResource | undefined; type?: LogType };
+
+export type LogRequest = LogSource & {
   signal: AbortSignal;
   /** The time from which a pod's lines are wanted. All are wanted if it is undefined. */
   since?: (pod: string) => string | undefined;
-  /** Returns true for a line that is wanted. */
-  wants?: (line: Line) => boolean;
 };
 type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restartCount: number }[] } };
 
+/** Takes some lines of one container. `missed` says that others, which came before them, were too many to read. */
+export type TakeLines = (lines: Line[], missed: boolean) => void | Promise<void>;
+
 /**
- * Reads the last log lines of the agent servers or builds of a deployment or of one revision. Logs of deleted pods are
- * lost.
+ * Reads the last log lines of the agent servers or builds of a deployment or of one revision, and gives them away
+ * container by container: what is read is held no longer than that. Logs of deleted pods are lost.
  */
-export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'config'>, request: LogRequest): Promise<Line[]> {
-  const { revision, type = 'deploy', signal, wants = () => true } = request;
-  // A pod that has ended may have lost its log, or parts of it, long before it goes.
-  const kept = type === 'build' && revision !== undefined ? await keptBuildLog(plane, revision, signal) : [];
-  if (kept.length > 0) return kept.filter(wants);
+export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'config'>, request: LogRequest, take: TakeLines): Promise<void> {
+  const { revision, type = 'deploy', signal } = request;
+  if (type === 'build' && revision !== undefined) {
+    let isKept = false;
+    // A pod that has ended may have lost its log, or parts of it, long before it goes.
+    for await (const lines of keptBuildLog(plane, revision, signal)) {
+      isKept = true;
+      await take(lines, false);
+    }
+    if (isKept) return;
+  }
   const reads = await readsOf(plane, request);
   const staged = type === 'build' && plane.config.buildNamespace !== undefined ? await stagedReads(plane, request) : [];
   const left = [...reads, ...staged];
-  const lines: Line[][] = [];
   // One after the other for each of a few readers, so that not all logs are held at a time.
   const reader = async (): Promise<void> => {
-    for (let next = left.shift(); next !== undefined; next = left.shift())
-      lines.push(linesOf(inStage(await logOf(plane.logs, next, signal), next.stage), next.id).filter(wants));
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const { text, missed } = await logOf(plane.logs, next, signal);
+      const newest = newestLines(text);
+      await take(linesOf(inStage(newest, next.stage), next.id), missed || newest.length < text.length);
+    }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, reader));
-  return lines.flat();
+}
+
+/** Returns the last lines of a text: a mebibyte may have half a million of them. */
+function newestLines(text: string): string {
+  let start = text.endsWith('\n') ? text.length - 1 : text.length;
+  for (let line = 0; line < TAIL; line += 1) {
+    start = text.lastIndexOf('\n', start - 1);
+    if (start <= 0) return text;
+  }
+  return text.slice(start + 1);
 }
 
 type Listing = Pick<ControlPlane, 'kube' | 'config'>;
@@ -129,33 +148,38 @@ type Read = {
   since: string | undefined;
 };
 
+type Text = { text: string; missed: boolean };
+
 /**
- * Reads the lines since a time, as many as one read may bring: the next read goes on behind them. Without a time, it
- * reads the last lines, and fewer of them if they are long.
+ * Reads the lines since a time, as many as one read may bring: the next read goes on behind them. Without a time, or
+ * where a second brought more than one read may, it reads the last lines, and fewer of them if they are long.
  */
-async function logOf(logs: Pick<Kube, 'podLog'>, { ref, container, previous, since }: Read, signal: AbortSignal): Promise<string> {
+async function logOf(logs: Pick<Kube, 'podLog'>, { ref, container, previous, since }: Read, signal: AbortSignal): Promise<Text> {
   const shared = { container, previous, timestamps: true, limitBytes: MOST_BYTES };
-  if (since !== undefined) return newLines(logs, { ...shared, sinceTime: since }, { ref, signal });
+  const text = since === undefined ? undefined : await newLines(logs, { ...shared, sinceTime: since }, { ref, signal });
+  if (text !== undefined) return { text, missed: false };
   for (let tailLines = TAIL; ; tailLines = Math.ceil(tailLines / FEWER)) {
-    const text = await logs.podLog(ref, { ...shared, tailLines }, signal).catch(nothingYet);
+    const last = await logs.podLog(ref, { ...shared, tailLines }, signal).catch(nothingYet);
     // A text that was cut lacks the newest lines.
-    if (Buffer.byteLength(text) < MOST_BYTES || tailLines === 1) return text;
+    if (Buffer.byteLength(last) < MOST_BYTES || tailLines === 1) return { text: last, missed: since !== undefined };
   }
 }
 
 type NewLines = Omit<PodLogOptions, 'sinceTime'> & { sinceTime: string };
 
 /**
- * Reads lines since a time, which means its whole second. More than one read brings in a second are read as a whole.
+ * Reads lines since a time, which means its whole second. Returns undefined where that second alone has more than one
+ * read brings, so that no read would get beyond it.
  */
-async function newLines(logs: Pick<Kube, 'podLog'>, options: NewLines, { ref, signal }: { ref: Read['ref']; signal: AbortSignal }) {
+async function newLines(
+  logs: Pick<Kube, 'podLog'>,
+  options: NewLines,
+  { ref, signal }: { ref: Read['ref']; signal: AbortSignal },
+): Promise<string | undefined> {
   const text = await logs.podLog(ref, options, signal).catch(nothingYet);
-  const second = options.sinceTime.slice(0, SECOND);
-  const isCut = Buffer.byteLength(text) >= MOST_BYTES;
+  if (Buffer.byteLength(text) < MOST_BYTES) return text;
   const last = text.slice(text.lastIndexOf('\n', text.length - 2) + 1);
-  if (!isCut || !last.startsWith(second)) return isCut ? text.slice(0, text.lastIndexOf('\n') + 1) : text;
-  const { limitBytes: _limit, ...all } = options;
-  return logs.podLog(ref, all, signal).catch(nothingYet);
+  return last.startsWith(options.sinceTime.slice(0, SECOND)) ? undefined : text.slice(0, text.lastIndexOf('\n') + 1);
 }
 
 /** A container that has not started has no log. */

@@ -48,3 +48,4 @@ export const LogPage = Type.Object({
   logs: Type.Array(LogEntry),
   next_offset: Nullable(Type.String({ description: 'Null when the page is empty. To find later lines, send the last offset again.' })),
 });
+export type LogPage = Static<typeof LogPage>;

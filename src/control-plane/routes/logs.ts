@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
+import { Places } from '../../http/quota.ts';
 import { json, sse, type Reply, type Route } from '../../http/route.ts';
 import { StringEnum, Uuid } from '../../schema/types.ts';
 import type { CallContext, Caller } from '../caller.ts';
@@ -7,8 +8,9 @@ import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { LogFeeds } from '../logs/feeds.ts';
 import { followLogs } from '../logs/follow.ts';
-import { lets, logPage, type Line } from '../logs/lines.ts';
-import { type LogType, podLogs } from '../logs/pod-logs.ts';
+import { answerOf, pageFor } from '../logs/lines.ts';
+import { LogReads } from '../logs/log-reads.ts';
+import type { LogType } from '../logs/pod-logs.ts';
 import { FollowQuery, FollowRevisionQuery, LogPage, LogQuery, logFields } from '../logs/schema.ts';
 import { findRevision } from '../revisions/answers.ts';
 import { DeploymentPath, RevisionPath, failures, notFound, restRoute } from './route.ts';
@@ -22,29 +24,47 @@ const answers = { 200: { description: 'One page.', schema: LogPage }, 404: notFo
 type Ids = { deployment: string; revision?: string };
 type LogSelection = { query: LogQuery; type: LogType };
 
-async function reply(plane: ControlPlane, ids: Ids, { query, type, ...call }: CallContext & LogSelection): Promise<Reply> {
-  const { signal } = call;
-  const deployment = await findDeployment(plane, ids.deployment, call);
-  const revision = ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal });
-  const wants = (line: Line): boolean => lets(line, query);
-  return json(logPage(await podLogs(plane, { deployment, revision, type, signal, wants }), query));
+/** Pages that a key and a tenant may wait for at a time. Each holds a mebibyte of lines while logs are read. */
+const PAGES = { key: 6, tenant: 24 };
+
+/** What reads logs, for all routes together. */
+type LogPlane = ControlPlane & { reads: LogReads; feeds: LogFeeds; pages: Places };
+
+async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallContext & LogSelection): Promise<Reply> {
+  const { signal, caller } = call;
+  const leave = plane.pages.enter([
+    { name: `key ${caller.tenantId} ${caller.keyName}`, most: PAGES.key, message: `This key waits for ${PAGES.key} pages of logs.` },
+    { name: `tenant ${caller.tenantId}`, most: PAGES.tenant, message: `This tenant waits for ${PAGES.tenant} pages of logs.` },
+  ]);
+  try {
+    const deployment = await findDeployment(plane, ids.deployment, call);
+    const revision = ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal });
+    const page = pageFor(query);
+    await plane.reads.last({ deployment, revision, type }, (lines) => page.add(lines));
+    return json(answerOf(page));
+  } finally {
+    leave();
+  }
 }
 
-export const logRoutes = (plane: ControlPlane): Route<Caller>[] => [
-  ...current(plane),
-  ...live({ ...plane, feeds: new LogFeeds(plane) }),
-  ...older(plane),
-];
+export function logRoutes(plane: ControlPlane): Route<Caller>[] {
+  const reads = new LogReads(plane);
+  const shared = { ...plane, reads, feeds: new LogFeeds({ log: plane.log, reads }), pages: new Places() };
+  return [...current(shared), ...live(shared), ...older(shared)];
+}
 
 const streamed = {
-  200: { description: 'Server-sent events: "log" for each line, with an id to resume from; "end".', contentType: 'text/event-stream' },
+  200: {
+    description: 'Server-sent events: "log" for each line, with an id to resume from; "gap" where lines were left out; "end".',
+    contentType: 'text/event-stream',
+  },
   404: notFound,
   ...failures,
 };
 
 /** Looks up the revision or deployment before the stream begins, so that a wrong id gets a 404. */
 async function stream(
-  plane: ControlPlane & { feeds: LogFeeds },
+  plane: LogPlane,
   ids: Ids,
   {
     query: { type = 'deploy', ...query },
@@ -65,7 +85,7 @@ async function stream(
   return sse((signal) => followLogs(plane, find, { signal, query, after: Array.isArray(after) ? after[0] : after }));
 }
 
-const live = (plane: ControlPlane & { feeds: LogFeeds }): Route<Caller>[] => [
+const live = (plane: LogPlane): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/logs/stream',
@@ -92,7 +112,7 @@ const live = (plane: ControlPlane & { feeds: LogFeeds }): Route<Caller>[] => [
   }),
 ];
 
-const current = (plane: ControlPlane): Route<Caller>[] => [
+const current = (plane: LogPlane): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/logs',
@@ -122,7 +142,7 @@ const current = (plane: ControlPlane): Route<Caller>[] => [
 ];
 
 /** Serves older clients, which send a body instead of a query. */
-const older = (plane: ControlPlane): Route<Caller>[] => [
+const older = (plane: LogPlane): Route<Caller>[] => [
   restRoute({
     method: 'post',
     path: '/v1/projects/{project_id}/deploy_logs',

@@ -1,5 +1,7 @@
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { ControlPlane } from '../../../src/control-plane/control-plane.ts';
+import type { Line } from '../../../src/control-plane/logs/best-lines.ts';
 import { logPage } from '../../../src/control-plane/logs/lines.ts';
 import { podLogs } from '../../../src/control-plane/logs/pod-logs.ts';
 import { packedLog } from '../../../src/operator/revision/build/packed-log.ts';
@@ -17,10 +19,12 @@ const LOGS: Record<string, string> = {
 const stages = Object.entries(LOGS).map(([stage, text]) => ({ stage, text }));
 const { signal } = new AbortController();
 
+type Kept = { pod: boolean; owner?: string | undefined; packed?: Buffer };
+
 /** A cluster whose build namespace has a pod, or where the log is kept alone. */
-function cluster({ pod, owner = built.metadata.uid }: { pod: boolean; owner?: string | undefined }) {
+function cluster({ pod, owner = built.metadata.uid, packed = packedLog(stages) }: Kept) {
   const asked: string[] = [];
-  const kept = { metadata: { ownerReferences: [{ uid: owner }] }, binaryData: { 'log.gz': packedLog(stages).toString('base64') } };
+  const kept = { metadata: { ownerReferences: [{ uid: owner }] }, binaryData: { 'log.gz': packed.toString('base64') } };
   const plane = {
     config: { buildNamespace: 'builds' },
     kube: {
@@ -34,8 +38,13 @@ function cluster({ pod, owner = built.metadata.uid }: { pod: boolean; owner?: st
   } as unknown as ControlPlane;
   return { plane, asked };
 }
+async function linesFrom(plane: ControlPlane, revisionOf: typeof built): Promise<Line[]> {
+  const all: Line[] = [];
+  await podLogs(plane, { deployment: of, revision: revisionOf, type: 'build', signal }, (lines) => void all.push(...lines));
+  return all;
+}
 const messages = async (plane: ControlPlane, which = built) =>
-  logPage(await podLogs(plane, { deployment: of, revision: which, type: 'build', signal }), {}).logs.map(({ message }) => message);
+  logPage(await linesFrom(plane, which), {}).logs.map(({ message }) => message);
 const WHOLE = ['[clone] cloned', '[build] npm ci', '[build] built', '[push] pushed'];
 
 test('the log of a build is that of its stages, from the namespace of builds, of this revision alone', async () => {
@@ -47,10 +56,7 @@ test('the log of a build is that of its stages, from the namespace of builds, of
 });
 
 test('it is the same, line by line, when its pod is gone', async () => {
-  const ids = async (pod: boolean) =>
-    (await podLogs(cluster({ pod }).plane, { deployment: of, revision: pod ? running : built, type: 'build', signal }))
-      .map(({ id }) => id)
-      .toSorted();
+  const ids = async (pod: boolean) => (await linesFrom(cluster({ pod }).plane, pod ? running : built)).map(({ id }) => id).toSorted();
   expect(await messages(cluster({ pod: false }).plane)).toEqual(WHOLE);
   expect(await ids(false)).toEqual(await ids(true));
 });
@@ -65,4 +71,24 @@ test('it is the kept one, too, where the pod is there and its node has removed i
   const given = { ...plane, logs: { podLog: () => Promise.resolve(lost) } } as unknown as ControlPlane;
   expect(await messages(given)).toEqual(WHOLE);
   expect(await messages(given, running)).toEqual([]);
+});
+
+test('a line that names another stage is shown once, as one of its own', async () => {
+  const text = '2026-01-01T00:00:02Z said [push] done\n';
+  const { plane } = cluster({ pod: false, packed: packedLog([{ stage: 'build', text }]) });
+  expect(await messages(plane)).toEqual(['[build] said [push] done']);
+});
+
+test('of a log that the owner of the namespace has replaced by a larger one, a bounded part is unpacked, piece by piece', async () => {
+  const line = `2026-01-01T00:00:02Z [build] ${'x'.repeat(1000)}\n`;
+  const { plane } = cluster({ pod: false, packed: gzipSync(line.repeat(100_000)) });
+  let [characters, largest] = [0, 0];
+  await podLogs(plane, { deployment: of, revision: built, type: 'build', signal }, (lines) => {
+    const piece = lines.reduce((sum, { message }) => sum + message.length, 0);
+    largest = Math.max(largest, piece);
+    characters += piece;
+  });
+  expect(characters).toBeGreaterThan(20 * 1024 * 1024);
+  expect(characters).toBeLessThan(33 * 1024 * 1024);
+  expect(largest).toBeLessThan(1024 * 1024);
 });

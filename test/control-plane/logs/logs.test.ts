@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ControlPlane } from '../../../src/control-plane/control-plane.ts';
+import type { Line } from '../../../src/control-plane/logs/best-lines.ts';
 import { podLogs } from '../../../src/control-plane/logs/pod-logs.ts';
 import { KubeRefused } from '../../../src/kube/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
@@ -62,7 +63,8 @@ test('lines come from the agent containers of the revision, and from before a re
   const doors = { kube: { list }, logs: { podLog } } as unknown as ControlPlane;
   const deployment = await plane.kube.get(kinds.deployment, { namespace, name: 'chat' });
   const revision = await plane.kube.get(kinds.revision, { namespace, name: 'chat-00001' });
-  const lines = await podLogs(doors, { deployment, revision, signal: new AbortController().signal });
+  const lines: Line[] = [];
+  await podLogs(doors, { deployment, revision, signal: new AbortController().signal }, (some) => void lines.push(...some));
   expect(asked.toSorted()).toEqual(['a', 'a before', 'b']);
   expect(lines.map(({ message }) => message)).toEqual(['from a', 'from a']);
 });

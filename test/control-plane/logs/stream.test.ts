@@ -7,15 +7,18 @@ import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane
 /** What pods have written, because no kubelet runs them. */
 const written: Record<string, string[]> = {};
 const asked: (string | undefined)[] = [];
+/** While it is there, the node answers with no log. */
+const held: { until?: PromiseWithResolvers<void> } = {};
 
 const withLogs = (kube: Kube): Kube =>
   new Proxy(kube, {
     get: (target, name) => {
       if (name === 'podLog')
-        return (ref: { name: string }, { sinceTime }: { sinceTime?: string }) => {
+        return async (ref: { name: string }, { sinceTime }: { sinceTime?: string }) => {
           asked.push(sinceTime);
+          await held.until?.promise;
           const from = sinceTime?.slice(0, 19) ?? '';
-          return Promise.resolve((written[ref.name] ?? []).filter((line) => line.slice(0, 19) >= from).join('\n'));
+          return (written[ref.name] ?? []).filter((line) => line.slice(0, 19) >= from).join('\n');
         };
       const value: unknown = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;
@@ -89,6 +92,35 @@ test('begins with the last lines, goes on with new ones of old and new pods, and
   expect(resumed.heard[0]).toMatch(/two|after/);
   const errors = await messages(`${path}?level=ERROR`, 1);
   expect(errors.heard).toEqual(['{"level":"error","msg":"after"}']);
+});
+
+test('tells where lines were left out, and reads nothing for one reader alone', async () => {
+  const { body } = await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('chatty') });
+  const name = 'chatty-pod';
+  const spec = { containers: [{ name: 'agent', image: 'i' }] };
+  const metadata = { name, namespace: plane.namespace, labels: ownLabels('chatty', 'api', 'chatty-00001') };
+  await plane.kube.create(kinds.pod, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
+  written[name] = ['2026-01-01T00:00:01Z first'];
+  const more = Array.from({ length: 12_000 }, (_, index) => `2026-01-01T00:00:02Z ${index}`);
+  const onEach = (message: string): void => {
+    if (message === 'first') written[name]?.push(...more);
+  };
+  const { heard } = await messages(`/v2/deployments/${body.id}/logs/stream`, 2 + 5000, { onEach });
+  expect([heard[0], heard[1], heard[2], heard.at(-1)]).toEqual(['first', 'gap', '7000', '11999']);
+  expect(asked.filter((since) => since === undefined).length).toBeLessThan(10);
+});
+
+test('a key waits for few pages of logs at a time', async () => {
+  const path = `/v2/deployments/${made.id}/logs`;
+  held.until = Promise.withResolvers<void>();
+  const pages = Array.from({ length: 10 }, () => plane.call('GET', path, { key: plane.keys.read }));
+  let refusals = 0;
+  for (const page of pages) void page.then(({ status }) => (refusals += status === 429 ? 1 : 0));
+  await expect.poll(() => refusals).toBe(4);
+  held.until.resolve();
+  const answers = await Promise.all(pages);
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(6);
+  expect(Number(answers.find(({ status }) => status === 429)?.headers.get('retry-after'))).toBeGreaterThan(0);
 });
 
 test('of a revision shows its pods alone', async () => {

@@ -1,0 +1,100 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Unavailable } from '../../errors.ts';
+import { Places } from '../../http/quota.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import type { Line } from './best-lines.ts';
+import { podLogs, type LogRequest, type LogSource, type TakeLines } from './pod-logs.ts';
+
+/** Milliseconds after which a read is given up. */
+const PATIENCE = 30_000;
+/**
+ * Reads at a time. Each holds four containers' logs of a mebibyte, which is some 5 MB with their lines: 160 MB for all
+ * of them.
+ */
+const AT_ONCE = { namespace: 4, all: 8 };
+const BUSY = 'Too many logs are being read; try again later.';
+
+type Plane = Pick<ControlPlane, 'kube' | 'logs' | 'config'>;
+type Waiting = { takes: TakeLines[]; done: Promise<void> };
+
+/** Names what is read: the lines are the same for all who ask for the same. */
+export const sourceId = ({ deployment, revision, type = 'deploy' }: LogSource): string =>
+  `${deployment.metadata.uid} ${revision?.metadata.uid ?? ''} ${type}`;
+
+/**
+ * Reads logs of pods, few at a time, and each deployment's once for all who wait for it: whoever asks while a read is
+ * under way shares the next one.
+ */
+export class LogReads {
+  readonly #plane: Plane;
+  readonly #places = new Places();
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #waiting = new Map<string, Waiting>();
+
+  constructor(plane: Plane) {
+    this.#plane = plane;
+  }
+
+  /** Gives away the last lines. Throws a 429 when too many logs are being read. */
+  last(source: LogSource, take: TakeLines): Promise<void> {
+    const key = sourceId(source);
+    const running = this.#running.get(key);
+    const waiting = this.#waiting.get(key);
+    if (waiting !== undefined) {
+      waiting.takes.push(take);
+      return waiting.done;
+    }
+    if (running === undefined) return this.#start(key, source, [take]);
+    const takes = [take];
+    const next = async (): Promise<void> => {
+      await running.catch(() => undefined);
+      this.#waiting.delete(key);
+      await this.#start(key, source, takes);
+    };
+    const done = next();
+    this.#waiting.set(key, { takes, done });
+    return done;
+  }
+
+  /** Gives away the lines since a time. Throws a 429 when too many logs are being read. */
+  async since(request: LogRequest & Required<Pick<LogRequest, 'since'>>, take: TakeLines): Promise<void> {
+    const leave = this.#enter(request);
+    try {
+      const signal = AbortSignal.any([request.signal, AbortSignal.timeout(PATIENCE)]);
+      await podLogs(this.#plane, { ...request, signal }, take);
+    } finally {
+      leave();
+    }
+  }
+
+  #start(key: string, source: LogSource, takes: TakeLines[]): Promise<void> {
+    const reading = this.#read(source, takes).finally(() => this.#running.delete(key));
+    this.#running.set(key, reading);
+    return reading;
+  }
+
+  async #read(source: LogSource, takes: TakeLines[]): Promise<void> {
+    const leave = this.#enter(source);
+    const takeAll = async (lines: Line[], missed: boolean): Promise<void> => {
+      for (const take of takes) {
+        await nextTurn();
+        await take(lines, missed);
+      }
+    };
+    const signal = AbortSignal.timeout(PATIENCE);
+    try {
+      await podLogs(this.#plane, { ...source, signal }, takeAll);
+    } catch (error) {
+      throw signal.aborted ? new Unavailable('The logs could not be read in time; try again.', { cause: error }) : error;
+    } finally {
+      leave();
+    }
+  }
+
+  #enter({ deployment }: LogSource): () => void {
+    return this.#places.enter([
+      { name: `namespace ${deployment.metadata.namespace}`, most: AT_ONCE.namespace, message: BUSY },
+      { name: 'all', most: AT_ONCE.all, message: BUSY },
+    ]);
+  }
+}
