@@ -90,7 +90,8 @@ export const ofMessage = (headers: [name: string, value: string][]): [name: stri
   headers.filter(([name]) => !OF_CONNECTION.has(name.toLowerCase()));
 
 function grouped(headers: [name: string, value: string][]): Record<string, string[]> {
-  const all: Record<string, string[]> = {};
+  // A header may be named like what every object has.
+  const all = Object.create(null) as Record<string, string[]>;
   for (const [name, value] of ofMessage(headers)) (all[name] ??= []).push(value);
   return all;
 }

@@ -48,6 +48,12 @@ describe('a route of the user', () => {
     await expect.poll(() => agent.output()).toContain('the secret of the application');
   });
 
+  test('and a built-in one answer a request whose headers are named like properties of every object', async () => {
+    const headers: [string, string][] = ['constructor', '__proto__', 'toString'].map((name) => [name, 'x']);
+    expect((await ask('/hello/ann', { headers })).status).toBe(200);
+    expect((await ask(`/threads/${crypto.randomUUID()}`, { headers })).status).toBe(404);
+  });
+
   test('sends several headers of a name, and answers without a body', async () => {
     const answer = await ask('/cookies');
     expect([answer.status, answer.headers.getSetCookie()]).toEqual([204, ['a=1', 'b=2']]);
