@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { text } from '../../http/route.ts';
+import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../deps.ts';
 import { isUuid } from '../ids.ts';
 import { assistantOf } from './assistants.ts';
@@ -19,12 +20,18 @@ type Bundle = { name: string; files: Record<string, string> };
 const tag = 'ui';
 const TYPES: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.map': 'application/json' };
 
-/** Returns the bundle of the assistant that a page streams, which it names by its graph or by its id. */
-async function bundleOf({ db, bundles }: Deps, asked: string): Promise<Bundle> {
-  const isAssistant = bundles[asked] === undefined && isUuid(asked);
-  const name = isAssistant ? (await assistantOf({ db }, asked.toLowerCase())).graph_id : asked;
+/** Returns the bundle of an entry of gx.json's `ui`. */
+function bundleNamed({ bundles }: Pick<Deps, 'bundles'>, name: string): Bundle {
   if (!Object.hasOwn(bundles, name)) throw new NotFound(`gx.json has no "ui" named "${name}".`);
   return { name, files: bundles[name]! };
+}
+
+/** Returns the bundle of the assistant that a page streams, which it names by its graph or by its id. */
+async function bundleOf({ db, bundles }: Deps, asked: string, caller: AgentCaller): Promise<Bundle> {
+  if (Object.hasOwn(bundles, asked) || !isUuid(asked)) return bundleNamed({ bundles }, asked);
+  const assistant_id = asked.toLowerCase();
+  const { permits } = await permission(caller, 'assistants:read', { assistant_id, metadata: {} });
+  return bundleNamed({ bundles }, (await assistantOf({ db }, assistant_id, permits)).graph_id);
 }
 
 const escaped = (value: string): string =>
@@ -61,8 +68,8 @@ const getComponentRoute = (deps: Deps): AgentRoute =>
     params: Type.Object({ name: Type.String({ description: 'A name in gx.json\'s "ui", or the id of an assistant of that graph.' }) }),
     body: Type.Object({ name: Type.String({ description: 'The component.' }) }),
     answers: { 200: ok('HTML for a shadow root, whose id replaces `{{shadowRootId}}`.'), ...refused },
-    handler: async ({ params, body, headers }) =>
-      text(htmlOf(await bundleOf(deps, params.name), body.name, deps.requests.address(headers)), 'text/html; charset=utf-8'),
+    handler: async ({ params, body, headers, caller }) =>
+      text(htmlOf(await bundleOf(deps, params.name, caller), body.name, deps.requests.address(headers)), 'text/html; charset=utf-8'),
   });
 
 const getAssetRoute = (deps: Deps): AgentRoute =>
@@ -79,8 +86,8 @@ const getAssetRoute = (deps: Deps): AgentRoute =>
       v: Type.Optional(Type.String({ description: 'The version that the HTML names; with it the file may be kept.' })),
     }),
     answers: { 200: ok('The file.'), ...refused },
-    handler: async ({ params, query }) => {
-      const bundle = await bundleOf(deps, params.name);
+    handler: ({ params, query }) => {
+      const bundle = bundleNamed(deps, params.name);
       if (!Object.hasOwn(bundle.files, params.file)) throw new NotFound(`The "ui" named "${bundle.name}" has no file ${params.file}.`);
       const type = TYPES[path.extname(params.file)] ?? 'text/plain';
       const caching = query.v === versionOf(bundle) ? 'public, max-age=31536000, immutable' : 'no-cache';

@@ -432,6 +432,16 @@ function missIn(status: number, text: string): Row['miss'] | undefined {
   return Object.values(ann).some((id) => text.includes(id)) ? undefined : 'its own';
 }
 
+test('whoever asks for a component by an assistant that they may not see learns nothing of it', async () => {
+  const component = async (token: string, id: string): Promise<string> => {
+    const answer = await ask(token, { method: 'POST', path: `/ui/${id}`, body: { name: 'weather' } });
+    return `${answer.status} ${((await answer.json()) as { detail: string }).detail}`;
+  };
+  const nobodys = crypto.randomUUID();
+  expect(await component('ann', ann.assistant)).toBe('404 gx.json has no "ui" named "who".');
+  expect((await component('bob', ann.assistant)).replace(ann.assistant, nobodys)).toBe(await component('bob', nobodys));
+});
+
 describe('every route', () => {
   test('stands in the table, but for those that are open to all', async () => {
     const { paths } = (await (await fetch(`${agent.url}/openapi.json`)).json()) as {
