@@ -26,7 +26,7 @@ import { loggedHeaders } from './runs/headers.ts';
 import type { UserCode } from './user-code/host.ts';
 
 type AppSettings = {
-  config: Pick<AgentConfig, 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages'>;
+  config: Pick<AgentConfig, 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages' | 'authCheckSeconds'>;
   settings: GxJson;
   features: readonly Feature[];
   guard: Guarding;
@@ -69,6 +69,7 @@ export function agentSockets(deps: AgentDeps, server: Server, { config, settings
     secretProtocols: KEY_PROTOCOL,
     opens: (caller) => deps.callers.opens(caller),
     permits: permitsOrigin(corsOf(config, settings)),
+    checksAgainEvery: config.authCheckSeconds,
     body: config.body,
   });
 }
@@ -129,6 +130,7 @@ export function agentApp(
     opens: (caller) => deps.callers.opens(caller),
     permitsOrigin: permitsOrigin(pages),
     starts: (caller, count) => deps.callers.starts(caller, count),
+    checksAgainEvery: config.authCheckSeconds,
     body: config.body,
     middleware: middlewareOf(pages, config, custom),
     loggedHeaders: loggedHeaders(http.logging_headers),

@@ -74,6 +74,8 @@ export type AgentConfig = {
   crons: boolean;
   /** Seconds that a handler of `auth.path` may take. */
   authTimeoutSeconds: number;
+  /** Seconds after which the credentials of an open stream or WebSocket are checked again. */
+  authCheckSeconds: number;
   /** Seconds that a handler of `encryption.path` may take. */
   encryptionTimeoutSeconds: number;
   /** Seconds that `http.app` may take to begin an answer. */
@@ -194,6 +196,7 @@ function settings(read: SettingsReader): AgentConfig {
     streams: streamSettings(read),
     access: agentAccess(read),
     reports: workReports(read),
+    authCheckSeconds: read.integer(['GX_AUTH_CHECK_SECS'], 300, { min: 1, max: 3600 }),
     authTimeoutSeconds: read.integer(['GX_AUTH_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
     encryptionTimeoutSeconds: read.integer(['GX_ENCRYPTION_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
     crons: read.flag(['GX_CRONS_ENABLED', 'FF_CRONS_ENABLED'], true),

@@ -9,11 +9,12 @@ import { CostlyBodies } from './costly-bodies.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
 import { insideOf } from './in-process.ts';
 import { sourceOf } from './source.ts';
-import type { Reply, Request, Route } from './route.ts';
+import type { Reply, Request, Route, SseEvent } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
 import { send } from './send.ts';
 import { SSE_TYPE } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
+import { whileAllowed } from './while-allowed.ts';
 
 /** Where a request comes from, and what it asks for. */
 export type Origin = { source: string; method: string; url: string };
@@ -55,6 +56,8 @@ export type AppOptions<Caller> = {
   starts?: (caller: Caller, count: number) => void;
   /** Seconds of silence after which a stream or a slow answer is kept alive by a filler. */
   heartbeatSeconds?: number;
+  /** Seconds after which the credentials of an open stream are checked again; undefined: never. */
+  checksAgainEvery?: number;
   /** Runs before everything else (CORS, metrics). */
   middleware?: Koa.Middleware[];
   /** Returns the headers of a request that each line of its log has; undefined for none. */
@@ -169,8 +172,8 @@ function endpoint<Caller>(
     refuseForeign(ctx, route, options.permitsOrigin);
     const origin = { source: sourceOf(ctx.req), method: ctx.method, url: ctx.url };
     const known = insideOf<Caller>(ctx.req)?.caller;
-    const caller = (asked.caller = known ?? (await options.authenticate(ctx.headers, route.access, origin)));
-    options.permit?.(caller, route.access);
+    const caller = (asked.caller = known ?? (await allowed(ctx, { route, origin }, options)));
+    if (known !== undefined) options.permit?.(known, route.access);
     refuseUnstorable(ctx.params, 'path');
     refuseUnstorable(ctx.query, 'query');
     const params = (asked.params = checks.path?.({ ...ctx.params }, 'path'));
@@ -180,20 +183,42 @@ function endpoint<Caller>(
     try {
       const from = { costly, caller: nameFor(options, caller, origin.source) };
       const body = await bodyOf(ctx, { route, check: checks.body, limits: options.body, from });
-      await answer(ctx, { asked, streams, valid: { params, query, body, caller, source: origin.source } }, options);
+      const again = known === undefined ? () => allowed(ctx, { route, origin }, options) : undefined;
+      await answer(ctx, { asked, streams, again, valid: { params, query, body, caller, source: origin.source } }, options);
     } finally {
       release?.();
     }
   };
 }
 
+type Door<Caller> = { route: Pick<Route<Caller>, 'access'>; origin: Origin };
+
+/** Returns who calls, if they may. */
+async function allowed<Caller>(ctx: RouterContext, { route, origin }: Door<Caller>, options: AppOptions<Caller>): Promise<Caller> {
+  const caller = await options.authenticate(ctx.headers, route.access, origin);
+  options.permit?.(caller, route.access);
+  return caller;
+}
+
+/** The last event of a stream whose credentials are refused. A check that can't be made ends nothing. */
+const lostRight = (reason: string): SseEvent | undefined =>
+  reason === 'refused'
+    ? { event: 'error', data: { error: 'Unauthorized', message: 'The credentials of this stream are no longer valid.' } }
+    : undefined;
+
+type Checking = { again: () => Promise<unknown>; over: AbortController; every: number };
+
+/** Returns a stream that ends once its credentials are refused; other answers stay as they are. */
+const whileLetIn = (reply: Reply, checking: Checking): Reply =>
+  reply.kind === 'sse' ? { ...reply, events: (signal) => whileAllowed(reply.events, { ...checking, signal, ending: lostRight }) } : reply;
+
 type Valid<Caller> = Pick<Request<unknown, unknown, unknown, Caller>, 'params' | 'query' | 'body' | 'caller' | 'source'>;
-type Answering<Caller> = { asked: Asked<Caller>; streams: boolean; valid: Valid<Caller> };
+type Answering<Caller> = { asked: Asked<Caller>; streams: boolean; again: (() => Promise<Caller>) | undefined; valid: Valid<Caller> };
 
 /** Calls the handler of a request whose parts are valid, and sends what it returns. */
 async function answer<Caller>(
   ctx: RouterContext,
-  { asked, streams, valid }: Answering<Caller>,
+  { asked, streams, again, valid }: Answering<Caller>,
   options: AppOptions<Caller>,
 ): Promise<void> {
   const { requestId, log } = ctx.state as { requestId: string; log: () => Log };
@@ -207,6 +232,8 @@ async function answer<Caller>(
   });
   // A client that has left already leaves no second time.
   if (ctx.req.socket.destroyed) leave?.();
+  const over = new AbortController();
+  const isChecked = streams && route.access !== 'open' && again !== undefined && options.checksAgainEvery !== undefined;
   const request: Request<unknown, unknown, unknown, Caller> = {
     ...valid,
     headers: ctx.headers,
@@ -214,9 +241,10 @@ async function answer<Caller>(
     get log() {
       return log();
     },
-    signal: left.signal,
+    signal: isChecked ? AbortSignal.any([left.signal, over.signal]) : left.signal,
   };
   asked.reply = await route.handler(request);
+  if (isChecked) asked.reply = whileLetIn(asked.reply, { again, over, every: options.checksAgainEvery! * 1000 });
   await send(ctx, asked.reply, left.signal, options);
 }
 

@@ -9,6 +9,7 @@ import { pathMatcher } from './path-matcher.ts';
 import type { Request } from './route.ts';
 import type { Origin } from './server.ts';
 import { sourceOf } from './source.ts';
+import { isRefusal } from './while-allowed.ts';
 
 /** One client's connection. Messages are texts. */
 export type TextSocket = {
@@ -48,6 +49,8 @@ type Options<Caller> = {
   secretProtocols: string;
   /** Whether pages of the origin may connect; clients other than browsers send none. */
   permits: (origin: string) => boolean;
+  /** Seconds after which the credentials of a connection are checked again. */
+  checksAgainEvery: number;
   /** A message beyond these ends the connection (1009). */
   body: BodyLimits;
 };
@@ -111,11 +114,8 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
 type Upgrade<Caller> = { request: IncomingMessage; params: Record<string, string>; route: SocketRoute<Caller> };
 
 /** Makes the same checks as for any request. What the client sends meanwhile waits. */
-async function open<Caller>(
-  socket: WebSocket,
-  { request, params, route }: Upgrade<Caller>,
-  { log, authenticate, opens, permits, body }: Options<Caller>,
-): Promise<void> {
+async function open<Caller>(socket: WebSocket, { request, params, route }: Upgrade<Caller>, options: Options<Caller>): Promise<void> {
+  const { log, authenticate, opens, permits, body } = options;
   const waiting: string[] = [];
   let receive = (text: string): void => void waiting.push(text);
   socket.on('message', (data, isBinary) => {
@@ -143,6 +143,7 @@ async function open<Caller>(
       log: log.child({ request_id: requestId }),
       signal: left.signal,
     };
+    checkAgain(socket, { again: () => authenticate(request.headers, asked), left: left.signal }, options);
     const connected = route.connect(own, textSocket(socket));
     receive = connected.receive;
     for (const text of waiting.splice(0)) receive(text);
@@ -154,6 +155,23 @@ async function open<Caller>(
   } finally {
     socket.resume();
   }
+}
+
+type Checked = { again: () => unknown; left: AbortSignal };
+
+/** Closes a connection whose credentials are refused once they are checked again. */
+function checkAgain<Caller>(socket: WebSocket, { again, left }: Checked, { log, checksAgainEvery }: Options<Caller>): void {
+  const look = async (): Promise<void> => {
+    try {
+      await again();
+    } catch (error) {
+      if (error instanceof Problem && isRefusal(error)) close(socket, REFUSED + error.status, error.message);
+      else log.warn({ err: asError(error) }, 'the credentials of a connection could not be checked again');
+    }
+  };
+  const timer = setInterval(() => void look(), checksAgainEvery * 1000).unref();
+  if (left.aborted) clearInterval(timer);
+  else left.addEventListener('abort', () => clearInterval(timer), { once: true });
 }
 
 /** The reason is made once, because an abort without one would cost an exception with its stack. */

@@ -30,7 +30,12 @@ type Session = {
   starts: () => void;
 };
 
+/** Subscriptions of a connection. Each event is compared with all of them. */
+const MOST_SUBSCRIPTIONS = 100;
+/** Commands of a connection whose answers are not with the client yet. */
+const MOST_UNDER_WAY = 100;
 const ENDED = 1001;
+const TOO_MUCH = 1008;
 const FAILED = 1011;
 
 /**
@@ -45,6 +50,8 @@ export class SocketSession {
   /** The number of the last event that the reader has passed. */
   #at = 0;
   #reading = false;
+  #underWay = 0;
+  #subscribing = 0;
 
   constructor(deps: SessionDeps, session: Session) {
     this.#deps = deps;
@@ -52,7 +59,12 @@ export class SocketSession {
   }
 
   receive(text: string): void {
-    void this.#answer(text).catch((error: unknown) => this.#fail(error));
+    if (this.#underWay >= MOST_UNDER_WAY)
+      return this.#session.socket.close(TOO_MUCH, `More than ${MOST_UNDER_WAY} commands wait for their answers.`);
+    this.#underWay += 1;
+    void this.#answer(text)
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => (this.#underWay -= 1));
   }
 
   async #answer(text: string): Promise<void> {
@@ -72,7 +84,10 @@ export class SocketSession {
     const params = command.params ?? {};
     switch (command.method) {
       case 'subscription.subscribe':
-        return this.#subscribe(command.id, params);
+        if (this.#filters.size + this.#subscribing >= MOST_SUBSCRIPTIONS)
+          throw new CommandError('invalid_argument', `A connection has at most ${MOST_SUBSCRIPTIONS} subscriptions.`);
+        this.#subscribing += 1;
+        return this.#subscribe(command.id, params).finally(() => (this.#subscribing -= 1));
       case 'subscription.unsubscribe':
         return this.#unsubscribe(command.id, params);
       case 'subscription.reconnect':

@@ -137,6 +137,17 @@ test('the official client speaks over it', async () => {
   await stream.close();
 });
 
+test('a connection has a bound of subscriptions, and one that sends without listening is closed', async () => {
+  const connection = new Connection(randomUUID());
+  const answers = [];
+  for (let count = 0; count <= 100; count += 1) answers.push(await connection.command('subscription.subscribe', { channels: ['values'] }));
+  expect(answers.slice(0, 100).every(({ type }) => type === 'success')).toBe(true);
+  expect(answers[100]).toMatchObject({ type: 'error', error: 'invalid_argument' });
+  const closed = once(connection.socket, 'close');
+  for (let id = 1000; id < 1500; id += 1) connection.socket.send(JSON.stringify({ id, method: 'state.get', params: {} }));
+  expect((await closed)[0]).toBe(1008);
+});
+
 test('a server that stops closes its connections, so that clients go elsewhere', async () => {
   const connection = new Connection(randomUUID());
   await connection.command('subscription.subscribe', { channels: ALL });

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { whileAllowed } from '../../../src/control-plane/auth/while-allowed.ts';
-import { Forbidden, Unauthorized, Unavailable } from '../../../src/errors.ts';
-import type { SseEvent } from '../../../src/http/route.ts';
+import { whileAllowed } from '../../src/http/while-allowed.ts';
+import { Forbidden, Unauthorized, Unavailable } from '../../src/errors.ts';
+import type { SseEvent } from '../../src/http/route.ts';
 
 /** One event, then silence until somebody leaves. */
 async function* endless(signal: AbortSignal): AsyncGenerator<SseEvent> {

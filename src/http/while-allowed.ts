@@ -1,0 +1,48 @@
+import { Forbidden, Unauthorized, Unavailable } from '../errors.ts';
+import type { SseEvent, SseEvents } from './route.ts';
+
+/** With the time for which the control plane trusts a key, its streams end within 5 s after the key was revoked. */
+const LOOK_MILLISECONDS = 1000;
+
+type EndReason = 'refused' | 'unchecked';
+type WatchedCaller = {
+  signal: AbortSignal;
+  again: () => Promise<unknown>;
+  every?: number;
+  /** Aborted when the stream ends for this reason, for sources that have another signal than `events` gets. */
+  over?: AbortController;
+  /** Returns the last event of a stream; without one, the stream goes on. */
+  ending?: (reason: EndReason) => SseEvent | undefined;
+};
+
+const sayWhy = (reason: EndReason): SseEvent => ({ event: 'end', data: { reason } });
+
+/** Returns true for a refusal of the caller, and not of the check itself. */
+export const isRefusal = (error: unknown): boolean => error instanceof Unauthorized || error instanceof Forbidden;
+
+/**
+ * Streams events until `again` refuses the caller, or can't tell for so long that nobody is believed any more. A check
+ * that fails for another reason ends nothing.
+ */
+export async function* whileAllowed(
+  events: (signal: AbortSignal) => SseEvents,
+  { signal, again, every = LOOK_MILLISECONDS, ending = sayWhy, over = new AbortController() }: WatchedCaller,
+): AsyncGenerator<SseEvent | SseEvent[]> {
+  let last: SseEvent | undefined;
+  const look = async (): Promise<void> => {
+    try {
+      await again();
+    } catch (error) {
+      if (!isRefusal(error) && !(error instanceof Unavailable)) return;
+      last ??= ending(isRefusal(error) ? 'refused' : 'unchecked');
+      if (last !== undefined) over.abort();
+    }
+  };
+  const timer = setInterval(() => void look(), every);
+  try {
+    yield* events(AbortSignal.any([signal, over.signal]));
+    if (last !== undefined) yield last;
+  } finally {
+    clearInterval(timer);
+  }
+}
