@@ -3,7 +3,8 @@ import path from 'node:path';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StageFailed } from '../errors.ts';
 import type { GxJson } from '../schema/gx-json.ts';
-import { writeLayer, type Layer } from './layers/layer.ts';
+import { BUILD_FOLDER, SOURCE_FILE } from './built-layers.ts';
+import { writeLayer } from './layers/layer.ts';
 import { namedFiles } from './packages/demands.ts';
 import { folderToBuild, installAll, isFileThere, productionTree, runOwnScripts } from './packages/install.ts';
 import { LAYER_FILES, packageSignatures, sourceEntries, writePackageLayers, type PackageLayers } from './packages/package-layers.ts';
@@ -11,27 +12,15 @@ import { settingsIn, type BuildPlan } from './packages/plan.ts';
 import { workbench, type Workbench } from './packages/workbench.ts';
 import type { Restored } from './restore.ts';
 import { say, step } from './told.ts';
-import { keepJson, keptJson, placesIn } from './work.ts';
+import { keptIn, keptJson, placesIn } from './work.ts';
 
-/** What `build` leaves for `push`: layers as files beside it, and what the image's configuration adds to the base's. */
-export type BuiltAgent = {
-  packages: PackageLayers;
-  source: Layer;
-  restored: boolean;
-  key?: string;
-  workdir: string;
-  env: Record<string, string>;
-};
-
-export const BUILT_FILE = 'image.json';
-export const SOURCE_FILE = 'source.tar.gz';
-/** The folder of agents in the base image. */
-const AGENT = '/agent';
-
-/** Installs, builds and writes the layers. It runs commands of the repository's author, and holds no credential. */
+/**
+ * Installs, builds and writes the layers as files below `image`. It runs commands of the repository's author, and holds
+ * no credential.
+ */
 export async function build(config: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
-  const { plan: file, image } = placesIn(config.work);
-  const { plan, packages } = keptJson<Restored>(file);
+  const { image } = placesIn(config.work);
+  const { plan, packages } = keptJson<Restored>(keptIn(config).plan);
   const settings = settingsIn(config, plan);
   rmSync(image, { recursive: true, force: true });
   mkdirSync(image, { recursive: true });
@@ -40,43 +29,32 @@ export async function build(config: ImageBuildConfig, signal: AbortSignal): Prom
     plan.projects.map(({ manager }) => manager),
     signal,
   );
-  const layers = packages === undefined ? await installed(config, plan, bench) : await unpacked(config, packages, bench);
+  if (packages === undefined) await installed(config, plan, bench);
+  else await unpacked(config, packages, bench);
   const before = packageSignatures(placesIn(config.work).source);
   if (packages !== undefined) await runOwnScripts(config, plan.projects, bench);
   await built(config, { plan, settings, bench });
-  const made: BuiltAgent = {
-    packages: layers,
-    source: await step('layer of the source', () => sourceLayer(config, before)),
-    restored: packages !== undefined,
-    ...(plan.key && { key: plan.key }),
-    workdir: path.posix.join(AGENT, plan.folder),
-    env: { GX_CONFIG: path.posix.join(AGENT, plan.configFile), GX_BUILD_FOLDER: path.posix.join(AGENT, BUILD_FOLDER) },
-  };
-  keepJson(path.join(image, BUILT_FILE), made);
+  await step('layer of the source', () => writeSource(config, before));
 }
 
-/** What the agent server finds ready, in the root of the repository. */
-const BUILD_FOLDER = '.gx-build';
-
-async function installed(config: ImageBuildConfig, { projects }: BuildPlan, bench: Workbench): Promise<PackageLayers> {
+async function installed(config: ImageBuildConfig, { projects }: BuildPlan, bench: Workbench): Promise<void> {
   const { source, production, image } = placesIn(config.work);
-  if (config.installCommand === undefined && !projects.some(({ hasPackages }) => hasPackages)) return {};
+  if (config.installCommand === undefined && !projects.some(({ hasPackages }) => hasPackages)) return;
   await installAll(config, projects, bench);
   const tree = await productionTree(config, projects, bench);
-  const layers = await step('layers of packages', () => writePackageLayers(source, tree, image));
+  await step('layers of packages', () => writePackageLayers(source, tree, image));
   rmSync(production, { recursive: true, force: true });
-  return layers;
 }
 
-async function unpacked(config: ImageBuildConfig, packages: PackageLayers, bench: Workbench): Promise<PackageLayers> {
-  const { source, cache } = placesIn(config.work);
+async function unpacked(config: ImageBuildConfig, packages: PackageLayers, bench: Workbench): Promise<void> {
+  const { source } = placesIn(config.work);
+  const { cache } = keptIn(config);
   for (const role of ['production', 'development'] as const) {
     if (packages[role] === undefined) continue;
     const run = ['tar', '-xzf', path.join(cache, LAYER_FILES[role]), '--no-same-owner', '--strip-components=1', '-C', source] as const;
     const what = `unpacking the packages of an earlier build (${role})`;
     await step(what, () => bench.task({ run, folder: source, prefix: 'unpack', reason: 'InstallFailed', what }));
   }
-  return packages;
 }
 
 type Work = { plan: BuildPlan; settings: GxJson; bench: Workbench };
@@ -128,7 +106,7 @@ function writeAbsentEnv(folder: string, { env }: GxJson): void {
   writeFileSync(path.resolve(folder, env), '');
 }
 
-async function sourceLayer(config: ImageBuildConfig, before: ReturnType<typeof packageSignatures>): Promise<Layer> {
+async function writeSource(config: ImageBuildConfig, before: ReturnType<typeof packageSignatures>): Promise<void> {
   const { source, image } = placesIn(config.work);
-  return writeLayer(path.join(image, SOURCE_FILE), source, sourceEntries(source, before));
+  await writeLayer(path.join(image, SOURCE_FILE), source, sourceEntries(source, before));
 }

@@ -1,77 +1,52 @@
-import { lstatSync, readFileSync, realpathSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../config/image-build.ts';
-import { asError, StageFailed } from '../errors.ts';
+import { asError } from '../errors.ts';
 import type { PushedImage } from '../schema/build-message.ts';
-import { BUILT_FILE, SOURCE_FILE, type BuiltAgent } from './build.ts';
-import type { Layer } from './layers/layer.ts';
+import { builtLayers, leftLayer, settingsOfImage, type OwnLayer } from './built-layers.ts';
 import { LAYER_FILES } from './packages/package-layers.ts';
 import type { AskRegistry } from './registry/client.ts';
 import { configOf, layerType, type ImageConfig } from './registry/image-config.ts';
 import { bringBlob, digestOfBytes, putManifest, readBlob, type BaseManifest, type Descriptor } from './registry/images.ts';
 import { OCI_MANIFEST, versionOf, type ImageReference } from './registry/reference.ts';
 import { ANNOTATIONS, asker, baseOf, required } from './registries.ts';
+import type { Restored } from './restore.ts';
 import { say, step } from './told.ts';
-import { keptJson, placesIn, type Cloned } from './work.ts';
+import { keptIn, keptJson, type Cloned } from './work.ts';
 
-export type OwnLayer = { layer: Layer; file: string; holds: string };
-
-/** Puts the layers onto the base image and pushes them. Layers that the registry has already are not sent. */
+/**
+ * Puts the layers onto the base image and pushes them. Layers that the registry has already are not sent.
+ * What it asks of the registry comes from its settings, from `kept` and from the layers: all else may be forged.
+ */
 export async function push(config: ImageBuildConfig, signal: AbortSignal): Promise<PushedImage> {
-  const { image, commit: commitFile } = placesIn(config.work);
   const to = required(config.image, 'GX_IMAGE');
   const cache = config.cacheImage === undefined ? undefined : required(config.cacheImage, 'GX_CACHE_IMAGE');
-  const built = keptJson<BuiltAgent>(ownFile(config.work, path.join(image, BUILT_FILE)));
-  const cloned = keptJson<Cloned>(ownFile(config.work, commitFile));
+  const kept = keptIn(config);
+  const restored = keptJson<Restored>(kept.plan);
+  const { key } = restored.plan;
+  const cloned = keptJson<Cloned>(kept.commit);
   const commit = config.git.commit ?? cloned.commit;
   const ask = asker(config, signal);
   const base = await baseOf(ask, config);
-  const layers = ownLayers(config.work, built);
+  const layers = await step('digests of the layers', () => builtLayers(config, restored));
   await step('push layers', async () => {
     let sent = 0;
     for (const descriptor of base.manifest.layers) sent += await bringBlob(ask, to, descriptor, { from: base.place });
     for (const { layer, file } of layers) sent += await bringBlob(ask, to, layer, { file, ...(cache && { near: [cache] }) });
     say(`${(sent / 1_000_000).toFixed(1)} MB of layers sent`);
   });
-  const labels = { ...labelsOf(config, commit), ...(built.key && { 'dev.gx.packages': built.key }) };
+  const labels = { ...labelsOf(config, commit), ...(key && { 'dev.gx.packages': key }) };
   const added = layers.map(({ layer, holds }) => ({ diffId: layer.diffId, holds }));
   const baseConfig = (await (await readBlob(ask, base.place, base.manifest.config.digest)).json()) as ImageConfig;
-  const own = configOf(baseConfig, { layers: added, env: built.env, workdir: built.workdir, labels, created: cloned.at });
+  const own = configOf(baseConfig, { layers: added, ...settingsOfImage(restored.plan), labels, created: cloned.at });
   const digest = await step('push manifest', () => pushManifest(ask, to, { base: base.manifest, layers, config: own }));
   say(`pushed ${nameOf(to)}:${versionOf(to)} as ${digest}`);
-  if (cache !== undefined && !built.restored) await kept(() => keepPackages(ask, cache, { built, work: config.work, pushed: to }));
-  return { image: `${nameOf(to)}@${digest}`, commit, digest, builder: builderVersion(), restored: built.restored };
+  const isRestored = restored.packages !== undefined;
+  if (cache !== undefined && key !== undefined && !isRestored) await attempted(() => keepPackages(ask, cache, { config, key, pushed: to }));
+  return { image: `${nameOf(to)}@${digest}`, commit, digest, builder: builderVersion(), restored: isRestored };
 }
 
 const nameOf = ({ host, repository }: ImageReference): string => `${host}/${repository}`;
-
-/**
- * Returns the path of a file that an earlier stage wrote. Commands of the repository's author could write there, too,
- * and a link would lead to the registry's credential, which would be pushed as a layer.
- */
-export function ownFile(work: string, file: string): string {
-  const stats = lstatSync(file, { throwIfNoEntry: false });
-  if (stats === undefined) throw new StageFailed('PushFailed', `The stage before left no ${path.basename(file)}.`);
-  const expected = path.join(realpathSync(work), path.relative(work, file));
-  if (!stats.isFile() || realpathSync(file) !== expected)
-    throw new StageFailed(
-      'PushFailed',
-      `${path.basename(file)} is not the file that the builder wrote: no command may change what lies in ${work}/image.`,
-    );
-  return file;
-}
-
-/** Returns the layers of the build, from the bottom up, and their files. */
-export function ownLayers(work: string, { packages, source, restored }: BuiltAgent): OwnLayer[] {
-  const { image, cache } = placesIn(work);
-  const { production } = packages;
-  return [
-    ...(production === undefined
-      ? []
-      : [{ layer: production, file: ownFile(work, path.join(restored ? cache : image, LAYER_FILES.production)), holds: 'packages' }]),
-    { layer: source, file: ownFile(work, path.join(image, SOURCE_FILE)), holds: 'source' },
-  ];
-}
 
 type NewImage = { base: BaseManifest; layers: readonly OwnLayer[]; config: ImageConfig };
 
@@ -88,16 +63,15 @@ async function pushManifest(ask: AskRegistry, to: ImageReference, { base, layers
   });
 }
 
-type Keeping = { built: BuiltAgent; work: string; pushed: ImageReference };
+type Keeping = { config: ImageBuildConfig; key: string; pushed: ImageReference };
 
 /** Keeps the packages for the builds to come. */
-async function keepPackages(ask: AskRegistry, to: ImageReference, { built: { packages, key }, work, pushed }: Keeping): Promise<void> {
-  if (key === undefined) return;
+async function keepPackages(ask: AskRegistry, to: ImageReference, { config, key, pushed }: Keeping): Promise<void> {
   const layers: Descriptor[] = [];
   for (const role of ['production', 'development'] as const) {
-    const layer = packages[role];
-    if (layer === undefined) continue;
-    const file = ownFile(work, path.join(placesIn(work).image, LAYER_FILES[role]));
+    const left = await leftLayer(config, LAYER_FILES[role]);
+    if (left === undefined) continue;
+    const { layer, file } = left;
     await bringBlob(ask, to, layer, { file, near: [pushed] });
     const annotations = { [ANNOTATIONS.role]: role, [ANNOTATIONS.diffId]: layer.diffId };
     layers.push({ mediaType: layerType(OCI_MANIFEST), digest: layer.digest, size: layer.size, annotations });
@@ -111,7 +85,7 @@ async function keepPackages(ask: AskRegistry, to: ImageReference, { built: { pac
 }
 
 /** The image is pushed by now, so that a failure here only costs the next build its time. */
-async function kept(work: () => Promise<void>): Promise<void> {
+async function attempted(work: () => Promise<void>): Promise<void> {
   try {
     await step('keep packages', work);
   } catch (thrown) {

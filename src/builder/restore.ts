@@ -9,14 +9,14 @@ import { fetchBlob, readManifest } from './registry/images.ts';
 import { imageReference } from './registry/reference.ts';
 import { ANNOTATIONS, asker, baseOf } from './registries.ts';
 import { say, step } from './told.ts';
-import { keepJson, placesIn } from './work.ts';
+import { keepJson, keptIn } from './work.ts';
 
 /** What `restore` leaves for the stages after it. */
 export type Restored = { plan: BuildPlan; packages?: PackageLayers };
 
 /** Decides how the repository is built, and fetches the packages if an earlier build has installed the same ones. */
 export async function restore(config: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
-  const { plan: file, cache } = placesIn(config.work);
+  const { plan: file, cache } = keptIn(config);
   const ask = asker(config, signal);
   const { plan } = buildPlanOf(config, (await baseOf(ask, config)).digest);
   rmSync(cache, { recursive: true, force: true });
@@ -28,11 +28,8 @@ export async function restore(config: ImageBuildConfig, signal: AbortSignal): Pr
 }
 
 /** A cache is never in the way: whatever is wrong with it, packages are installed instead. */
-async function foundPackages(
-  ask: AskRegistry,
-  { cacheImage, work }: ImageBuildConfig,
-  key: string | undefined,
-): Promise<PackageLayers | undefined> {
+async function foundPackages(ask: AskRegistry, config: ImageBuildConfig, key: string | undefined): Promise<PackageLayers | undefined> {
+  const { cacheImage } = config;
   const place = cacheImage === undefined ? undefined : imageReference(cacheImage);
   if (place === undefined || key === undefined) return undefined;
   try {
@@ -42,7 +39,7 @@ async function foundPackages(
     for (const { digest, size, annotations = {} } of kept.manifest.layers) {
       const [role, diffId] = [annotations[ANNOTATIONS.role], annotations[ANNOTATIONS.diffId]];
       if ((role !== 'production' && role !== 'development') || diffId === undefined) return undefined;
-      if (!(await fetchBlob(ask, place, digest, path.join(placesIn(work).cache, LAYER_FILES[role])))) return undefined;
+      if (!(await fetchBlob(ask, place, digest, path.join(keptIn(config).cache, LAYER_FILES[role])))) return undefined;
       packages[role] = { digest, size, diffId };
     }
     return packages;

@@ -1,24 +1,36 @@
-import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { ImageBuildConfig } from '../config/image-build.ts';
 
 /** Folders and files of a build, below the folder that all its stages share. */
 export const placesIn = (work: string) => ({
   source: path.join(work, 'source'),
-  commit: path.join(work, 'commit.json'),
-  dockerfile: path.join(work, 'Dockerfile'),
-  plan: path.join(work, 'plan.json'),
-  cache: path.join(work, 'cache'),
   image: path.join(work, 'image'),
   home: path.join(work, 'home'),
   tools: path.join(work, 'tools'),
   production: path.join(work, 'production'),
 });
 
+/**
+ * Files and folders that are written before any command of the repository runs. In a pod those commands can't write
+ * there, so the stage with the registry's credential believes what it reads there, and nothing else.
+ */
+export const keptIn = ({ kept }: Pick<ImageBuildConfig, 'kept'>) => ({
+  commit: path.join(kept, 'commit.json'),
+  dockerfile: path.join(kept, 'Dockerfile'),
+  plan: path.join(kept, 'plan.json'),
+  cache: path.join(kept, 'cache'),
+  fetched: path.join(kept, 'fetched.json'),
+});
+
 /** The commit that was cloned. `at` is its committer's time, in ISO 8601. */
 export type Cloned = { commit: string; at: string };
 
 /** Keeps a value for the stages to come. */
-export const keepJson = (file: string, value: unknown): void => writeFileSync(file, `${JSON.stringify(value)}\n`);
+export function keepJson(file: string, value: unknown): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(value)}\n`);
+}
 
 /** Returns what an earlier stage kept. */
 export const keptJson = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T;

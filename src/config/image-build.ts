@@ -16,8 +16,12 @@ export type ImageBuildConfig = {
   npmRegistry?: string;
   /** Whether this pod has BuildKit, and users of its own. */
   buildkit: boolean;
-  /** Folders: of the build, and of package managers that are there already. */
+  /**
+   * Folders: of the build; of what is decided before the repository's commands run, which they can't write in a pod;
+   * and of package managers that are there already.
+   */
   work: string;
+  kept: string;
   tools: string;
   /** The folder above Node's headers, for packages that are compiled; by default they are where Node is. */
   nodeHeaders?: string;
@@ -37,6 +41,7 @@ export function imageBuildConfig(env: Env): ImageBuildConfig {
     const value = read.optional([name]);
     return (value === undefined ? {} : { [key]: value }) as { [P in K]?: string };
   };
+  const work = read.text(['GX_WORK_FOLDER'], '/work');
   const config: ImageBuildConfig = {
     git: {
       ...optional('url', 'GX_GIT_URL'),
@@ -60,7 +65,8 @@ export function imageBuildConfig(env: Env): ImageBuildConfig {
     },
     ...npmRegistry(read),
     buildkit: read.flag(['GX_BUILDKIT'], false),
-    work: read.text(['GX_WORK_FOLDER'], '/work'),
+    work,
+    kept: read.text(['GX_KEPT_FOLDER'], `${work}/kept`),
     tools: read.text(['GX_BUILDER_TOOLS'], '/opt/gx-tools'),
     ...optional('nodeHeaders', 'GX_NODE_HEADERS'),
     terminationLog: read.text(['GX_TERMINATION_LOG'], '/dev/termination-log'),

@@ -38,13 +38,11 @@ test('a commit comes with the token of the integration, which is in no file, mes
   expect({ code, told }).toEqual({ code: 0, told: { commit } });
   expect(host.shown).toContain(`x-access-token:${PASSWORD}`);
   expect(readdirSync(join(build.work, 'source'))).toEqual(['agents', 'greeting.mjs']);
-  expect(readdirSync(build.work).toSorted()).toEqual(
-    ['certificates.crt', 'commit.json', 'source'].filter((name) => existsSync(join(build.work, name))),
-  );
+  expect(readdirSync(build.work).toSorted()).toEqual(['certificates.crt', 'source'].filter((name) => existsSync(join(build.work, name))));
   const encoded = Buffer.from(`x-access-token:${PASSWORD}`).toString('base64');
   for (const secret of [PASSWORD, encoded]) {
     expect(output + JSON.stringify(told)).not.toContain(secret);
-    expect(() => execFileSync('grep', ['-r', secret, build.work])).toThrow();
+    for (const folder of [build.work, build.kept]) expect(() => execFileSync('grep', ['-r', secret, folder])).toThrow();
   }
 });
 

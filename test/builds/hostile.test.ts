@@ -71,6 +71,7 @@ describe('a build', () => {
           try { return /gx\\/(git|registry)|x-access-token/.test(readFileSync('/proc/' + id + '/environ', 'utf8')) ? [id] : []; } catch { return []; }
         }));
         await attempt('user', () => process.getuid());
+        await attempt('kept', async () => (await import('node:fs')).writeFileSync('/gx/kept/plan.json', '{}'));
         await attempt('root', () => { require('node:fs').writeFileSync('/app/planted', ''); return 'written'; });
       `)
           .replace("require('node:fs')", "(await import('node:fs'))")
@@ -85,6 +86,7 @@ describe('a build', () => {
         repository: 'ENOENT',
         processes: [],
         user: 10001,
+        kept: 'EROFS',
         root: expect.stringMatching(/EROFS|EACCES/),
       });
     },

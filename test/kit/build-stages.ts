@@ -63,7 +63,10 @@ export type StageEnd = { code: number | null; output: string; told: Record<strin
 /** One build, whose stages run as processes of this machine with nothing but their settings. */
 export type TestBuild = {
   work: string;
-  run(stage: BuildStage, env?: Record<string, string>): Promise<StageEnd>;
+  /** The folder that no command of the repository can write in a pod. */
+  kept: string;
+  /** Runs a stage; `within` stands before its command, and starts it in namespaces of its own. */
+  run(stage: BuildStage, env?: Record<string, string>, within?: readonly string[]): Promise<StageEnd>;
   /** Runs all stages, and returns the end of the last one. */
   all(env?: Record<string, string>): Promise<StageEnd>;
 };
@@ -75,6 +78,7 @@ type Built = { registry: TestRegistry; url: string; env?: Record<string, string>
 
 export function newBuild({ registry, url, env = {}, image = 'team/agent' }: Built): TestBuild {
   const work = mkdtempSync(join(tmpdir(), 'gx-work-'));
+  const kept = mkdtempSync(join(tmpdir(), 'gx-kept-'));
   const log = join(work, '..', `${work.split('/').at(-1)}.told`);
   const git = { GX_GIT_URL: url, GX_GIT_REF: 'main', GX_GIT_LOCAL: 'true', GX_GIT_CREDENTIALS: '/nowhere' };
   const ofRegistry = {
@@ -91,10 +95,12 @@ export function newBuild({ registry, url, env = {}, image = 'team/agent' }: Buil
   };
   const build: TestBuild = {
     work,
-    async run(stage, more = {}) {
+    kept,
+    async run(stage, more = {}, within = []) {
       rmSync(log, { force: true });
-      const settings = { GX_WORK_FOLDER: work, GX_TERMINATION_LOG: log, GX_BASE_IMAGE: registry.base };
-      const child = spawn(process.execPath, ['src/main.ts', 'builder', stage], {
+      const settings = { GX_WORK_FOLDER: work, GX_KEPT_FOLDER: kept, GX_TERMINATION_LOG: log, GX_BASE_IMAGE: registry.base };
+      const [program, ...args] = [...within, process.execPath, 'src/main.ts', 'builder', stage];
+      const child = spawn(program, args, {
         env: { PATH: process.env.PATH, ...network(), ...settings, ...own[stage], ...env, ...more },
         stdio: ['ignore', 'pipe', 'pipe'],
       });

@@ -1,10 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 import { dockerfileKey } from '../packages/demands.ts';
 import { agentIn } from '../packages/plan.ts';
-import { placesIn, realFileIn } from '../work.ts';
+import { keptIn, placesIn, realFileIn } from '../work.ts';
 import { AUTHORITIES, dockerfileOf } from './dockerfile.ts';
 
 /** The name of the platform's base image while a Dockerfile is run; a repository's own gets it as AGENT_SERVER. */
@@ -25,7 +25,8 @@ export function writeRecipe(config: ImageBuildConfig, baseImage: string): string
       'BuildFailed',
       `"dockerfile" of gx.json says all of the image: remove "${lines === undefined ? 'base_image' : 'dockerfile_lines'}".`,
     );
-  const { dockerfile: file } = placesIn(config.work);
+  const { dockerfile: file } = keptIn(config);
+  mkdirSync(path.dirname(file), { recursive: true });
   const text =
     own === undefined
       ? dockerfileOf({

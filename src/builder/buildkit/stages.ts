@@ -3,17 +3,18 @@ import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { asError, StageFailed } from '../../errors.ts';
 import type { PushedImage } from '../../schema/build-message.ts';
-import { builderVersion, labelsOf, ownFile } from '../push.ts';
+import { ownFile } from '../built-layers.ts';
+import { builderVersion, labelsOf } from '../push.ts';
 import type { AskRegistry } from '../registry/client.ts';
 import type { ImageReference } from '../registry/reference.ts';
 import { asker, required } from '../registries.ts';
 import { say, step } from '../told.ts';
-import { keepJson, keptJson, placesIn, type Cloned } from '../work.ts';
+import { keepJson, keptIn, keptJson, placesIn, type Cloned } from '../work.ts';
 import { fetchImage, pushFolder } from './image-folder.ts';
 import { BASE_NAME, writeRecipe } from './recipe.ts';
 import { solve } from './solve.ts';
 
-/** Folders of a build with BuildKit, below that of all stages. */
+/** Folders of a build with BuildKit, below that of all stages: it writes locks beside the images that it is given. */
 const foldersIn = (work: string) => {
   const at = (name: string): string => path.join(work, 'buildkit', name);
   return { all: at('.'), base: at('base'), cache: at('cache'), image: at('image'), kept: at('kept'), state: at('state') };
@@ -21,7 +22,6 @@ const foldersIn = (work: string) => {
 
 /** What is told to the stages that follow. */
 type Fetched = { base: string; cached: boolean };
-const FETCHED = 'fetched.json';
 /** The tag of what BuildKit keeps for the next build of the same deployment. */
 const CACHE_TAG = 'buildkit';
 
@@ -38,7 +38,7 @@ export async function restoreForBuildkit(config: ImageBuildConfig, signal: Abort
   if (base === undefined) throw new StageFailed('PushFailed', `The base image ${config.baseImage} is not in its registry: copy it there.`);
   const cached = await step('look for layers of an earlier build', () => fetchCache(ask, cacheOf(config), folders.cache));
   const fetched: Fetched = { base, cached };
-  keepJson(path.join(folders.all, FETCHED), fetched);
+  keepJson(keptIn(config).fetched, fetched);
 }
 
 const cacheOf = ({ cacheImage }: ImageBuildConfig): ImageReference | undefined =>
@@ -58,8 +58,9 @@ async function fetchCache(ask: AskRegistry, place: ImageReference | undefined, f
 /** Runs the Dockerfile. No credential is in this container, and none is given to BuildKit. */
 export async function buildWithBuildkit(config: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
   const folders = foldersIn(config.work);
-  const { base, cached } = keptJson<Fetched>(path.join(folders.all, FETCHED));
-  const { source, dockerfile, commit } = placesIn(config.work);
+  const { base, cached } = keptJson<Fetched>(keptIn(config).fetched);
+  const { source } = placesIn(config.work);
+  const { dockerfile, commit } = keptIn(config);
   const labels = labelsOf(config, config.git.commit ?? keptJson<Cloned>(commit).commit);
   await solve(
     { config, signal, folders, labels },
@@ -75,8 +76,8 @@ export async function pushFromBuildkit(config: ImageBuildConfig, signal: AbortSi
   const folders = foldersIn(config.work);
   const to = required(config.image, 'GX_IMAGE');
   const ask = asker(config, signal);
-  const cloned = keptJson<Cloned>(ownFile(config.work, placesIn(config.work).commit));
-  const { cached } = keptJson<Fetched>(ownFile(config.work, path.join(folders.all, FETCHED)));
+  const cloned = keptJson<Cloned>(keptIn(config).commit);
+  const { cached } = keptJson<Fetched>(keptIn(config).fetched);
   const trusted = (file: string): string => ownFile(config.work, file);
   const base = required(config.baseImage, 'GX_BASE_IMAGE');
   const { digest, sent } = await step('push layers', () => pushFolder(ask, folders.image, { to, near: [base], trusted }));

@@ -5,7 +5,7 @@ import { StageFailed } from '../../errors.ts';
 import type { ClonedCommit } from '../../schema/build-message.ts';
 import { COMMIT, gitRefFault, gitUrlFault } from '../../schema/git-source.ts';
 import { say, step } from '../told.ts';
-import { keepJson, placesIn, type Cloned } from '../work.ts';
+import { keepJson, keptIn, placesIn, type Cloned } from '../work.ts';
 import { gitOf, type Git } from './git.ts';
 import { cloneFailure } from './said.ts';
 
@@ -18,7 +18,7 @@ const LOOK = 500;
  */
 export async function clone(config: ImageBuildConfig, signal: AbortSignal): Promise<ClonedCommit> {
   const { url, wanted } = asked(config);
-  const { source, commit: file } = placesIn(config.work);
+  const { source } = placesIn(config.work);
   // A container that starts again finds what its first try left.
   for (const place of [source, `${source}.git`]) rmSync(place, { recursive: true, force: true });
   const folder = `${source}.git`;
@@ -36,7 +36,7 @@ export async function clone(config: ImageBuildConfig, signal: AbortSignal): Prom
     await step('check out', () => must(git, [...at, 'checkout', '--quiet', '--force', '--detach', 'FETCH_HEAD'], url));
     const [commit = '', time = ''] = (await git([...at, 'show', '--no-patch', '--format=%H %cI', 'HEAD'])).output.trim().split(' ');
     const cloned: Cloned = { commit, at: new Date(time).toISOString() };
-    keepJson(file, cloned);
+    keepJson(keptIn(config).commit, cloned);
     tellOfAbsent(source);
     say(`commit ${commit} of ${url}`);
     return { commit };

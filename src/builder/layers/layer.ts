@@ -1,8 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { Readable, Transform } from 'node:stream';
+import { createReadStream, createWriteStream } from 'node:fs';
+import path from 'node:path';
+import { Readable, Transform, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
+import { createGunzip, createGzip } from 'node:zlib';
+import { asError, StageFailed } from '../../errors.ts';
 import { tarOf } from './tar.ts';
 import type { TreeEntry } from './tree.ts';
 
@@ -23,6 +25,20 @@ export async function writeLayer(file: string, root: string, entries: readonly T
     heard(packed, (bytes) => (size += bytes)),
     createWriteStream(file),
   );
+  return { digest: `sha256:${packed.digest('hex')}`, size, diffId: `sha256:${plain.digest('hex')}` };
+}
+
+/** Returns what a registry has to know of a layer's file. Throws StageFailed if it is no compressed archive. */
+export async function layerOf(file: string): Promise<Layer> {
+  const [plain, packed] = [createHash('sha256'), createHash('sha256')];
+  let size = 0;
+  const ends = new Writable({ write: (_piece, _encoding, done) => done() });
+  const hear = heard(packed, (bytes) => (size += bytes));
+  try {
+    await pipeline(createReadStream(file), hear, createGunzip(), heard(plain), ends);
+  } catch (thrown) {
+    throw new StageFailed('PushFailed', `${path.basename(file)} is not the file that the builder wrote: ${asError(thrown).message}.`);
+  }
   return { digest: `sha256:${packed.digest('hex')}`, size, diffId: `sha256:${plain.digest('hex')}` };
 }
 

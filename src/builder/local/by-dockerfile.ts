@@ -5,7 +5,7 @@ import { AUTHORITIES } from '../buildkit/dockerfile.ts';
 import { runProgram } from '../command.ts';
 import { labelsOf } from '../push.ts';
 import { say } from '../told.ts';
-import { keptJson, placesIn, type Cloned } from '../work.ts';
+import { keptIn, keptJson, placesIn, type Cloned } from '../work.ts';
 import type { LocalOptions } from './options.ts';
 import { engineHere, type Engine } from './outputs.ts';
 
@@ -15,8 +15,8 @@ type Here = { config: ImageBuildConfig; options: LocalOptions; env: Record<strin
 export async function buildByDockerfile(dockerfile: string, { config, options, env }: Here): Promise<void> {
   const { to, tag, base, insecure } = options;
   const engine = to !== undefined && typeof to === 'object' && 'engine' in to ? to.engine : await engineHere(env);
-  const { source, commit } = placesIn(config.work);
-  const labels = labelsOf(config, keptJson<Cloned>(commit).commit);
+  const { source } = placesIn(config.work);
+  const labels = labelsOf(config, keptJson<Cloned>(keptIn(config).commit).commit);
   const authorities = config.network['NODE_EXTRA_CA_CERTS'];
   await must(engine, env, [
     'build',

@@ -4,13 +4,15 @@ import { StartError } from '../../errors.ts';
 import { runProgram, type ProgramEnd } from '../command.ts';
 import { isOfPackages, treeOf } from '../layers/tree.ts';
 import { projectOf } from '../packages/project.ts';
-import { keepJson, placesIn, type Cloned } from '../work.ts';
+import { placesIn, type Cloned } from '../work.ts';
 
 export type LocalContext = {
   /** The folder that a repository would have as its root. */
   root: string;
   /** The path of gx.json from there. */
   configPath: string;
+  /** The commit that the folder stands on. */
+  cloned: Cloned;
 };
 
 type Git = (...args: string[]) => Promise<ProgramEnd>;
@@ -24,10 +26,10 @@ export async function copyContext(config: string, work: string, env: Record<stri
   const top = await git('rev-parse', '--show-toplevel');
   const root = top.code === 0 ? top.output.trim() : rootWithoutGit(folder);
   const names = top.code === 0 ? await namesOfGit(git, root) : namesOfFolder(root);
-  const { source, commit } = placesIn(work);
+  const { source } = placesIn(work);
   for (const name of names) copyEntry(path.join(root, name), path.join(source, name));
-  keepJson(commit, await commitOf(git, top.code === 0));
-  return { root, configPath: path.relative(root, file).split(path.sep).join('/') };
+  const cloned = await commitOf(git, top.code === 0);
+  return { root, configPath: path.relative(root, file).split(path.sep).join('/'), cloned };
 }
 
 /** Returns the folder of the lock file or workspace, as far up as there is a package.json. */

@@ -2,17 +2,18 @@ import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed, StartError } from '../../errors.ts';
-import type { BuiltAgent } from '../build.ts';
+import { builtLayers, settingsOfImage } from '../built-layers.ts';
 import { runProgram } from '../command.ts';
-import { labelsOf, ownLayers, type OwnLayer } from '../push.ts';
+import { labelsOf } from '../push.ts';
 import { asker, baseOf } from '../registries.ts';
 import { configOf, layerType, type ImageConfig } from '../registry/image-config.ts';
 import { digestOfBytes, fetchBlob, readBlob, type Descriptor } from '../registry/images.ts';
 import { OCI_MANIFEST } from '../registry/reference.ts';
+import type { Restored } from '../restore.ts';
 import { say } from '../told.ts';
 import { placesIn, type Cloned } from '../work.ts';
 
-export type MadeImage = { config: ImageBuildConfig; built: BuiltAgent; cloned: Cloned; tag: string };
+export type MadeImage = { config: ImageBuildConfig; restored: Restored; cloned: Cloned; tag: string };
 export type Engine = 'docker' | 'buildah';
 
 /** Returns the engine of this machine that answers. */
@@ -24,26 +25,27 @@ export async function engineHere(env: Record<string, string>): Promise<Engine> {
 }
 
 /** Puts the layers onto the engine's own copy of the base image. */
-export async function loadInto(engine: Engine, { config, built, cloned, tag }: MadeImage, env: Record<string, string>): Promise<void> {
+export async function loadInto(engine: Engine, { config, restored, cloned, tag }: MadeImage, own: Record<string, string>): Promise<void> {
   const { image } = placesIn(config.work);
+  const { workdir, env } = settingsOfImage(restored.plan);
   const labels = Object.entries(labelsOf(config, cloned.commit)).map(([name, value]) => `LABEL ${name}=${JSON.stringify(value)}`);
   const lines = [
     `FROM ${config.baseImage}`,
-    ...ownLayers(config.work, built).map(({ file }) => `ADD ${path.basename(file)} /`),
-    ...Object.entries(built.env).map(([name, value]) => `ENV ${name}=${JSON.stringify(value)}`),
-    `WORKDIR ${JSON.stringify(built.workdir)}`,
+    ...(await builtLayers(config, restored)).map(({ file }) => `ADD ${path.basename(file)} /`),
+    ...Object.entries(env).map(([name, value]) => `ENV ${name}=${JSON.stringify(value)}`),
+    `WORKDIR ${JSON.stringify(workdir)}`,
     ...labels,
   ];
   writeFileSync(path.join(image, 'Dockerfile'), `${lines.join('\n')}\n`);
   const more = engine === 'buildah' ? ['--isolation', 'chroot'] : [];
   const run = [engine, 'build', ...more, '--tag', tag, '--file', path.join(image, 'Dockerfile'), image] as const;
-  const { code, last } = await runProgram({ run, folder: image, env, prefix: engine });
+  const { code, last } = await runProgram({ run, folder: image, env: own, prefix: engine });
   if (code !== 0) throw new StageFailed('BuildFailed', `${engine} could not put the layers onto ${config.baseImage}: ${last}`);
   say(`${tag} is an image of ${engine}`);
 }
 
 /** Writes an OCI image layout (image-spec, image-layout.md). */
-export async function writeLayout(folder: string, { config, built, cloned, tag }: MadeImage, signal: AbortSignal): Promise<void> {
+export async function writeLayout(folder: string, { config, restored, cloned, tag }: MadeImage, signal: AbortSignal): Promise<void> {
   const ask = asker(config, signal);
   const base = await baseOf(ask, config);
   const blobs = path.join(folder, 'blobs', 'sha256');
@@ -57,12 +59,12 @@ export async function writeLayout(folder: string, { config, built, cloned, tag }
   for (const { digest } of base.manifest.layers)
     if (!existsSync(fileOf(digest)) && !(await fetchBlob(ask, base.place, digest, fileOf(digest))))
       throw new StageFailed('PushFailed', `The registry of ${config.baseImage} sent another layer than ${digest}: try again.`);
-  const own: OwnLayer[] = ownLayers(config.work, built);
+  const own = await builtLayers(config, restored);
   for (const { layer, file } of own) copyFileSync(file, fileOf(layer.digest));
   const baseConfig = (await (await readBlob(ask, base.place, base.manifest.config.digest)).json()) as ImageConfig;
   const added = own.map(({ layer, holds }) => ({ diffId: layer.diffId, holds }));
   const labels = labelsOf(config, cloned.commit);
-  const image = configOf(baseConfig, { layers: added, env: built.env, workdir: built.workdir, labels, created: cloned.at });
+  const image = configOf(baseConfig, { layers: added, ...settingsOfImage(restored.plan), labels, created: cloned.at });
   const layers = [
     ...base.manifest.layers.map(({ digest, size, mediaType }) => ({ digest, size, mediaType: ociType(mediaType) })),
     ...own.map(({ layer: { digest, size } }) => ({ mediaType: layerType(OCI_MANIFEST), digest, size })),

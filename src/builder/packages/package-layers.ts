@@ -12,15 +12,13 @@ export const LAYER_FILES = { production: 'production.tar.gz', development: 'deve
 const packagesOf = (root: string): TreeEntry[] => treeOf(root).filter(({ name }) => isOfPackages(name) && !isNote(name));
 
 /** Writes the layers: all packages of the production tree; of the source what the other lacks or has differently. */
-export async function writePackageLayers(source: string, production: string, folder: string): Promise<PackageLayers> {
+export async function writePackageLayers(source: string, production: string, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const kept = packagesOf(production);
   const same = new Map(kept.map((entry) => [entry.name, signatureOf(entry)]));
   const others = packagesOf(source).filter((entry) => entry.kind !== 'folder' && same.get(entry.name) !== signatureOf(entry));
-  return {
-    ...(kept.length > 0 && { production: await writeLayer(path.join(folder, LAYER_FILES.production), production, kept) }),
-    ...(others.length > 0 && { development: await writeLayer(path.join(folder, LAYER_FILES.development), source, others) }),
-  };
+  if (kept.length > 0) await writeLayer(path.join(folder, LAYER_FILES.production), production, kept);
+  if (others.length > 0) await writeLayer(path.join(folder, LAYER_FILES.development), source, others);
 }
 
 /** What packages were before the build's commands: name and signature of each file. */

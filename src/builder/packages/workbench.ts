@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 import type { StageReason } from '../../schema/build-message.ts';
@@ -42,7 +43,7 @@ export async function workbench(config: ImageBuildConfig, managers: readonly Man
     ...managerEnvironment(config.work, config.npmRegistry),
   };
   const run = async ({ run: command, folder, prefix, show }: BuildTask, more: Record<string, string> = {}) =>
-    runProgram({ run: command, folder, prefix, env: { ...env, ...more }, signal, ...(show && { show }) });
+    runProgram({ run: command, folder, prefix, env: { ...env, ...more }, signal, ...(show && { show }) }).finally(endAllOthers);
   const bench: Workbench = {
     env,
     async task(task, more) {
@@ -57,6 +58,19 @@ export async function workbench(config: ImageBuildConfig, managers: readonly Man
     env['PATH'] = `${there}:${env['PATH']}`;
   }
   return bench;
+}
+
+/**
+ * Ends what a command has left running, whichever group or session it moved to. Only the first process of a container
+ * may: all others there are of the commands that it ran.
+ */
+function endAllOthers(): void {
+  if (process.pid !== 1) return;
+  try {
+    process.kill(-1, 'SIGKILL');
+  } catch {
+    // Nobody else is left.
+  }
 }
 
 /** Returns the folder of a tool's programs. */

@@ -26,6 +26,19 @@ const ACCEPTED = [OCI_MANIFEST, DOCKER_MANIFEST, ...INDEXES].join(', ');
 /** Repositories of one registry: where blobs are, and where they go. */
 type Place = Pick<ImageReference, 'host' | 'repository'>;
 
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+const TAG = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
+
+/**
+ * Returns the path of a part of a repository. A digest or tag of another form could lead to any other path of the
+ * registry, which would be asked with the credential, so it throws for one.
+ */
+function pathOf({ repository }: Place, kind: 'blobs' | 'manifests', version: string): string {
+  if (!DIGEST.test(version) && (kind === 'blobs' || !TAG.test(version)))
+    throw new StageFailed('PushFailed', `${JSON.stringify(version.slice(0, 200))} names nothing in ${repository}: it is no digest or tag.`);
+  return `/v2/${repository}/${kind}/${version}`;
+}
+
 export const digestOfBytes = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 /** Returns a manifest and its digest; undefined where there is none. Of several it is that of this platform. */
@@ -34,7 +47,7 @@ export async function readManifest(
   image: ImageReference,
 ): Promise<{ manifest: BaseManifest; digest: string; bytes: Uint8Array } | undefined> {
   const { host, repository } = image;
-  const answer = await ask(host, `/v2/${repository}/manifests/${versionOf(image)}`, { headers: { accept: ACCEPTED } });
+  const answer = await ask(host, pathOf(image, 'manifests', versionOf(image)), { headers: { accept: ACCEPTED } });
   if (answer.status === 404) return undefined;
   if (!answer.ok) throw await unexpected(answer, image);
   const bytes = new Uint8Array(await answer.arrayBuffer());
@@ -48,9 +61,9 @@ export async function readManifest(
 }
 
 /** Returns the answer that holds a blob. */
-export async function readBlob(ask: AskRegistry, { host, repository }: Place, digest: string): Promise<Response> {
-  const answer = await ask(host, `/v2/${repository}/blobs/${digest}`);
-  if (!answer.ok) throw await unexpected(answer, { host, repository });
+export async function readBlob(ask: AskRegistry, place: Place, digest: string): Promise<Response> {
+  const answer = await ask(place.host, pathOf(place, 'blobs', digest));
+  if (!answer.ok) throw await unexpected(answer, place);
   return answer;
 }
 
@@ -68,8 +81,8 @@ export async function fetchBlob(ask: AskRegistry, place: Place, digest: string, 
   return `sha256:${hash.digest('hex')}` === digest;
 }
 
-export async function hasBlob(ask: AskRegistry, { host, repository }: Place, digest: string): Promise<boolean> {
-  const answer = await ask(host, `/v2/${repository}/blobs/${digest}`, { method: 'HEAD' });
+export async function hasBlob(ask: AskRegistry, place: Place, digest: string): Promise<boolean> {
+  const answer = await ask(place.host, pathOf(place, 'blobs', digest), { method: 'HEAD' });
   return answer.ok;
 }
 
@@ -113,11 +126,11 @@ async function bodyOf(ask: AskRegistry, digest: string, source: BlobSource): Pro
   return 'file' in source ? openAsBlob(source.file) : (await readBlob(ask, source.from, digest)).blob();
 }
 
-export async function putManifest(ask: AskRegistry, { host, repository }: Place, version: string, manifest: Manifest): Promise<string> {
+export async function putManifest(ask: AskRegistry, place: Place, version: string, manifest: Manifest): Promise<string> {
   const bytes = new Uint8Array(Buffer.from(JSON.stringify(manifest)));
   const headers = { 'content-type': manifest.mediaType };
-  const answer = await ask(host, `/v2/${repository}/manifests/${version}`, { method: 'PUT', headers, body: bytes });
-  if (answer.status !== 201) throw await unexpected(answer, { host, repository });
+  const answer = await ask(place.host, pathOf(place, 'manifests', version), { method: 'PUT', headers, body: bytes });
+  if (answer.status !== 201) throw await unexpected(answer, place);
   return digestOfBytes(bytes);
 }
 

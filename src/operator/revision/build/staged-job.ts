@@ -28,6 +28,8 @@ const BUILDER_ID = 10001;
 const GIT = '/gx/git';
 const REGISTRY = '/gx/registry';
 const AUTHORITIES = '/gx/ca';
+/** What is decided before the repository's commands run, for the stage that pushes. */
+const KEPT = '/gx/kept';
 /** Mi beyond the sources and packages that a stage may write: its log and what lies in /tmp. */
 const SCRATCH = 512;
 /** Stages that run none of the repository's commands need little, whatever the build itself may take. */
@@ -84,6 +86,7 @@ function podSpec(revision: RevisionResource, source: StagedSource, given: Given)
     containers: BUILD_STAGES.slice(-1).map(stage),
     volumes: [
       { name: 'work', emptyDir: { sizeLimit: mebibytes(staged.diskMb) } },
+      { name: 'kept', emptyDir: { sizeLimit: mebibytes(staged.diskMb) } },
       { name: 'tmp', emptyDir: { sizeLimit: mebibytes(SCRATCH) } },
       ...volumesOf(source, given),
     ],
@@ -175,6 +178,7 @@ function container(stage: Stage, { revision, source, given }: Making): object {
     securityContext: place.hasBuildkit && stage === 'build' ? BUILDKIT : { ...RESTRICTED, readOnlyRootFilesystem: true },
     volumeMounts: [
       { name: 'work', mountPath: '/work' },
+      stage === 'build' ? readOnly('kept', KEPT) : { name: 'kept', mountPath: KEPT },
       { name: 'tmp', mountPath: '/tmp' },
       ...(sees.git ? [readOnly('git', GIT)] : []),
       ...(sees.registry ? [readOnly('registry', REGISTRY)] : []),
@@ -210,6 +214,7 @@ function environment(stage: Stage, { revision, source, given }: Making): Record<
   };
   return {
     ...own[stage],
+    GX_KEPT_FOLDER: KEPT,
     GX_GIT_COMMIT: source.commit,
     GX_DEPLOYMENT: spec.deployment,
     GX_REVISION: metadata.name,

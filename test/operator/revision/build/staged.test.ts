@@ -42,6 +42,8 @@ test.each([
   await expect(stringify(job, { aliasDuplicateObjects: false })).toMatchFileSnapshot(`../../../golden/build/staged-${name}.yaml`);
 });
 
+type Mount = { name: string; readOnly?: boolean };
+
 test('the stage that runs the commands of a repository has no credential, no registry and no token', () => {
   const job = stagedJob(
     of,
@@ -50,11 +52,17 @@ test('the stage that runs the commands of a repository has no credential, no reg
   );
   const { spec } = (
     job.spec as {
-      template: { spec: { initContainers: { name: string; volumeMounts: { name: string }[] }[]; automountServiceAccountToken: boolean } };
+      template: { spec: { initContainers: { name: string; volumeMounts: Mount[] }[]; automountServiceAccountToken: boolean } };
     }
   ).template;
-  const mounts = Object.fromEntries(spec.initContainers.map(({ name, volumeMounts }) => [name, volumeMounts.map((mount) => mount.name)]));
-  expect(mounts).toEqual({ clone: ['work', 'tmp', 'git'], restore: ['work', 'tmp', 'registry'], build: ['work', 'tmp'] });
+  const nameOf = ({ name, readOnly }: Mount): string => (readOnly === true ? `${name}, read-only` : name);
+  const mounts = Object.fromEntries(spec.initContainers.map(({ name, volumeMounts }) => [name, volumeMounts.map(nameOf)]));
+  expect(mounts).toEqual({
+    clone: ['work', 'kept', 'tmp', 'git, read-only'],
+    restore: ['work', 'kept', 'tmp', 'registry, read-only'],
+    // What is decided before its commands run is out of their reach.
+    build: ['work', 'kept, read-only', 'tmp'],
+  });
   expect(spec.automountServiceAccountToken).toBe(false);
   expect(job.metadata.ownerReferences).toBeUndefined();
 });
