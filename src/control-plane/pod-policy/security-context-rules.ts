@@ -13,8 +13,10 @@ const only =
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 const words = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
 
+/** A list that the operator's own `drop: [ALL]` would give way to must have ALL itself. */
 const capabilities: Allowed = (value) =>
   isObject(value) &&
+  ((value.drop ?? null) === null || words(value.drop).includes('ALL')) &&
   Object.keys(value).every((key) => key === 'drop' || key === 'add') &&
   words(value.add).every((word) => word === 'NET_BIND_SERVICE');
 
