@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { agentService } from '../../../src/operator/deployment/service.ts';
 import { once } from '../../../src/operator/revision/objects/containers.ts';
+import { podSpec } from '../../../src/operator/revision/objects/pod.ts';
 import { workload } from '../../../src/operator/revision/objects/workload.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 
 const contextOf = (securityContext?: object): object =>
-  (once({ name: 's', image: 'i', ...(securityContext && { securityContext }) }) as { securityContext: object }).securityContext;
+  (once({ name: 's', image: 'i', ...(securityContext && { securityContext }) }, settings()) as { securityContext: object }).securityContext;
 
 test('what a container leaves open in its security context is restricted', () => {
   const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
@@ -21,6 +22,25 @@ test('what a container leaves open in its security context is restricted', () =>
 test('what a container asks for stays for the namespace to decide about', () => {
   expect(contextOf({ privileged: true })).toEqual({ privileged: true, capabilities: { drop: ['ALL'] } });
 });
+
+test('where every image is pulled, no container of a pod takes one that lies on the node', () => {
+  const own = { name: 'own', image: 'i', imagePullPolicy: 'Never' } as const;
+  const kept = { name: 'kept', image: 'i', imagePullPolicy: 'IfNotPresent', restartPolicy: 'Always' } as const;
+  const asked = revision(deployment({ template: { resourceSpec: { initContainers: [own], sidecars: [{ ...own, name: 'side' }, kept] } } }));
+  const wish = { component: 'api', replicas: 1, secretName: undefined, connections: 10, deploymentId: 'd', image: 'i' } as const;
+  const policies = (imagePullPolicy: 'Always' | 'IfNotPresent') => {
+    const { initContainers, containers } = podSpec(
+      asked,
+      { ...wish, address: { secretName: 's', key: 'uri', state: 'x' } as never },
+      { ...settings(), imagePullPolicy },
+    ) as PodContainers;
+    return Object.fromEntries([...initContainers, ...containers].map((each) => [each.name, each.imagePullPolicy]));
+  };
+  expect(policies('Always')).toEqual({ own: 'Always', kept: 'Always', agent: 'Always', side: 'Always' });
+  expect(policies('IfNotPresent')).toEqual({ own: 'Never', kept: 'IfNotPresent', agent: 'IfNotPresent', side: 'Never' });
+});
+
+type PodContainers = Record<'initContainers' | 'containers', { name: string; imagePullPolicy: string }[]>;
 
 test('labels and annotations of users go to the pods of agents alone', () => {
   const words = { labels: { team: 'blue' }, annotations: { 'external-dns.alpha.kubernetes.io/hostname': 'bank.example' } };

@@ -1,18 +1,26 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
 import type { Container } from '../../../schema/container.ts';
 import type { SecurityContext } from '../../../schema/pod-parts.ts';
 
 /** Kubernetes runs a container that is restarted on its own as an init container that stays. */
 export const isNativeSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
 
-export const nativeSidecar = (container: Container): object => ({ ...once(container), restartPolicy: 'Always' });
+export const nativeSidecar = (container: Container, settings: Pulling): object => ({
+  ...once(container, settings),
+  restartPolicy: 'Always',
+});
+
+type Pulling = Pick<OperatorSettings, 'imagePullPolicy'>;
 
 /**
  * Returns a user's container as the pod takes it. What its security context leaves open is restricted. Whoever writes
- * resources may ask for more, and the namespace's pod security decides about it.
+ * resources may ask for more, and the namespace's pod security decides about it. Where the installation has every image
+ * pulled, so that its registry is asked for the right to it, no container leaves that out.
  */
-export function once(container: Container): object {
+export function once(container: Container, { imagePullPolicy }: Pulling): object {
   const given = withoutNulls({ ...container, restartPolicy: null }) as Record<string, unknown>;
-  return { ...given, securityContext: restrictedBut(given.securityContext as SecurityContext | undefined) };
+  const always = imagePullPolicy === 'Always' ? { imagePullPolicy } : {};
+  return { ...given, ...always, securityContext: restrictedBut(given.securityContext as SecurityContext | undefined) };
 }
 
 function restrictedBut(asked: SecurityContext = {}): object {

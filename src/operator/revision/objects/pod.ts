@@ -36,8 +36,13 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     },
-    ...(init.length > 0 && { initContainers: init.map((each) => (isNativeSidecar(each) ? nativeSidecar(each) : once(each))) }),
-    containers: [mainContainer(revision, wish, settings), ...sidecars.filter((sidecar) => !isNativeSidecar(sidecar)).map(once)],
+    ...(init.length > 0 && {
+      initContainers: init.map((each) => (isNativeSidecar(each) ? nativeSidecar(each, settings) : once(each, settings))),
+    }),
+    containers: [
+      mainContainer(revision, wish, settings),
+      ...sidecars.filter((sidecar) => !isNativeSidecar(sidecar)).map((sidecar) => once(sidecar, settings)),
+    ],
     volumes: [
       { name: OWN_FOLDER, emptyDir: {} },
       ...addressed(wish.address).volumes,
