@@ -32,13 +32,20 @@ export function linesOf(text: string, pod: string, times = new Map<string, numbe
   return lines.map((line) => {
     const space = line.indexOf(' ');
     const timestamp = line.slice(0, space);
-    const { level, message } = parsed(line.slice(space + 1));
+    const { level, message } = parsed(printable(line.slice(space + 1)));
     const nth = times.get(timestamp) ?? 0;
     times.set(timestamp, nth + 1);
     const order = `${padded(timestamp)}/${pod}/${String(nth).padStart(6, '0')}`;
     return { id: logCursor(order), timestamp, level, message, order, pod };
   });
 }
+
+/** What a terminal obeys: commands to it, sequences that colour and move, and all control characters but the tab. */
+// oxlint-disable-next-line no-control-regex -- these are what is taken out
+const OBEYED = /\u001b\][^\u0007\u001b]*(\u0007|\u001b\\)?|(\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
+
+/** Returns a line as it may be printed: people print logs of code that they have not read. */
+const printable = (text: string): string => text.replaceAll(OBEYED, '');
 
 /** Names the source of a stage's lines, which have the same place in the order before and after the pod is gone. */
 export const stageId = (stage: string): string => `build/${stage}`;

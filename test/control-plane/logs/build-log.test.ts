@@ -13,7 +13,7 @@ const running = revision(of, { status: { phase: 'BUILDING' } });
 const LOGS: Record<string, string> = {
   clone: '2026-01-01T00:00:01Z cloned\n',
   restore: '',
-  build: '2026-01-01T00:00:02Z npm ci\n2026-01-01T00:00:02Z built\n',
+  build: '2026-01-01T00:00:02Z npm ci\n2026-01-01T00:00:02Z built, as [push] will say\n',
   push: '2026-01-01T00:00:03Z pushed\n',
 };
 const stages = Object.entries(LOGS).map(([stage, text]) => ({ stage, text }));
@@ -45,7 +45,7 @@ async function linesFrom(plane: ControlPlane, revisionOf: typeof built): Promise
 }
 const messages = async (plane: ControlPlane, which = built) =>
   logPage(await linesFrom(plane, which), {}).logs.map(({ message }) => message);
-const WHOLE = ['[clone] cloned', '[build] npm ci', '[build] built', '[push] pushed'];
+const WHOLE = ['[clone] cloned', '[build] npm ci', '[build] built, as [push] will say', '[push] pushed'];
 
 test('the log of a build is that of its stages, from the namespace of builds, of this revision alone', async () => {
   const { plane, asked } = cluster({ pod: true });

@@ -40,6 +40,11 @@ test.each(['asc', 'desc'] as const)('pages follow one another without gap or rep
   expect(seen).toEqual((order === 'asc' ? lines : lines.toReversed()).map(({ id }) => id));
 });
 
+test('a line can neither move the cursor of a terminal nor colour, rename or clear it', () => {
+  const hostile = '\u001b]0;renamed\u0007\u001b[31mred\u001b[0m\u001b[2J over\rwritten\u009b1A\ttab\u0000';
+  expect(linesOf(`2026-01-01T00:00:00Z ${hostile}`, 'pod-a').map(({ message }) => message)).toEqual(['red overwritten\ttab']);
+});
+
 test('lines of several pods are put in the order of their times', () => {
   const other = linesOf('2026-01-01T00:00:01.5Z b', 'pod-b');
   expect(logPage([...other, ...lines], {}).logs.map(({ message }) => message)[3]).toBe('b');
