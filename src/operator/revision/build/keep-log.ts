@@ -12,6 +12,14 @@ import { packedLog, type StageLog } from './packed-log.ts';
 /** Milliseconds within which a node must answer for each stage. One that does not may be gone. */
 const PATIENCE = 10_000;
 
+/**
+ * Bytes that are read of a stage's log. Nodes keep 10 MiB of a container unless they are told otherwise, and here are
+ * the logs of all stages at once.
+ */
+const MOST_BYTES = 8 * 1024 * 1024;
+/** Lines that are read from the end of a longer log. The builder cuts lines at 2,000 characters. */
+const LAST_LINES = 4000;
+
 type Keeping = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal; log: Log };
 
 /**
@@ -48,8 +56,7 @@ async function logsOf({ kube }: Pick<OperatorDeps, 'kube'>, { metadata }: KubeOb
   const logs: StageLog[] = [];
   for (const stage of BUILD_STAGES) {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
-    const options = { container: stage, timestamps: true, once: true };
-    const text = await kube.podLog({ namespace: metadata.namespace, name: metadata.name }, options, soon).catch((error: unknown) => {
+    const text = await newestOf(kube, metadata, { container: stage, signal: soon }).catch((error: unknown) => {
       // A stage that has not begun has no log.
       log.debug({ err: asError(error), stage }, 'no log of this stage');
       return '';
@@ -57,6 +64,17 @@ async function logsOf({ kube }: Pick<OperatorDeps, 'kube'>, { metadata }: KubeOb
     logs.push({ stage, text });
   }
   return logs;
+}
+
+/** A limit of bytes counts from a log's beginning, so of a longer one the last lines are asked for. */
+async function newestOf(
+  kube: OperatorDeps['kube'],
+  { namespace, name }: KubeObject['metadata'],
+  { container, signal }: { container: string; signal: AbortSignal },
+): Promise<string> {
+  const options = { container, timestamps: true, once: true, limitBytes: MOST_BYTES };
+  const text = await kube.podLog({ namespace, name }, options, signal);
+  return Buffer.byteLength(text) < MOST_BYTES ? text : kube.podLog({ namespace, name }, { ...options, tailLines: LAST_LINES }, signal);
 }
 
 const logObject = ({ metadata, spec }: RevisionResource, packed: Buffer): KubeObject => ({
