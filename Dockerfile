@@ -131,12 +131,16 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s /app/node_modules /node_modules \
  && install -d -o gx -g gx /work
 # What projects without a "packageManager" get (src/builder/packages/managers.ts); other versions are installed when they are asked for.
+# Lock files say what each is; none runs a script as it is installed, but for Bun, which has to find its program.
+COPY dev/images/tools /tmp/tools
 ARG TOOLS="pnpm@10.34.8 yarn@1.22.22 @yarnpkg/cli-dist@4.18.1 bun@1.4.5"
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=npm-certificates,target=/run/npm-certificates.crt \
     --mount=type=cache,target=/root/.npm \
     for tool in $TOOLS; do \
-      npm install --prefix "/opt/gx-tools/$tool" --no-audit --no-fund --loglevel=error "$tool" || exit 1; \
-    done
+      install -d "/opt/gx-tools/$tool" && cp "/tmp/tools/${tool%@*}/package.json" "/tmp/tools/${tool%@*}/package-lock.json" "/opt/gx-tools/$tool" \
+       && npm ci --prefix "/opt/gx-tools/$tool" --ignore-scripts --no-audit --no-fund --loglevel=error || exit 1; \
+    done \
+ && (cd /opt/gx-tools/bun@*/node_modules/bun && node install.js) && rm -r /tmp/tools
 ENV NODE_ENV="" GX_NODE_HEADERS=/usr/local
 WORKDIR /work
 USER 10001:10001

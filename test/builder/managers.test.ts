@@ -52,3 +52,21 @@ test('the image of the builder has the package managers of projects that name no
   const [, tools = ''] = /^ARG TOOLS="([^"]+)"$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
   expect(tools.split(' ').toSorted()).toEqual(Object.values(DEFAULT_TOOLS).toSorted());
 });
+
+test.each(Object.values(DEFAULT_TOOLS))('a lock file says what %s is, to the byte', (tool) => {
+  const at = tool.lastIndexOf('@');
+  const [name, version] = [tool.slice(0, at), tool.slice(at + 1)];
+  const { packages } = JSON.parse(readFileSync(`dev/images/tools/${name}/package-lock.json`, 'utf8')) as LockFile;
+  const { '': own, ...installed } = packages;
+  expect(own?.dependencies).toEqual({ [name]: version });
+  expect(installed[`node_modules/${name}`]).toMatchObject({ version });
+  expect(Object.values(installed).filter(({ integrity }) => integrity?.startsWith('sha512-') !== true)).toEqual([]);
+});
+
+type LockFile = { packages: Record<string, { version?: string; integrity?: string; dependencies?: Record<string, string> }> };
+
+test('the image of the builder installs nothing of npm without a lock file', () => {
+  const instructions = readFileSync('Dockerfile', 'utf8').replaceAll(/^#.*$/gm, '');
+  expect(instructions).toContain('npm ci');
+  expect(instructions).not.toMatch(/npm (install|i|add) /);
+});
