@@ -38,6 +38,8 @@ export type ControlPlaneConfig = {
   /** Where builds run and Secrets of git integrations are kept. Undefined: REST takes no credential. */
   buildNamespace: string | undefined;
   buildkitNamespace: string | undefined;
+  /** Where builds push, and the Secret with which nodes pull from there: each image there is of one namespace. */
+  builtImages: { repository: string | undefined; pullSecret: string | undefined };
   body: BodyLimits;
   /** Characters of JSON that the spec of a deployment may have. */
   specLimit: number;
@@ -79,6 +81,10 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
     gitHosts: settings.words(['GX_GIT_HOSTS']).map((host) => host.replace(/\/+$/, '')),
     buildNamespace: settings.optional(['GX_BUILD_NAMESPACE']),
     buildkitNamespace: settings.optional(['GX_BUILDKIT_NAMESPACE']),
+    builtImages: {
+      repository: settings.optional(['GX_BUILDER_REPOSITORY'])?.replace(/\/+$/, ''),
+      pullSecret: settings.optional(['GX_BUILDER_PULL_SECRET']),
+    },
     body: bodyLimits(settings),
     specLimit: specLimit(settings),
     limits: {

@@ -10,6 +10,7 @@ import { runApiKeyCommand } from '../../src/control-plane/auth/command.ts';
 import { startControlPlane } from '../../src/control-plane/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
+import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { FINALIZER, WAKE } from '../../src/schema/labels.ts';
 import type { Deployment } from '../../src/schema/deployment.ts';
 import { renderer } from '../charts/render.ts';
@@ -27,6 +28,7 @@ import { until } from '../kit/until.ts';
  */
 const SYSTEM = 'gx-system';
 const AGENTS = 'gx-agents';
+const REGISTRY = 'registry.example.com/agents';
 const INSTALLED = /^(Namespace|Listener|ServiceAccount|Role|RoleBinding|ValidatingAdmissionPolicy(Binding)?)$/;
 
 let server: ApiServer;
@@ -48,7 +50,10 @@ beforeAll(async () => {
   kube = await connect({ fieldManager: 'test', userAgent: 'test/admission', kubeconfig: server.kubeconfig });
   await kube.create(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM } });
   const { chart } = await renderer();
-  const objects = (await chart({ agents: { namespaces: [AGENTS, SYSTEM] } })) as unknown as KubeObject[];
+  const objects = (await chart({
+    agents: { namespaces: [AGENTS, SYSTEM] },
+    builds: { registry: REGISTRY, pullSecret: 'pull' },
+  })) as unknown as KubeObject[];
   for (const object of objects.filter(({ kind }) => INSTALLED.test(kind))) await kube.apply(kindOf(object), object);
   for (const namespace of [AGENTS, SYSTEM]) await untilMay(kube, `${SYSTEM}:gx-operator`, 'create secrets', namespace);
   const account = async (name: string) => {
@@ -325,4 +330,27 @@ test('with the policy of the guide, an owner who may label a namespace has it jo
   await label(owner, 'tenant', 'another');
   expect(await refusal()).toMatch(/Only administrators/);
   await owner.close();
+});
+
+describe('a user of kubectl', () => {
+  const image = (namespace: string): string => `${REGISTRY}/${namespace}/other:other-00001`;
+  const own = image(AGENTS);
+  const making = (name: string, { uri = own, ...resourceSpec }: Record<string, unknown> & { uri?: string }): Promise<string> => {
+    const spec = { source: 'external_container', template: { sourceRevisionConfig: { imageUri: uri }, resourceSpec } };
+    const object = { apiVersion: API_VERSION, kind: 'Deployment', metadata: { name, namespace: AGENTS }, spec };
+    return kube.create(kinds.deployment, object as never, { dryRun: true }).then(
+      () => 'made',
+      ({ message }: Error) => message,
+    );
+  };
+
+  test('runs no image that was built for a deployment of another namespace, and has no node pull one', async () => {
+    expect(await making('fine', {})).toBe('made');
+    expect(await making('peek', { uri: image('team-b') })).toMatch(/built are for deployments of their own namespace/);
+    expect(await making('peek', { uri: image('team-b').replace('registry', 'Registry') })).toMatch(/their own namespace/);
+    for (const field of ['initContainers', 'sidecars'])
+      expect(await making('peek', { [field]: [{ name: 'x', image: image('team-b') }] })).toMatch(/their own namespace/);
+    expect(await making('pull', { imagePullSecrets: [{ name: 'pull' }] })).toMatch(/The pull credential of builds/);
+    expect(await making('own-pull', { imagePullSecrets: [{ name: 'mine' }] })).toBe('made');
+  });
 });

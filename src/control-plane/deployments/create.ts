@@ -1,12 +1,13 @@
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { belongsTo } from './lookup.ts';
+import { belongsTo, namespacesOf } from './lookup.ts';
 import { type Placement, placeFor } from './placement.ts';
 import { deploymentResource } from './resource.ts';
 import { refusedSecrets } from './refused-secrets.ts';
 import { brokenRules, brokenSecrets, brokenSize } from './rules.ts';
 import { ownIntegration } from '../git/connections.ts';
 import { refusing } from '../kube-refusal.ts';
+import { brokenImages } from '../pod-policy/image-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { requestedBy } from '../requested-by.ts';
@@ -62,6 +63,11 @@ async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call:
   const broken = [
     ...brokenRules(body, config),
     ...brokenPodRules(body.source_config.resource_spec, config.grants, config.podKeys),
+    ...brokenImages(config.builtImages, {
+      spec: body.source_config.resource_spec,
+      image: body.source_revision_config.image_uri,
+      namespaces: namespacesOf(plane, call.caller),
+    }),
     ...brokenSecrets(body.secrets),
     ...refusedSecrets(body.secrets),
     ...brokenSize(body, config.specLimit),

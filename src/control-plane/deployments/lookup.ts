@@ -2,7 +2,7 @@ import { Conflict, NotFound } from '../../errors.ts';
 import { bounded } from '../../kube/bounds.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { tenantOf } from '../../schema/tenancy.ts';
+import { namedTenant, tenantOf } from '../../schema/tenancy.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 
@@ -15,6 +15,10 @@ export const belongsTo = ({ stored, config }: Deployments, caller: Caller) => {
   const owners = stored.owners();
   return (deployment: DeploymentResource): boolean => tenantOf(deployment, owners, config.defaultTenantId) === caller.tenantId;
 };
+
+/** Returns the namespaces of the caller's tenant. */
+export const namespacesOf = ({ stored, config }: Deployments, { tenantId }: Caller): string[] =>
+  [...stored.owners()].filter(([, { spec }]) => namedTenant(spec, config.defaultTenantId) === tenantId).map(([namespace]) => namespace);
 
 /** Returns the caller's deployment with this id, as last seen. A deployment of another tenant is not found. */
 export async function findDeployment(plane: Deployments, id: string, { caller, signal }: CallContext): Promise<DeploymentResource> {

@@ -2,7 +2,7 @@ import type { CallContext, Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
-import { readDeployment } from './lookup.ts';
+import { namespacesOf, readDeployment } from './lookup.ts';
 import { refusedSecrets } from './refused-secrets.ts';
 import { namesDatabase, toSpec, toWanted } from './resource.ts';
 import {
@@ -19,6 +19,7 @@ import {
 } from './rules.ts';
 import { jsonPatchOf } from '../json-patch.ts';
 import { refusing } from '../kube-refusal.ts';
+import { brokenImages } from '../pod-policy/image-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { requestedByPatch } from '../requested-by.ts';
@@ -81,6 +82,11 @@ async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: C
     // A deployment that kubectl made for the other kind of hosting keeps it, because source never changes.
     ...brokenRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
     ...brokenPodRules(podSpec, config.grants, config.podKeys),
+    ...brokenImages(config.builtImages, {
+      spec: podSpec,
+      image: revision && wanted.source !== 'git' ? wanted.source_revision_config.image_uri : undefined,
+      namespaces: namespacesOf(plane, call.caller),
+    }),
     ...brokenSecrets(patch.secrets ?? []),
     ...refusedSecrets(patch.secrets ?? []),
     ...lostDatabase(deployment, patch.secrets),

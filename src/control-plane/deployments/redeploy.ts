@@ -1,11 +1,12 @@
 import type { CallContext, Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { readDeployment } from './lookup.ts';
+import { namespacesOf, readDeployment } from './lookup.ts';
 import { laterThan } from './patch.ts';
 import { toWanted } from './resource.ts';
 import { jsonPatchOf } from '../json-patch.ts';
 import { refusing } from '../kube-refusal.ts';
+import { brokenImages } from '../pod-policy/image-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { requestedByPatch } from '../requested-by.ts';
@@ -27,18 +28,24 @@ export function redeploy(
     const revision = await findRevision(plane, deployment, { id: ids.revision, signal: call.signal });
     const fault = plane.stored.faultOfRevision(revision);
     if (fault !== undefined) throw new Conflict(`Revision ID ${ids.revision} can't be repeated: ${fault.message}`);
-    await allowed(plane, { ...deployment, spec: { ...deployment.spec, template: revision.spec.template } }, call.signal);
+    await allowed(plane, { ...deployment, spec: { ...deployment.spec, template: revision.spec.template } }, call);
     return { deployment, revision };
   };
   return retryConflicts(read, (step) => write(plane, step, call.caller));
 }
 
 /** Throws unless REST users may start pods of this template, which kubectl may have written. */
-async function allowed({ config, kube }: ControlPlane, wanted: DeploymentResource, signal: AbortSignal): Promise<void> {
-  const spec = toWanted(wanted).source_config.resource_spec;
-  const broken = brokenPodRules(spec, config.grants, config.podKeys);
+async function allowed(plane: ControlPlane, resource: DeploymentResource, { caller, signal }: CallContext): Promise<void> {
+  const { config, kube } = plane;
+  const wanted = toWanted(resource);
+  const spec = wanted.source_config.resource_spec;
+  const image = wanted.source === 'git' ? undefined : wanted.source_revision_config.image_uri;
+  const broken = [
+    ...brokenPodRules(spec, config.grants, config.podKeys),
+    ...brokenImages(config.builtImages, { spec, image, namespaces: namespacesOf(plane, caller) }),
+  ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
-  await checkReferences(kube, { spec, namespace: wanted.metadata.namespace ?? '', grants: config.grants, signal });
+  await checkReferences(kube, { spec, namespace: resource.metadata.namespace ?? '', grants: config.grants, signal });
 }
 
 type Step = { deployment: DeploymentResource; revision: RevisionResource };

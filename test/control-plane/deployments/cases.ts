@@ -69,6 +69,12 @@ export const FORBIDDEN: (Row & { body: Body })[] = [
     body: withConfig(container, { install_command: 'npm ci' }),
   },
   {
+    situation: 'a container of an image that was built for another tenant',
+    path: 'source_revision_config.image_uri',
+    door: 'rest',
+    body: withRevision(container, { image_uri: 'registry.example/agents/somebody/chat:chat-00001' }),
+  },
+  {
     situation: 'a container with a build command',
     path: 'source_config.build_command',
     door: 'both',
@@ -211,6 +217,27 @@ export const FORBIDDEN_BY_SHAPE = FORBIDDEN.filter(({ path }) => !path.endsWith(
 const OTHER = '33333333-3333-4333-8333-333333333333';
 
 export const FORBIDDEN_CHANGES: (Row & { of: Body; patch: DeploymentPatchRequest })[] = [
+  {
+    situation: 'the image of a build for another tenant',
+    path: 'source_revision_config.image_uri',
+    door: 'rest',
+    of: container,
+    patch: { source_revision_config: { image_uri: 'registry.example/agents/somebody/chat:chat-00001' } },
+  },
+  {
+    situation: 'an init container of a build for another tenant',
+    path: 'source_config.resource_spec.init_containers.0.image',
+    door: 'rest',
+    of: container,
+    patch: { source_config: { resource_spec: { init_containers: [{ name: 'x', image: 'registry.example/agents/somebody/chat:1' }] } } },
+  },
+  {
+    situation: 'the credential for images of builds',
+    path: 'source_config.resource_spec.image_pull_secrets.0',
+    door: 'rest',
+    of: container,
+    patch: { source_config: { resource_spec: { image_pull_secrets: [{ name: 'pull' }] } } },
+  },
   {
     situation: 'another integration',
     path: 'source_config.integration_id',

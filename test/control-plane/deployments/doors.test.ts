@@ -13,7 +13,10 @@ let planes: { git: Plane; external_container: Plane };
 const name = (): string => `d-${randomUUID().slice(0, 8)}`;
 
 beforeAll(async () => {
-  const [cloud, own] = await Promise.all([startPlane('cloud', { hosting: 'cloud', gitIntegrations: INTEGRATIONS }), startPlane('own')]);
+  const [cloud, own] = await Promise.all([
+    startPlane('cloud', { hosting: 'cloud', gitIntegrations: INTEGRATIONS }),
+    startPlane('own', { builtImages: { repository: 'registry.example/agents', pullSecret: 'pull' } }),
+  ]);
   planes = { git: cloud, external_container: own };
 });
 afterAll(() => Promise.all([planes.git.stop(), planes.external_container.stop()]));
