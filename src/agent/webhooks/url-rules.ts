@@ -1,5 +1,5 @@
 import type { WebhookSettings } from '../../schema/gx-json.ts';
-import { addressBytes, kindOfAddress } from './addresses.ts';
+import { addressBytes, kindOfAddress } from '../../http/addresses.ts';
 
 /** Where webhooks may go. */
 export type UrlPolicy = {

@@ -10,7 +10,8 @@ import type { ControlPlane } from '../control-plane.ts';
 import { refusing } from '../kube-refusal.ts';
 import { requestedBy } from '../requested-by.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
-import { credentialData, hostOf, integrationResource, type GitIntegrationRequest } from './resource.ts';
+import { checkedHost } from './places.ts';
+import { credentialData, integrationResource, type GitIntegrationRequest } from './resource.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'integrations' | 'stored'>;
 
@@ -64,7 +65,7 @@ export async function createIntegration(
   { caller, signal }: CallContext,
 ): Promise<KnownIntegration> {
   const { config, kube, integrations } = plane;
-  const host = checkedHost(body, config.gitHosts);
+  const host = await checkedHost(body, config.gitHosts);
   const credential = body.credential === null || body.credential === undefined ? undefined : credentialData(body.credential);
   if (credential !== undefined && 'problem' in credential) throw new Rejected(credential.problem);
   const name = `git-${randomBytes(5).toString('hex')}`;
@@ -83,16 +84,6 @@ export async function createIntegration(
   });
   integrations.note(stored);
   return findIntegration(plane, stored.metadata.uid ?? '', { caller, signal });
-}
-
-/** Returns the address of the host. Throws for one that REST users may not name. */
-function checkedHost(body: GitIntegrationRequest, allowed: readonly string[]): string {
-  const host = hostOf(body);
-  if (host === undefined) throw new Rejected(`host: required for kind ${body.kind}`);
-  if (allowed.length > 0 && !allowed.includes(host)) throw new Rejected(`host: this installation takes ${allowed.join(', ')}`);
-  if (allowed.length === 0 && !host.startsWith('https://'))
-    throw new Rejected('host: must be of https, because credentials are sent to it; the installation may name others (GX_GIT_HOSTS)');
-  return host;
 }
 
 type Kept = { integration: string; data: Record<string, string>; caller: Caller; signal: AbortSignal };

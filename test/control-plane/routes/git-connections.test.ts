@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkedHost } from '../../../src/control-plane/git/places.ts';
+import type { GitIntegrationRequest } from '../../../src/control-plane/git/resource.ts';
 import { kinds } from '../../../src/kube/kube.ts';
 import { API_VERSION } from '../../../src/schema/custom-resources.ts';
 import { startGitHostStub, type GitHostStub } from '../../kit/git-host-stub.ts';
@@ -106,11 +108,39 @@ test('secrets are kept in the build namespace, shown nowhere, and go with their 
   expect((await remove(plane.keys.admin)).status).toBe(404);
 });
 
+const repo = (url: string) => ({ id: 1, name: 'x', owner: 'x', url, default_branch: 'main' });
+
+test('a listed host may be named by its API and by repositories over https and ssh, whatever its address', async () => {
+  const repos = ['https://github.com/acme/one', 'git@github.com:acme/two', 'ssh://git@github.com/acme/three'].map(repo);
+  expect((await connect({ api_url: 'https://api.github.com', repos })).status).toBe(201);
+  expect((await connect({ host: stubs[0]!.url, api_url: `${stubs[0]!.url}/api/v3` })).status).toBe(201);
+});
+
+test.each([
+  ['host', 'a host of plain http', { host: 'http://git.example' }],
+  ['host', 'an address of the cluster', { host: 'https://10.96.0.1' }],
+  ['host', "the machine's own address by a name", { host: 'https://localhost:8443' }],
+  ['host', 'an address that stands for a private one', { kind: 'gitea', host: 'https://2130706433' }],
+  ['api_url', 'the metadata of a cloud', { api_url: 'https://169.254.169.254' }],
+  ['repos.0.url', 'a listed repository at a private address', { repos: [repo('https://192.168.1.1/x/y')] }],
+  ['repos.0.url', 'a listed repository of plain http', { repos: [repo('http://github.com/x/y')] }],
+  ['repos.0.url', 'a listed repository over ssh at a private address', { repos: [repo('git@10.0.0.9:x/y')] }],
+])('where no hosts are listed, %s refuses %s', async (field, _what, body) => {
+  const asked = { name: 'acme', kind: 'github', ...body } as GitIntegrationRequest;
+  await expect(checkedHost(asked, [])).rejects.toThrow(
+    new RegExp(`^${field.replaceAll('.', '\\.')}: .*(must be of https|no public address)`),
+  );
+});
+
 test.each([
   ['a credential of no form', { credential: { username: 'me' } }, /^credential: /],
   ['half a GitHub App', { credential: { app_id: '1', private_key: 'x' } }, /^credential: /],
   ['two credentials', { credential: { token: 'x', ssh_private_key: 'y', known_hosts: 'z' } }, /^credential: /],
   ['a host that the installation does not name', { host: 'https://evil.example' }, /^host: this installation takes /],
+  ['an API at another place', { api_url: 'http://10.96.0.1:443' }, /^api_url: this installation takes /],
+  ['an API of the host by another protocol', { api_url: 'http://github.com/api' }, /^api_url: this installation takes /],
+  ['a repository at another place', { repos: [repo('http://10.0.0.9:8080/x/y')] }, /^repos\.0\.url: this installation takes /],
+  ['a repository of an ssh host that is not named', { repos: [repo('git@evil.example:x/y')] }, /^repos\.0\.url: this /],
   ['gitea without a host', { kind: 'gitea' }, /^host: required for kind gitea/],
 ])('%s is refused', async (_, body, detail) => {
   expect(await connect(body)).toMatchObject({ status: 400, body: { detail: expect.stringMatching(detail) } });
