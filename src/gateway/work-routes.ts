@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { Unauthorized, Unavailable } from '../errors.ts';
+import { Rate } from '../http/quota.ts';
 import { json, noContent, routeFor, type Route } from '../http/route.ts';
 import { credentialOf } from '../http/shown-key.ts';
 import { DNS_LABEL } from '../schema/container.ts';
@@ -9,16 +10,24 @@ import { WorkReport, workPath } from '../schema/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
 import type { Reports } from './reports.ts';
 
-type Parts = { known: Pick<KnownDeployments, 'get'>; reports: Reports; isReady: () => boolean };
+type Parts = { known: Pick<KnownDeployments, 'get'>; reports: Reports; isReady: () => boolean; perMinute?: number };
 
 const label = Type.String({ maxLength: 63, pattern: DNS_LABEL });
 const params = Type.Object({ namespace: label, deployment: label });
 const path = workPath('{namespace}', '{deployment}');
 const route = routeFor<undefined>();
-const REFUSED = { 401: { description: 'No key of this deployment.' }, 503: { description: 'The deployments are not known yet.' } };
+const REFUSED = {
+  401: { description: 'No key of this deployment.' },
+  429: { description: 'Too many requests for this deployment.' },
+  503: { description: 'The deployments are not known yet.' },
+};
+
+/** Requests with the key of one deployment: a thousand pods with work report 200 times a second for a while. */
+const PER_MINUTE = 6000;
 
 /** Returns the routes at which agents report their work and scalers read the figures, with the deployment's own key. */
-export function workRoutes({ known, reports, isReady }: Parts): Route<undefined>[] {
+export function workRoutes({ known, reports, isReady, perMinute = PER_MINUTE }: Parts): Route<undefined>[] {
+  const rate = new Rate({ perMinute, message: 'Too many reports of this deployment have come; report later.' });
   const admitted = (of: { namespace: string; deployment: string }, headers: IncomingHttpHeaders): string => {
     if (!isReady()) throw new Unavailable('The deployments are not known yet.');
     const name = `${of.namespace}/${of.deployment}`;
@@ -26,6 +35,7 @@ export function workRoutes({ known, reports, isReady }: Parts): Route<undefined>
     // What is not there is refused in the same words, so that nobody learns of it.
     if (key === undefined || known.get(name)?.isOpenedBy(key) !== true)
       throw new Unauthorized('Send a key of this deployment in X-Api-Key.');
+    rate.take(name);
     return name;
   };
   const shared = { path, params, tag: 'Work', access: 'open' } as const;

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { DateTime, Nullable } from './types.ts';
+import { Nullable } from './types.ts';
 
 /*
  * What the processes of a deployment report of their work. The gateway keeps the last report of each process, and the
@@ -13,7 +13,9 @@ export const QueueWork = Type.Object({
   due: count('Threads with a run whose time has come and that nothing holds up.'),
   running: count('Runs under way in all workers.'),
   webhooks: count('Ends of runs that webhooks have yet to hear of.'),
-  next_due: Nullable(DateTime('When the next delayed run or cron is due. Null: none is.')),
+  next_due: Nullable(
+    Type.String({ format: 'date-time', maxLength: 40, description: 'When the next delayed run or cron is due. Null: none is.' }),
+  ),
 });
 export type QueueWork = Static<typeof QueueWork>;
 
@@ -26,11 +28,20 @@ export const WorkReport = Type.Object({
 });
 export type WorkReport = Static<typeof WorkReport>;
 
+/** Returns the fields of a report that are known here, alone: what else its sender wrote is not kept. */
+export function knownFields({ from, slots, idle_seconds, leaves, queue }: WorkReport): WorkReport {
+  const stand = queue && { due: queue.due, running: queue.running, webhooks: queue.webhooks, next_due: queue.next_due };
+  return { from, slots, idle_seconds, ...(leaves !== undefined && { leaves }), ...(stand && { queue: stand }) };
+}
+
 /** A report as it is kept, with its age. */
 export type KeptReport = WorkReport & { age_seconds: number };
 
-/** The reports that have arrived at a gateway since the cursor of another page, by `namespace/name`. */
-export type ReportsPage = { instance: string; cursor: number; reports: Record<string, KeptReport[]> };
+/**
+ * The reports that have arrived at a gateway since the cursor of another page, by `namespace/name`. `more`: further
+ * ones have arrived, which the next page has.
+ */
+export type ReportsPage = { instance: string; cursor: number; more: boolean; reports: Record<string, KeptReport[]> };
 
 /** The path at which the operator reads a page, with the last one's instance and cursor. */
 export const REPORTS_PATH = '/reports';
@@ -39,6 +50,9 @@ export const REPORTS_PATH = '/reports';
 export const REPORT_EVERY = 30;
 /** Seconds after which a report counts no more: its process has missed two. */
 export const REPORT_LIFE = 3 * REPORT_EVERY;
+
+/** Processes of one deployment that are known: it has 1,000 pods that answer and 1,000 workers at most. */
+export const MOST_PROCESSES = 2000;
 
 /** Returns the path at which the processes of a deployment report, and its figures are read. */
 export const workPath = (namespace: string, deployment: string): string => `/v1/deployments/${namespace}/${deployment}/work`;

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import process from 'node:process';
+import { describe, expect, test } from 'vitest';
 import { Reports } from '../../src/gateway/reports.ts';
 import type { WorkReport } from '../../src/schema/work-report.ts';
 
@@ -43,4 +44,57 @@ test('a process that is silent for a minute and a half is forgotten', () => {
   expect(reports.of('team/chat').map(({ from, age_seconds: age }) => [from, age])).toEqual([['b', 31]]);
   now = 151_000;
   expect([reports.of('team/chat'), reports.since({}).reports, reports.size]).toEqual([[], {}, 0]);
+});
+
+describe('a deployment that reports too much', () => {
+  const froms = (reports: Reports, deployment: string): string[] => reports.of(deployment).map(({ from }) => from);
+
+  test('loses the processes that were silent for longest, and takes none from others', () => {
+    const reports = new Reports('one', undefined, { each: 3 });
+    reports.keep('team/chat', report('its own'));
+    for (const from of ['a', 'b', 'c', 'a', 'd']) reports.keep('evil/flood', report(from));
+    expect([froms(reports, 'evil/flood'), froms(reports, 'team/chat')]).toEqual([['c', 'a', 'd'], ['its own']]);
+  });
+
+  test('keeps few when very many are kept of all, and the others keep theirs', () => {
+    const reports = new Reports('one', undefined, { crowd: 10, few: 2 });
+    for (const from of ['a', 'b', 'c', 'd']) reports.keep('team/chat', report(from));
+    for (let index = 0; index < 100; index += 1) reports.keep('evil/flood', report(`p${index}`));
+    expect([froms(reports, 'evil/flood').length <= 7, froms(reports, 'team/chat')]).toEqual([true, ['a', 'b', 'c', 'd']]);
+  });
+
+  test('leaves nothing of what it wrote beside the known fields', () => {
+    const reports = new Reports('one');
+    const more = { ...report('a'), note: 'x'.repeat(3500), queue: { ...report('a').queue, note: 'x' } };
+    reports.keep('team/chat', more as unknown as WorkReport);
+    expect(reports.of('team/chat')).toEqual([{ ...report('a'), age_seconds: expect.any(Number) as number }]);
+  });
+
+  test('is told of in pages of a bounded size, each of which begins where the last one ended', () => {
+    const reports = new Reports('one', undefined, { page: 3 });
+    for (let index = 0; index < 7; index += 1) reports.keep('evil/flood', report(`p${index}`));
+    reports.keep('team/chat', report('a'));
+    const read: string[][] = [];
+    let page = reports.since({});
+    const told = (): number => read.push(Object.values(page.reports).flatMap((some) => some.map(({ from }) => from)));
+    told();
+    while (page.more) {
+      page = reports.since(page);
+      told();
+    }
+    expect(read).toEqual([
+      ['p0', 'p1', 'p2'],
+      ['p3', 'p4', 'p5'],
+      ['p6', 'a'],
+    ]);
+    expect(reports.since(page).reports).toEqual({});
+  });
+
+  test('takes no memory by the same processes again and again', () => {
+    const reports = new Reports('one', () => 0);
+    const before = process.memoryUsage().heapUsed;
+    for (let index = 0; index < 500_000; index += 1) reports.keep('evil/flood', report(`p${index % 5}`));
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000);
+    expect(Object.values(reports.since({}).reports).flat()).toHaveLength(5);
+  });
 });

@@ -1,5 +1,5 @@
 import { figuresOf, type WorkFigures } from '../../schema/work-figures.ts';
-import { REPORT_LIFE, type KeptReport, type ReportsPage, type WorkReport } from '../../schema/work-report.ts';
+import { MOST_PROCESSES, REPORT_LIFE, type KeptReport, type ReportsPage, type WorkReport } from '../../schema/work-report.ts';
 
 type Known = { report: WorkReport; at: number };
 
@@ -7,13 +7,22 @@ type Known = { report: WorkReport; at: number };
 export class ReportedWork {
   readonly #known = new Map<string, Map<string, Known>>();
 
-  /** Adds a page. Returns the deployments of which it told something. */
+  /**
+   * Adds a page. Returns the deployments of which it told something. Of too many processes of one deployment, those
+   * that were told of first are forgotten.
+   */
   add({ reports }: Pick<ReportsPage, 'reports'>, now: number): string[] {
     for (const [deployment, some] of Object.entries(reports)) {
       const processes = this.#known.get(deployment) ?? new Map<string, Known>();
       for (const { age_seconds: age, ...report } of some) {
         const at = now - age * 1000;
-        if ((processes.get(report.from)?.at ?? -Infinity) < at) processes.set(report.from, { report, at });
+        if ((processes.get(report.from)?.at ?? -Infinity) >= at) continue;
+        processes.delete(report.from);
+        processes.set(report.from, { report, at });
+      }
+      for (const from of processes.keys()) {
+        if (processes.size <= MOST_PROCESSES) break;
+        processes.delete(from);
       }
       this.#known.set(deployment, processes);
     }

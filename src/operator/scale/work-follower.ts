@@ -10,6 +10,9 @@ import { ReportedWork } from './reported-work.ts';
 const LOOK = 1000;
 const PATIENCE = 900;
 
+/** Pages of one gateway that one look reads at most. The next look goes on where they end. */
+const PAGES = 50;
+
 /** What a deployment that may be scaled is like now. */
 export type Scalable = { bounds: QueueBounds; live: number };
 
@@ -34,10 +37,12 @@ export type WorkView = {
   queue(deployment: string): QueueState | undefined;
 };
 
+const NOTHING = { deployments: [], more: false };
+
 /**
- * Reads all reports that arrived at the gateways, in one request to each every second, and decides how many queue pods
- * each deployment is to have. It wakes those whose decision changes. All of it is known again within half a minute, so
- * an operator that takes over needs nothing of the former one.
+ * Reads all reports that arrived at the gateways, every second and usually in one request to each, and decides how many
+ * queue pods each deployment is to have. It wakes those whose decision changes. All of it is known again within half a
+ * minute, so an operator that takes over needs nothing of the former one.
  */
 export class WorkFollower implements WorkView {
   readonly #options: FollowerOptions;
@@ -74,7 +79,7 @@ export class WorkFollower implements WorkView {
   async look(signal: AbortSignal): Promise<void> {
     const urls = this.#options.gateways();
     for (const url of this.#pages.keys()) if (!urls.includes(url)) this.#pages.delete(url);
-    const told = await Promise.all(urls.map((url) => this.#read(url, signal)));
+    const told = await Promise.all(urls.map((url) => this.#readAll(url, signal)));
     const changed = new Set(told.flat());
     for (const deployment of changed) {
       const figures = this.figures(deployment);
@@ -83,21 +88,31 @@ export class WorkFollower implements WorkView {
     for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
   }
 
-  async #read(url: string, signal: AbortSignal): Promise<string[]> {
+  async #readAll(url: string, signal: AbortSignal): Promise<string[]> {
+    const told: string[] = [];
+    for (let page = 0; page < PAGES; page += 1) {
+      const { deployments, more } = await this.#read(url, signal);
+      for (const one of deployments) told.push(one);
+      if (!more) break;
+    }
+    return told;
+  }
+
+  async #read(url: string, signal: AbortSignal): Promise<{ deployments: string[]; more: boolean }> {
     try {
       const { instance = '', cursor = 0 } = this.#pages.get(url) ?? {};
       const query = new URLSearchParams({ instance, cursor: String(cursor) }).toString();
       const within = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
       const answer = await fetch(`${url}${REPORTS_PATH}?${query}`, { signal: within, redirect: 'error' });
       const page = (await answer.json()) as ReportsPage;
-      if (!answer.ok) return [];
+      if (!answer.ok) return NOTHING;
       this.#pages.set(url, { instance: page.instance, cursor: page.cursor });
-      return this.#work.add(page, this.#clock());
+      return { deployments: this.#work.add(page, this.#clock()), more: page.more };
     } catch (error) {
-      if (signal.aborted) return [];
+      if (signal.aborted) return NOTHING;
       this.#options.observer.unread();
       this.#options.log.debug({ err: asError(error), url }, 'a gateway could not be asked for reports');
-      return [];
+      return NOTHING;
     }
   }
 

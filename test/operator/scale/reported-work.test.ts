@@ -68,3 +68,12 @@ test('every ready replica of the gateway is asked, by the port with its name', (
   ];
   expect(gatewayUrls(slices)).toEqual(['http://10.0.0.2:8082', 'http://[fd00::1]:8082']);
 });
+
+test('of too many processes of one deployment, those that were told of first are forgotten', () => {
+  const work = new ReportedWork();
+  const many = Array.from({ length: 2000 }, (_, index) => worker(`p${index}`, index === 0 ? 1 : 4));
+  work.add({ reports: { 'evil/flood': [report('a', 0), ...many] } }, 0);
+  expect(work.figures('evil/flood', 0)).toBeUndefined();
+  work.add({ reports: { 'evil/flood': [report('a', 0)] } }, 0);
+  expect(work.figures('evil/flood', 0)).toMatchObject({ slots: 4 });
+});
