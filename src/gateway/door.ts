@@ -79,14 +79,22 @@ async function admitted({ find, callers }: DoorParts, { headers }: IncomingMessa
 
 type Exchange = { incoming: IncomingMessage; answer: ServerResponse };
 
-async function passedOn({ held, waking }: DoorParts, exchange: Exchange, { key }: KnownDeployment): Promise<void> {
+async function passedOn({ held, waking }: DoorParts, exchange: Exchange, deployment: KnownDeployment): Promise<void> {
+  const left = closed(exchange.answer);
   for (let tried = 1; ; tried += 1) {
-    const place = await held.hold(key, () => waking.answering(key));
-    if (exchange.answer.destroyed) return;
+    const place = await held.hold(deployment, () => waking.answering(deployment.key), left);
+    if (place === undefined || exchange.answer.destroyed) return;
     if (await passed(exchange, place)) return;
     if (tried === TRIES) throw new Problem(503, 'The deployment does not take requests yet.', { headers: { 'retry-after': '5' } });
   }
 }
+
+/** Resolves when the client has left. */
+const closed = (stream: ServerResponse | Duplex): Promise<undefined> =>
+  new Promise((resolve) => {
+    stream.once('close', () => resolve(undefined));
+    if (stream.destroyed) resolve(undefined);
+  });
 
 /** Passes a request on. Returns false if it may be sent again: nothing of it was sent, or it changes nothing. */
 function passed({ incoming, answer }: Exchange, { host, port }: AgentPlace): Promise<boolean> {
@@ -141,8 +149,9 @@ type Upgrade = { socket: Duplex; head: Buffer };
 async function upgraded(parts: DoorParts, incoming: IncomingMessage, { socket, head }: Upgrade): Promise<void> {
   socket.on('error', () => socket.destroy());
   try {
-    const { key } = await admitted(parts, incoming);
-    const place = await parts.held.hold(key, () => parts.waking.answering(key));
+    const deployment = await admitted(parts, incoming);
+    const place = await parts.held.hold(deployment, () => parts.waking.answering(deployment.key), closed(socket));
+    if (place === undefined) return;
     const outgoing = connect(place);
     const lines = incoming.rawHeaders.flatMap((name, at, all) => (at % 2 === 0 ? [`${name}: ${all[at + 1]}`] : []));
     outgoing.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);

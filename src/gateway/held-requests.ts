@@ -7,10 +7,19 @@ export type HoldLimits = { perDeployment: number; total: number };
 const CROWDED = 2;
 const LEAVING = 1;
 
-/** Counts the requests that wait for deployments to wake, and lets all of them go when the process stops. */
+/** For whom a request is. */
+type Asked = { key: string; namespace: string };
+
+/**
+ * Counts the requests that wait for deployments to wake, and lets all of them go when the process stops. A namespace
+ * may have as many places as are free, so each one that is full leaves as many to the others, and one that comes later
+ * always finds some.
+ */
 export class HeldRequests {
   readonly #limits: HoldLimits;
+  /** By deployment, and by namespace. */
   readonly #held = new Map<string, number>();
+  readonly #inNamespace = new Map<string, number>();
   readonly #leaving = Promise.withResolvers<never>();
   #total = 0;
   #refused = 0;
@@ -30,21 +39,21 @@ export class HeldRequests {
     return this.#refused;
   }
 
-  /** Waits for something on behalf of a request. Throws a 503 for one too many, and when the process stops. */
-  async hold<T>(deployment: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * Waits for something on behalf of a request, until `left` resolves. Returns undefined if it did. Throws a 503 for
+   * one too many, and when the process stops.
+   */
+  async hold<T>({ key, namespace }: Asked, work: () => Promise<T>, left: Promise<undefined>): Promise<T | undefined> {
     if (this.#isLeaving) throw this.#refuse('This process is about to end; come back.', LEAVING);
-    const held = this.#held.get(deployment) ?? 0;
-    if (held >= this.#limits.perDeployment || this.#total >= this.#limits.total)
-      throw this.#refuse('Too many requests wait for a deployment that wakes.', CROWDED);
-    this.#held.set(deployment, held + 1);
-    this.#total += 1;
+    const { perDeployment, total } = this.#limits;
+    const isFull = countOf(this.#inNamespace, namespace) >= total - this.#total;
+    if (isFull || countOf(this.#held, key) >= perDeployment)
+      throw this.#refuse('Too many requests wait for deployments that wake.', CROWDED);
+    this.#count({ key, namespace }, 1);
     try {
-      return await Promise.race([work(), this.#leaving.promise]);
+      return await Promise.race([work(), this.#leaving.promise, left]);
     } finally {
-      this.#total -= 1;
-      const left = (this.#held.get(deployment) ?? 1) - 1;
-      if (left > 0) this.#held.set(deployment, left);
-      else this.#held.delete(deployment);
+      this.#count({ key, namespace }, -1);
     }
   }
 
@@ -54,8 +63,19 @@ export class HeldRequests {
     this.#leaving.reject(later('This process is about to end; come back.', LEAVING));
   }
 
+  #count({ key, namespace }: Asked, more: 1 | -1): void {
+    this.#total += more;
+    for (const [counts, name] of [[this.#held, key] as const, [this.#inNamespace, namespace] as const]) {
+      const now = countOf(counts, name) + more;
+      if (now > 0) counts.set(name, now);
+      else counts.delete(name);
+    }
+  }
+
   #refuse(message: string, seconds: number): Error {
     this.#refused += 1;
     return later(message, seconds);
   }
 }
+
+const countOf = (counts: Map<string, number>, name: string): number => counts.get(name) ?? 0;

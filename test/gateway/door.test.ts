@@ -72,11 +72,10 @@ afterEach(() => {
   }
 });
 
-async function door(limits = { perDeployment: 10, total: 20 }, deployment = chat): Promise<Door> {
+async function door(limits = { perDeployment: 10, total: 20 }, deployment = chat, held = new HeldRequests(limits)): Promise<Door> {
   const { promise, resolve, reject } = Promise.withResolvers<AgentPlace>();
   promise.catch(() => undefined);
   let asked = 0;
-  const held = new HeldRequests(limits);
   const answering = (): Promise<AgentPlace> => {
     asked += 1;
     return promise;
@@ -193,6 +192,21 @@ describe('beyond its limits', () => {
     expect((await Promise.all(two)).map(({ status }) => status)).toEqual([201, 201]);
   });
 
+  test('one namespace leaves as many places as it takes, and one that comes later finds some', async () => {
+    const held = new HeldRequests({ perDeployment: 100, total: 12 });
+    const of = (namespace: string): KnownDeployment => ({ ...chat, key: `${namespace}/chat`, namespace });
+    const [flood, later, third] = await Promise.all(['evil', 'team', 'third'].map((name) => door(undefined, of(name), held)));
+    const ask = ({ url }: Door, count: number) => Array.from({ length: count }, () => fetch(`${url}/threads`, { headers: WITH_KEY }));
+    const flooding = ask(flood!, 50);
+    await until('the flood is held or refused', () => held.count + held.refused === 50);
+    expect(held.count).toBe(6);
+    const others = [...ask(later!, 3), ...ask(third!, 1)];
+    await until('the others are held', () => held.count === 10);
+    for (const one of [flood!, later!, third!]) one.answers(place);
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect((await Promise.all(flooding)).filter(({ status }) => status === 201)).toHaveLength(6);
+  });
+
   test('when the process ends, whoever waits is told to come back, and so is whoever comes', async () => {
     const { url, held } = await door();
     const waiting = [1, 2, 3].map(() => fetch(`${url}/threads`, { headers: WITH_KEY }));
@@ -210,8 +224,8 @@ describe('beyond its limits', () => {
     await until('it is held', () => held.count === 1);
     left.abort();
     expect(await asking).toBe('left');
-    answers(place);
     await until('nothing is held', () => held.count === 0);
+    answers(place);
     expect(held.refused).toBe(0);
   });
 });
