@@ -103,7 +103,8 @@ export function controlPlaneApp(plane: ControlPlane, health: Health, keys: Kube)
   const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
   const authenticator = new Authenticator({ kube: keys, namespace: config.namespace, log, tokens });
   const audit = auditTo(log);
-  const limited = limitingFailures(authenticator, config.limits.failedLoginsPerMinute);
+  const isDeployment = (id: string): boolean => plane.stored.withId(id).length > 0;
+  const limited = limitingFailures({ authenticator, isDeployment, perMinute: config.limits.failedLoginsPerMinute });
   const routes: Route<Caller>[] = controlPlaneRoutes(plane).map(endingStreams(authenticator));
   const all: Route<Caller>[] = [...routes, ...controlPlaneSystemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
   return createApp<Caller>({

@@ -2,6 +2,7 @@ import { createServer, request as ask, type IncomingMessage, type Server, type S
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { asError, NotFound, Problem } from '../errors.ts';
+import { sourceOf } from '../http/source.ts';
 import { answerUnreadable } from '../http/unreadable.ts';
 import type { Log } from '../log.ts';
 import type { HeldRequests } from './held-requests.ts';
@@ -70,10 +71,10 @@ function answeredHere({ method, url = '', headers }: IncomingMessage, answer: Se
   return true;
 }
 
-async function admitted({ find, callers }: DoorParts, { headers }: IncomingMessage): Promise<KnownDeployment> {
+async function admitted({ find, callers }: DoorParts, incoming: IncomingMessage): Promise<KnownDeployment> {
   const deployment = find();
   if (deployment === undefined) throw new NotFound('There is no such deployment.');
-  await callers.admit(deployment, headers);
+  await callers.admit(deployment, { headers: incoming.headers, source: sourceOf(incoming) });
   return deployment;
 }
 

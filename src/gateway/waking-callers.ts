@@ -28,13 +28,13 @@ export class WakingCallers {
    * Settles if the request's caller may wake the deployment. Throws `Unauthorized` if not, and `Unavailable` if that
    * can't be told now. What a caller may do once it is awake, the deployment decides.
    */
-  async admit(deployment: KnownDeployment, headers: IncomingHttpHeaders): Promise<void> {
+  async admit(deployment: KnownDeployment, { headers, source }: { headers: IncomingHttpHeaders; source: string }): Promise<void> {
     if (deployment.isOpen) return;
     const shown = credentialOf(withKeyOfSocket(headers));
     if (shown === undefined) throw new Unauthorized('Send the key of this deployment in X-Api-Key, or as a bearer token.');
     if (deployment.isOpenedBy(shown.text)) return;
     const { tenant, tokens } = this.#checksOf(deployment);
-    if ((await tenant?.find(shown.text, { reads: false })) !== undefined) return;
+    if ((await tenant?.find(shown.text, { reads: false, source })) !== undefined) return;
     if (tokens === undefined || shown.from !== 'Authorization') throw new Unauthorized('This is no key of this deployment.');
     await tokens.claimsOf(shown.text);
   }

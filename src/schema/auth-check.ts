@@ -1,6 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { StringEnum, Uuid } from './types.ts';
 
+/** The header in which an agent names its deployment, for which a check that fails counts: before a body is read. */
+export const FOR_DEPLOYMENT = 'x-gx-deployment-id';
+
 /** What an agent asks the control plane about a caller's key, which it sends along as its own. */
 export const AuthCheckRequest = Type.Object(
   { deployment_id: Uuid('The deployment that is to be opened.') },

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { AgentAccess } from '../config/agent-access.ts';
-import { asError, Unavailable } from '../errors.ts';
+import { asError, Problem, Unavailable } from '../errors.ts';
+import { Rate } from '../http/quota.ts';
 import type { Log } from '../log.ts';
-import type { AuthCheck } from '../schema/auth-check.ts';
+import { FOR_DEPLOYMENT, type AuthCheck } from '../schema/auth-check.ts';
 
 /** Milliseconds for which an answer is believed: of a key that is good, and of one that is not. */
 const FRESH = { good: 30_000, refused: 10_000 };
@@ -13,11 +14,23 @@ const AWAY = 1000;
 const PATIENCE = 3000;
 /** How many answers are remembered, good ones and refusals apart, so that the latter displace none of the former. */
 const MOST = { good: 10_000, refused: 500 };
+/**
+ * Keys that turn out to be none, a minute: of all callers, half of what the control plane takes of one deployment by
+ * default, and of one address. Keys that were good within the last hour are not counted.
+ */
+const IN_VAIN = { perMinute: 300, perMinuteOfAddress: 60 };
+const GUESSING = 'Too many keys that are not valid have come; try again later.';
 /** What keys of the REST API look like. Nothing else is sent there. */
 const FORM = /^gx_[\w-]{40,100}$/;
 
+/** A caller's request: whether it only reads, and the address that it comes from. */
+export type Shown = { reads: boolean; source: string };
+
 type Checked<T> = { answer: T; at: number };
 type Options = { place: NonNullable<AgentAccess['tenantKeys']>; log: Log; clock?: () => number };
+
+/** The name by which the keys of all callers are counted. */
+const OF_ALL = 'all';
 
 /** Keys for the REST API that open the agent, too: the control plane says whose they are. */
 export class TenantKeys {
@@ -27,35 +40,67 @@ export class TenantKeys {
   readonly #good = new Map<string, Checked<AuthCheck>>();
   readonly #refused = new Map<string, Checked<undefined>>();
   readonly #asking = new Map<string, Promise<AuthCheck | undefined>>();
+  readonly #inVain: Rate;
+  readonly #inVainOfAddress: Rate;
   #awayUntil = -Infinity;
 
   constructor({ place, log, clock = () => performance.now() }: Options) {
     this.#place = place;
     this.#log = log;
     this.#clock = clock;
+    this.#inVain = new Rate({ perMinute: IN_VAIN.perMinute, message: GUESSING, clock });
+    this.#inVainOfAddress = new Rate({ perMinute: IN_VAIN.perMinuteOfAddress, message: GUESSING, clock });
   }
 
   /**
    * Returns whose key it is, or undefined if it does not open this deployment. Throws `Unavailable` if it can't be
-   * checked now. A key that was good lately may still read then.
+   * checked now, and a 429 if too many that are not valid were tried. A key that was good lately may still read then.
    */
-  async find(key: string, { reads }: { reads: boolean }): Promise<AuthCheck | undefined> {
+  async find(key: string, { reads, source }: Shown): Promise<AuthCheck | undefined> {
     if (!FORM.test(key)) return undefined;
     const digest = createHash('sha256').update(key).digest('base64');
     const [good, refused] = [this.#good.get(digest), this.#refused.get(digest)];
     if (good !== undefined && this.#ageOf(good) < FRESH.good) return good.answer;
     if (refused !== undefined && this.#ageOf(refused) < FRESH.refused) return undefined;
+    const wasGood = good !== undefined && this.#ageOf(good) < IN_OUTAGE;
     try {
-      return await this.#checked(digest, key);
+      return await (wasGood ? this.#checked(digest, key) : this.#checkedForStranger(digest, key, source));
     } catch (error) {
-      if (error instanceof Unavailable && reads && good !== undefined && this.#ageOf(good) < IN_OUTAGE)
-        return { ...good.answer, role: 'read' };
+      if (reads && wasGood && isUnanswered(error)) return { ...good.answer, role: 'read' };
       throw error;
     }
   }
 
   #ageOf({ at }: Checked<unknown>): number {
     return this.#clock() - at;
+  }
+
+  /** A failure is assumed until the opposite is shown, because thousands may be under way at a time. */
+  async #checkedForStranger(digest: string, key: string, source: string): Promise<AuthCheck | undefined> {
+    const giveBack = this.#take(source);
+    try {
+      const answer = await this.#checked(digest, key);
+      if (answer !== undefined) giveBack();
+      return answer;
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+  }
+
+  /** Counts a key of an address. Returns what takes that back. */
+  #take(source: string): () => void {
+    this.#inVain.take(OF_ALL);
+    try {
+      this.#inVainOfAddress.take(source);
+    } catch (error) {
+      this.#inVain.giveBack(OF_ALL);
+      throw error;
+    }
+    return () => {
+      this.#inVain.giveBack(OF_ALL);
+      this.#inVainOfAddress.giveBack(source);
+    };
   }
 
   /** One question serves all requests that came with the same key. */
@@ -75,7 +120,7 @@ export class TenantKeys {
     try {
       const response = await fetch(`${url}/v2/auth/check`, {
         method: 'POST',
-        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        headers: { 'x-api-key': key, [FOR_DEPLOYMENT]: deploymentId, 'content-type': 'application/json' },
         body: JSON.stringify({ deployment_id: deploymentId }),
         signal: AbortSignal.timeout(PATIENCE),
         redirect: 'error',
@@ -83,8 +128,12 @@ export class TenantKeys {
       if (response.ok) return (await response.json()) as AuthCheck;
       await response.body?.cancel();
       if ([401, 403, 404].includes(response.status)) return undefined;
+      if (response.status === 429)
+        throw new Problem(429, GUESSING, { headers: { 'retry-after': response.headers.get('retry-after') ?? '1' } });
       throw new Unavailable(`the control plane answers ${response.status}`);
     } catch (error) {
+      // It answers, and other keys may be known to it.
+      if (error instanceof Problem && error.status === 429) throw error;
       this.#awayUntil = this.#clock() + AWAY;
       this.#log.warn({ err: asError(error) }, 'the control plane could not check a key');
       throw away(error);
@@ -100,6 +149,9 @@ export class TenantKeys {
     return answer;
   }
 }
+
+/** Returns true for an error that says nothing of the key. */
+const isUnanswered = (error: unknown): boolean => error instanceof Problem && [429, 503].includes(error.status);
 
 const away = (cause?: unknown): Unavailable =>
   new Unavailable('The control plane does not answer, so the key is not checked; try again.', { cause });

@@ -34,7 +34,7 @@ export function byCredentials(openers: Openers): (request: CallerRequest) => Pro
 }
 
 async function known({ tenantKeys, tokens, roleClaim }: Openers, request: CallerRequest, shown: ShownKey): Promise<AgentCaller> {
-  const checked = await tenantKeys?.find(shown.text, { reads: readsOnly(request) });
+  const checked = await tenantKeys?.find(shown.text, { reads: readsOnly(request), source: request.source });
   if (checked !== undefined) return { ...openToUser(userOfKey(checked), request), ...(checked.role === 'read' && { readsOnly: true }) };
   if (tokens !== undefined && shown.from === 'Authorization') {
     const claims = await tokens.claimsOf(shown.text);

@@ -3,30 +3,51 @@ import type { KeyLimits } from '../../config/control-plane.ts';
 import { Unauthorized } from '../../errors.ts';
 import { Places, Rate } from '../../http/quota.ts';
 import type { Route } from '../../http/route.ts';
+import { FOR_DEPLOYMENT } from '../../schema/auth-check.ts';
 import type { Caller } from '../caller.ts';
 import type { Authenticator } from './authenticate.ts';
 
 const GUESSING = 'Too many requests without valid credentials have come from this address; try again later.';
 
+/** At how many deployments behind one address, such as the gateway's, all may be tried that may be at each. */
+const BEHIND_ONE_ADDRESS = 50;
+
+type Limited = {
+  authenticator: Pick<Authenticator, 'identify' | 'remembers'>;
+  /** Returns true if there is a deployment with this id. */
+  isDeployment: (id: string) => boolean;
+  perMinute: number;
+};
+
 /**
  * Returns an authentication that bounds how many credentials an address may try in vain. Credentials that are known to
- * be valid always pass, because good and bad callers may share a proxy's address.
+ * be valid always pass, because good and bad callers may share a proxy's address. What agents ask counts for their
+ * deployment, because the gateway asks for many: keys that are forged at one of them take nothing from the others.
  */
-export function limitingFailures(
-  authenticator: Pick<Authenticator, 'identify' | 'remembers'>,
-  perMinute: number,
-): (headers: IncomingHttpHeaders, access: Route['access'], source: string) => Promise<Caller> {
+export function limitingFailures({
+  authenticator,
+  isDeployment,
+  perMinute,
+}: Limited): (headers: IncomingHttpHeaders, access: Route['access'], source: string) => Promise<Caller> {
   const failures = new Rate({ perMinute, message: GUESSING });
+  const ofAll = new Rate({ perMinute: perMinute * BEHIND_ONE_ADDRESS, message: GUESSING });
   return async (headers, access, source) => {
     if (access === 'open' || authenticator.remembers(headers)) return authenticator.identify(headers, access);
+    const id = [headers[FOR_DEPLOYMENT]].flat()[0]?.toLowerCase();
+    const name = id !== undefined && isDeployment(id) ? `${source} ${id}` : source;
     // A failure is assumed until the opposite is shown, because thousands may be under way at a time.
-    failures.take(source);
+    failures.take(name);
+    ofAll.take(source);
+    const giveBack = (): void => {
+      failures.giveBack(name);
+      ofAll.giveBack(source);
+    };
     try {
       const caller = await authenticator.identify(headers, access);
-      failures.giveBack(source);
+      giveBack();
       return caller;
     } catch (error) {
-      if (!(error instanceof Unauthorized)) failures.giveBack(source);
+      if (!(error instanceof Unauthorized)) giveBack();
       throw error;
     }
   };

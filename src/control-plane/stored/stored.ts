@@ -148,13 +148,15 @@ export class Stored {
    * before an id that another deployment claims.
    */
   async deployment(id: string, isTenants: (deployment: DeploymentResource) => boolean, signal: AbortSignal) {
-    const find = (): DeploymentResource | undefined =>
-      this.#caches.deployments.byIndex('id', id).find((deployment) => isTenants(deployment) && this.idOf(deployment) === id);
+    const find = (): DeploymentResource | undefined => this.withId(id).find((one) => isTenants(one) && this.idOf(one) === id);
     const known = find();
     if (known !== undefined || this.#gone.has(id)) return known;
     await this.#searchLive(signal);
     return find();
   }
+
+  /** Returns the deployments that have this id or claim it, as last seen. */
+  withId = (id: string): DeploymentResource[] => this.#caches.deployments.byIndex('id', id);
 
   /** Returns the id of a deployment in REST, in lower case because ids are compared so. */
   idOf(deployment: DeploymentResource): string {
@@ -288,13 +290,11 @@ export class Stored {
   }
 
   async #listDeployments(): Promise<void> {
-    const early = this.#searchAfter - performance.now();
-    if (early > 0) await wait(early);
+    await wait(Math.max(0, this.#searchAfter - performance.now()));
     const started = performance.now();
-    const { namespaces } = this.#config;
-    const scopes = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
-    const found = await Promise.all(scopes.map((scope) => this.#kube.all(kinds.deployment, scope)));
-    for (const deployment of found.flat()) this.#caches.deployments.offer(lean(deployment));
+    const scopes = this.#config.namespaces.length === 0 ? [{}] : this.#config.namespaces.map((namespace) => ({ namespace }));
+    const found = (await Promise.all(scopes.map((scope) => this.#kube.all(kinds.deployment, scope)))).flat();
+    for (const deployment of found) this.#caches.deployments.offer(lean(deployment));
     this.#searchAfter = performance.now() + (performance.now() - started) * REST_PER_LIST;
   }
 }

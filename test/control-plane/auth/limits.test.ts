@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FOR_DEPLOYMENT } from '../../../src/schema/auth-check.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
@@ -23,6 +24,27 @@ describe('forged keys', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await plane.call('GET', '/v2/deployments')).status).toBe(200);
   });
+});
+
+test('keys that are forged at one deployment take nothing from others whose agents have the same address', async () => {
+  const made = await Promise.all(
+    ['attacked', 'calm'].map(async (name) => (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name) })).body.id),
+  );
+  const [attacked = '', calm = ''] = made;
+  const check = (key: string, id: string) =>
+    plane.call('POST', '/v2/auth/check', { key, headers: { [FOR_DEPLOYMENT]: id }, body: { deployment_id: id } });
+  const forged = await Promise.all(Array.from({ length: 60 }, (_, index) => check(`gx_forged-${index}`, attacked)));
+  expect(new Set(forged.map(({ status }) => status))).toEqual(new Set([401, 429]));
+  // This replica has not seen the key yet, so it does not know that it is good.
+  expect((await check(plane.keys.other, attacked)).status).toBe(429);
+  expect((await check(plane.keys.other, calm)).status).toBe(404);
+});
+
+test('a deployment that does not exist is no way around the bound of an address', async () => {
+  const guess = (index: number) =>
+    plane.call('POST', '/v2/auth/check', { key: `gx_guess-${index}`, headers: { [FOR_DEPLOYMENT]: crypto.randomUUID() }, body: {} });
+  const statuses = (await Promise.all(Array.from({ length: 60 }, (_, index) => guess(index)))).map(({ status }) => status);
+  expect(statuses).toContain(429);
 });
 
 describe('open streams', () => {

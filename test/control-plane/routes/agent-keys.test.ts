@@ -103,8 +103,8 @@ describe('the check that agents ask for', () => {
 
   test('is what an agent understands', async () => {
     const agent = new TenantKeys({ place: { url: plane.url, deploymentId: deployment.id }, log: silentLog() });
-    expect(await agent.find(plane.keys.read, { reads: true })).toMatchObject({ role: 'read', tenant_id: TENANT_A });
-    expect(await agent.find(plane.keys.other, { reads: true })).toBeUndefined();
+    expect(await agent.find(plane.keys.read, { reads: true, source: '10.0.0.1' })).toMatchObject({ role: 'read', tenant_id: TENANT_A });
+    expect(await agent.find(plane.keys.other, { reads: true, source: '10.0.0.1' })).toBeUndefined();
   });
 });
 
