@@ -14,6 +14,8 @@ export type GatewayConfig = {
   clusterDomain: string;
   /** Where keys of a deployment's tenant are checked. Undefined: nowhere, and they wake nobody. */
   controlPlaneUrl: string | undefined;
+  /** Hosts of tenants' identity providers that may be at private addresses, in lower case. Others must be public. */
+  issuerHosts: string[];
   /** Seconds that a request for a deployment that wakes is held at most. */
   holdSeconds: number;
   /** How many requests are held at a time, of one deployment and in all. */
@@ -34,6 +36,7 @@ export function gatewayConfig(env: Env): GatewayConfig {
     namespaces: read.words(['GX_WATCH_NAMESPACES']),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     controlPlaneUrl: read.optional(['GX_CONTROL_PLANE_URL']),
+    issuerHosts: read.words(['GX_ISSUER_HOSTS']).map((host) => host.toLowerCase()),
     holdSeconds: read.integer(['GX_HOLD_SECONDS'], 90, { min: 1, max: 3600 }),
     held: {
       perDeployment: read.integer(['GX_HELD_PER_DEPLOYMENT'], 1000, { min: 1, max: 1_000_000 }),

@@ -78,7 +78,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
 }
 
 function assemble({ config, kube, log, placeOf }: StartOptions) {
-  const { host, namespaces, clusterDomain, controlPlaneUrl, holdSeconds } = config;
+  const { host, namespaces, clusterDomain, controlPlaneUrl, issuerHosts, holdSeconds } = config;
   const known = new KnownDeployments({ kube, log, namespaces });
   const direct = ({ name, namespace }: KnownDeployment): AgentPlace => ({
     host: `${names.directService(name)}.${namespace}.svc.${clusterDomain}`,
@@ -86,7 +86,7 @@ function assemble({ config, kube, log, placeOf }: StartOptions) {
   });
   const waking = new Waking({ kube, known, placeOf: placeOf ?? direct, holdSeconds, log });
   const held = new HeldRequests(config.held);
-  const callers = new WakingCallers({ controlPlaneUrl, log });
+  const callers = new WakingCallers({ controlPlaneUrl, issuerHosts, log });
   const door = { callers, waking, held, log };
   const doors = new Doors({ host, log, open: (key) => openDoor({ ...door, find: () => known.get(key) }) });
   let timer: NodeJS.Timeout | undefined;

@@ -1,12 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Unauthorized } from '../errors.ts';
 import { credentialOf, withKeyOfSocket } from '../http/shown-key.ts';
+import { Lookups } from '../http/lookups.ts';
 import type { Log } from '../log.ts';
 import { IssuerTokens } from '../tokens/issuer-tokens.ts';
 import { TenantKeys } from '../tokens/tenant-keys.ts';
 import type { KnownDeployment } from './known-deployments.ts';
+import { NamespaceTurns } from './namespace-turns.ts';
 
-type Options = { controlPlaneUrl: string | undefined; log: Log };
+type Options = {
+  controlPlaneUrl: string | undefined;
+  /** Hosts of identity providers that may be at private addresses. */
+  issuerHosts: readonly string[];
+  log: Log;
+};
 
 /** What checks the credentials of one deployment besides its own keys. */
 type Checks = { stamp: string; tenant: TenantKeys | undefined; tokens: IssuerTokens | undefined };
@@ -19,6 +26,9 @@ const SKEW = 30;
 export class WakingCallers {
   readonly #options: Options;
   readonly #checks = new Map<string, Checks>();
+  readonly #lookups = new Lookups();
+  /** Issuers are of the tenants' choice: they may be slow, and their keys costly. */
+  readonly #turns = new NamespaceTurns();
 
   constructor(options: Options) {
     this.#options = options;
@@ -36,21 +46,22 @@ export class WakingCallers {
     const { tenant, tokens } = this.#checksOf(deployment);
     if ((await tenant?.find(shown.text, { reads: false, source })) !== undefined) return;
     if (tokens === undefined || shown.from !== 'Authorization') throw new Unauthorized('This is no key of this deployment.');
-    await tokens.claimsOf(shown.text);
+    await this.#turns.run(deployment.namespace, () => tokens.claimsOf(shown.text));
   }
 
   #checksOf({ key, id, auth = {} }: KnownDeployment): Checks {
-    const { controlPlaneUrl, log } = this.#options;
+    const { controlPlaneUrl, issuerHosts, log } = this.#options;
     const stamp = JSON.stringify([id, auth]);
     const known = this.#checks.get(key);
     if (known?.stamp === stamp) return known;
     const { mode, issuer, audiences = [], jwks } = auth;
     const place = mode === 'tenant' && controlPlaneUrl !== undefined ? { url: controlPlaneUrl, deploymentId: id } : undefined;
     const rules = issuer === undefined ? undefined : { issuer, audiences, jwksUrl: jwks, algorithms: ALGORITHMS, clockSkewSeconds: SKEW };
+    const places = { privateHosts: issuerHosts, addressesOf: (host: string) => this.#lookups.addressesOf(host) };
     const made = {
       stamp,
       tenant: place && new TenantKeys({ place, log }),
-      tokens: rules && new IssuerTokens({ rules, realm: 'agent', log }),
+      tokens: rules && new IssuerTokens({ rules, realm: 'agent', places, log }),
     };
     this.#checks.set(key, made);
     return made;

@@ -2,6 +2,7 @@ import { createLocalJWKSet, type JSONWebKeySet, type LocalJWKSet } from 'jose';
 import { isTrustworthy } from '../config/oidc.ts';
 import { asError, Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { issuerDocument, type IssuerPlaces } from './issuer-document.ts';
 
 /** Keys older than this are read again, so a key that the issuer withdrew is trusted no longer than this. */
 const FRESH_MILLISECONDS = 600_000;
@@ -11,9 +12,19 @@ const STALE_MILLISECONDS = 24 * 3_600_000;
 const COOLDOWN_MILLISECONDS = 5000;
 /** The pause between two attempts to reach an issuer that is away. The last keys are used meanwhile. */
 const RETRY_MILLISECONDS = 30_000;
-const TIMEOUT_MILLISECONDS = 5000;
+/** The same while there are none: they are waited for. */
+const FIRST_RETRY_MILLISECONDS = 1000;
+/** Keys of one issuer. A token without a key id is tried with each. */
+const MOST_KEYS = 50;
 
-type IssuerOptions = { issuer: string; jwksUrl: string | undefined; log: Log; clock?: () => number };
+/** `places` says where the keys may be; without it, anywhere. */
+type IssuerOptions = {
+  issuer: string;
+  jwksUrl: string | undefined;
+  places?: IssuerPlaces | undefined;
+  log: Log;
+  clock?: () => number;
+};
 type Held = { keys: LocalJWKSet; at: number };
 
 /** Keeps the public keys of one issuer, which its discovery document points to. */
@@ -33,7 +44,7 @@ export class IssuerKeys {
   /** Returns the keys as last read. Throws `Unavailable` if there are none. */
   async current(): Promise<LocalJWKSet> {
     const age = this.#age();
-    if (age > FRESH_MILLISECONDS && (this.#held === undefined || this.#mayTry())) await this.#read();
+    if (age > FRESH_MILLISECONDS && this.#mayTry()) await this.#read();
     if (this.#held === undefined || this.#age() > STALE_MILLISECONDS) throw this.#away();
     return this.#held.keys;
   }
@@ -55,7 +66,8 @@ export class IssuerKeys {
   }
 
   #mayTry(): boolean {
-    return this.#reading !== undefined || !this.#failed || this.#clock() - this.#triedAt > RETRY_MILLISECONDS;
+    const pause = this.#held === undefined ? FIRST_RETRY_MILLISECONDS : RETRY_MILLISECONDS;
+    return this.#reading !== undefined || !this.#failed || this.#clock() - this.#triedAt > pause;
   }
 
   #away(): Unavailable {
@@ -80,26 +92,21 @@ export class IssuerKeys {
   }
 
   async #fetchKeys(): Promise<JSONWebKeySet> {
-    const { issuer, jwksUrl } = this.#options;
-    return (await fetchJson(jwksUrl ?? (await discovered(issuer)))) as JSONWebKeySet;
+    const { issuer, jwksUrl, places } = this.#options;
+    const url = jwksUrl ?? (await discovered(issuer, places));
+    const { keys } = (await issuerDocument(url, places)) as Partial<JSONWebKeySet>;
+    if (!Array.isArray(keys)) throw new Unavailable(`${url} holds no list of keys.`);
+    if (keys.length > MOST_KEYS) throw new Unavailable(`${url} holds ${keys.length} keys; at most ${MOST_KEYS} are taken.`);
+    return { keys };
   }
 }
 
 /** The document lies below the issuer's address and must name the issuer (OpenID Connect Discovery 1.0, section 4). */
-async function discovered(issuer: string): Promise<string> {
-  const document = (await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)) as Record<string, unknown>;
+async function discovered(issuer: string, places: IssuerPlaces | undefined): Promise<string> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const document = (await issuerDocument(url, places)) as Record<string, unknown>;
   if (document.issuer !== issuer) throw new Unavailable(`The discovery document of ${issuer} names another issuer.`);
   if (typeof document.jwks_uri !== 'string') throw new Unavailable(`The discovery document of ${issuer} names no jwks_uri.`);
   if (!isTrustworthy(document.jwks_uri)) throw new Unavailable(`The discovery document of ${issuer} names a jwks_uri without https.`);
   return document.jwks_uri;
-}
-
-async function fetchJson(url: string): Promise<unknown> {
-  const answer = await fetch(url, {
-    headers: { accept: 'application/json' },
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),
-  });
-  if (!answer.ok) throw new Unavailable(`${url} answered ${answer.status}.`);
-  return answer.json();
 }

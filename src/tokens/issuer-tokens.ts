@@ -1,7 +1,9 @@
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult } from 'jose';
 import { Unauthorized } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { IssuerPlaces } from './issuer-document.ts';
 import { IssuerKeys } from './issuer-keys.ts';
+import { checkForm } from './token-form.ts';
 
 /** Whose tokens are accepted: those of this issuer that are for one of the audiences. */
 export type TokenRules = {
@@ -16,18 +18,29 @@ export type TokenRules = {
 /** What a token says. */
 export type TokenClaims = JWTPayload;
 
-/** `realm` is what a refusal calls the guarded place. */
-type TokensOptions = { rules: TokenRules; realm: string; log: Log; clock?: (() => number) | undefined };
+/**
+ * `realm` is what a refusal calls the guarded place. `places` says where keys may be read, for rules that others than
+ * the administrator wrote.
+ */
+type TokensOptions = {
+  rules: TokenRules;
+  realm: string;
+  places?: IssuerPlaces | undefined;
+  log: Log;
+  clock?: (() => number) | undefined;
+};
 
 /** Verifies bearer tokens of one issuer, which are JWTs that it signed for one of the audiences. */
 export class IssuerTokens {
   readonly #realm: string;
+  readonly #rules: TokenRules;
   readonly #keys: IssuerKeys;
   readonly #checks: JWTVerifyOptions;
 
-  constructor({ rules, realm, log, clock }: TokensOptions) {
+  constructor({ rules, realm, places, log, clock }: TokensOptions) {
     this.#realm = realm;
-    this.#keys = new IssuerKeys({ issuer: rules.issuer, jwksUrl: rules.jwksUrl, log, ...(clock && { clock }) });
+    this.#rules = rules;
+    this.#keys = new IssuerKeys({ issuer: rules.issuer, jwksUrl: rules.jwksUrl, places, log, ...(clock && { clock }) });
     this.#checks = {
       issuer: rules.issuer,
       audience: rules.audiences,
@@ -40,6 +53,7 @@ export class IssuerTokens {
   /** Returns what a token says. Throws `Unauthorized` for an invalid one, `Unavailable` if it can't be verified now. */
   async claimsOf(token: string): Promise<TokenClaims> {
     try {
+      checkForm(token, this.#rules);
       return await this.#claimsByKnownKeys(token);
     } catch (error) {
       if (error instanceof errors.JOSEError) throw refusal(error, this.#realm);

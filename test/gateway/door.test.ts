@@ -80,7 +80,7 @@ async function door(limits = { perDeployment: 10, total: 20 }, deployment = chat
     asked += 1;
     return promise;
   };
-  const callers = new WakingCallers({ controlPlaneUrl: undefined, log: silentLog() });
+  const callers = new WakingCallers({ controlPlaneUrl: undefined, issuerHosts: [], log: silentLog() });
   const server = openDoor({ find: () => deployment, callers, waking: { answering }, held, log: silentLog() }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   opened.push(server);

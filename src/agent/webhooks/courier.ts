@@ -16,7 +16,7 @@ import {
   type WebhookResult,
 } from '../db/webhooks.ts';
 import { versions } from '../versions.ts';
-import type { Lookups } from './lookups.ts';
+import type { Lookups } from '../../http/lookups.ts';
 import { MOST_ATTEMPTS, pauseAfter, type SendOutcome } from './outcome-rules.ts';
 import { EACH, HostPlaces } from './host-places.ts';
 import { post } from './post.ts';

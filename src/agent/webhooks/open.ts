@@ -5,7 +5,7 @@ import type { GxJson } from '../../schema/gx-json.ts';
 import type { Db } from '../db/pool.ts';
 import { Courier, type NotificationOf } from './courier.ts';
 import { webhookHeaders } from './headers.ts';
-import { Lookups } from './lookups.ts';
+import { Lookups } from '../../http/lookups.ts';
 import { urlPolicy } from './url-rules.ts';
 import { Webhooks } from './webhooks.ts';
 
