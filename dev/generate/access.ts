@@ -7,7 +7,7 @@ import {
   SECRET_ACCESS,
   SERVED_NAMESPACE_ACCESS,
 } from '../../src/control-plane/access.ts';
-import { gatewayAccess } from '../../src/gateway/access.ts';
+import { gatewayAccess, gatewayOwnAccess } from '../../src/gateway/access.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
 import type { PolicyRule } from '../../src/schema/policy-rule.ts';
 import { GROUP } from '../../src/schema/custom-resources.ts';
@@ -36,7 +36,7 @@ export type Access = {
 /** The rules that the sources state in their access.ts files. */
 export const access: { operator: Access; controlPlane: Access; gateway: Access; apiKey: Pick<Access, 'own'> } = {
   operator: {
-    own: joined(operatorAccess.own),
+    own: [...joined(operatorAccess.own), ...operatorAccess.ports],
     watched: joined(operatorAccess.watched),
     granted: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
     both: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
@@ -54,7 +54,7 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
     buildkit: joined(BUILDKIT_NAMESPACE_ACCESS),
     ownWithApiKeys: joined([...OWN_NAMESPACE_ACCESS, ...API_KEY_COMMAND_ACCESS]),
   },
-  gateway: { own: [], watched: joined(gatewayAccess), granted: [], both: joined(gatewayAccess) },
+  gateway: { own: gatewayOwnAccess, watched: joined(gatewayAccess), granted: [], both: joined(gatewayAccess) },
   apiKey: { own: joined(API_KEY_COMMAND_ACCESS) },
 };
 

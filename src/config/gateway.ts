@@ -9,6 +9,8 @@ export type GatewayConfig = {
   /** The port at which the operator reads the reports of all deployments. */
   reportsPort: number;
   logLevel: string;
+  /** The namespace of the platform. */
+  namespace: string;
   /** The namespaces whose deployments are known. Empty means all of the cluster. */
   namespaces: string[];
   clusterDomain: string;
@@ -33,6 +35,7 @@ export function gatewayConfig(env: Env): GatewayConfig {
     healthPort: read.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     reportsPort: read.integer(['GX_REPORTS_PORT'], 8082, { min: 0, max: 65_535 }),
     logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
+    namespace: read.text(['GX_NAMESPACE'], 'gx-system'),
     namespaces: read.words(['GX_WATCH_NAMESPACES']),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     controlPlaneUrl: read.optional(['GX_CONTROL_PLANE_URL']),

@@ -30,14 +30,11 @@ export class Doors {
     return this.#doors.size;
   }
 
-  /** Opens and closes ports, so that there is one for each of these. Of two with the same, the lower uid has it. */
+  /** Opens and closes ports, so that there is one for each of these. */
   keep(deployments: readonly KnownDeployment[]): void {
     if (this.#isClosed) return;
     const wanted = new Map<number, KnownDeployment>();
-    for (const one of deployments) {
-      const other = one.port === undefined ? undefined : wanted.get(one.port);
-      if (one.port !== undefined && (other === undefined || other.uid > one.uid)) wanted.set(one.port, one);
-    }
+    for (const one of deployments) if (one.port !== undefined) wanted.set(one.port, one);
     for (const [port, { key }] of this.#doors) if (wanted.get(port)?.key !== key) this.#close(port);
     for (const [port, { key }] of wanted) if (!this.#doors.has(port)) this.#open(port, key);
   }

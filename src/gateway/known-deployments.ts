@@ -1,20 +1,22 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Cache } from '../kube/cache.ts';
-import { kinds, type Kube } from '../kube/kube.ts';
+import { kinds, type ConfigMapObject, type Kube } from '../kube/kube.ts';
 import { Limiter } from '../kube/limiter.ts';
 import { Reflector } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { gatewayKeyHash } from '../schema/agent-key.ts';
 import { UNAUTHENTICATED } from '../schema/conditions.ts';
 import type { DeploymentResource } from '../schema/custom-resources.ts';
+import { portsIn, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../schema/kept-ports.ts';
 
-type Options = { kube: Kube; log: Log; namespaces: string[] };
+/** `namespace` is the platform's own. */
+type Options = { kube: Kube; log: Log; namespace: string; namespaces: string[] };
 
 /** Returns the parts of a deployment that the gateway reads. The rest of ten thousand would be most of its memory. */
 function lean({ apiVersion, kind, metadata, spec, status = {} }: DeploymentResource): DeploymentResource {
   const { name, namespace, uid, resourceVersion } = metadata;
   const { auth } = spec.template.sourceRevisionConfig ?? {};
-  const kept = given({ keyHashes: status.keyHashes, asleepSince: status.asleepSince, gatewayPort: status.gatewayPort });
+  const kept = given({ keyHashes: status.keyHashes, asleepSince: status.asleepSince });
   const conditions = status.conditions?.filter(({ type }) => type === UNAUTHENTICATED);
   return {
     apiVersion,
@@ -49,18 +51,33 @@ export type KnownDeployment = {
 
 const NOBODY = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
 
-/** The deployments of the watched namespaces, as their resources say. */
+/**
+ * The deployments of the watched namespaces, as their resources say. Which port is whose says a ConfigMap that the
+ * operator alone writes, because whoever may write a status could take the requests of others.
+ */
 export class KnownDeployments {
   readonly #cache = new Cache<DeploymentResource>();
-  readonly #watches: Reflector<DeploymentResource>[];
+  readonly #portsObject = new Cache<ConfigMapObject>();
+  readonly #watches: Pick<Reflector, 'start' | 'synced' | 'stop'>[];
+  /** By the uid of a deployment. */
+  #ports = new Map<string, KeptPorts>();
+  #changed: () => void = () => undefined;
 
-  constructor({ kube, log, namespaces }: Options) {
+  constructor({ kube, log, namespace: own, namespaces }: Options) {
     const places = namespaces.length === 0 ? [undefined] : namespaces;
     const pages = new Limiter(2);
-    this.#watches = places.map(
-      (namespace) =>
-        new Reflector({ kube, log, pages, namespace, kind: kinds.deployment, cache: this.#cache, project: lean, observer: NOBODY }),
-    );
+    const shared = { kube, log, pages, observer: NOBODY };
+    this.#watches = [
+      new Reflector({ ...shared, namespace: own, kind: kinds.configMap, cache: this.#portsObject, only: PORTS_CONFIG_MAP }),
+      ...places.map((namespace) => new Reflector({ ...shared, namespace, kind: kinds.deployment, cache: this.#cache, project: lean })),
+    ];
+    this.#portsObject.onChange(({ after }) => {
+      this.#ports = portsIn(after?.data?.[PORTS_KEY] ?? '');
+      this.#changed();
+    });
+    this.#cache.onChange(({ before, after }) => {
+      if (before?.metadata.uid !== after?.metadata.uid) this.#changed();
+    });
   }
 
   /** Starts to watch. Resolves when all deployments are known. */
@@ -77,28 +94,26 @@ export class KnownDeployments {
     return this.#cache.size;
   }
 
-  /** Calls back at every change of a deployment that may sleep, or may no longer. */
+  /** Calls back whenever other deployments may sleep than before. */
   onSleeper(changed: () => void): void {
-    this.#cache.onChange(({ before, after }) => {
-      if (before?.status?.gatewayPort !== after?.status?.gatewayPort) changed();
-    });
+    this.#changed = changed;
   }
 
   /** Returns the deployments that may sleep. */
   sleepers(): KnownDeployment[] {
     return this.#cache
       .list()
-      .filter(({ status }) => status?.gatewayPort !== undefined)
-      .map(knownDeployment);
+      .map((object) => knownDeployment(object, this.#ports))
+      .filter(({ port }) => port !== undefined);
   }
 
   get(key: string): KnownDeployment | undefined {
     const found = this.#cache.get(key);
-    return found && knownDeployment(found);
+    return found && knownDeployment(found, this.#ports);
   }
 }
 
-function knownDeployment({ metadata, spec, status = {} }: DeploymentResource): KnownDeployment {
+function knownDeployment({ metadata, spec, status = {} }: DeploymentResource, ports: ReadonlyMap<string, KeptPorts>): KnownDeployment {
   const { namespace = '', name, uid = '' } = metadata;
   return {
     key: `${namespace}/${name}`,
@@ -106,7 +121,7 @@ function knownDeployment({ metadata, spec, status = {} }: DeploymentResource): K
     name,
     uid,
     id: spec.id ?? uid,
-    port: status.gatewayPort,
+    port: ports.get(uid)?.gateway,
     asleepSince: status.asleepSince,
     isOpen: status.conditions?.some(({ type, status: is }) => type === UNAUTHENTICATED && is === 'True') === true,
     auth: spec.template.sourceRevisionConfig?.auth,

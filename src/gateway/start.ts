@@ -79,7 +79,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
 
 function assemble({ config, kube, log, placeOf }: StartOptions) {
   const { host, namespaces, clusterDomain, controlPlaneUrl, issuerHosts, holdSeconds } = config;
-  const known = new KnownDeployments({ kube, log, namespaces });
+  const known = new KnownDeployments({ kube, log, namespace: config.namespace, namespaces });
   const direct = ({ name, namespace }: KnownDeployment): AgentPlace => ({
     host: `${names.directService(name)}.${namespace}.svc.${clusterDomain}`,
     port: 80,

@@ -1,7 +1,7 @@
 import { GROUP } from '../schema/custom-resources.ts';
 import type { PolicyRule } from '../schema/policy-rule.ts';
 import { deploymentAccess } from './deployment/access.ts';
-import { apiServerAccess, eventAccess, gatewayEndpointAccess, leaseAccess } from './kernel/access.ts';
+import { apiServerAccess, eventAccess, gatewayEndpointAccess, leaseAccess, portsAccess } from './kernel/access.ts';
 import { listenerAccess } from './listener/access.ts';
 import { buildAccess, buildkitAccess, builtAccess, nodeAccess, revisionAccess } from './revision/access.ts';
 import { secretAccess } from './secrets/access.ts';
@@ -45,14 +45,15 @@ function harmless(rule: PolicyRule): PolicyRule[] {
 
 /**
  * Permissions of the operator: in each namespace that it watches (a ClusterRole if these are all), in each namespace of
- * agents, where it makes workloads and uses Secrets, in its own namespace, in those of builds, on the one object that
- * says where the API server is, and on nodes.
+ * agents, where it makes workloads and uses Secrets, in its own namespace (`own` and `ports`), in those of builds, on
+ * the one object that says where the API server is, and on nodes.
  */
 export const operatorAccess = {
   watched: worked.flatMap(harmless),
   worked,
   secrets: merged(secretAccess),
   own: merged([...leaseAccess, ...gatewayEndpointAccess, ...listenerAccess, ...eventAccess]),
+  ports: portsAccess,
   apiServer: apiServerAccess,
   builds: merged(buildAccess),
   buildkit: merged(buildkitAccess),

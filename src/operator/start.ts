@@ -10,6 +10,7 @@ import type { Log } from '../log.ts';
 import { OPERATOR } from '../schema/labels.ts';
 import { BranchLooks } from './family/branch-looks.ts';
 import { InTurn } from './family/in-turn.ts';
+import { PortKeeper } from './family/port-keeper.ts';
 import { createCaches, writable } from './family/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
@@ -148,6 +149,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     writer,
     branches: new BranchLooks(),
     buildTurns: new InTurn(),
+    ports: new PortKeeper({ kube: door, namespace: config.namespace, caches }),
     absences: () => election.absences,
     work: follower,
   };

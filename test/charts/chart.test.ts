@@ -146,7 +146,7 @@ describe('rights', () => {
       `Role/${namespace}/gx-gateway-watched`,
       `Role/${namespace}/gx-operator-watched`,
     ]);
-    const platform = ['api-key', 'control-plane', 'operator'].map((component) => `Role/gx-system/gx-${component}`);
+    const platform = ['api-key', 'control-plane', 'gateway', 'operator'].map((component) => `Role/gx-system/gx-${component}`);
     const own = ['Role/default/gx-operator-api-server', ...platform];
     expect(granted.toSorted()).toEqual([...expected, ...own]);
     expect(envOf(objects, 'operator')).toMatchObject({ GX_WATCH_NAMESPACES: 'a,b' });
@@ -210,6 +210,7 @@ describe('rights', () => {
       'Role/gx-agents/gx-operator-watched',
       'Role/gx-system/gx-api-key',
       'Role/gx-system/gx-control-plane',
+      'Role/gx-system/gx-gateway',
       'Role/gx-system/gx-operator',
       'Role/more/gx-control-plane-watched',
       'Role/more/gx-gateway-watched',

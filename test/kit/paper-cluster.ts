@@ -102,6 +102,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       settings: settings(overrides),
       branches: new BranchLooks(),
       buildTurns: new InTurn(),
+      ports: { keep: async () => ({}) },
       absences: () => [],
       work: { figures: () => undefined, queue: () => undefined },
     };

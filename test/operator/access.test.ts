@@ -63,7 +63,7 @@ async function sleepAndWake({ kube, namespace, see }: Stage): Promise<void> {
 test('with these rights alone the operator deploys, redeploys, and deletes without one refusal, and it needs each of them', async () => {
   const stage = await openStage('rights');
   const { kube, namespace, kubeconfig, see } = stage;
-  const rules = [...operatorAccess.worked, ...operatorAccess.secrets, ...operatorAccess.own];
+  const rules = [...operatorAccess.worked, ...operatorAccess.secrets, ...operatorAccess.own, ...operatorAccess.ports];
   await grant(kube, { namespace: 'default', rules: operatorAccess.apiServer, to: namespace });
   const limited = await accountWith(kube, { namespace, kubeconfig, rules });
   stage.startKubelet();
@@ -145,7 +145,7 @@ test('a namespace deleted as a whole takes the rights with it: the documented co
   const { kube, namespace } = agents;
   const { worked, secrets, own, apiServer } = operatorAccess;
   await grant(kube, { namespace: 'default', rules: apiServer, to: system.namespace });
-  const limited = await accountWith(kube, { ...system, rules: own });
+  const limited = await accountWith(kube, { ...system, rules: [...own, ...operatorAccess.ports] });
   await grant(kube, { namespace, rules: [...worked, ...secrets], to: system.namespace });
   agents.startKubelet();
   await agents.startOperator({ kubeconfig: limited, config: { namespace: system.namespace } });

@@ -29,6 +29,7 @@ beforeAll(async () => {
         GX_SERVER_PORT: '0',
         GX_HEALTH_PORT: '0',
         GX_REPORTS_PORT: '0',
+        GX_NAMESPACE: stage.namespace,
         GX_WATCH_NAMESPACES: stage.namespace,
       });
       return stage.endWith(await startGateway({ config, kube, log: silentLog(), signal: new AbortController().signal }));

@@ -42,6 +42,7 @@ beforeAll(async () => {
     GX_HEALTH_PORT: '0',
     GX_REPORTS_PORT: '0',
     GX_HOLD_SECONDS: '600',
+    GX_NAMESPACE: namespace,
     GX_WATCH_NAMESPACES: namespace,
   });
   const own = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway', kubeconfig });

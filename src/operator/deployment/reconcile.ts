@@ -1,9 +1,8 @@
 import { keyOf } from '../../kube/cache.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { databaseOf } from '../database/engines.ts';
-import { gatewayPortIn } from '../family/gateway-ports.ts';
+import { deploymentWithPorts, keptPorts } from './ports.ts';
 import { activeOf } from '../family/revisions.ts';
-import { isSleeper } from '../family/sleepers.ts';
 import { gatewayEndpoints } from '../scale/gateways.ts';
 import { decideSleep, withSleep, type SleepDecision } from './sleep.ts';
 import type { OperatorDeps } from '../family/deps.ts';
@@ -25,8 +24,10 @@ export const reconcileDeployment =
   async (stored, { signal, now }) => {
     const { caches, settings } = deps;
     const world = observeDeployment(caches, stored);
-    const sleep = sleepOf(deps, stored, { world, now });
-    const deployment = withSleep(stored, sleep.sleep, isSleeper(stored, settings) ? gatewayPortIn(caches, stored) : undefined);
+    const ports = await keptPorts(deps, stored, { service: world.service, signal });
+    const ported = deploymentWithPorts(stored, ports, world.service);
+    const sleep = sleepOf(deps, ported, { world, now });
+    const deployment = withSleep(ported, sleep.sleep);
     const plan = decideDeployment(deployment, { world, settings, now });
     const held = obstacle(deps, deployment, world);
     const shared = await keepTracingProject(deps, deployment, { isHeld: held !== undefined, signal });

@@ -44,6 +44,10 @@ export function agentService(deployment: DeploymentResource, settings: OperatorS
 
 type ServiceSpec = { type?: string; ports?: { nodePort?: number }[] };
 
+/** Returns the node port that the Service has. */
+export const nodePortOf = (service: KubeObject | undefined): number | undefined =>
+  (service?.spec as ServiceSpec | undefined)?.ports?.[0]?.nodePort;
+
 /**
  * Returns where the agent answers: the user's own address, else the node port, else the name inside the cluster. The
  * last two are followed by what stands before every path of the server.
@@ -58,7 +62,7 @@ export function urlOf(
 
 function addressOfAgent({ metadata }: DeploymentResource, settings: OperatorSettings, service: KubeObject | undefined): string {
   const { name, namespace } = metadata;
-  const nodePort = (service?.spec as ServiceSpec | undefined)?.ports?.[0]?.nodePort;
+  const nodePort = nodePortOf(service);
   if (settings.exposeAs === 'NodePort' && settings.nodeHost !== undefined && nodePort !== undefined) {
     return `http://${settings.nodeHost}:${nodePort}`;
   }

@@ -24,9 +24,9 @@ export function sleepFields({
 }
 
 /** Returns the deployment as it is from this decision on. */
-export function withSleep(deployment: DeploymentResource, sleep: Sleep, port: number | undefined): DeploymentResource {
-  const { asleepSince: _since, nextDueAt: _next, gatewayPort: _port, ...status } = deployment.status ?? {};
-  return { ...deployment, status: { ...status, ...sleep, ...(port !== undefined && { gatewayPort: port }) } };
+export function withSleep(deployment: DeploymentResource, sleep: Sleep): DeploymentResource {
+  const { asleepSince: _since, nextDueAt: _next, ...status } = deployment.status ?? {};
+  return { ...deployment, status: { ...status, ...sleep } };
 }
 
 /** Seconds before something is due in which a deployment wakes: pods, and a database that sleeps too, take some. */

@@ -25,8 +25,6 @@ export const BY_ID = 'id';
 export const BY_SECRET = 'secret';
 /** Indexes revisions that are being built or wait for it. */
 export const BY_BUILD = 'build';
-/** Indexes deployments by the port at which the gateway answers in their place. */
-export const BY_PORT = 'port';
 /** Indexes all pods that change a password. */
 export const PASSWORD_PODS = 'password';
 
@@ -54,7 +52,6 @@ export const homeOf = ({ metadata }: { metadata: ObjectMeta }, buildNamespaces: 
 
 const ofDeployment: IndexBy<RevisionResource> = ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`];
 const inNamespace: IndexBy<DeploymentResource> = ({ metadata }) => [metadata.namespace ?? ''];
-const gatewayPort: IndexBy<DeploymentResource> = ({ status }) => (status?.gatewayPort === undefined ? [] : [String(status.gatewayPort)]);
 const projectName: IndexBy<TracingProjectResource> = ({ spec }) => [spec.projectName];
 type UsesSecret = { metadata: ObjectMeta; spec: Pick<RevisionSpec, 'template'>; status?: { phase?: string; secretName?: string } };
 const secretNames = ({ metadata, spec, status }: UsesSecret): string[] => {
@@ -109,7 +106,6 @@ export const createCaches = (specLimit = SPEC_LIMIT, buildNamespaces?: readonly 
       [BY_NAMESPACE]: inNamespace,
       [BY_ID]: idsOf,
       [BY_SECRET]: secretNames,
-      [BY_PORT]: gatewayPort,
     },
     { ...PACKED, specLimit },
   ),

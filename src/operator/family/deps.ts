@@ -5,6 +5,7 @@ import type { WorkView } from '../scale/work-follower.ts';
 import type { BranchLooks } from './branch-looks.ts';
 import type { Caches } from './caches.ts';
 import type { InTurn } from './in-turn.ts';
+import type { PortKeeper } from './port-keeper.ts';
 import type { Writer } from '../kernel/writer.ts';
 
 /** What reconcilers work with. They read caches and write through the writer. */
@@ -17,6 +18,8 @@ export type OperatorDeps = {
   branches: BranchLooks;
   /** Builds begin in turn, so that each counts those before it. */
   buildTurns: InTurn;
+  /** The ports that deployments keep. */
+  ports: Pick<PortKeeper, 'keep'>;
   /** Returns when no operator worked. */
   absences: () => TimeSpan[];
   /** What the agents have reported of their work, and what was decided by it. */

@@ -1,3 +1,4 @@
+import { PORTS_CONFIG_MAP } from '../../schema/kept-ports.ts';
 import type { PolicyRule } from '../../schema/policy-rule.ts';
 
 /** Permissions on the Lease, in the operator's own namespace. */
@@ -16,4 +17,10 @@ export const eventAccess: PolicyRule[] = [{ apiGroups: ['events.k8s.io'], resour
 /** Permission to see where the gateway is, in the operator's own namespace. */
 export const gatewayEndpointAccess: PolicyRule[] = [
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] },
+];
+
+/** Permissions on the ConfigMap with the ports of deployments, in the operator's own namespace. */
+export const portsAccess: PolicyRule[] = [
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
+  { apiGroups: [''], resources: ['configmaps'], resourceNames: [PORTS_CONFIG_MAP], verbs: ['get', 'patch'] },
 ];
