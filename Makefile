@@ -76,7 +76,7 @@ test-crash: install ## the agent server under kill -9 of workers, of the process
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server
 	@node dev/test/main.ts faults
 
-test-abuse: install ## both servers attacked as one tenant while another one asks: bodies, streams, slow senders, forged keys; measures time and memory (5 minutes, on a quiet machine)
+test-abuse: install ## control plane, agent server and gateway attacked as one tenant while another one asks: bodies, streams, slow senders, forged keys, reports, issuers; measures time and memory (7 minutes, on a quiet machine)
 	@node test/abuse/main.ts
 
 fuzz: install ## 10,000 generated requests each against the REST API and the agent server, by one who knows the ids of two neighbours: none of theirs is shown, logged or changed (20 minutes; needs python3)

@@ -71,13 +71,16 @@ export async function openStreams(urls: string[], headers: Record<string, string
 }
 
 /** Sends so many requests a second, each with a key that nobody made. Returns the statuses and their numbers. */
-export async function forgeKeys(url: string, { perSecond, seconds }: { perSecond: number; seconds: number }): Promise<Map<number, number>> {
+export async function forgeKeys(
+  url: string,
+  { perSecond, seconds, keyOf = (name) => `gx_${name}` }: { perSecond: number; seconds: number; keyOf?: (name: string) => string },
+): Promise<Map<number, number>> {
   const statuses = new Map<number, number>();
   const EVERY = 20;
   const waves = (seconds * 1000) / EVERY;
   const under: Promise<void>[] = [];
   const one = async (name: string): Promise<void> => {
-    const { status } = await attempt(url, { method: 'GET', headers: { 'x-api-key': `gx_${name}` }, body: '' });
+    const { status } = await attempt(url, { method: 'GET', headers: { 'x-api-key': keyOf(name) }, body: '' });
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   };
   const started = performance.now();

@@ -3,17 +3,22 @@ import { DevError } from '../../dev/errors.ts';
 import { program } from '../../dev/steps.ts';
 import { attackAgent } from './agent.ts';
 import { attackControlPlane } from './control-plane.ts';
+import { attackGateway } from './gateway.ts';
 import { Verdicts } from './report.ts';
 
 /*
- * Attacks both servers as one tenant, while another one asks: the worst bodies of every route, slow and aborted
- * senders, streams and forged keys. Measures what each costs, and fails where it is more than is allowed. All of it
- * stays on 127.0.0.1, and ends by itself.
+ * Attacks control plane, agent server and gateway as one tenant, while another one asks: the worst bodies of every
+ * route, slow and aborted senders, streams, forged keys, floods of reports, and keys of hostile issuers. Measures what
+ * each costs, and fails where it is more than is allowed. All of it stays on 127.0.0.1, and ends by itself.
  */
 
-const TARGETS: Record<string, (verdicts: Verdicts) => Promise<void>> = { 'control-plane': attackControlPlane, agent: attackAgent };
+const TARGETS: Record<string, (verdicts: Verdicts) => Promise<void>> = {
+  'control-plane': attackControlPlane,
+  agent: attackAgent,
+  gateway: attackGateway,
+};
 
-/** Arguments: the names of the targets. The default is both. */
+/** Arguments: the names of the targets. The default is all. */
 await program(async () => {
   const named = process.argv.slice(2);
   const verdicts = new Verdicts();

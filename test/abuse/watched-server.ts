@@ -21,7 +21,8 @@ export type WatchedServer = {
 
 const WATCH = path.join(import.meta.dirname, 'loop-watch.mjs');
 
-export async function startWatched(args: string[], env: Record<string, string>, ready: string): Promise<WatchedServer> {
+/** Starts a server, and waits until the path answers, or until it tells its port if there is none. */
+export async function startWatched(args: string[], env: Record<string, string>, ready?: string): Promise<WatchedServer> {
   const child = spawn(process.execPath, [...LEASHED, '--import', WATCH, 'src/main.ts', ...args], {
     env: { PATH: '', GX_SERVER_HOST: '127.0.0.1', GX_SERVER_PORT: '0', GX_LOG_LEVEL: 'info', ...env },
     stdio: ['pipe', 'pipe', 'inherit', 'ipc'],
@@ -33,7 +34,7 @@ export async function startWatched(args: string[], env: Record<string, string>, 
   const port = (): string | undefined => /"port":(\d+)/.exec(output)?.[1];
   await until(`${args[0]} listens`, () => port() !== undefined, 60);
   const url = `http://127.0.0.1:${port()}`;
-  await until(`${args[0]} is ready`, async () => (await fetch(`${url}${ready}`)).ok);
+  if (ready !== undefined) await until(`${args[0]} is ready`, async () => (await fetch(`${url}${ready}`)).ok);
   let before = 0;
   const pid = child.pid as number;
   return {
