@@ -167,8 +167,9 @@ export async function listNamespaces(db: Db, search: StoreNamespaces & { seen?: 
 /** Deletes so many items that have expired, and returns how many there were. */
 export async function deleteExpiredItems(db: Db, limit: number): Promise<number> {
   const rows = await db.query({
-    text: `delete from gx.store_item i using (select namespace, key from gx.store_item where expires_at < now()
-        order by expires_at limit $1 for update skip locked) d where i.namespace = d.namespace and i.key = d.key returning 1`,
+    text: `with due as materialized (
+        select namespace, key from gx.store_item where expires_at < now() order by expires_at limit $1 for update skip locked)
+      delete from gx.store_item i using due where i.namespace = due.namespace and i.key = due.key returning 1`,
     values: [limit],
   });
   return rows.length;

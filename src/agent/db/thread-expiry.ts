@@ -34,22 +34,18 @@ export type Expiring = { usual: ThreadTtl | undefined; waiting: boolean; limit: 
 const AT_REST = `not t.temporary and ($1 or t.status <> 'interrupted') and not ${UNFINISHED} and not ${isHeld('t')}
   and not exists (select 1 from gx.cron c where c.thread_id = t.thread_id and c.enabled)`;
 
-/** Returns statements that find threads which are due for the strategy, the first ones first. */
-function dueStatements(
-  strategy: ThreadTtl['strategy'],
-  { usual, waiting, limit }: Expiring,
-  lock: string,
-): { text: string; values: unknown[] }[] {
+/** Returns what finds threads that are due for the strategy, the first ones first. `$2` is for their limit. */
+function dueStatements(strategy: ThreadTtl['strategy'], { usual, waiting, limit }: Expiring): { find: string; values: unknown[] }[] {
   const own = {
-    text: `select t.thread_id from gx.thread t where t.ttl is not null and t.ttl->>'strategy' = '${strategy}'
-      and ${EXPIRES} < now() at time zone 'UTC' and ${AT_REST} order by ${EXPIRES} limit $2 ${lock}`,
+    find: `select t.thread_id from gx.thread t where t.ttl is not null and t.ttl->>'strategy' = '${strategy}'
+      and ${EXPIRES} < now() at time zone 'UTC' and ${AT_REST} order by ${EXPIRES}`,
     values: [waiting, limit],
   };
   if (usual?.strategy !== strategy) return [own];
   const changed = strategy === 'keep_latest' ? 'and (t.pruned_at is null or t.pruned_at < greatest(t.updated_at, t.state_updated_at))' : '';
   const byDefault = {
-    text: `select t.thread_id from gx.thread t where t.ttl is null and t.updated_at < now() - $3 * interval '1 minute'
-      and ${RESTED} < now() - $3 * interval '1 minute' ${changed} and ${AT_REST} order by t.updated_at limit $2 ${lock}`,
+    find: `select t.thread_id from gx.thread t where t.ttl is null and t.updated_at < now() - $3 * interval '1 minute'
+      and ${RESTED} < now() - $3 * interval '1 minute' ${changed} and ${AT_REST} order by t.updated_at`,
     values: [waiting, limit, usual.ttl],
   };
   return [own, byDefault];
@@ -59,8 +55,11 @@ function dueStatements(
 export function deleteExpiredThreads(db: Database, expiring: Expiring): Promise<number> {
   return db.transaction(async (tx) => {
     let count = 0;
-    for (const statement of dueStatements('delete', expiring, 'for update of t skip locked')) {
-      const rows = await tx.query<{ thread_id: string }>({ ...statement, values: statement.values.with(1, expiring.limit - count) });
+    for (const { find, values } of dueStatements('delete', expiring)) {
+      const rows = await tx.query<{ thread_id: string }>({
+        text: `${find} limit $2 for update of t skip locked`,
+        values: values.with(1, expiring.limit - count),
+      });
       if (rows.length > 0)
         await deleteThreadRows(
           tx,
@@ -75,8 +74,8 @@ export function deleteExpiredThreads(db: Database, expiring: Expiring): Promise<
 /** Removes older checkpoints of some threads that are due, each in a transaction. Returns how many threads. */
 export async function pruneExpiredThreads(db: Database, expiring: Expiring): Promise<number> {
   let count = 0;
-  for (const statement of dueStatements('keep_latest', expiring, ''))
-    for (const { thread_id } of await db.query<{ thread_id: string }>(statement)) {
+  for (const { find, values } of dueStatements('keep_latest', expiring))
+    for (const { thread_id } of await db.query<{ thread_id: string }>({ text: `${find} limit $2`, values })) {
       // One that has become busy is due again later.
       if (!(await keepLatestCheckpoints(db, thread_id))) continue;
       await db.query({ text: 'update gx.thread set pruned_at = now() where thread_id = $1', values: [thread_id] });

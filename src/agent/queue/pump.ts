@@ -163,7 +163,8 @@ export class Pump {
       throw error;
     });
     if (taken === undefined) return true;
-    this.#backlog = taken.tickets === free;
+    // Fewer than were asked for means that none is left.
+    this.#backlog = taken.tickets >= free;
     for (const run of taken.runs) void this.#execute(run);
     if (taken.tickets === 0) await this.#late(free);
     return this.#backlog;

@@ -71,11 +71,14 @@ export async function openTickets(
   };
 }
 
-/** Deletes a ticket in the statement that claims its run, so that both happen or neither. */
-const TAKE = `delete from pgboss.job_common j using (
+/**
+ * Deletes tickets in the statement that claims their runs, so that both happen or neither. They are chosen once, in a
+ * CTE: of a subquery that is joined, a plan may choose anew for each row, up to the limit each time.
+ */
+const TAKE = `with due as materialized (
     select name, id from pgboss.job_common where name = '${QUEUE}' and state < 'active' and not blocked and start_after <= now()
-    order by priority desc, created_on, id limit $limit for update skip locked) n
-  where j.name = n.name and j.id = n.id returning (j.data->>'thread_id')::uuid as thread_id`;
+    order by priority desc, created_on, id limit $limit for update skip locked)
+  delete from pgboss.job_common j using due where j.name = due.name and j.id = due.id returning (j.data->>'thread_id')::uuid as thread_id`;
 
 /** Returns the statement that the installed version of pg-boss would send. */
 async function ownInsert(boss: PgBoss): Promise<string> {

@@ -49,7 +49,15 @@ export function checkoutAt(folder: string, cache: string): Checkout {
         N_JOBS_PER_WORKER: String(slots),
         ...more,
       };
-      return startServer({ command: process.execPath, args: ['src/main.ts', 'agent-server'], cwd: folder, env, health: '/ok', port });
+      const server = await startServer({
+        command: process.execPath,
+        args: ['src/main.ts', 'agent-server'],
+        cwd: folder,
+        env,
+        health: '/ok',
+        port,
+      });
+      return { ...server, own: { database, slots } };
     },
   };
 }

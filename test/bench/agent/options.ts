@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 
 export type BenchOptions = {
-  rounds: number;
+  /** Rounds of every row; undefined leaves it to the rows. */
+  rounds: number | undefined;
   /** The share of each scenario's work that is done. */
   scale: number;
   only: string[] | undefined;
@@ -18,13 +19,13 @@ export const HELP = `The agent server beside others that speak the same interfac
 
   --quick            one round with a fifth of the work: a first impression
   --full             also the searches in 1,000,000 threads, and bad targets of webhooks
-  --only a,b         only these: rows (wait-1, wait-50, start, burst, long-thread, stream-1, stream-50, events-first,
-                     events-whole, events-one-mode, events-50, state, search), or parts (memory, growing-thread, round-trips, subscriptions,
-                     guarded, mcp, a2a, a2a-streams, searches, searches-million, webhooks, floors)
+  --only a,b         only these: rows (wait-1, wait-50, start, burst, burst-at-rest, long-thread, stream-1, stream-50, events-first,
+                     events-whole, events-one-mode, events-50, state, search), or parts (memory, growing-thread, round-trips,
+                     subscriptions, guarded, mcp, a2a, a2a-streams, searches, searches-million, webhooks, floors)
   --against a,b      only these peers: js, aegra, aegra-redis, encrypted (this server with a key); "none" for this server alone
   --beside folder    also another checkout of this project, with its dependencies installed: before and after a change, as pairs in turns;
                      no peers unless --against names them
-  --rounds n         rounds, of which the median counts (3)
+  --rounds n         rounds, of which the median counts (3; 10 of burst-at-rest, whose worst counts)
   --slots n          runs that each server of the rows executes at a time (10, the default of all of them)
   --help             this text
 
@@ -49,7 +50,7 @@ export function optionsOf(args: string[]): BenchOptions {
     },
   });
   return {
-    rounds: Number(values.rounds ?? (values.quick ? 1 : 3)),
+    rounds: values.rounds === undefined ? (values.quick ? 1 : undefined) : Number(values.rounds),
     scale: values.quick ? 0.2 : 1,
     only: values.only?.split(','),
     against: (values.against ?? (values.beside === undefined ? 'js,aegra,aegra-redis' : 'none')).split(','),

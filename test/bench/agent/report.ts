@@ -19,6 +19,9 @@ const REASON = 70;
 const mid = ({ figures, brokeOff }: Measured, who: Who): number | undefined =>
   figures[who] === undefined || brokeOff[who] !== undefined ? undefined : median(figures[who]);
 
+/** Returns the worst round: the slowest, or that in which the least was done. */
+const worstOf = (unit: Scenario['unit'], figures: number[]): number => (unit === 'per s' ? Math.min(...figures) : Math.max(...figures));
+
 /** Says how many times better ours is: times faster, or times more. */
 const better = (unit: Scenario['unit'], own: number, other: number): number => (unit === 'per s' ? own / other : other / own);
 
@@ -27,15 +30,20 @@ function ratio(measured: Measured, who: Who): number | undefined {
   return own === undefined || other === undefined ? undefined : better(measured.scenario.unit, own, other);
 }
 
-/** Judges a scenario's goals by medians. A ratio goal holds against the best of its peers that took part. */
+/**
+ * Judges a scenario's goals by medians, and that of its worst round. A ratio goal holds against the best of its peers
+ * that took part.
+ */
 function verdicts(measured: Measured): Verdict[] {
-  const { limit, times = [], unit } = measured.scenario;
+  const { limit, worst, times = [], unit } = measured.scenario;
   const own = mid(measured, 'gx');
   const found: Verdict[] = [];
   if (limit !== undefined && own !== undefined) {
     if ('atMost' in limit) found.push({ goal: `<= ${limit.atMost} ${unit}`, met: own <= limit.atMost });
     else found.push({ goal: `>= ${limit.atLeast} ${unit}`, met: own >= limit.atLeast });
   }
+  if (worst !== undefined && own !== undefined)
+    found.push({ goal: `worst >= ${worst.atLeast} ${unit}`, met: worstOf(unit, measured.figures.gx!) >= worst.atLeast });
   for (const { of, atLeast } of times) {
     const ratios = of.map((who) => ratio(measured, who)).filter((value) => value !== undefined);
     if (ratios.length > 0) found.push({ goal: `>= ${atLeast}x ${of.join(', ')}`, met: Math.min(...ratios) >= atLeast });
@@ -60,7 +68,8 @@ function cell(measured: Measured, who: Who): string {
   if (reason !== undefined) return `broke off: ${inCell(reason)}`;
   const value = mid(measured, who);
   if (value === undefined) return '-';
-  const figure = value.toFixed(DECIMALS[measured.scenario.unit]);
+  const { unit } = measured.scenario;
+  const figure = `${value.toFixed(DECIMALS[unit])}; ${worstOf(unit, measured.figures[who]!).toFixed(DECIMALS[unit])}`;
   const times = who === 'gx' ? undefined : ratio(measured, who);
   if (times === undefined) return figure;
   return `${figure} (${isOwn(who) ? besideRatio(measured, who, times) : `${times.toFixed(1)}x`})`;
@@ -77,7 +86,7 @@ function inCell(message: string): string {
  * times better this server is.
  */
 export function table(rows: Measured[], contenders: Contender[]): string {
-  const head = ['scenario (median of rounds)', '', ...contenders.map(({ name }) => name), 'goal'];
+  const head = ['scenario (median of rounds; worst)', '', ...contenders.map(({ name }) => name), 'goal'];
   const lines = rows.map((row) => [
     row.scenario.what,
     row.scenario.unit,

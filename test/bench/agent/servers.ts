@@ -6,10 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../../kit/until.ts';
 
+/** The connection string of a server's database, and the number of runs that it executes at a time. */
+export type OwnSettings = { database: string; slots: number };
+
 /** A server under test that answers. */
 export type BenchServer = {
   url: string;
   pid: number;
+  /** What a server of this project was started with. */
+  own?: OwnSettings;
   /** Takes all processor time from the server until `resume`. */
   pause(): void;
   resume(): void;

@@ -42,8 +42,11 @@ class Running {
   }
 }
 
+/** Rounds of a row that names no number. */
+const ROUNDS = 3;
+
 /** `settle` is the number of milliseconds in which a paused server catches up with its timers. */
-type Work = { rounds: number; scale: number; settle: number; tell: (line: string) => void };
+type Work = { rounds: number | undefined; scale: number; settle: number; tell: (line: string) => void };
 
 /**
  * Runs all rounds of all scenarios. In each round the servers take turns, in every other round from the last to the
@@ -66,7 +69,8 @@ export async function measureInTurns(
   return rows;
 }
 
-async function measure(scenario: Scenario, contenders: Contender[], running: Running, { rounds, scale, tell }: Work): Promise<Measured> {
+async function measure(scenario: Scenario, contenders: Contender[], running: Running, { scale, tell, ...work }: Work): Promise<Measured> {
+  const rounds = work.rounds ?? scenario.rounds ?? ROUNDS;
   const measured: Measured = { scenario, figures: {}, brokeOff: {} };
   for (let round = 1; round <= rounds; round += 1)
     for (const contender of round % 2 === 1 ? contenders : contenders.toReversed()) {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createRun, createThread, waitOnFreshThread, type EchoState } from '../api.ts';
 import { call } from '../http.ts';
+import { mostAtOnce, withDatabase } from '../executed-runs.ts';
 import { median, oneByOne, together } from '../load.ts';
 import type { BenchServer } from '../servers.ts';
 import type { Scenario } from './scenario.ts';
@@ -98,4 +99,30 @@ const longThread: Scenario = {
   },
 };
 
-export const runScenarios = [waitAlone, waitFifty, start, burstDrained, longThread];
+/** Milliseconds at rest: time for two looks at the empty queue, which plan how tickets are taken. */
+const AT_REST = 4000;
+
+/**
+ * What Postgres knows of a table decides how runs are taken. Of a server at rest it knows that the queue is empty, and
+ * what it planned then may be used for the whole burst.
+ */
+const burstAtRest: Scenario = {
+  id: 'burst-at-rest',
+  what: 'burst of 1,000 runs after `analyze` of the empty queue, never more at once than the slots: drained',
+  unit: 'per s',
+  sizes: { gx: 1000 },
+  rounds: 10,
+  worst: { atLeast: 250 },
+  measure: async (server, size) => {
+    const { database, slots } = server.own!;
+    await withDatabase(database, (query) => query('vacuum analyze pgboss.job_common'));
+    await pause(AT_REST);
+    const began = new Date();
+    const drained = await burst(server, size);
+    const atOnce = await withDatabase(database, (query) => mostAtOnce(query, began));
+    if (atOnce > slots) throw new Error(`${atOnce} runs were executed at once, with ${slots} slots`);
+    return drained;
+  },
+};
+
+export const runScenarios = [waitAlone, waitFifty, start, burstDrained, burstAtRest, longThread];

@@ -15,8 +15,12 @@ export type Scenario = {
   /** The number of calls, runs, streams or threads in a round, for each server that takes part. */
   sizes: Partial<Record<Who, number>>;
   measure(server: BenchServer, size: number): Promise<number>;
+  /** Rounds, when the caller of the bench names no number. */
+  rounds?: number;
   /** The goal for this server alone, judged by medians. */
   limit?: { atMost: number } | { atLeast: number };
+  /** The goal for this server's worst round. */
+  worst?: { atLeast: number };
   /** Goals as ratios to the best peer, or to the named one. */
   times?: { of: Who[]; atLeast: number }[];
 };
