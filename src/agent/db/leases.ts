@@ -74,26 +74,26 @@ export async function claimThreads(db: Db, threadIds: string[], { worker, leaseS
 }
 
 /**
- * Takes the head runs of the threads that the next tickets point at, and returns how many tickets there were. A
- * `Conflict` leaves the tickets where they were. `takeSql` returns the queue's statement, given the number of the
- * parameter that limits it.
+ * Takes the head runs of the threads that the next tickets point at, and returns the ids of the tickets. A `Conflict`
+ * leaves the tickets where they were. `take` is the queue's statement.
  */
 export async function claimByTickets(
   db: Db,
-  { limit, takeSql }: { limit: number; takeSql: (limit: number) => string },
+  take: { name: string; sql: (parameter: number) => string; values: unknown[] },
   { worker, leaseSeconds, graphs }: Claim,
-): Promise<{ tickets: number; runs: Claimed[] }> {
-  const rows = await db.query<Claimed & { tickets: number }>({
-    name: 'run_claim_by_tickets',
-    text: `with tickets as (${takeSql(4)}), d as (select distinct thread_id from tickets), heads as (${HEADS}), ${LOCKED}, ${TAKE}
-      select n.tickets, claimed.* from (select count(*) as tickets from tickets) n left join claimed on true`,
-    values: [worker, leaseSeconds, graphs, limit],
+): Promise<{ tickets: string[]; runs: Claimed[] }> {
+  const rows = await db.query<Claimed & { tickets: string | null }>({
+    name: `run_claim_${take.name}`,
+    text: `with tickets as (${take.sql(4)}), d as (select distinct (data->>'thread_id')::uuid as thread_id from tickets),
+      heads as (${HEADS}), ${LOCKED}, ${TAKE}
+      select n.tickets, claimed.* from (select string_agg(id::text, ' ') as tickets from tickets) n left join claimed on true`,
+    values: [worker, leaseSeconds, graphs, ...take.values],
   });
   const runs = await openRuns(
     db,
     rows.filter(({ run_id }) => run_id !== null),
   );
-  return { tickets: rows[0]?.tickets ?? 0, runs };
+  return { tickets: rows[0]?.tickets?.split(' ') ?? [], runs };
 }
 
 /** Returns threads whose turn has come but that no ticket has brought here. This is the safety net under the queue. */

@@ -13,8 +13,8 @@ import { webhookField } from './push-configs.ts';
 
 /* This file stores new runs. Requests that come while one statement is under way share the next one. */
 
-/** Returns the SQL of another store's insert, which joins our statement, with its parameter at the given position. */
-export type TicketSql = (parameter: number) => string;
+/** The queue's insert, which joins our statement: its SQL, with its parameters from a given one on, and its values. */
+type TicketInsert = { name: string; sql: (parameter: number) => string; values: unknown[] };
 
 /** A worker that has a free slot for the run that is being made. */
 export type Starter = { worker: string; leaseSeconds: number };
@@ -26,7 +26,7 @@ export type Starter = { worker: string; leaseSeconds: number };
 export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number };
 
 /** What is stored beside the runs: tickets for those that wait, or the worker that has them at once. */
-type Beside = { ticket: { sql: TicketSql; payload: string } } | { starter: Starter };
+type Beside = { ticket: TicketInsert } | { starter: Starter };
 
 /** `rich`: threads show the last run that was made on them, whether or not it has begun. */
 type Variant = { guarded: boolean; rich: boolean };
@@ -112,9 +112,9 @@ function statementOf(beside: Beside, variant: Variant): { name: string; text: st
         values: [beside.starter.worker, beside.starter.leaseSeconds],
       }
     : {
-        name: `run_insert${suffix}`,
+        name: `run_insert${suffix}_${beside.ticket.name}`,
         text: `with ${ASKED}, ${threads(variant)}, ticket as (${beside.ticket.sql(18)}), ${WAITING} ${INSERTED}`,
-        values: [beside.ticket.payload],
+        values: beside.ticket.values,
       };
 }
 
@@ -197,7 +197,7 @@ function inserted(
 }
 
 /** The queue that waiting runs get tickets for. */
-type Queue = { sql: TicketSql; payload(runs: NewRun[]): string };
+type Queue = { insert<T>(runs: NewRun[], within: (ticket: TicketInsert) => Promise<T>): Promise<T> };
 
 /** Returns the run as it was stored; undefined when its thread is missing and must not be made. */
 type Insert<More extends unknown[] = []> = (run: NewRun, ...more: More) => Promise<Inserted | undefined>;
@@ -216,7 +216,8 @@ export type RunInserts = {
 
 export function runInserts(db: Db, queue: Queue, { rich }: Pick<Variant, 'rich'>): RunInserts {
   const where = { db, rich };
-  const ticketsOf = (runs: NewRun[]): Beside => ({ ticket: { sql: queue.sql, payload: queue.payload(runs) } });
+  const insertWaiting = (on: Where, runs: NewRun[]): Promise<(Inserted | undefined)[]> =>
+    queue.insert(runs, (ticket) => insertSome(on, runs, { ticket }));
   const starting = new Batcher(
     (asked: { run: NewRun; starter: Starter }[]) => {
       const runs = asked.map(({ run }) => run);
@@ -226,12 +227,12 @@ export function runInserts(db: Db, queue: Queue, { rich }: Pick<Variant, 'rich'>
     ({ run }) => run.thread_id,
   );
   const waiting = new Batcher(
-    (runs: NewRun[]) => insertSome(where, runs, ticketsOf(runs)),
+    (runs: NewRun[]) => insertWaiting(where, runs),
     ({ thread_id }) => thread_id,
   );
   return {
     started: (run, { worker, leaseSeconds }) => starting.add({ run, starter: { worker, leaseSeconds } }),
     waiting: (run) => waiting.add(run),
-    waitingIn: (tx, runs) => (runs.length === 0 ? Promise.resolve([]) : insertSome({ db: tx, rich }, runs, ticketsOf(runs))),
+    waitingIn: (tx, runs) => (runs.length === 0 ? Promise.resolve([]) : insertWaiting({ db: tx, rich }, runs)),
   };
 }

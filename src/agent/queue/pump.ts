@@ -157,16 +157,17 @@ export class Pump {
   async #take(free: number): Promise<boolean> {
     const { db, tickets, jobs, worker, graphs } = this.#deps;
     const claim = { worker, leaseSeconds: jobs.leaseSeconds, graphs };
-    const taken = await claimByTickets(db, { limit: free, takeSql: tickets.takeSql }, claim).catch((error: unknown) => {
+    const take = tickets.take(free, (part) => claimByTickets(db, part, claim));
+    const taken = await take.catch((error: unknown) => {
       // Another process took one of the threads at the same moment; the tickets of the others are still there.
       if (error instanceof Conflict) return undefined;
       throw error;
     });
     if (taken === undefined) return true;
     // Fewer than were asked for means that none is left.
-    this.#backlog = taken.tickets >= free;
+    this.#backlog = taken.tickets.length >= free;
     for (const run of taken.runs) void this.#execute(run);
-    if (taken.tickets === 0) await this.#late(free);
+    if (taken.tickets.length === 0) await this.#late(free);
     return this.#backlog;
   }
 

@@ -1,31 +1,73 @@
-import { PgBoss } from 'pg-boss';
+import { PgBoss, type JobInsert } from 'pg-boss';
 import { StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { hidden } from '../db/plans.ts';
 import type { Database, Db } from '../db/pool.ts';
+import { checkParts, named, through, type QueuePart } from './queue-parts.ts';
+import { TakenTickets } from './taken-tickets.ts';
+
+/* This file knows the queue, pg-boss. A ticket says that a run of a thread waits; the run itself is the truth. */
+
+type Waiting = { run_id: string; thread_id: string; after_seconds?: number };
 
 export type Tickets = {
-  /** Returns pg-boss's insert, as a part of the statement that makes the run. Its one parameter takes `payload`. */
-  sql: (parameter: number) => string;
-  payload(runs: { run_id: string; thread_id: string; after_seconds?: number }[]): string;
+  /** Inserts tickets. `within` sends the statement that makes their runs, with the queue's as a part. */
+  insert<T>(runs: Waiting[], within: (part: QueuePart) => Promise<T>): Promise<T>;
   /** Sends a ticket. `continued` means that the run was under way before, so it goes on before any new one begins. */
-  send(db: Db, run: { run_id: string; thread_id: string }, options?: { continued?: boolean }): Promise<void>;
+  send(db: Db, run: Waiting, options?: { continued?: boolean }): Promise<void>;
   /**
-   * Returns a statement that takes at most `$limit` due tickets and yields their `thread_id`, for the statement that
-   * claims their runs.
+   * Takes at most so many due tickets. `within` sends the statement that claims their runs, with the queue's as a part,
+   * and returns the ids of the tickets; both happen or neither. The tickets are deleted later. Those of a process that
+   * dies before expire, and are deleted then.
    */
-  takeSql: (limit: number) => string;
+  take<T extends { tickets: string[] }>(limit: number, within: (part: QueuePart) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 };
 
-const QUEUE = 'runs';
+/** `preparing` is the connection that prepares the queue's tables, if it is another one. */
+type Settings = { works: boolean; preparing?: Database; queue?: string };
 
-/** Opens the queue. `preparing` is the connection that prepares the queue's tables, if it is another one. */
-export async function openTickets(
-  db: Database,
-  { works, preparing = db }: { works: boolean; preparing?: Database },
-  log: Log,
-): Promise<Tickets> {
+/**
+ * A ticket that was taken is gone within a second, unless its process died. It is not delivered again: the run is
+ * claimed by then, so its lease guards it, and `stragglers` finds a run that has no ticket.
+ */
+const LIFE = { retryLimit: 0, expireInSeconds: 30, deleteAfterSeconds: 30 };
+/** Seconds between two looks at tickets that have expired. */
+const UPKEEP = 60;
+
+/** Opens the queue of this name. */
+export async function openTickets(db: Database, { works, preparing = db, queue = 'runs' }: Settings, log: Log): Promise<Tickets> {
+  const boss = await openBoss(db, { works, preparing, queue }, log);
+  await checkParts(boss, queue);
+  const taken = new TakenTickets((ids) => boss.deleteJob(queue, ids, { db: named(db, 'ticket_delete') }), log);
+  return {
+    insert: (runs, within) =>
+      through(
+        (connection) => boss.insert(queue, runs.map(jobOf), { db: connection }),
+        async (part) => ({ rows: [], answer: await within(part) }),
+      ),
+    send: async (target, run, { continued = false } = {}) => {
+      const job = { ...jobOf(run), ...(continued && { priority: 1 }) };
+      await boss.insert(queue, [job], { db: named(target, 'ticket_send') });
+    },
+    take: async (limit, within) => {
+      const answer = await through(
+        (connection) => boss.fetch(queue, { batchSize: limit, db: connection }),
+        async (part) => {
+          const claimed = await within(part);
+          return { rows: claimed.tickets.map((id) => ({ id })), answer: claimed };
+        },
+      );
+      taken.add(answer.tickets);
+      return answer;
+    },
+    close: async () => {
+      await taken.close();
+      await boss.stop({ graceful: false, close: false });
+    },
+  };
+}
+
+async function openBoss(db: Database, { works, preparing, queue }: Required<Settings>, log: Log): Promise<PgBoss> {
   let { pool } = preparing;
   const executeSql = async (text: string, values: unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> => {
     // A text of several statements has a list of results, which pg's types do not know.
@@ -39,56 +81,30 @@ export async function openTickets(
     schema: 'pgboss',
     schedule: false,
     supervise: works,
+    maintenanceIntervalSeconds: UPKEEP,
     reindex: false,
     registerInstance: false,
   });
   boss.on('error', (error) => log.warn({ err: error }, 'queue maintenance failed'));
   try {
     await boss.start();
-    await boss.createQueue(QUEUE, { deleteAfterSeconds: 3600 });
+    await prepare(boss, queue);
     pool = db.pool;
   } catch (error) {
     throw new StartError(`The queue's tables can't be prepared: ${(error as Error).message}.`, { cause: error });
   }
-  const insert = await ownInsert(boss);
-  const payload: Tickets['payload'] = (runs) =>
-    JSON.stringify(
-      runs.map(({ run_id, thread_id, after_seconds = 0 }) => ({
-        data: { run_id, thread_id },
-        ...(after_seconds > 0 && { startAfter: `${after_seconds} seconds` }),
-      })),
-    );
-  const first = ({ run_id, thread_id }: { run_id: string; thread_id: string }): string =>
-    JSON.stringify([{ data: { run_id, thread_id }, priority: 1 }]);
-  return {
-    sql: (parameter) => insert.replaceAll('$1', () => `$${parameter}`),
-    payload,
-    send: async (target, run, { continued = false } = {}) => {
-      await target.query({ name: 'ticket_send', text: insert, values: [continued ? first(run) : payload([run])] });
-    },
-    takeSql: (limit) => TAKE.replace('$limit', hidden(`$${limit}::int`)),
-    close: () => boss.stop({ graceful: false, close: false }),
-  };
+  return boss;
 }
 
-/**
- * Deletes tickets in the statement that claims their runs, so that both happen or neither. They are chosen once, in a
- * CTE: of a subquery that is joined, a plan may choose anew for each row, up to the limit each time.
- */
-const TAKE = `with due as materialized (
-    select name, id from pgboss.job_common where name = '${QUEUE}' and state < 'active' and not blocked and start_after <= now()
-    order by priority desc, created_on, id limit $limit for update skip locked)
-  delete from pgboss.job_common j using due where j.name = due.name and j.id = due.id returning (j.data->>'thread_id')::uuid as thread_id`;
-
-/** Returns the statement that the installed version of pg-boss would send. */
-async function ownInsert(boss: PgBoss): Promise<string> {
-  let seen = '';
-  const executeSql = (text: string): Promise<{ rows: never[] }> => {
-    seen = text;
-    return Promise.resolve({ rows: [] });
-  };
-  await boss.insert(QUEUE, [{ data: {} }], { db: { executeSql } });
-  if (!/^\s*insert into/i.test(seen) || !seen.includes('$1'))
-    throw new StartError('This version of pg-boss writes jobs in a way this server does not know.');
-  return seen;
+/** Makes the queue, or gives one that an older server made the life that its tickets have today. */
+async function prepare(boss: PgBoss, queue: string): Promise<void> {
+  await boss.createQueue(queue, LIFE);
+  const made = await boss.getQueue(queue);
+  const differs = Object.entries(LIFE).some(([name, value]) => made?.[name as keyof typeof LIFE] !== value);
+  if (differs) await boss.updateQueue(queue, LIFE);
 }
+
+const jobOf = ({ run_id, thread_id, after_seconds = 0 }: Waiting): JobInsert => ({
+  data: { run_id, thread_id },
+  ...(after_seconds > 0 && { startAfter: `${after_seconds} seconds` }),
+});

@@ -82,7 +82,8 @@ const running = (of: string, lease: string): Promise<unknown> =>
   );
 
 type Taker = {
-  file: string;
+  /** Where its statement is; undefined when it is one of pg-boss. */
+  file?: string;
   what: string;
   atMost: number;
   fill: () => Promise<unknown>;
@@ -139,7 +140,6 @@ const TAKERS: Taker[] = [
     },
   },
   {
-    file: 'src/agent/queue/tickets.ts',
     what: 'tickets of runs',
     atMost: ASKED,
     fill: () =>
@@ -149,7 +149,8 @@ const TAKERS: Taker[] = [
       ),
     take: async () => {
       const claim = { worker, leaseSeconds: 60, graphs: ['none'] };
-      return (await claimByTickets(db, { limit: ASKED, takeSql: tickets.takeSql }, claim)).tickets;
+      const take = tickets.take(ASKED, (part) => claimByTickets(db, part, claim));
+      return (await take).tickets.length;
     },
   },
 ];
@@ -177,7 +178,7 @@ test('every statement that locks so many rows is in no plan of another one, or a
   const found = allLimitedLocks();
   expect(found.filter(({ isSafe }) => !isSafe)).toEqual([]);
   // Each of them is proved below. A new one needs its proof.
-  expect(found.map(({ file }) => file)).toEqual(TAKERS.map(({ file }) => file));
+  expect(found.map(({ file }) => file)).toEqual(TAKERS.flatMap(({ file }) => file ?? []));
 });
 
 test.each([

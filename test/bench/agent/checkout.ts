@@ -5,8 +5,11 @@ import process from 'node:process';
 import { UsageError } from '../../../dev/errors.ts';
 import { freePort, startServer, type BenchServer } from './servers.ts';
 
-/** `config` is a file beside the graphs, `env` what else the server is told. */
-type ServerSettings = { database: string; slots?: number; config?: string; env?: Record<string, string> };
+/**
+ * `config` is a file beside the graphs, `env` what else the server is told. `apart`: one process answers and another
+ * executes, so that every run goes through the queue.
+ */
+type ServerSettings = { database: string; slots?: number; apart?: boolean; config?: string; env?: Record<string, string> };
 
 /** A checkout of this project, whose agent server is measured. Nothing is written into its folder. */
 export type Checkout = {
@@ -18,8 +21,7 @@ export type Checkout = {
    */
   compile(): void;
   /**
-   * Starts the server as it is deployed: one process with its defaults. It runs ten runs at a time unless `slots` says
-   * otherwise.
+   * Starts the server with its defaults: one process, or two. It runs ten runs at a time unless `slots` says otherwise.
    */
   start(settings: ServerSettings): Promise<BenchServer>;
 };
@@ -31,36 +33,46 @@ export function checkoutAt(folder: string, cache: string): Checkout {
   const loader = /^RUN node \/app\/(\S+)$/m.exec(dockerfile)![1]!;
   const compileCache = resolve('.run/bench', cache);
   const compiled = { NODE_OPTIONS: nodeOptions, NODE_COMPILE_CACHE: compileCache };
+  const startOne = async ({ database, slots = 10, config = 'gx.json', env: more = {} }: ServerSettings): Promise<BenchServer> => {
+    const port = await freePort();
+    const env = {
+      ...compiled,
+      NODE_ENV: 'production',
+      DATABASE_URI: database,
+      GX_CONFIG: join(folder, 'test/bench/agent/graphs', config),
+      GX_SERVER_HOST: '127.0.0.1',
+      GX_SERVER_PORT: String(port),
+      N_JOBS_PER_WORKER: String(slots),
+      ...more,
+    };
+    const args = ['src/main.ts', 'agent-server'];
+    const server = await startServer({ command: process.execPath, args, cwd: folder, env, health: '/ok', port });
+    return { ...server, own: { database, slots } };
+  };
   return {
     nodeOptions,
     compile: () => {
       rmSync(compileCache, { recursive: true, force: true });
       execFileSync(process.execPath, [loader], { cwd: folder, env: { PATH: process.env.PATH, ...compiled }, stdio: 'ignore' });
     },
-    start: async ({ database, slots = 10, config = 'gx.json', env: more = {} }) => {
-      const port = await freePort();
-      const env = {
-        ...compiled,
-        NODE_ENV: 'production',
-        DATABASE_URI: database,
-        GX_CONFIG: join(folder, 'test/bench/agent/graphs', config),
-        GX_SERVER_HOST: '127.0.0.1',
-        GX_SERVER_PORT: String(port),
-        N_JOBS_PER_WORKER: String(slots),
-        ...more,
-      };
-      const server = await startServer({
-        command: process.execPath,
-        args: ['src/main.ts', 'agent-server'],
-        cwd: folder,
-        env,
-        health: '/ok',
-        port,
-      });
-      return { ...server, own: { database, slots } };
+    start: async ({ apart = false, ...settings }) => {
+      const server = await startOne(settings);
+      return apart ? together(await startOne({ ...settings, slots: 0 }), server) : server;
     },
   };
 }
+
+/** Returns the process that answers, as a server that goes with the one that executes. */
+const together = (answers: BenchServer, executes: BenchServer): BenchServer => ({
+  ...answers,
+  ...(executes.own && { own: executes.own }),
+  pause: () => [answers, executes].forEach((one) => one.pause()),
+  resume: () => [answers, executes].forEach((one) => one.resume()),
+  stop: async () => {
+    await answers.stop();
+    await executes.stop();
+  },
+});
 
 export const own = checkoutAt(resolve('.'), 'compile-cache');
 

@@ -15,15 +15,20 @@ export type Contender = {
   start(databases: Databases): Promise<BenchServer>;
 };
 
-/** Returns the servers that can be measured. Each executes at most `slots` runs at a time. */
-export const contendersOf = (slots: number): Contender[] => [
+/** How this project's servers are started. `apart`: in two processes. Each server executes `slots` runs at a time. */
+export type Started = { slots: number; apart: boolean };
+
+const processesOf = ({ apart }: Started): string => (apart ? 'a process that answers and one that executes' : 'one process');
+
+/** Returns the servers that can be measured. */
+export const contendersOf = ({ slots, apart }: Started): Contender[] => [
   {
     who: 'gx',
     name: 'gx',
-    about: `this server: one process, ${slots} runs at a time, Postgres with synchronous commit, default durability`,
+    about: `this server: ${processesOf({ slots, apart })}, ${slots} runs at a time, Postgres with synchronous commit, default durability`,
     forgetful: false,
     install: () => undefined,
-    start: async (databases) => own.start({ database: await databases.fresh(), slots }),
+    start: async (databases) => own.start({ database: await databases.fresh(), slots, apart }),
   },
   {
     who: 'encrypted',
@@ -32,7 +37,7 @@ export const contendersOf = (slots: number): Contender[] => [
     forgetful: false,
     install: () => undefined,
     start: async (databases) =>
-      own.start({ database: await databases.fresh(), slots, env: { GX_AES_KEY: 'a key for benches of 32 bytes ok' } }),
+      own.start({ database: await databases.fresh(), slots, apart, env: { GX_AES_KEY: 'a key for benches of 32 bytes ok' } }),
   },
   {
     who: 'js',
@@ -64,11 +69,11 @@ export const contendersOf = (slots: number): Contender[] => [
 ];
 
 /** Another checkout of this project, measured as this one is. */
-export const besideContender = (checkout: Checkout, slots: number): Contender => ({
+export const besideContender = (checkout: Checkout, { slots, apart }: Started): Contender => ({
   who: 'beside',
   name: 'beside',
   about: 'the checkout that --beside names; the ratio is how many times better this one is, with its least and most of all rounds',
   forgetful: false,
   install: () => undefined,
-  start: async (databases) => checkout.start({ database: await databases.fresh(), slots }),
+  start: async (databases) => checkout.start({ database: await databases.fresh(), slots, apart }),
 });

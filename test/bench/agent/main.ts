@@ -24,9 +24,9 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 type Bench = { databases: Databases; options: BenchOptions; checkouts: Checkout[]; broken: string[] };
 
 /** Returns the peers that can be installed. The others are printed with the reason and left out. */
-function installed({ against, slots }: BenchOptions): { peers: Contender[]; missing: string[] } {
+function installed({ against, ...started }: BenchOptions): { peers: Contender[]; missing: string[] } {
   const missing: string[] = [];
-  const peers = contendersOf(slots).filter((contender) => {
+  const peers = contendersOf(started).filter((contender) => {
     if (contender.who !== 'gx' && !against.includes(contender.who)) return false;
     try {
       contender.install();
@@ -40,14 +40,14 @@ function installed({ against, slots }: BenchOptions): { peers: Contender[]; miss
 }
 
 async function compare({ databases, options, checkouts: [, beside], broken }: Bench): Promise<void> {
-  const { only, rounds, scale, slots } = options;
+  const { only, rounds, scale } = options;
   const scenarios = [...runScenarios, ...streamScenarios, ...eventStreamScenarios, ...recordScenarios].filter(
     ({ id }) => only?.includes(id) ?? true,
   );
   if (scenarios.length === 0) return;
   const { peers, missing } = installed(options);
   const contenders =
-    beside === undefined ? peers : peers.flatMap((peer) => (peer.who === 'gx' ? [peer, besideContender(beside, slots)] : [peer]));
+    beside === undefined ? peers : peers.flatMap((peer) => (peer.who === 'gx' ? [peer, besideContender(beside, options)] : [peer]));
   const rows = await measureInTurns(scenarios, contenders, databases, { rounds, scale, settle: 500, tell });
   broken.push(...brokenOff(rows, contenders));
   print(`${table(rows, contenders)}\n`);

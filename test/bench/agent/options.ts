@@ -11,6 +11,8 @@ export type BenchOptions = {
   beside: string | undefined;
   /** The number of runs that each server of the table executes at a time. */
   slots: number;
+  /** This project's servers of the rows are two processes: one answers, one executes. */
+  apart: boolean;
   full: boolean;
   help: boolean;
 };
@@ -27,6 +29,7 @@ export const HELP = `The agent server beside others that speak the same interfac
                      no peers unless --against names them
   --rounds n         rounds, of which the median counts (3; 10 of burst-at-rest, whose worst counts)
   --slots n          runs that each server of the rows executes at a time (10, the default of all of them)
+  --apart            rows of this server with a process that answers and one that executes, so that every run waits in the queue
   --help             this text
 
 Servers take turns in each round. The table goes to the standard output, what happens meanwhile to the standard error. A server that
@@ -42,6 +45,7 @@ export function optionsOf(args: string[]): BenchOptions {
       quick: flag,
       full: flag,
       help: flag,
+      apart: flag,
       only: { type: 'string' },
       against: { type: 'string' },
       beside: { type: 'string' },
@@ -56,6 +60,7 @@ export function optionsOf(args: string[]): BenchOptions {
     against: (values.against ?? (values.beside === undefined ? 'js,aegra,aegra-redis' : 'none')).split(','),
     beside: values.beside,
     slots: Number(values.slots ?? 10),
+    apart: values.apart,
     full: values.full,
     help: values.help,
   };
