@@ -15,7 +15,7 @@ export type QueuePart = { name: string; sql: (parameter: number) => string; valu
 const nameOf = (text: string): string => createHash('sha1').update(text).digest('base64url').slice(0, 12);
 
 /** Returns a connection that plans each statement once. */
-export const named = (db: Db, kind: string): QueueDb => ({
+export const connectionOf = (db: Db, kind: string): QueueDb => ({
   executeSql: async (text: string, values: unknown[] = []) => ({
     rows: await db.query({ name: `${kind}_${nameOf(text)}`, text, values }),
   }),

@@ -2,7 +2,7 @@ import { PgBoss, type JobInsert } from 'pg-boss';
 import { StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Db } from '../db/pool.ts';
-import { checkParts, named, through, type QueuePart } from './queue-parts.ts';
+import { checkParts, connectionOf, through, type QueuePart } from './queue-parts.ts';
 import { TakenTickets } from './taken-tickets.ts';
 
 /* This file knows the queue, pg-boss. A ticket says that a run of a thread waits; the run itself is the truth. */
@@ -38,7 +38,7 @@ const UPKEEP = 60;
 export async function openTickets(db: Database, { works, preparing = db, queue = 'runs' }: Settings, log: Log): Promise<Tickets> {
   const boss = await openBoss(db, { works, preparing, queue }, log);
   await checkParts(boss, queue);
-  const taken = new TakenTickets((ids) => boss.deleteJob(queue, ids, { db: named(db, 'ticket_delete') }), log);
+  const taken = new TakenTickets((ids) => boss.deleteJob(queue, ids, { db: connectionOf(db, 'ticket_delete') }), log);
   return {
     insert: (runs, within) =>
       through(
@@ -47,7 +47,7 @@ export async function openTickets(db: Database, { works, preparing = db, queue =
       ),
     send: async (target, run, { continued = false } = {}) => {
       const job = { ...jobOf(run), ...(continued && { priority: 1 }) };
-      await boss.insert(queue, [job], { db: named(target, 'ticket_send') });
+      await boss.insert(queue, [job], { db: connectionOf(target, 'ticket_send') });
     },
     take: async (limit, within) => {
       const answer = await through(
