@@ -152,7 +152,9 @@ const namespaces = {
 };
 
 export const JoinQuery = Type.Object({
-  cancel_on_disconnect: Type.Optional(Type.Boolean()),
+  cancel_on_disconnect: Type.Optional(
+    Type.Boolean({ description: 'Stops the run when the client leaves; asks for the same rights as cancelling it.' }),
+  ),
   stream_mode: Type.Optional(Type.Array(Type.String())),
   ...namespaces,
 });

@@ -3,7 +3,8 @@ import { NotFound } from '../../errors.ts';
 import { json, jsonText, slowJsonText, sse, type Reply, type Request } from '../../http/route.ts';
 import { isUnfinished, type RunCreate } from '../../schema/run.ts';
 import { STREAM_MODES } from '../../schema/stream-event.ts';
-import { permission, type AgentCaller } from '../auth/caller.ts';
+import { permission, permitAccess, type AgentCaller } from '../auth/caller.ts';
+import type { Patterns } from '../db/permits.ts';
 import { getRun, selectActive } from '../db/runs.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { createRun, type CreateDeps } from '../runs/create.ts';
@@ -19,6 +20,9 @@ import { cursorOf, modesOf } from './stream-query.ts';
 
 /** The parts that answering runs needs. */
 export type RunRouteDeps = CreateDeps & CancelDeps & { readers: Readers };
+
+/** How a client that leaves stops its run: on the threads that it may change. Undefined where the run goes on. */
+type Leaving = { permitted: Patterns } | undefined;
 
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
 type Target = { threadId: string | undefined; request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'> };
@@ -36,8 +40,7 @@ export async function answerRun(deps: RunRouteDeps, body: RunCreate, { threadId,
 export async function answerEnd(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
   const { run, subscription } = await createRun(deps, body, { threadId, request, follow: { signal: request.signal, hears: 'end' } });
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
-  const cancel = body.on_disconnect === 'cancel';
-  return slowJsonText(() => stateAtEnd(deps, run, { subscription: subscription!, cancel }), {
+  return slowJsonText(() => stateAtEnd(deps, run, { subscription: subscription!, leaving: leavingOwn(body) }), {
     'content-location': path,
     location: `${path}/join`,
   });
@@ -54,9 +57,17 @@ export async function answerStream(deps: RunRouteDeps, body: RunCreate, { thread
   const resumable = body.stream_resumable === true;
   const wanted = { modes: undefined, namespaces };
   const events = deps.readers.eventsFromStart({ run_id, subscription: subscription!, resumable, wanted });
-  const cancel = body.on_disconnect === 'cancel';
-  return sse(() => untilLeft(deps, events, { run_id, cancel, signal }), { 'content-location': path, location: `${path}/stream` });
+  return sse(() => untilLeft(deps, events, { run_id, leaving: leavingOwn(body), signal }), {
+    'content-location': path,
+    location: `${path}/stream`,
+  });
 }
+
+/** Returns how whoever starts a run leaves it: the right to start it covers that of stopping it so. */
+const leavingOwn = ({ on_disconnect }: RunCreate): Leaving => (on_disconnect === 'cancel' ? { permitted: undefined } : undefined);
+
+const stopLeft = (deps: CancelDeps, run_id: string, { permitted }: NonNullable<Leaving>): Promise<number> =>
+  cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run_id], permitted }), 'interrupt');
 
 /**
  * Waits for the final state of a followed run. A client that leaves gets nothing, and thereby stops the run if it asked
@@ -65,11 +76,11 @@ export async function answerStream(deps: RunRouteDeps, body: RunCreate, { thread
 async function stateAtEnd(
   deps: RunRouteDeps,
   run: { run_id: string; thread_id: string },
-  { subscription, cancel }: { subscription: FollowedRun['subscription']; cancel: boolean },
+  { subscription, leaving }: { subscription: FollowedRun['subscription']; leaving: Leaving },
 ): Promise<JsonText> {
   const ended = await deps.readers.waitForEnd(run, subscription);
   if (ended !== undefined) return ended.state;
-  if (cancel) await cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run.run_id] }), 'interrupt');
+  if (leaving !== undefined) await stopLeft(deps, run.run_id, leaving);
   return '{}';
 }
 
@@ -77,12 +88,12 @@ async function stateAtEnd(
 async function* untilLeft<T>(
   deps: CancelDeps,
   events: AsyncGenerator<T>,
-  { run_id, cancel, signal }: { run_id: string; cancel: boolean; signal: AbortSignal },
+  { run_id, leaving, signal }: { run_id: string; leaving: Leaving; signal: AbortSignal },
 ): AsyncGenerator<T> {
   try {
     yield* events;
   } finally {
-    if (cancel && signal.aborted) await cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run_id] }), 'interrupt');
+    if (leaving !== undefined && signal.aborted) await stopLeft(deps, run_id, leaving);
   }
 }
 
@@ -110,24 +121,36 @@ async function joined(
   throw new NotFound(`Run with ID ${run.runId} not found`);
 }
 
+/**
+ * Returns how a reader of a run leaves it. Stopping the run takes what its cancel route takes: a credential that may
+ * write, and leave for `threads:update`. Throws the refusal before anything is followed.
+ */
+async function leavingJoined({ caller, query, threadId, runId }: Pick<Join, 'caller' | 'query' | 'threadId' | 'runId'>): Promise<Leaving> {
+  if (query.cancel_on_disconnect !== true) return undefined;
+  permitAccess(caller, 'write');
+  const asked = { thread_id: threadId ?? null, run_id: runId, metadata: {}, action: 'interrupt' };
+  return { permitted: (await permission(caller, 'threads:update', asked)).permits };
+}
+
 /** Answers with the final state of a run that was made before. */
 export async function answerJoin(deps: RunRouteDeps, { runId, threadId, caller, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
+  const leaving = await leavingJoined({ caller, query, threadId, runId });
   const { progress, subscription } = await joined(deps, { runId, threadId, caller }, { signal, hears: 'end' });
   if (!isUnfinished(progress.status)) {
     subscription.close();
     return jsonText(await deps.readers.stateOf(progress));
   }
-  return slowJsonText(() => stateAtEnd(deps, progress, { subscription, cancel: query.cancel_on_disconnect === true }));
+  return slowJsonText(() => stateAtEnd(deps, progress, { subscription, leaving }));
 }
 
 /** Streams the events of a run that was made before, from now on or from an event on. */
 export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, caller, headers, signal, query }: Join): Promise<Reply> {
   const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
   const cursor = cursorOf(headers);
+  const leaving = await leavingJoined({ caller, query, threadId, runId });
   const followed = await joined(deps, { runId, threadId, caller }, { signal, hears: 'events' });
   const events = await deps.readers.eventsAfter(cursor, followed, wanted);
-  const cancel = query.cancel_on_disconnect === true;
-  return sse(() => untilLeft(deps, events, { run_id: runId, cancel, signal }), {
+  return sse(() => untilLeft(deps, events, { run_id: runId, leaving, signal }), {
     'content-location': `/threads/${followed.progress.thread_id}/runs/${runId}`,
   });
 }

@@ -102,6 +102,18 @@ describe('a key of the tenant', () => {
       expect(await post(path, byKey('r'), sent)).toEqual({ status: 403, body: { detail: 'This credential may only read.' } });
   });
 
+  test('that may read follows a run, and may not ask for its end by leaving', async () => {
+    const writes = new Client({ apiUrl: agent.url, apiKey: null, defaultHeaders: byKey('w') });
+    const { thread_id } = await writes.threads.create();
+    const { run_id } = await writes.runs.create(thread_id, 'who', { input: { said: 'hi' } });
+    const run = `/threads/${thread_id}/runs/${run_id}`;
+    for (const path of [`${run}/stream`, `/runs/${run_id}/stream`, `${run}/join`]) {
+      expect([path, (await fetch(agent.url + path, { headers: byKey('r') })).status]).toEqual([path, 200]);
+      const refused = await fetch(`${agent.url}${path}?cancel_on_disconnect=true`, { headers: byKey('r') });
+      expect([path, refused.status, await refused.json()]).toEqual([path, 403, { detail: MAY_READ.message }]);
+    }
+  });
+
   test('that may read lists tools, and calls none', async () => {
     const accept = { ...byKey('r'), accept: 'application/json, text/event-stream' };
     for (const method of ['tools/list', 'ping'])
