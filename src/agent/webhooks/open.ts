@@ -13,6 +13,9 @@ type Parts = { db: Db; worker: string; config: { webhooks: WebhookConfig }; sett
   notification: NotificationOf;
 };
 
+const WITHHELD =
+  'webhooks.headers of gx.json are sent to nobody: callers choose the URLs of webhooks, so webhooks.url.allowed_domains must list the hosts that may get them';
+
 /**
  * Opens what tells others of ends. `env` is that of gx.json, for variables that this process does not have. Throws a
  * `StartError` for headers that can't be used.
@@ -25,10 +28,14 @@ export function openWebhooks({ db, worker, config: { webhooks: config }, setting
   const variables = processEnv();
   const policy = urlPolicy(given, config);
   const enabled = http?.disable_webhooks !== true;
+  const headers = webhookHeaders(given, (name) => variables[name] ?? env[name]);
+  const listed = policy.allowedDomains !== undefined;
+  if (enabled && !listed && Object.keys(headers).length > 0) log.warn(WITHHELD);
   const sending = {
     policy,
     enabled,
-    headers: webhookHeaders(given, (name) => variables[name] ?? env[name]),
+    // Whoever starts a run names its URL, and would be told what these headers hold.
+    headers: listed ? headers : {},
     keys: config.keys,
     fields: given.allowed_fields,
     timeoutSeconds: config.timeoutSeconds,

@@ -246,6 +246,18 @@ test('a body has the fields that gx.json leaves it', async () => {
   await own.drop();
 });
 
+test('headers of gx.json go to no host that it does not list, because callers name it', async () => {
+  const own = await freshDatabase();
+  const open = await startAgent({ database: own.uri, config: 'test/agent/wire/webhooks/no-domains.json', env: SECRETS });
+  await open.client.runs.create(null, 'steps', { input: { left: 1 }, webhook: `${receiver.url}/unlisted` });
+  const { headers } = await heard('/unlisted');
+  expect(headers['authorization']).toBeUndefined();
+  expect(headers['webhook-signature']).toBeTruthy();
+  expect(open.output()).toContain('webhooks.url.allowed_domains must list the hosts');
+  await open.kill();
+  await own.drop();
+});
+
 test.each([
   ['a header names a variable that is not set', {}, 'webhooks.headers.Authorization'],
   ['the secret is no secret of Standard Webhooks', { ...SECRETS, GX_WEBHOOK_SECRET: 'short' }, 'GX_WEBHOOK_SECRET'],
