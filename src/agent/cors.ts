@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Forbidden } from '../errors.ts';
 import type { AppOptions } from '../http/server.ts';
 import type { Cors as Settings } from '../schema/gx-json.ts';
 import type { AgentCaller } from './auth/caller.ts';
@@ -34,14 +36,56 @@ export function permitsOrigin(settings: Settings): (origin: string) => boolean {
   return (origin) => permits(origin) !== undefined;
 }
 
+/** Returns a check whether the settings name an origin. An asterisk names nobody. */
+function named({ allow_origins = [], allow_origin_regex }: Settings): (origin: string) => boolean {
+  const pattern = allow_origin_regex === undefined ? undefined : new RegExp(`^(?:${allow_origin_regex})$`);
+  return (origin) => allow_origins.includes(origin) || pattern?.test(origin) === true;
+}
+
 /** Returns a function that gives the answer to an origin: `*`, its own name, or nothing. */
-function permitted({ allow_origin_regex, ...settings }: Settings): (origin: string) => string | undefined {
+function permitted(settings: Settings): (origin: string) => string | undefined {
+  const { allow_origin_regex } = settings;
   // A pattern alone permits what fits it, and not any origin beside that.
   const allow_origins = settings.allow_origins ?? (allow_origin_regex === undefined ? ['*'] : []);
-  const pattern = allow_origin_regex === undefined ? undefined : new RegExp(`^(?:${allow_origin_regex})$`);
-  if (pattern === undefined && allow_origins.includes('*')) return () => '*';
-  return (origin) => (allow_origins.includes('*') || allow_origins.includes(origin) || pattern?.test(origin) === true ? origin : undefined);
+  const permitsAny = allow_origins.includes('*');
+  if (allow_origin_regex === undefined && permitsAny) return () => '*';
+  const isNamed = named(settings);
+  return (origin) => (permitsAny || isNamed(origin) ? origin : undefined);
 }
+
+/**
+ * Returns a check whether a request brings a visitor's cookies from a page of another origin that the settings do not
+ * name. The visitor has not asked for such a request, so it must not act in the visitor's name.
+ */
+export function bringsForeignCookies(settings: Settings): (headers: IncomingHttpHeaders) => boolean {
+  const isNamed = named(settings);
+  return (headers) => {
+    const { origin, cookie } = headers;
+    return cookie !== undefined && origin !== undefined && !isNamed(origin) && !isOwnPage(origin, headers);
+  };
+}
+
+/**
+ * Returns true for a page of this server, also behind a proxy that changes `Host`. No page can forge what this reads:
+ * browsers set it themselves, or ask first before they send it with cookies.
+ */
+function isOwnPage(origin: string, { host, ...headers }: IncomingHttpHeaders): boolean {
+  if (headers['sec-fetch-site'] === 'same-origin') return true;
+  const hosts = [host, ...String(headers['x-forwarded-host'] ?? '').split(',')].map((name) => name?.trim().toLowerCase());
+  return URL.canParse(origin) && hosts.includes(new URL(origin).host);
+}
+
+/** Refuses requests with cookies from foreign pages. `decidesItself`: routes of the user's own, which may take them. */
+export function refuseForeignCookies(settings: Settings, decidesItself: (method: string, path: string) => boolean): Middleware {
+  const isForeign = bringsForeignCookies(settings);
+  return (ctx, next) => {
+    if (isForeign(ctx.headers) && !decidesItself(ctx.method, ctx.path)) throw new Forbidden(FOREIGN(ctx.get('origin')));
+    return next();
+  };
+}
+
+const FOREIGN = (origin: string): string =>
+  `Pages of ${origin} may not send cookies to this server: name them in http.cors.allow_origins of gx.json, or call without credentials.`;
 
 const answerHeaders = (settings: Settings, permit: string): Record<string, string> => ({
   'access-control-allow-origin': permit,

@@ -12,7 +12,7 @@ import { KEY_SCHEMES } from './auth/closed.ts';
 import { KEY_PROTOCOL, withKeyOfSocket } from '../http/shown-key.ts';
 import { requiredSchemes, securitySchemes, withSecurity } from './auth/document.ts';
 import { boundedName } from './callers.ts';
-import { cors, permitsOrigin } from './cors.ts';
+import { bringsForeignCookies, cors, permitsOrigin, refuseForeignCookies } from './cors.ts';
 import { askingInside } from './calls-inside.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from './deps.ts';
@@ -58,6 +58,8 @@ type SocketSettings = Omit<AppSettings, 'info' | 'guard' | 'code'> & { custom: C
 export function agentSockets(deps: AgentDeps, server: Server, { config, settings, features, callerOf, custom }: SocketSettings): Sockets {
   const routes = features.flatMap(({ sockets }) => sockets?.(deps) ?? []);
   const prefix = mountPrefix(config, settings);
+  const pages = corsOf(config, settings);
+  const [permits, isForeign] = [permitsOrigin(pages), bringsForeignCookies(pages)];
   return serveSockets(server, {
     routes: routes.map((route) => ({ ...route, path: prefix + route.path })),
     log: deps.log,
@@ -68,7 +70,7 @@ export function agentSockets(deps: AgentDeps, server: Server, { config, settings
     },
     secretProtocols: KEY_PROTOCOL,
     opens: (caller) => deps.callers.opens(caller),
-    permits: permitsOrigin(corsOf(config, settings)),
+    permits: (origin, headers) => permits(origin) && !isForeign(headers),
     checksAgainEvery: config.authCheckSeconds,
     body: config.body,
   });
@@ -77,10 +79,11 @@ export function agentSockets(deps: AgentDeps, server: Server, { config, settings
 /** Returns what runs around the routes: checks of pages first, and the user's own application last. */
 function middlewareOf(pages: Cors, config: AppSettings['config'], custom: CustomRoutes | undefined): Middlewares {
   const { localPages: local } = config;
-  const takesAnyBody = (method: string, path: string): boolean => custom?.servesItself(method, path) === true;
+  const isUsersOwn = (method: string, path: string): boolean => custom?.servesItself(method, path) === true;
   return [
-    ...(local === undefined ? [] : [localPages(pages, { ...local, takesAnyBody })]),
+    ...(local === undefined ? [] : [localPages(pages, { ...local, takesAnyBody: isUsersOwn })]),
     cors(pages, config),
+    refuseForeignCookies(pages, isUsersOwn),
     ...(custom === undefined ? [] : [custom.middleware]),
   ];
 }

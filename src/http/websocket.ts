@@ -47,8 +47,8 @@ type Options<Caller> = {
   opens: (caller: Caller) => () => void;
   /** What the names of subprotocols begin with that carry a secret. They are repeated only if no other is offered. */
   secretProtocols: string;
-  /** Whether pages of the origin may connect; clients other than browsers send none. */
-  permits: (origin: string) => boolean;
+  /** Whether a page of the origin may connect with these headers; clients other than browsers send no origin. */
+  permits: (origin: string, headers: IncomingHttpHeaders) => boolean;
   /** Seconds after which the credentials of a connection are checked again. */
   checksAgainEvery: number;
   /** A message beyond these ends the connection (1009). */
@@ -129,7 +129,7 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
   const requestId = randomUUID();
   try {
     const { origin } = request.headers;
-    if (origin !== undefined && !permits(origin)) throw new Forbidden(`Pages of ${origin} may not connect.`);
+    if (origin !== undefined && !permits(origin, request.headers)) throw new Forbidden(`Pages of ${origin} may not connect.`);
     const asked = { source: sourceOf(request), method: 'GET', url: request.url ?? '/' };
     const caller = await authenticate(request.headers, asked);
     const leave = opens(caller);
