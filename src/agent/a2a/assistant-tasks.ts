@@ -35,7 +35,7 @@ import { stateLeft, taskById, type FoundTask, type TaskAction } from './tasks.ts
 
 export type TasksDeps = SendDeps & CancelDeps & StreamDeps & Pick<AgentDeps, 'db' | 'host' | 'webhooks'>;
 
-type Facts = Omit<SentMessage, 'find' | 'push' | 'addPush'> & { a2a: A2aPackage; version: PushConfig['version']; card: () => AgentCard };
+type Facts = Omit<SentMessage, 'find' | 'push'> & { a2a: A2aPackage; version: PushConfig['version']; card: () => AgentCard };
 
 /** What the agent may answer with; a client that takes none of them is told so. */
 const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
@@ -148,7 +148,6 @@ export class AssistantTasks implements A2ARequestHandler {
       ...this.#facts,
       find: (id) => this.#find(id, 'read'),
       push,
-      addPush: (first, target) => this.#pushes.add(first, target),
       hears,
     });
   }

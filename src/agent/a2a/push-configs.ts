@@ -7,7 +7,7 @@ import type {
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
 import { Rejected } from '../../errors.ts';
-import { pushConfigsOf, removePushConfig, writePushConfig } from '../db/push-configs.ts';
+import { addPushConfig, pushConfigsOf, removePushConfig, type PushTarget, type TaskIds } from '../db/push-configs.ts';
 import type { PushConfig } from '../db/webhooks.ts';
 import type { Db } from '../db/pool.ts';
 import { isHeaderValue } from '../webhooks/headers.ts';
@@ -22,14 +22,8 @@ type Facts = {
   /** The version that notifications speak: that of the request which asks for them. */
   version: PushConfig['version'];
   /** Returns a task of the caller, who may do this on it. Throws the protocol's error for an unknown one. */
-  find: (id: string, action: 'read' | 'change') => Promise<Pick<FoundTask, 'first'>>;
+  find: (id: string, action: 'read' | 'change') => Promise<Pick<FoundTask, 'first' | 'run'>>;
 };
-
-/** Whom one task may tell. */
-const MOST_CONFIGS = 10;
-
-/** Where a configuration goes, and itself, as it is stored. */
-export type PushTarget = { host: string; config: PushConfig };
 
 /** Whom tasks tell what becomes of them. */
 export class PushConfigs {
@@ -66,15 +60,8 @@ export class PushConfigs {
 
   async create(given: TaskPushNotificationConfig): Promise<TaskPushNotificationConfig> {
     const target = this.targetOf(given, 'params');
-    const { first } = await this.#facts.find(given.taskId, 'change');
-    await this.add(first, target);
+    await addPushConfig(this.#deps.db, idsOf(await this.#facts.find(given.taskId, 'change')), target);
     return { ...given, id: target.config.id };
-  }
-
-  /** Adds whom a task tells, by its first run. Throws `Rejected` where it tells so many already. */
-  async add(first: string, target: PushTarget): Promise<void> {
-    if (!(await writePushConfig(this.#deps.db, first, { ...target, most: MOST_CONFIGS })))
-      throw new Rejected(`A task tells at most ${MOST_CONFIGS}: delete another configuration first.`);
   }
 
   /** Without an id, which version 0.3 permits, it is the first one. */
@@ -93,20 +80,20 @@ export class PushConfigs {
   /** One that is not there is as good as deleted. */
   async delete({ taskId, id }: DeleteTaskPushNotificationConfigRequest): Promise<void> {
     this.#refuseWhereOff();
-    const { first } = await this.#facts.find(taskId, 'change');
-    await removePushConfig(this.#deps.db, first, id);
+    await removePushConfig(this.#deps.db, idsOf(await this.#facts.find(taskId, 'change')), id);
   }
 
   async #of(taskId: string): Promise<PushConfig[]> {
     this.#refuseWhereOff();
-    const { first } = await this.#facts.find(taskId, 'read');
-    return pushConfigsOf(this.#deps.db, first);
+    return pushConfigsOf(this.#deps.db, idsOf(await this.#facts.find(taskId, 'read')));
   }
 
   #refuseWhereOff(): void {
     if (!this.#deps.webhooks.enabled) throw new this.#facts.a2a.errors.PushNotificationNotSupportedError();
   }
 }
+
+const idsOf = ({ first, run }: Pick<FoundTask, 'first' | 'run'>): TaskIds => ({ thread_id: run.thread_id, first });
 
 /** Tokens and credentials are told to nobody: whoever may read a task need not know them. */
 const shown = (taskId: string, { id, url, authentication }: PushConfig): TaskPushNotificationConfig => ({

@@ -1,11 +1,10 @@
 import type { Message, SendMessageRequest } from '@a2a-js/sdk';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
-import type { JsonObject } from '../../schema/agent-types.ts';
 import type { RunCreate } from '../../schema/run.ts';
 import type { AgentCaller } from '../auth/caller.ts';
-import type { TaskOfRun } from '../db/push-configs.ts';
-import { findTask, lastTask, TASK_KEY } from '../db/tasks.ts';
+import type { PushTarget, TaskOfRun } from '../db/push-configs.ts';
+import { findTask, lastTask } from '../db/tasks.ts';
 import type { AgentDeps } from '../deps.ts';
 import { isUuid } from '../ids.ts';
 import { createRun, type CreatedRun, type CreateDeps } from '../runs/create.ts';
@@ -13,7 +12,6 @@ import type { Readers } from '../runs/readers.ts';
 import type { Hears } from '../stream/bus.ts';
 import { parsed } from '../threads/json-text.ts';
 import type { Takes } from './agent-card.ts';
-import type { PushTarget } from './push-configs.ts';
 import { answersIn, graphInputOf } from './message-parts.ts';
 import { questionsIn, stateOfRun, type TaskFacts } from './task-form.ts';
 import { permittedThreads, taskIdOf, taskOf, type FoundTask } from './tasks.ts';
@@ -29,8 +27,6 @@ export type SentMessage = {
   find: (id: string) => Promise<FoundTask>;
   /** Whom the task tells, if the message says so. */
   push: PushTarget | undefined;
-  /** Has a task that there is tell somebody. Throws where it tells so many already. */
-  addPush: (first: string, push: PushTarget) => Promise<void>;
 };
 
 /** What a stream tells of a run under way. */
@@ -43,17 +39,15 @@ export type StartedTask = CreatedRun & { id: string; first: string };
 export async function startTask(
   deps: SendDeps,
   { message: given, metadata }: Pick<SendMessageRequest, 'message' | 'metadata'>,
-  { request, assistant_id, takes, find, push, addPush, hears }: SentMessage & { hears: Hears | undefined },
+  { request, assistant_id, takes, find, push, hears }: SentMessage & { hears: Hears | undefined },
 ): Promise<StartedTask> {
   const message = given!;
   const waiting = await waitingTask(deps, message, { caller: request.caller, assistant_id, find });
   const threadId = waiting?.run.thread_id ?? named(message.contextId);
-  const { [TASK_KEY]: _own, ...labels }: JsonObject = { ...metadata, ...message.metadata };
-  if (waiting !== undefined && push !== undefined) await addPush(waiting.first, push);
   const body: RunCreate = {
     assistant_id,
     ...(waiting === undefined ? beginning(message, { threadId, takes }) : goingOn(message, waiting)),
-    metadata: { ...labels, ...(waiting && { [TASK_KEY]: waiting.first }) },
+    metadata: { ...metadata, ...message.metadata },
   };
   const follow = hears && { signal: request.signal, hears };
   const told = hears === 'events' ? { stream_mode: [...PROGRESS] } : {};
@@ -63,7 +57,7 @@ export async function startTask(
 }
 
 const taskOfRun = (waiting: FoundTask | undefined, push: PushTarget | undefined): TaskOfRun | undefined =>
-  waiting === undefined ? push && { push } : { first: waiting.first, last: waiting.run.run_id };
+  waiting === undefined ? push && { push } : { first: waiting.first, last: waiting.run.run_id, push };
 
 /** The protocol's package writes what is absent as an empty text. */
 const named = (id: string): string | undefined => (id === '' ? undefined : id);

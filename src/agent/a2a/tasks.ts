@@ -2,7 +2,7 @@ import { NotFound, Problem } from '../../errors.ts';
 import type { JsonObject } from '../../schema/agent-types.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/permits.ts';
-import { findTask, TASK_KEY, type TaskRun } from '../db/tasks.ts';
+import { findTask, type TaskRun } from '../db/tasks.ts';
 import type { AgentDeps } from '../deps.ts';
 import { isUuid } from '../ids.ts';
 import { parsed } from '../threads/json-text.ts';
@@ -20,8 +20,7 @@ export const taskIdOf = (threadId: string, firstRun: string): string => `${threa
 
 /** Returns the task that ends with a run. */
 export function taskOf(run: TaskRun): FoundTask {
-  const named = run.metadata[TASK_KEY];
-  const first = typeof named === 'string' ? named : run.run_id;
+  const first = run.task ?? run.run_id;
   return { id: taskIdOf(run.thread_id, first), first, run };
 }
 

@@ -1,3 +1,4 @@
+import { Rejected } from '../../errors.ts';
 import { fieldText, toField } from './json-field.ts';
 import type { Db } from './pool.ts';
 import { webhookUrlPlace, type PushConfig, type WebhookTarget } from './webhooks.ts';
@@ -8,15 +9,24 @@ import { webhookUrlPlace, type PushConfig, type WebhookTarget } from './webhooks
  * that run.
  */
 
+/** Where a configuration goes, and itself, as it is stored. */
+export type PushTarget = { host: string; config: PushConfig };
+
 /**
  * The task of a new run: one that it begins, with whom that tells, or goes on with, by its first run, and by the last
- * one, which must still wait for an answer.
+ * one, which must still wait for an answer. `push` is added to whom that task tells.
  */
-export type TaskOfRun = { first: string; last: string } | { push: { host: string; config: PushConfig } };
+export type TaskOfRun = { first: string; last: string; push: PushTarget | undefined } | { push: PushTarget };
+
+/** A task, by its first run and the thread of that. A run of another thread has no part in it. */
+export type TaskIds = { thread_id: string; first: string };
+
+/** Whom one task may tell. */
+const MOST_CONFIGS = 10;
 
 type Stored = { host: string; config: unknown };
 
-const pushField = async ({ codec }: Pick<Db, 'codec'>, task: string, { host, config }: { host: string; config: PushConfig }) =>
+const pushField = async ({ codec }: Pick<Db, 'codec'>, task: string, { host, config }: PushTarget) =>
   `{"host":${toField(host)},"config":${await codec.seal(webhookUrlPlace(task), toField(config)!)}}`;
 
 /** Returns what a run's column `webhook` gets. Addresses and what authenticates may be secrets, hosts are not. */
@@ -31,44 +41,40 @@ export async function webhookField(
     parts.push(`"url":${url},"host":${toField(webhook.host)}`);
   }
   if (task !== undefined && 'first' in task) parts.push(`"task":${toField(task.first)}`);
-  if (task !== undefined && 'push' in task)
-    parts.push(`"push":{${toField(task.push.config.id)}:${await pushField(db, run_id, task.push)}}`);
+  else if (task !== undefined) parts.push(`"push":{${toField(task.push.config.id)}:${await pushField(db, run_id, task.push)}}`);
   return parts.length === 0 ? null : `{${parts.join(',')}}`;
 }
 
-/** Adds a configuration to a task, or replaces the one of its id. Returns false where the task has so many already. */
-export async function writePushConfig(
-  db: Db,
-  task: string,
-  { host, config, most }: { host: string; config: PushConfig; most: number },
-): Promise<boolean> {
+/** Adds a configuration to a task, or replaces the one of its id. Throws `Rejected` where it has so many already. */
+export async function addPushConfig(db: Db, { thread_id, first }: TaskIds, { host, config }: PushTarget): Promise<void> {
   const rows = await db.query({
     name: 'push_config_write',
     text: `update gx.run set webhook = coalesce(webhook, '{}')
         || jsonb_build_object('push', coalesce(webhook->'push', '{}') || jsonb_build_object($2::text, $3::jsonb))
-      where run_id = $1 and (coalesce(webhook->'push', '{}') ? $2
+      where run_id = $1 and thread_id = $5 and (coalesce(webhook->'push', '{}') ? $2
         or (select count(*) from jsonb_object_keys(coalesce(webhook->'push', '{}'))) < $4) returning run_id`,
-    values: [task, fieldText(config.id), await pushField(db, task, { host, config }), most],
+    values: [first, fieldText(config.id), await pushField(db, first, { host, config }), MOST_CONFIGS, thread_id],
   });
-  return rows.length > 0;
+  if (rows.length === 0) throw new Rejected(`A task tells at most ${MOST_CONFIGS}: delete another configuration first.`);
 }
 
 /** Returns the configurations of a task, in the order of their ids. */
-export async function pushConfigsOf(db: Db, task: string): Promise<PushConfig[]> {
+export async function pushConfigsOf(db: Db, { thread_id, first }: TaskIds): Promise<PushConfig[]> {
   const stored = await db.query<{ value: Stored }>({
     name: 'push_config_list',
-    text: `select c.value from gx.run r, jsonb_each(r.webhook->'push') c where r.run_id = $1 order by c.key`,
-    values: [task],
+    text: `select c.value from gx.run r, jsonb_each(r.webhook->'push') c where r.run_id = $1 and r.thread_id = $2 order by c.key`,
+    values: [first, thread_id],
   });
-  return Promise.all(stored.map(async ({ value }) => (await db.codec.open(webhookUrlPlace(task), value.config)) as PushConfig));
+  return Promise.all(stored.map(async ({ value }) => (await db.codec.open(webhookUrlPlace(first), value.config)) as PushConfig));
 }
 
 /** Removes a configuration of a task, with what is still to be told by it. */
-export async function removePushConfig(db: Db, task: string, id: string): Promise<void> {
+export async function removePushConfig(db: Db, { thread_id, first }: TaskIds, id: string): Promise<void> {
   await db.query({
     name: 'push_config_remove',
-    text: `with gone as (delete from gx.webhook where push->>'task' = $1::text and push->>'id' = $2)
-      update gx.run set webhook = webhook #- array['push', $2::text] where run_id = $1::text::uuid and webhook->'push' ? $2`,
-    values: [task, id],
+    text: `with gone as (delete from gx.webhook where push->>'task' = $1::text and push->>'id' = $2 and message->>'thread_id' = $3::text)
+      update gx.run set webhook = webhook #- array['push', $2::text]
+      where run_id = $1::text::uuid and thread_id = $3::text::uuid and webhook->'push' ? $2`,
+    values: [first, id, thread_id],
   });
 }

@@ -8,15 +8,13 @@ import { tellEnds } from './webhooks.ts';
 
 /*
  * A task of another agent is a run, with the runs that answered what it asked: each of those comes directly behind the
- * one that asked, and names the first run of the task in its metadata.
+ * one that asked, and names the first run of the task in its column `webhook`, which no client writes.
  */
 
-/** The name in a run's metadata under which it names the task that it goes on with. Names stay readable in SQL. */
-export const TASK_KEY = 'a2a_task_id';
-
-/** The last run of a task. `waits`: for an answer to `interrupts`. */
-export type TaskRun = Pick<Run, 'run_id' | 'thread_id' | 'metadata' | 'status' | 'created_at' | 'updated_at'> & {
+/** The last run of a task. `task`: the task's first run, if it is another. `waits`: for answers to `interrupts`. */
+export type TaskRun = Pick<Run, 'run_id' | 'thread_id' | 'status' | 'created_at' | 'updated_at'> & {
   graph_id: string;
+  task: string | null;
   error: RunError | null;
   waits: boolean;
   interrupts: Record<string, unknown>;
@@ -24,9 +22,9 @@ export type TaskRun = Pick<Run, 'run_id' | 'thread_id' | 'metadata' | 'status' |
 
 const LATER = `n.thread_id = r.thread_id and (n.created_at, n.run_id) > (r.created_at, r.run_id)`;
 const WAITS = `(r.shown = 'success' and t.status = 'interrupted' and not exists (select 1 from gx.run n where ${LATER}))`;
-const IS_LAST = `not coalesce((select n.metadata ? '${TASK_KEY}' from gx.run n where ${LATER} order by n.created_at, n.run_id limit 1), false)`;
+const IS_LAST = `not coalesce((select n.webhook ? 'task' from gx.run n where ${LATER} order by n.created_at, n.run_id limit 1), false)`;
 const FROM = `from (select *, ${RUN_STATUS} as shown from gx.run where not ${RUN_GONE} and not temporary) r join gx.thread t using (thread_id)`;
-const FIELDS = `r.run_id, r.thread_id, r.graph_id, r.metadata, r.shown as status, r.created_at, r.updated_at, r.error, ${WAITS} as waits,
+const FIELDS = `r.run_id, r.thread_id, r.graph_id, r.webhook->>'task' as task, r.shown as status, r.created_at, r.updated_at, r.error, ${WAITS} as waits,
   case when ${WAITS} then t.interrupts else '{}' end as interrupts`;
 
 async function opened(db: Db, rows: TaskRun[]): Promise<TaskRun[]> {
@@ -48,9 +46,9 @@ export async function findTask(
 ): Promise<TaskRun | undefined> {
   const rows = await db.query<TaskRun>({
     name: 'task_get',
-    text: `select ${FIELDS} ${FROM}, (select created_at, run_id from gx.run where run_id = $2 and not metadata ? '${TASK_KEY}') f
+    text: `select ${FIELDS} ${FROM}, (select created_at, run_id from gx.run where run_id = $2 and thread_id = $1 and assistant_id = $3
+          and not coalesce(webhook ? 'task', false)) f
       where r.thread_id = $1 and r.assistant_id = $3 and (r.created_at, r.run_id) >= (f.created_at, f.run_id) and ${IS_LAST}
-        and exists (select 1 from gx.run where run_id = $2 and thread_id = $1 and assistant_id = $3)
         and ${permitsThread('r.thread_id', '$4')} order by r.created_at, r.run_id limit 1`,
     values: [thread_id, run_id, assistant_id, patternsField(seen)],
   });

@@ -4,6 +4,7 @@ import type { RunKwargs } from '../../schema/run.ts';
 import type { Claimed } from '../db/leases.ts';
 import type { Database, Db } from '../db/pool.ts';
 import type { Inserted, RunInserts } from '../db/run-inserts.ts';
+import { addPushConfig } from '../db/push-configs.ts';
 import { waitsStill } from '../db/tasks.ts';
 import { lockActive, type ActiveRun, type NewRun } from '../db/runs.ts';
 import type { Pump } from '../queue/pump.ts';
@@ -119,9 +120,11 @@ export async function insertOnHeldThread({ inserts }: Pick<InsertDeps, 'inserts'
   const active: ActiveRun[] = (await lockActive(tx, run.thread_id)) ?? [];
   const admission = admit(run.multitask_strategy, active.length);
   if (!admission.admitted) throw new Conflict(BUSY);
-  if (run.task !== undefined && 'last' in run.task && !(await waitsStill(tx, run.task.last))) throw new Conflict(ANSWERED);
+  const task = run.task !== undefined && 'last' in run.task ? run.task : undefined;
+  if (task !== undefined && !(await waitsStill(tx, task.last))) throw new Conflict(ANSWERED);
   const stopped = admission.stop === undefined ? undefined : await stopRuns(tx, active, admission.stop);
   const [inserted] = await inserts.waitingIn(tx, [run]);
+  if (inserted !== undefined && task?.push !== undefined) await addPushConfig(tx, { ...task, thread_id: run.thread_id }, task.push);
   return { inserted, stopped };
 }
 

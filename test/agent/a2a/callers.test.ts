@@ -83,6 +83,29 @@ test('a handler that refuses changes of a thread refuses to have others told of 
   expect(await call('dan', 'ListTaskPushNotificationConfigs', { taskId })).toMatchObject({ result: { configs: [{ id: 'one' }] } });
 });
 
+test('a run that names the task of another caller in its metadata has no part in it, nor in whom it tells', async () => {
+  const { id: taskId } = await send('hal', message({ request: 'go' }));
+  const [, run_id] = taskId.split(':');
+  const ivy = new Client({ apiUrl: agent.url, apiKey: null, defaultHeaders: { authorization: 'Bearer ivy' } });
+  const { thread_id } = await ivy.threads.create();
+  await ivy.runs.wait(thread_id, 'approval', { input: { request: 'go' }, metadata: { a2a_task_id: run_id } });
+  const configuration = { taskPushNotificationConfig: { id: 'ivy', url: 'https://example.com/hook' } };
+  const answer = { ...message({ ok: true }, { contextId: thread_id }), configuration };
+  expect(await send('ivy', answer)).toMatchObject({ contextId: thread_id, status: { state: 'TASK_STATE_COMPLETED' } });
+  expect((await call('hal', 'ListTaskPushNotificationConfigs', { taskId })).result).toEqual({});
+  expect(await send('hal', message({ ok: true }, { taskId }))).toMatchObject({ id: taskId, status: { state: 'TASK_STATE_COMPLETED' } });
+});
+
+test('a message that may start no run adds nobody whom its task tells', async () => {
+  const { id: taskId } = await send('jo', message({ request: 'go' }));
+  const configuration = { taskPushNotificationConfig: { id: 'one', url: 'https://example.com/hook' } };
+  const answer = { ...message({ ok: true }, { taskId }), configuration };
+  expect(await call('jo!threads:create_run', 'SendMessage', answer)).toMatchObject({ error: { code: -32_602 } });
+  expect((await call('jo', 'ListTaskPushNotificationConfigs', { taskId })).result).toEqual({});
+  expect(await call('jo', 'SendMessage', answer)).toMatchObject({ result: { task: { id: taskId } } });
+  expect(await call('jo', 'ListTaskPushNotificationConfigs', { taskId })).toMatchObject({ result: { configs: [{ id: 'one' }] } });
+});
+
 test('a handler that refuses runs refuses messages, in its own words', async () => {
   expect(await call('gil!threads:create_run', 'SendMessage', message({ request: 'go' }))).toMatchObject({ error: { code: -32_602 } });
 });

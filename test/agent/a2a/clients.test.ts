@@ -13,7 +13,7 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  const env = { LANGGRAPH_HTTP: JSON.stringify({ mount_prefix: '/agents' }), GX_AES_KEY: 'k'.repeat(32), GX_AES_JSON_KEYS: 'a2a_task_id' };
+  const env = { LANGGRAPH_HTTP: JSON.stringify({ mount_prefix: '/agents' }), GX_AES_KEY: 'k'.repeat(32) };
   agent = await startAgent({ database: database.uri, config: 'test/agent/a2a/graphs/gx.json', env });
 });
 
