@@ -78,7 +78,7 @@ function parsed(message: string): { level: Level; message: string } {
 export function logPage(lines: Line[], query: LogQuery): LogPage {
   const page = pageFor(query);
   page.add(lines);
-  return answerOf(page);
+  return logPageAnswer(page);
 }
 
 /** Makes a page that takes the lines which the query wants, after its offset. */
@@ -90,7 +90,7 @@ export function pageFor(query: LogQuery): BestLines {
 }
 
 /** Returns a page as it is answered. */
-export function answerOf(page: BestLines): LogPage {
+export function logPageAnswer(page: BestLines): LogPage {
   const last = page.lines.at(-1)?.order;
   return { logs: page.lines.map(entryOf), next_offset: last === undefined ? null : logCursor(last) };
 }

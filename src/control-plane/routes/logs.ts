@@ -8,7 +8,7 @@ import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { LogFeeds } from '../logs/feeds.ts';
 import { followLogs } from '../logs/follow.ts';
-import { answerOf, pageFor } from '../logs/lines.ts';
+import { logPageAnswer, pageFor } from '../logs/lines.ts';
 import { LogReads } from '../logs/log-reads.ts';
 import type { LogType } from '../logs/pod-logs.ts';
 import { FollowQuery, FollowRevisionQuery, LogPage, LogQuery, logFields } from '../logs/schema.ts';
@@ -41,7 +41,7 @@ async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallCo
     const revision = ids.revision === undefined ? undefined : await findRevision(plane, deployment, { id: ids.revision, signal });
     const page = pageFor(query);
     await plane.reads.last({ deployment, revision, type }, (lines) => page.add(lines));
-    return json(answerOf(page));
+    return json(logPageAnswer(page));
   } finally {
     leave();
   }

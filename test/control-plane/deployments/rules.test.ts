@@ -8,6 +8,7 @@ import {
   makesRevision,
   withoutEcho,
 } from '../../../src/control-plane/deployments/rules.ts';
+import { brokenImages } from '../../../src/control-plane/pod-policy/image-rules.ts';
 import { brokenPodRules } from '../../../src/control-plane/pod-policy/rules.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { container, FORBIDDEN_BY_SHAPE, git } from './cases.ts';
@@ -20,7 +21,10 @@ const answerOf = (body: typeof container): Deployment => {
 describe('a deployment', () => {
   test.each(FORBIDDEN_BY_SHAPE)('may not be $situation', ({ body, path }) => {
     const hosting = body.source === 'git' ? 'cloud' : 'self-hosted';
-    const broken = [...brokenRules(body, { hosting }), ...brokenPodRules(body.source_config.resource_spec, [])];
+    const { resource_spec: spec } = body.source_config;
+    const built = { repository: 'registry.example/agents', pullSecret: 'pull' };
+    const asked = { spec, image: body.source_revision_config.image_uri, namespaces: ['team'] };
+    const broken = [...brokenRules(body, { hosting }), ...brokenPodRules(spec, []), ...brokenImages(built, asked)];
     expect(broken[0]).toMatch(new RegExp(`^${path.replaceAll('.', '\\.')}: `));
   });
 
