@@ -104,3 +104,13 @@ test('a history has one state unless the client asks for more', async () => {
   expect(await history({ method: 'POST' })).toHaveLength(1);
   expect(await threads.getHistory(thread_id)).toHaveLength(5);
 });
+
+test('a state shows what a client put into it, even if that looks like an object of a class', async () => {
+  const { threads, runs } = agent.client;
+  const { thread_id } = await threads.create();
+  const journal = { lc: 2, type: 'constructor', id: ['RegExp'], args: ['(a+)+$', ''] };
+  await runs.wait(thread_id, 'steps', { input: { left: 0 } });
+  await threads.updateState(thread_id, { values: { journal } });
+  expect((await threads.getState(thread_id)).values).toMatchObject({ journal });
+  expect((await threads.get(thread_id)).values).toMatchObject({ journal });
+});

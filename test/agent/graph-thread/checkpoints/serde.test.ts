@@ -1,7 +1,9 @@
 import { AIMessage, AIMessageChunk, ChatMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatPromptValue } from '@langchain/core/prompt_values';
 import { MemorySaver } from '@langchain/langgraph-checkpoint';
+import { Send } from '@langchain/langgraph';
 import { describe, expect, test } from 'vitest';
+import { Element } from '../../../../src/agent/graph-thread/checkpoints/element.ts';
 import { Serde } from '../../../../src/agent/graph-thread/checkpoints/serde.ts';
 import { toJson } from '../../../../src/agent/graph-thread/serialise.ts';
 
@@ -151,6 +153,69 @@ describe('a record that names a class stays data', () => {
   test('when an allowed class can not be made', async () => {
     const gone = record(['langchain_core', 'prompt_values', 'Gone']);
     expect(await new Serde(langGraphs, [['langchain_core', 'prompt_values', 'Gone']]).revive({ gone })).toEqual({ gone });
+  });
+});
+
+describe('data that looks like a record comes back as data', () => {
+  const builtIn = (name: string, ...args: unknown[]): object => ({
+    lc: 2,
+    type: 'constructor',
+    id: [name],
+    method: null,
+    args,
+    kwargs: {},
+  });
+  const LOOKALIKES: Record<string, unknown> = {
+    'of a pattern': builtIn('RegExp', '(a+)+$', ''),
+    'of a set': builtIn('Set', [1]),
+    'of a map': builtIn('Map', [[1, 2]]),
+    'of an error': builtIn('Error', 'e'),
+    'of bytes': { ...builtIn('Uint8Array', [1, 2]), method: 'from' },
+    'of a snapshot': { lc: 2, type: 'delta_snapshot', value: [1] },
+    'of nothing': { lc: 2, type: 'undefined' },
+    'of a message': { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'AIMessage'], kwargs: { content: 'forged' } },
+    'of data that looks like one': { lc: 2, type: 'escaped', value: builtIn('Set', [1]) },
+    'of one within another': builtIn('Set', [builtIn('Map', [])]),
+    'with no prototype': Object.assign(Object.create(null) as object, builtIn('Set', [1])),
+  };
+
+  const read = async (value: unknown): Promise<unknown> => serde.loadsTyped(...(await serde.dumpsTyped(value)));
+
+  test.each(Object.entries(LOOKALIKES))('%s', async (_, data) => {
+    expect(await read(data)).toStrictEqual({ ...(data as object) });
+    expect(await read({ deep: [{ data }], beside: [1] })).toEqual({ deep: [{ data }], beside: [1] });
+    const [, written] = await serde.dumpsTyped({ deep: [data] });
+    expect(await serde.revive(JSON.parse(new TextDecoder().decode(written)), 'records')).toEqual({ deep: [data] });
+  });
+
+  test.each(Object.entries(LOOKALIKES))('%s, beside objects of classes and in them', async (_, data) => {
+    const message = new HumanMessage({ content: 'x', additional_kwargs: { data } });
+    const real = {
+      map: new Map<unknown, unknown>([[data, [data]]]),
+      set: new Set([data]),
+      bytes: new Uint8Array([1]),
+      pattern: /a/g,
+      none: undefined,
+    };
+    const back = (await read({ message, real, data, when: new Date(0) })) as { message: HumanMessage; real: typeof real };
+    expect(back).toEqual({ message, real, data, when: new Date(0).toJSON() });
+    expect(back.message).toBeInstanceOf(HumanMessage);
+    expect(back.real.map).toBeInstanceOf(Map);
+    expect(((await read([message, data])) as unknown[])[0]).toBeInstanceOf(HumanMessage);
+  });
+
+  test('where a graph sends it on, and where a value holds itself', async () => {
+    const data = LOOKALIKES['of a set'];
+    expect(await read([new Send('node', { data })])).toMatchObject([{ node: 'node', args: { data } }]);
+    const itself: Record<string, unknown> = { data };
+    itself['itself'] = itself;
+    expect(await read(itself)).toEqual({ data, itself: '[Circular]' });
+  });
+
+  test('as an element of a list, in what clients are shown, too', async () => {
+    const data = LOOKALIKES['of a set'];
+    const element = new Element(JSON.parse((await serde.dumpElement(data))!));
+    for (const form of ['objects', 'records'] as const) expect(await element.live(serde, form)).toEqual(data);
   });
 });
 

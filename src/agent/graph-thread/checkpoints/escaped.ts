@@ -1,0 +1,117 @@
+import { types } from 'node:util';
+import { DeltaSnapshot } from '@langchain/langgraph-checkpoint';
+
+/*
+ * Data may look like a record in which LangGraph or LangChain writes an object of some class. Where a value holds such
+ * data, it is marked when it is stored, so that it comes back as the data that it was.
+ */
+
+type Json = Record<string, unknown>;
+
+/** The type of the record in which data that looks like a record stands. Servers that don't know it keep it as data. */
+const ESCAPED = 'escaped';
+
+/** The types of LangGraph's records, and of the one above. */
+const TYPES: ReadonlySet<unknown> = new Set(['constructor', 'undefined', 'delta_snapshot', ESCAPED]);
+
+/** Returns true for data that would be read as something else. `lc` is what all such records have. */
+const looksLikeRecord = ({ lc, type }: Json): boolean => (lc === 2 && TYPES.has(type)) || (lc === 1 && type === 'constructor');
+
+/** Returns the data that a record holds, which its reader does not interpret; undefined for any other record. */
+export function escapedData({ lc, type, value }: Json): Json | undefined {
+  return lc === 2 && type === ESCAPED && isObject(value) && !Array.isArray(value) ? value : undefined;
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
+/** Returns true for an object that JSON has field by field, and not in a form of its own. */
+const isOfFields = (value: Json): boolean => typeof value['toJSON'] !== 'function';
+
+/** Returns true for objects that hold no data of others. */
+const isClosed = (value: Json): boolean =>
+  types.isNativeError(value) || types.isRegExp(value) || types.isBoxedPrimitive(value) || ArrayBuffer.isView(value);
+
+/**
+ * Returns a copy of the value with all data marked that looks like a record. Maps, sets and what else has a form of its
+ * own stay what they are; messages mark their data themselves.
+ */
+export function escaped(value: unknown, known = new Map<object, unknown>()): unknown {
+  if (!isObject(value) || isClosed(value)) return value;
+  const before = known.get(value);
+  if (before !== undefined) return before;
+  if (!isOfFields(value)) return escapedForm(value, known);
+  if (value instanceof Map)
+    return filled(value, new Map<unknown, unknown>(), known, (copy, part) => copy.set(...(part as [unknown, unknown])));
+  if (value instanceof Set) return filled(value, new Set<unknown>(), known, (copy, part) => copy.add(part));
+  if (Array.isArray(value)) return filled(value, [] as unknown[], known, (copy, part) => copy.push(part));
+  if (value instanceof DeltaSnapshot) return new DeltaSnapshot(escaped(value.value, known));
+  const copy: Json = {};
+  known.set(value, looksLikeRecord(value) ? { lc: 2, type: ESCAPED, value: copy } : copy);
+  for (const [name, part] of Object.entries(value))
+    Object.defineProperty(copy, name, { value: escaped(part, known), writable: true, enumerable: true, configurable: true });
+  return known.get(value);
+}
+
+/** Copies the parts of a collection, which may hold itself. A map's parts are pairs. */
+function filled<C extends object>(
+  value: Iterable<unknown> & object,
+  copy: C,
+  known: Map<object, unknown>,
+  add: (copy: C, part: unknown) => void,
+): C {
+  known.set(value, copy);
+  const part = (one: unknown): unknown => (value instanceof Map ? (one as unknown[]).map((of) => escaped(of, known)) : escaped(one, known));
+  for (const one of value) add(copy, part(one));
+  // LangGraph writes the name of the class, which may be one of the graph's own.
+  return Object.setPrototypeOf(copy, Object.getPrototypeOf(value) as object | null) as C;
+}
+
+/** A message's own form is a record, and is left to it. Other forms, such as that of a `Send`, are data. */
+function escapedForm(value: Json, known: Map<object, unknown>): unknown {
+  const form = (value['toJSON'] as () => unknown)();
+  if (!isObject(form) || form === value || looksLikeRecord(form)) return value;
+  known.set(value, value);
+  const copy = escaped(form, known);
+  known.set(value, copy);
+  return copy;
+}
+
+/** Thrown for what JSON can't write without LangGraph's help, or does not read as LangGraph writes it. */
+const EXOTIC = new Error('exotic');
+/** Thrown for data that looks like a record of a class. */
+const LOOKALIKE = new Error('lookalike');
+const UNDEFINED = { lc: 2, type: 'undefined' };
+
+function plainOnly(_: string, value: unknown): unknown {
+  if (value === undefined) return UNDEFINED;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) throw EXOTIC;
+  return value;
+}
+
+/** Does the same, and refuses data that looks like a record. What `toJSON` has just made of a message is no data. */
+function unmarkedOnly(this: Json, name: string, value: unknown): unknown {
+  if (isObject(value) && value['lc'] !== undefined && this[name] === value && looksLikeRecord(value)) throw LOOKALIKE;
+  return plainOnly(name, value);
+}
+
+/**
+ * Returns the JSON of plain data and messages, with data marked that looks like a record. Returns undefined for a value
+ * with a cycle, or with a class that LangGraph knows.
+ */
+export function dataText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, unmarkedOnly);
+  } catch (error) {
+    return error === LOOKALIKE ? markedText(value) : undefined;
+  }
+}
+
+function markedText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(escaped(value), plainOnly);
+  } catch {
+    return undefined;
+  }
+}
