@@ -57,7 +57,13 @@ export const Container = Type.Object(
     resources: Type.Optional(Nullable(ResourceRequirements)),
     volumeMounts: Type.Optional(Nullable(Type.Array(VolumeMount, { maxItems: 64 }))),
     securityContext: Type.Optional(Nullable(SecurityContext)),
-    restartPolicy: Type.Optional(Nullable(StringEnum(['Always', 'OnFailure'], { description: 'For sidecars.' }))),
+    restartPolicy: Type.Optional(
+      Nullable(
+        StringEnum(['Always', 'OnFailure'], {
+          description: 'Always: it starts in its turn and runs on beside the agent. OnFailure: stored, without effect.',
+        }),
+      ),
+    ),
   },
   closed,
 );

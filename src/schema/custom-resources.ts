@@ -7,7 +7,7 @@ import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES
 import type { GitIntegrationSpec } from './git-integration.ts';
 import { NetworkSpec } from './network-spec.ts';
 import type { ObjectMeta } from './object-meta.ts';
-import { orderedRules, ResourceSpec, UNUSED_RESOURCE_FIELDS } from './resource-spec.ts';
+import { orderedRules, ResourceSpec } from './resource-spec.ts';
 import { GUARDS, REVISION_STATUSES } from './revision.ts';
 import { QueueReplicas, scalingStatus, SleepSpec } from './scaling-spec.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
@@ -26,7 +26,7 @@ const SecretName = Type.String({
   description: 'Secret in the same namespace; its keys become environment variables.',
 });
 
-export const ResourceSpecResource = withRules(resourceForm(ResourceSpec, UNUSED_RESOURCE_FIELDS), orderedRules());
+export const ResourceSpecResource = withRules(resourceForm(ResourceSpec), orderedRules());
 
 export const SourceConfigResource = Type.Unsafe<
   Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig'> & { listener?: string }

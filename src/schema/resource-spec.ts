@@ -8,7 +8,7 @@ const cores = (description: string) =>
 const megabytes = (description: string) =>
   optional(Type.Integer({ minimum: 16, maximum: 4_194_304, description: `${description} In MB (Mi).` }));
 const replicas = (description: string) => optional(Type.Integer({ minimum: 0, maximum: 1000, description }));
-const notUsed = optional(Type.Number({ description: 'Not to be used.' }));
+const notUsed = optional(Type.Number({ description: 'Stored, without effect.' }));
 /**
  * Keys and values within Kubernetes' limits: 63 characters for a label's value; the object's size limits annotations.
  */
@@ -64,7 +64,7 @@ export const ResourceSpec = Type.Object(
 
 export type ResourceSpec = Static<typeof ResourceSpec>;
 
-/** Fields that the REST API knows and refuses, because somebody would count on a size that is ignored. */
+/** Sizes of parts that no deployment here has. They are kept, and the condition FieldsWithoutEffect names them. */
 export const UNUSED_RESOURCE_FIELDS = Object.keys(ResourceSpec.properties).filter((name) => /^(orchestrator|executor)_/.test(name));
 
 /**

@@ -3,7 +3,7 @@ import type { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, Secre
 import { brokenAuth } from '../../schema/auth-spec.ts';
 import { faultOfPart } from '../../schema/object-fault.ts';
 import { isReservedEnv } from '../../schema/reserved-env.ts';
-import { ORDERED_RESOURCE_FIELDS, UNUSED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
+import { ORDERED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
 import { SOURCE_FIELDS, TAG_PREFIX, type SourceField } from '../../schema/source-fields.ts';
 
@@ -55,13 +55,12 @@ function tagRule({ source_config: config, source_revision_config: revision }: Wa
 function sizeRules({ source_config: { resource_spec: spec } }: WantedDeployment): Broken[] {
   const at = 'source_config.resource_spec';
   const sizes = (spec ?? {}) as Json;
-  const unused = UNUSED_RESOURCE_FIELDS.filter((name) => (sizes[name] ?? null) !== null).map((name) => `${at}.${name}: not to be used`);
   const reversed = ORDERED_RESOURCE_FIELDS.filter(([low, high, unless]) => {
     const [a, b] = [sizes[low], sizes[high]];
     if (unless !== undefined && (sizes[unless] ?? null) !== null) return false;
     return typeof a === 'number' && typeof b === 'number' && a > b;
   });
-  return [...unused, ...reversed.map(([low, high]) => `${at}.${low}: must not exceed ${high}`)];
+  return reversed.map(([low, high]) => `${at}.${low}: must not exceed ${high}`);
 }
 
 /** One Kubernetes Secret holds all of them. It takes at most 1 MiB of names and values. */

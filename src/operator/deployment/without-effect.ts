@@ -1,5 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { UNUSED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
+import { camelKey } from '../../schema/types.ts';
 import type { DatabaseEngine } from '../database/database.ts';
 import { isQueueScaled } from '../family/queue-size.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
@@ -17,8 +19,12 @@ export function fieldsWithoutEffect(
     // An administrator's builder resolves the branch itself, and its credential is not the operator's.
     ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true && settings.builder?.staged === undefined],
     ['queueMaxScale', hasRange('queue') && !isQueueScaled(deployment, deployment, settings)],
-    // Kubernetes always restarts the containers of a workload's pods.
-    ['sidecars.restartPolicy', spec.sidecars?.some(({ restartPolicy }) => restartPolicy === 'OnFailure') === true],
+    // Kubernetes always restarts the containers of a workload's pods, and those before them until they succeed.
+    ...(['initContainers', 'sidecars'] as const).map((name): [string, boolean] => [
+      `${name}.restartPolicy`,
+      spec[name]?.some(({ restartPolicy }) => restartPolicy === 'OnFailure') === true,
+    ]),
+    ...UNUSED_RESOURCE_FIELDS.map(camelKey).map((name): [string, boolean] => [name, name in spec]),
     // Nobody could check the keys of the tenant. The deployment's own key opens the agents all the same.
     ['auth.mode', settings.controlPlaneUrl === undefined && deployment.spec.template.sourceRevisionConfig?.auth?.mode === 'tenant'],
   ];

@@ -180,12 +180,6 @@ export const FORBIDDEN: (Row & { body: Body })[] = [
     body: withSizes({ db_cpu: 1, db_cpu_limit: 0.5 }),
   },
   {
-    situation: 'a size that is not to be used',
-    path: 'source_config.resource_spec.executor_cpu',
-    door: 'rest',
-    body: withSizes({ executor_cpu: 1 }),
-  },
-  {
     situation: 'a privileged sidecar',
     path: 'source_config.resource_spec.sidecars.0.securityContext.privileged',
     door: 'rest',

@@ -4,8 +4,11 @@ import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
 import { adminCredential, databaseCredential } from '../../../src/operator/database/own/credentials/secret.ts';
 import { fieldsWithoutEffect } from '../../../src/operator/deployment/without-effect.ts';
 import { passwordJob } from '../../../src/operator/database/own/credentials/job.ts';
+import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
 import { isAsIntended, withHash } from '../../../src/operator/kernel/owned.ts';
 import { deployment, settings } from '../../kit/objects.ts';
+
+type ResourceSpec = NonNullable<DeploymentResource['spec']['template']['resourceSpec']>;
 
 const yaml = (objects: object[]): string => objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n');
 
@@ -56,6 +59,15 @@ test('fields whose function is not built yet are named', () => {
   const given = deployment({ template: { resourceSpec: { minScale: 1, maxScale: 3, redisMemoryMb: 64 } } });
   expect(fieldsWithoutEffect(given, settings(), [])).toEqual(['queueMaxScale']);
   expect(fieldsWithoutEffect(deployment(), settings(), [])).toEqual([]);
+});
+
+test('sizes of an orchestrator and of executors are named, and so is a way to restart that Kubernetes does not have', () => {
+  const once = (name: string) => [{ name, image: 'tool:1', restartPolicy: 'OnFailure' as const }];
+  const always = [{ name: 'proxy', image: 'tool:1', restartPolicy: 'Always' as const }];
+  const idle = (resourceSpec: ResourceSpec): string[] => fieldsWithoutEffect(deployment({ template: { resourceSpec } }), settings(), []);
+  expect(idle({ orchestratorMinScale: 0, executorMemoryLimitMb: 512 })).toEqual(['orchestratorMinScale', 'executorMemoryLimitMb']);
+  expect(idle({ initContainers: once('fetch'), sidecars: always })).toEqual(['initContainers.restartPolicy']);
+  expect(idle({ initContainers: always, sidecars: once('tail') })).toEqual(['sidecars.restartPolicy']);
 });
 
 test.each(['separate', 'set', 'retire'] as const)('the pod that tells the database of a password: %s', async (task) => {
