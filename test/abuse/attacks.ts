@@ -60,6 +60,23 @@ export async function sendHalf(slow: Slow, { times }: { times: number }): Promis
   }
 }
 
+/**
+ * Announces bodies on many connections at once, sends all but the last byte of each, and holds them. Returns how many
+ * were answered before they were let go.
+ */
+export async function withhold(slow: Slow, { connections, seconds }: { connections: number; seconds: number }): Promise<number> {
+  let answered = 0;
+  const all = Buffer.alloc(slow.bytes - 2, ' ');
+  const sockets = Array.from({ length: connections }, () => begin(slow));
+  for (const socket of sockets) {
+    socket.once('data', () => (answered += 1));
+    socket.write(all);
+  }
+  await wait(seconds * 1000);
+  for (const socket of sockets) socket.destroy();
+  return answered;
+}
+
 /** Opens streams and leaves them open. Returns their statuses, and what closes them. */
 export async function openStreams(urls: string[], headers: Record<string, string>): Promise<{ statuses: number[]; close: () => void }> {
   const leaving = new AbortController();

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createKey } from '../../src/control-plane/auth/keys.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
@@ -5,18 +6,31 @@ import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { tell } from './tell.ts';
 import { startApiServer } from '../kit/api-server.ts';
 import { imageEnvironment } from '../kit/image-environment.ts';
-import { attempt, forgeKeys, openStreams, sendHalf, sendSlowly } from './attacks.ts';
+import { attempt, forgeKeys, openStreams, sendHalf, sendSlowly, withhold } from './attacks.ts';
 import { attackBodies } from './bodies.ts';
+import { chattyProxy, deployChatty, followLog, readPages } from './chatty-pods.ts';
 import { besideNeighbour } from './neighbour.ts';
 import type { Verdicts } from './report.ts';
 import { settled } from './settled.ts';
 import { startWatched, type WatchedServer } from './watched-server.ts';
 
 const MEBIBYTE = 1024 * 1024;
+/** Mebibytes that events held back may take: what the door lets in, and what sockets and the collector add to it. */
+const HELD_BACK = 200;
+/** Mebibytes that reading logs may take, of the 640 that the chart gives. */
+const READ = 250;
 const ATTACKER = '11111111-1111-4111-8111-111111111111';
 const NEIGHBOUR = '22222222-2222-4222-8222-222222222222';
 
-type Stage = { server: WatchedServer; attacker: string; neighbour: { url: string; headers: Record<string, string> }; mine: string };
+type Stage = {
+  server: WatchedServer;
+  attacker: string;
+  neighbour: { url: string; headers: Record<string, string> };
+  /** The attacker's deployment, and its git connection, whose id others may have learned. */
+  mine: string;
+  connection: string;
+};
+type Beside = (what: string, work: () => Promise<void>) => Promise<void>;
 
 async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
   const keys = [];
@@ -31,38 +45,89 @@ async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
     });
     const spec = { computeId: name, namespaces: [name], tenantId };
     await kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata: { name, namespace: 'default' }, spec });
-    keys.push((await createKey(kube, 'default', { name, tenantId, role: 'write' })).key);
+    keys.push((await createKey(kube, 'default', { name, tenantId, role: name === 'attacker' ? 'admin' : 'write' })).key);
   }
   const [attacker = '', key = ''] = keys;
   const server = await startWatched(
     ['control-plane'],
-    { ...imageEnvironment('gx-platform'), KUBECONFIG: kubeconfig, GX_NAMESPACE: 'default' },
+    { ...imageEnvironment('gx-platform'), KUBECONFIG: kubeconfig, GX_NAMESPACE: 'default', GX_BUILD_NAMESPACE: 'default' },
     '/readyz',
   );
-  const make = async (name: string, own: string): Promise<string> => {
+  const make = async (path: string, own: string, body: object): Promise<string> => {
     const headers = { 'x-api-key': own, 'content-type': 'application/json' };
-    const body = {
-      name,
-      source: 'external_container',
-      source_config: { resource_spec: {} },
-      source_revision_config: { image_uri: 'registry.example/agent:1' },
-      secrets: [],
-    };
-    const answer = await fetch(`${server.url}/v2/deployments`, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!answer.ok) throw new Error(`POST /v2/deployments: ${answer.status} ${await answer.text()}`);
+    const answer = await fetch(`${server.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
     return ((await answer.json()) as { id: string }).id;
   };
-  const mine = await make('mine', attacker);
-  const theirs = await make('theirs', key);
-  return { server, attacker, mine, neighbour: { url: `${server.url}/v2/deployments/${theirs}`, headers: { 'x-api-key': key } } };
+  const mine = await make('/v2/deployments', attacker, newAgent('mine'));
+  const theirs = await make('/v2/deployments', key, newAgent('theirs'));
+  const connection = await make('/v1/integrations/git', attacker, {
+    name: 'known',
+    kind: 'github',
+    webhook_secret: 'a secret of the webhook',
+  });
+  await deployChatty(kube, 'attacker', 'mine');
+  const neighbour = { url: `${server.url}/v2/deployments/${theirs}`, headers: { 'x-api-key': key } };
+  return { server, attacker, mine, connection, neighbour };
 }
 
-async function attack({ server, attacker, mine, neighbour }: Stage, verdicts: Verdicts): Promise<void> {
+const newAgent = (name: string): object => ({
+  name,
+  source: 'external_container',
+  source_config: { resource_spec: {} },
+  source_revision_config: { image_uri: 'registry.example/agent:1' },
+  secrets: [],
+});
+
+/** Holds large push events back, as a stranger with a drawn id and as one who has learned an id. */
+async function attackPushes({ server, connection }: Stage, verdicts: Verdicts, beside: Beside): Promise<void> {
+  for (const [whose, id] of [
+    ['no id', randomUUID()],
+    ['a known id', connection],
+  ] as const) {
+    await beside(`140 push events held back by a stranger with ${whose}`, async () => {
+      await server.reset();
+      const event = { url: server.url, path: `/v1/integrations/git/${id}/push`, headers: {}, bytes: 5 * MEBIBYTE };
+      await withhold(event, { connections: 140, seconds: 12 });
+      const { memory } = await server.cost();
+      const held = `${(memory / MEBIBYTE).toFixed(0)} MiB of ${HELD_BACK}`;
+      verdicts.check(`control plane: events held back with ${whose}`, held, memory <= HELD_BACK * MEBIBYTE);
+    });
+  }
+}
+
+/** Reads and follows the log of twenty pods that write all they can. */
+async function attackLogs({ server, attacker, mine }: Stage, verdicts: Verdicts, beside: Beside): Promise<void> {
+  const [headers, logs] = [{ 'x-api-key': attacker }, `${server.url}/v2/deployments/${mine}/logs`];
+  await beside('20 readers of the pages of chatty logs', async () => {
+    await server.reset();
+    const statuses = await readPages(`${logs}?limit=1000`, headers, 10);
+    const told = [...statuses].map(([status, count]) => `${count} x ${status}`).join(', ');
+    const { memory } = await server.cost();
+    const taken = `${(memory / MEBIBYTE).toFixed(0)} MiB of ${READ}`;
+    verdicts.check(
+      `control plane: pages of chatty logs`,
+      `${told}; ${taken}`,
+      statuses.has(200) && !statuses.has(0) && memory <= READ * MEBIBYTE,
+    );
+  });
+  await beside('20 streams of chatty logs', async () => {
+    await server.reset();
+    const statuses = await followLog(`${logs}/stream`, headers, 10);
+    const { memory } = await server.cost();
+    const taken = `${(memory / MEBIBYTE).toFixed(0)} MiB of ${READ}`;
+    const isServed = statuses.every((status) => status === 200);
+    verdicts.check(`control plane: streams of chatty logs`, `${statuses.length} readers; ${taken}`, isServed && memory <= READ * MEBIBYTE);
+  });
+}
+
+async function attack(stage: Stage, verdicts: Verdicts): Promise<void> {
+  const { server, attacker, mine, neighbour } = stage;
   const name = 'control plane';
   const headers = { 'x-api-key': attacker };
   const known = { deployment_id: mine, project_id: mine };
   const needed = (field: string): unknown => (field === 'name' ? 'other' : {});
-  const beside = (what: string, work: () => Promise<void>): Promise<void> => {
+  const beside: Beside = (what, work) => {
     tell(`${name}: ${what}`);
     return besideNeighbour(verdicts, { name: `${name}, ${what}`, ...neighbour }, work);
   };
@@ -101,19 +166,23 @@ async function attack({ server, attacker, mine, neighbour }: Stage, verdicts: Ve
     const expected = [...statuses.keys()].every((status) => [0, 401, 429].includes(status));
     verdicts.check(`${name}: forged keys`, told, expected);
   });
+  await attackPushes(stage, verdicts, beside);
+  await attackLogs(stage, verdicts, beside);
   await settled(verdicts, { name, server, before });
 }
 
 /** Attacks a control plane on a real API server, beside another tenant. */
 export async function attackControlPlane(verdicts: Verdicts): Promise<void> {
   const api = await startApiServer({ controllers: false });
+  const proxy = await chattyProxy(api.kubeconfig);
   try {
     const kube = await connect({ fieldManager: 'abuse', userAgent: 'abuse', kubeconfig: api.kubeconfig });
-    const stage = await stageOn(kube, api.kubeconfig);
+    const stage = await stageOn(kube, proxy.kubeconfig);
     await attack(stage, verdicts);
     await stage.server.stop();
     await kube.close();
   } finally {
+    proxy.stop();
     await api.stop();
   }
 }
