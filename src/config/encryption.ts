@@ -8,9 +8,12 @@ export type EncryptionSettings = {
   encrypts: boolean;
   /** Names of fields that are encrypted in metadata, config and context. */
   names: string[];
+  /** True where a value is refused that is not encrypted, or not bound to its row, as earlier versions wrote some. */
+  strict?: boolean;
 };
 
 const KEY = ['GX_AES_KEY', 'LANGGRAPH_AES_KEY'];
+const STRICT = ['GX_AES_STRICT'];
 const NAMES = ['GX_AES_JSON_KEYS', 'LANGGRAPH_AES_JSON_KEYS'];
 
 /** Stands in the list before keys that only read. */
@@ -40,15 +43,18 @@ export const isSystemName = (name: string): boolean => SYSTEM.includes(name) || 
 export function encryptionSettings(read: SettingsReader): EncryptionSettings | undefined {
   const text = read.optional(KEY);
   const names = read.words(NAMES);
+  const strict = read.flag(STRICT, false);
   if (text === undefined) {
     if (names.length > 0) read.problem(`${NAMES[0]} is set without ${KEY[0]}`);
+    if (strict) read.problem(`${STRICT[0]} is set without ${KEY[0]}`);
     return undefined;
   }
   for (const name of names) if (isSystemName(name)) read.problem(`${NAMES[0]} can't encrypt "${name}": the server searches by it`);
   const { encrypts, keys } = keysIn(text);
   if (keys === undefined)
     read.problem(`${KEY[0]} must hold keys of 16, 24 or 32 bytes, or of 32 bytes as base64, with commas between them`);
-  return { keys: keys ?? [], encrypts, names };
+  if (strict && !encrypts) read.problem(`${STRICT[0]} needs a key that encrypts: ${KEY[0]} must not begin with "${NONE}"`);
+  return { keys: keys ?? [], encrypts, names, ...(strict && { strict }) };
 }
 
 /** A key may have a comma in it, where it is the only one. */

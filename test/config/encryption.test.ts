@@ -29,6 +29,7 @@ test.each([
     { keys: [of('0123456,89abcdef')], encrypts: true, names: [] },
   ],
   ['fields are named', { GX_AES_KEY: LONG, GX_AES_JSON_KEYS: 'a, b' }, { keys: [of(LONG)], encrypts: true, names: ['a', 'b'] }],
+  ['it may be strict', { GX_AES_KEY: LONG, GX_AES_STRICT: 'true' }, { keys: [of(LONG)], encrypts: true, names: [], strict: true }],
 ])('%s', (_, env, expected) => {
   expect(settings(env)).toEqual(expected);
 });
@@ -38,6 +39,8 @@ test.each([
   ['a list with a bad key', { GX_AES_KEY: `${LONG},short` }, /GX_AES_KEY must hold keys/],
   ['"none" alone', { GX_AES_KEY: 'none' }, /GX_AES_KEY must hold keys/],
   ['names without a key', { GX_AES_JSON_KEYS: 'a' }, /GX_AES_JSON_KEYS is set without GX_AES_KEY/],
+  ['strictness without a key', { GX_AES_STRICT: 'true' }, /GX_AES_STRICT is set without GX_AES_KEY/],
+  ['strictness where nothing is encrypted', { GX_AES_KEY: `none,${LONG}`, GX_AES_STRICT: 'true' }, /GX_AES_STRICT needs a key/],
   ['a name of the server', { GX_AES_KEY: LONG, GX_AES_JSON_KEYS: 'langgraph_auth_user' }, /can't encrypt "langgraph_auth_user"/],
   ['a name that the server itself needs', { GX_AES_KEY: LONG, GX_AES_JSON_KEYS: 'a,graph_id' }, /can't encrypt "graph_id"/],
 ])('%s is refused, and the key is not told', (_, env, message) => {

@@ -3,9 +3,9 @@ import { fieldText } from './json-field.ts';
 import { rowsFrom } from './plans.ts';
 import type { Db } from './pool.ts';
 import { LongStates } from './long-states.ts';
-import { RUN_ERROR } from './run-fields.ts';
+import { runErrorPlace } from './run-fields.ts';
 import { sealField } from './sealed-fields.ts';
-import { THREAD_INTERRUPTS } from './thread-fields.ts';
+import { threadInterruptsPlace } from './thread-fields.ts';
 import { storedColumns, type StateText } from './thread-values.ts';
 import { STATE_OF_THREAD, tellEnds } from './webhooks.ts';
 
@@ -134,10 +134,10 @@ async function writeEnds(
   { longStates, tells }: { longStates: LongStates; tells: boolean },
 ): Promise<(WrittenEnd | 'behind')[]> {
   const states = await Promise.all(
-    runs.map(({ thread_id, thread }) => storedColumns(db, thread, (text) => longStates.tailOf(thread_id, text))),
+    runs.map(({ thread_id, thread }) => storedColumns(db, thread_id, thread, (text) => longStates.tailOf(thread_id, text))),
   );
-  const errors = await Promise.all(runs.map(({ error }) => sealField(db, RUN_ERROR, error)));
-  const interrupts = await Promise.all(runs.map(({ thread }) => interruptsField(db, thread.interrupts)));
+  const errors = await Promise.all(runs.map(({ thread_id, error }) => sealField(db, runErrorPlace(thread_id), error)));
+  const interrupts = await Promise.all(runs.map(({ thread_id, thread }) => interruptsField(db, thread_id, thread.interrupts)));
   const rows = await db.query<EndRow>({
     ...(tells ? TOLD_END : UNTOLD_END),
     values: [
@@ -167,8 +167,8 @@ async function writeEnds(
   });
 }
 
-const interruptsField = async ({ codec }: Db, json: string | undefined): Promise<string | null> =>
-  json === undefined ? null : codec.seal(THREAD_INTERRUPTS, fieldText(json));
+const interruptsField = async ({ codec }: Db, thread_id: string, json: string | undefined): Promise<string | null> =>
+  json === undefined ? null : codec.seal(threadInterruptsPlace(thread_id), fieldText(json));
 
 /** Returns an end that the worker wrote before without getting the answer; undefined where there is none. */
 export async function finishedBefore(db: Db, { run_id, worker }: Pick<FinishRun, 'run_id' | 'worker'>): Promise<Finished | undefined> {

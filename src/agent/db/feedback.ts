@@ -6,7 +6,7 @@ import { namedField, sealField } from './sealed-fields.ts';
 /** Seconds that a link to give feedback works, because a person needs time to read the answer. */
 const LIFE_SECONDS = 3 * 3600;
 
-export const FEEDBACK: Place = { kind: 'feedback' };
+export const feedbackPlace = (token: string): Place => ({ kind: 'feedback', of: token, was: '' });
 
 export type FeedbackToken = { token: string; key: string; url: string };
 
@@ -46,6 +46,7 @@ export async function giveFeedback(
   token: string,
   { score, value, comment, correction, metadata }: FeedbackGiven,
 ): Promise<boolean> {
+  const place = feedbackPlace(token);
   const rows = await db.query({
     name: 'feedback_give',
     text: `update gx.feedback set score = $2, value = $3, comment = $4, correction = $5, metadata = $6, given_at = now()
@@ -53,9 +54,9 @@ export async function giveFeedback(
     values: [
       token,
       typeof score === 'boolean' ? Number(score) : (score ?? null),
-      await sealField(db, FEEDBACK, value),
-      db.codec.encrypts ? await sealField(db, FEEDBACK, comment) : (comment ?? null),
-      await sealField(db, FEEDBACK, correction),
+      await sealField(db, place, value),
+      db.codec.encrypts ? await sealField(db, place, comment) : (comment ?? null),
+      await sealField(db, place, correction),
       await namedField(db, 'run.feedback_metadata', metadata),
     ],
   });
@@ -63,19 +64,20 @@ export async function giveFeedback(
 }
 
 /** A comment is text, which is stored as JSON only where it is sealed. */
-const openComment = async ({ codec }: Db, stored: string | null): Promise<string | null> =>
-  stored?.startsWith(SEALED_TEXT) ? ((await codec.open(FEEDBACK, JSON.parse(stored))) as string) : stored;
+const openComment = async ({ codec }: Db, token: string, stored: string | null): Promise<string | null> =>
+  (await codec.open(feedbackPlace(token), stored?.startsWith(SEALED_TEXT) === true ? JSON.parse(stored) : stored)) as string | null;
 
 /** Returns the feedback that was given on a run, by key. */
 export async function listFeedback(db: Db, runId: string): Promise<Feedback[]> {
-  const given = await db.query<Feedback>({
+  const given = await db.query<Feedback & { token: string }>({
     name: 'feedback_list',
-    text: `select run_id, key, score, value, comment, correction, metadata, given_at from gx.feedback
+    text: `select token, run_id, key, score, value, comment, correction, metadata, given_at from gx.feedback
       where run_id = $1 and given_at is not null order by key`,
     values: [runId],
   });
-  const opened = await openRows(db.codec, given, { value: () => FEEDBACK, correction: () => FEEDBACK, metadata: 'named' });
-  return Promise.all(opened.map(async (one) => ({ ...one, comment: await openComment(db, one.comment) })));
+  const place = ({ token }: { token: string }): Place => feedbackPlace(token);
+  const opened = await openRows(db.codec, given, { value: place, correction: place, metadata: 'named' });
+  return Promise.all(opened.map(async ({ token, ...one }) => ({ ...one, comment: await openComment(db, token, one.comment) })));
 }
 
 export async function deleteUnusedFeedback(db: Db): Promise<void> {

@@ -2,7 +2,7 @@ import type { RunKwargs } from '../../schema/run.ts';
 import { hidden } from './plans.ts';
 import type { Db } from './pool.ts';
 import { LAST_SEQ_FOR_RUN } from './protocol-events.ts';
-import { openRuns, RUN_ERROR } from './run-fields.ts';
+import { openRuns, runErrorPlace } from './run-fields.ts';
 import { sealField } from './sealed-fields.ts';
 import { isHeld } from './thread-holds.ts';
 import { tellEnds } from './webhooks.ts';
@@ -222,7 +222,11 @@ export async function requeueLost(tx: Db, runId: string, lost: number): Promise<
 }
 
 /** Ends a lost run for good. Its thread rests in error, or idle when somebody had asked the run to stop. */
-export async function endLost(tx: Db, runId: string, end: { status: 'error' | 'interrupted'; error: object | null }): Promise<void> {
+export async function endLost(
+  tx: Db,
+  { run_id, thread_id }: { run_id: string; thread_id: string },
+  end: { status: 'error' | 'interrupted'; error: object | null },
+): Promise<void> {
   await tx.query({
     text: `with r as (
         update gx.run set status = $2, error = $3, worker = null, lease_until = null, updated_at = now(), ended_at = now()
@@ -230,6 +234,6 @@ export async function endLost(tx: Db, runId: string, end: { status: 'error' | 'i
       told as (${tellEnds({ from: 'r', status: 'r.status' })})
       update gx.thread t set status = case when $2 = 'error' then 'error' else 'idle' end, error = $3, updated_at = now()
       from r where t.thread_id = r.thread_id`,
-    values: [runId, end.status, await sealField(tx, RUN_ERROR, end.error)],
+    values: [run_id, end.status, await sealField(tx, runErrorPlace(thread_id), end.error)],
   });
 }

@@ -4,7 +4,8 @@ import type { Db } from './pool.ts';
 
 /* This file knows which fields of runs are encrypted. */
 
-export const RUN_ERROR: Place = { kind: 'run.error' };
+/** A thread shows the error of its last run, so that an error is its thread's. */
+export const runErrorPlace = (thread_id: string): Place => ({ kind: 'run.error', of: thread_id, was: '' });
 
 export const runKwargsPlace = (run_id: string): Place => ({ kind: 'run.kwargs', of: run_id });
 
@@ -12,8 +13,13 @@ export const runKwargsPlace = (run_id: string): Place => ({ kind: 'run.kwargs', 
 export const storedKwargs = ({ protocol }: Pick<RunKwargs, 'protocol'>, sealed: string): string =>
   protocol === true && (sealed.startsWith(SEALED_TEXT) || !sealed.includes('"protocol"')) ? `{"protocol":true,${sealed.slice(1)}` : sealed;
 
-/** Opens what was read of runs. */
-export const openRuns = <R extends { run_id: string; kwargs?: unknown; metadata?: unknown; error?: unknown }>(
+/** Opens what was read of runs. Rows with an error have the thread's id. */
+export const openRuns = <R extends { run_id: string; thread_id?: string; kwargs?: unknown; metadata?: unknown; error?: unknown }>(
   { codec }: Pick<Db, 'codec'>,
   rows: R[],
-): Promise<R[]> => openRows<R>(codec, rows, { kwargs: ({ run_id }) => runKwargsPlace(run_id), metadata: 'named', error: () => RUN_ERROR });
+): Promise<R[]> =>
+  openRows<R>(codec, rows, {
+    kwargs: ({ run_id }) => runKwargsPlace(run_id),
+    metadata: 'named',
+    error: ({ thread_id }) => runErrorPlace(thread_id!),
+  });

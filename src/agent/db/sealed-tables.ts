@@ -2,11 +2,11 @@ import { openNamed, isSealed, sealNamed, SEALED, SEALED_TEXT, type Codec, type P
 import { valuePlace, writePlace } from './checkpoint-fields.ts';
 import { cronOwnerPlace, cronPayloadPlace } from './crons.ts';
 import { eventPlace } from './event-data.ts';
-import { FEEDBACK } from './feedback.ts';
-import { RUN_ERROR, runKwargsPlace } from './run-fields.ts';
+import { feedbackPlace } from './feedback.ts';
+import { runErrorPlace, runKwargsPlace } from './run-fields.ts';
 import { itemPlace } from './store-items.ts';
-import { THREAD_INTERRUPTS } from './thread-fields.ts';
-import { THREAD_VALUES } from './thread-values.ts';
+import { threadInterruptsPlace } from './thread-fields.ts';
+import { threadValuesPlace } from './thread-values.ts';
 import { webhookUrlPlace } from './webhooks.ts';
 
 /* This file knows every column that holds what is sealed, and seals it anew with what now encrypts. */
@@ -129,8 +129,8 @@ async function resealedPack(codec: Codec, packed: Packed[]): Promise<Packed[]> {
 async function resealedMessage(codec: Codec, message: Row): Promise<Row> {
   const parts = {
     kwargs: await resealed(codec, runKwargsPlace(id(message, 'run_id')), message['kwargs']),
-    values: await resealed(codec, THREAD_VALUES, message['values']),
-    error: await resealed(codec, RUN_ERROR, message['error']),
+    values: await resealed(codec, threadValuesPlace(id(message, 'thread_id')), message['values']),
+    error: await resealed(codec, runErrorPlace(id(message, 'thread_id')), message['error']),
     metadata: await resealedRecord(codec, 'run.metadata', message['metadata']),
   };
   return Object.entries(parts).every(([name, part]) => part === message[name]) ? message : { ...message, ...parts };
@@ -156,10 +156,10 @@ async function resealedListeners(codec: Codec, stored: Listeners | null, runId: 
 }
 
 /** What a push notification says besides its message. */
-async function resealedPush(codec: Codec, push: Row | null): Promise<unknown> {
+async function resealedPush(codec: Codec, push: Row | null, threadId: string): Promise<unknown> {
   if (push === null) return push;
   const config = await resealed(codec, webhookUrlPlace(id(push, 'task')), push['config']);
-  const questions = await resealed(codec, THREAD_INTERRUPTS, push['questions']);
+  const questions = await resealed(codec, threadInterruptsPlace(threadId), push['questions']);
   return config === push['config'] && questions === push['questions'] ? push : { ...push, config, questions };
 }
 
@@ -175,9 +175,9 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     columns: {
       metadata: record('thread.metadata'),
       config: record('assistant.config'),
-      interrupts: value(() => THREAD_INTERRUPTS),
-      error: value(() => RUN_ERROR),
-      long_values: text(() => THREAD_VALUES),
+      interrupts: value((row) => threadInterruptsPlace(id(row, 'thread_id'))),
+      error: value((row) => runErrorPlace(id(row, 'thread_id'))),
+      long_values: text((row) => threadValuesPlace(id(row, 'thread_id'))),
     },
   },
   {
@@ -187,7 +187,7 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     columns: {
       kwargs: value((row) => runKwargsPlace(id(row, 'run_id'))),
       metadata: record('run.metadata'),
-      error: value(() => RUN_ERROR),
+      error: value((row) => runErrorPlace(id(row, 'thread_id'))),
       webhook: { type: 'jsonb', reseal: (codec, stored, row) => resealedListeners(codec, stored as Listeners, id(row, 'run_id')) },
     },
   },
@@ -229,10 +229,11 @@ export const SEALED_TABLES: readonly SealedTable[] = [
   },
   {
     name: 'feedback',
+    known: ['token'],
     columns: {
-      value: value(() => FEEDBACK),
-      correction: value(() => FEEDBACK),
-      comment: text(() => FEEDBACK),
+      value: value((row) => feedbackPlace(id(row, 'token'))),
+      correction: value((row) => feedbackPlace(id(row, 'token'))),
+      comment: text((row) => feedbackPlace(id(row, 'token'))),
       metadata: record('run.feedback_metadata'),
     },
   },
@@ -242,7 +243,10 @@ export const SEALED_TABLES: readonly SealedTable[] = [
     columns: {
       url: value((row) => webhookUrlPlace(id(row, 'run_id'))),
       message: { type: 'json', reseal: (codec, stored) => resealedMessage(codec, stored as Row) },
-      push: { type: 'json', reseal: (codec, stored) => resealedPush(codec, stored as Row | null) },
+      push: {
+        type: 'json',
+        reseal: (codec, stored, row) => resealedPush(codec, stored as Row | null, id(row['message'] as Row, 'thread_id')),
+      },
     },
   },
 ];

@@ -31,7 +31,7 @@ async function opened(db: Db, rows: TaskRun[]): Promise<TaskRun[]> {
   const runs = await openRuns(db, rows);
   const threads = await openThreads(
     db,
-    runs.map(({ interrupts }) => ({ interrupts })),
+    runs.map(({ thread_id, interrupts }) => ({ thread_id, interrupts })),
   );
   return runs.map((run, at) => ({ ...run, ...threads[at]! }));
 }

@@ -1,8 +1,8 @@
 import { THREAD_FIELDS, type Thread } from '../../schema/thread.ts';
 import { openRows, type Place } from '../encryption/codec.ts';
 import type { Db } from './pool.ts';
-import { RUN_ERROR } from './run-fields.ts';
-import { THREAD_VALUES, VALUES } from './thread-values.ts';
+import { runErrorPlace } from './run-fields.ts';
+import { threadValuesPlace, VALUES } from './thread-values.ts';
 
 /* This file knows how fields of threads are read, and which of them are encrypted. */
 
@@ -14,14 +14,17 @@ const EXPRESSIONS: Record<string, string> = { status: `${THREAD_STATUS} as statu
 export const threadColumns = (names: readonly string[]): string => names.map((name) => EXPRESSIONS[name] ?? `t.${name}`).join(', ');
 export const ALL_OF_THREAD = threadColumns(THREAD_FIELDS);
 
-export const THREAD_INTERRUPTS: Place = { kind: 'thread.interrupts' };
+export const threadInterruptsPlace = (thread_id: string): Place => ({ kind: 'thread.interrupts', of: thread_id, was: '' });
 
-/** Opens what was read of threads. */
+/** Fields of a thread that only those can open who know its id. */
+export const OF_ONE_THREAD: readonly string[] = ['values', 'interrupts', 'error'];
+
+/** Opens what was read of threads. Rows with `OF_ONE_THREAD` have the thread's id. */
 export const openThreads = <R extends Partial<Thread>>({ codec }: Pick<Db, 'codec'>, rows: R[]): Promise<R[]> =>
   openRows<R>(codec, rows, {
     metadata: 'named',
     config: 'named',
-    values: () => THREAD_VALUES,
-    interrupts: () => THREAD_INTERRUPTS,
-    error: () => RUN_ERROR,
+    values: ({ thread_id }) => threadValuesPlace(thread_id!),
+    interrupts: ({ thread_id }) => threadInterruptsPlace(thread_id!),
+    error: ({ thread_id }) => runErrorPlace(thread_id!),
   });

@@ -2,7 +2,7 @@ import { THREAD_FIELDS, type Thread, type ThreadSearch } from '../../schema/thre
 import { toField } from './json-field.ts';
 import { permitsSearch, type Patterns } from './permits.ts';
 import type { Db } from './pool.ts';
-import { openThreads, threadColumns, UNFINISHED } from './thread-fields.ts';
+import { OF_ONE_THREAD, openThreads, threadColumns, UNFINISHED } from './thread-fields.ts';
 import { isPlainField, VALUES_TO_SEARCH } from './thread-values.ts';
 import { refuseByNamed, refuseByValue } from './unsearchable.ts';
 
@@ -39,8 +39,11 @@ export async function searchThreads(db: Db, search: ThreadSearch & { seen?: Patt
   const parameters: unknown[] = [];
   const fields: readonly string[] =
     search.select && search.select.length > 0 && !search.extract ? [...new Set(search.select)] : THREAD_FIELDS;
-  const text = search.sort_by === 'status' ? byStatus(search, fields, parameters) : byColumn(search, fields, parameters);
-  return openThreads(db, await db.query<Partial<Thread>>({ text, values: parameters }));
+  const hidesId = !fields.includes('thread_id') && fields.some((field) => OF_ONE_THREAD.includes(field));
+  const read = hidesId ? [...fields, 'thread_id'] : fields;
+  const text = search.sort_by === 'status' ? byStatus(search, read, parameters) : byColumn(search, read, parameters);
+  const threads = await openThreads(db, await db.query<Partial<Thread>>({ text, values: parameters }));
+  return hidesId ? threads.map(({ thread_id: _hidden, ...thread }) => thread) : threads;
 }
 
 function byColumn(search: ThreadSearch & { seen?: Patterns }, fields: readonly string[], parameters: unknown[]): string {

@@ -1,3 +1,4 @@
+import type { Place } from '../encryption/codec.ts';
 import { fieldText } from './json-field.ts';
 import type { Tail } from './long-states.ts';
 import type { Db } from './pool.ts';
@@ -11,7 +12,7 @@ import type { Db } from './pool.ts';
  * (`long-states.ts`). Otherwise `values` has the whole state. A state may always be written whole.
  */
 
-export const THREAD_VALUES = { kind: 'thread.values' } as const;
+export const threadValuesPlace = (thread_id: string): Place => ({ kind: 'thread.values', of: thread_id, was: '' });
 
 /** Characters of JSON above which a state with fields is long. */
 const LONG = 16_000;
@@ -45,16 +46,17 @@ function valuesColumns({ values, plain }: StateText, tailOf?: (long: string) => 
  */
 export async function storedColumns(
   { codec }: Pick<Db, 'codec'>,
+  thread_id: string,
   state: StateText,
   tailOf?: (long: string) => Tail | undefined,
 ): Promise<ValuesColumns> {
   if (!codec.encrypts || state.values === undefined) return valuesColumns(state, tailOf);
-  return { values: '{}', long: await codec.seal(THREAD_VALUES, fieldText(state.values)) };
+  return { values: '{}', long: await codec.seal(threadValuesPlace(thread_id), fieldText(state.values)) };
 }
 
 /** Does the same for a state that is no text yet. */
-export const storedColumnsOf = (db: Pick<Db, 'codec'>, state: unknown): Promise<ValuesColumns> =>
-  storedColumns(db, { values: state === undefined || state === null ? undefined : JSON.stringify(state) });
+export const storedColumnsOf = (db: Pick<Db, 'codec'>, thread_id: string, state: unknown): Promise<ValuesColumns> =>
+  storedColumns(db, thread_id, { values: state === undefined || state === null ? undefined : JSON.stringify(state) });
 
 const IS_WHOLE = 't.long_values_at = t.state_updated_at';
 const HAS_TAIL = 't.long_tail_at = t.state_updated_at';

@@ -3,6 +3,7 @@ import type { RunKwargs } from '../../schema/run.ts';
 import type { ThreadTtl } from '../../schema/expiry.ts';
 import type { Thread } from '../../schema/thread.ts';
 import { openNamed } from '../encryption/codec.ts';
+import { PLAIN } from '../encryption/codec.ts';
 import { copyCheckpoints, deleteCheckpoints } from './checkpoint-upkeep.ts';
 import { deleteCronsOf } from './crons.ts';
 import { hidden } from './plans.ts';
@@ -10,7 +11,7 @@ import { patternsField, permits, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
 import { openRuns } from './run-fields.ts';
 import { namedField, sealField } from './sealed-fields.ts';
-import { ALL_OF_THREAD, openThreads, THREAD_INTERRUPTS, THREAD_STATUS, UNFINISHED } from './thread-fields.ts';
+import { ALL_OF_THREAD, openThreads, threadInterruptsPlace, THREAD_STATUS, UNFINISHED } from './thread-fields.ts';
 import { LONG_TEXT, storedColumnsOf, WHOLE_STATE } from './thread-values.ts';
 
 export type NewThread = { thread_id: string; metadata: object; ttl?: ThreadTtl | undefined };
@@ -120,8 +121,8 @@ export type ThreadRest = {
  */
 export async function setThreadState(db: Db, threadId: string, rest: ThreadRest): Promise<boolean> {
   const { status, values, interrupts, metadata = {}, holder = null } = rest;
-  const { values: short, long } = await storedColumnsOf(db, values);
-  const sealed = [await sealField(db, THREAD_INTERRUPTS, interrupts), await namedField(db, 'thread.metadata', metadata)];
+  const { values: short, long } = await storedColumnsOf(db, threadId, values);
+  const sealed = [await sealField(db, threadInterruptsPlace(threadId), interrupts), await namedField(db, 'thread.metadata', metadata)];
   const rows = await db.query({
     text: `update gx.thread set status = $2, "values" = $3, interrupts = $4, metadata = metadata || $5, error = null, updated_at = now(),
         state_updated_at = now(), ${WHOLE_STATE('$6')}, runs = runs + 1, held_until = null, holder = null
@@ -146,12 +147,12 @@ export async function refreshThreadState(
   threadId: string,
   { values, interrupts, waiting, runs }: { values: unknown; interrupts: object; waiting: boolean; runs: number },
 ): Promise<void> {
-  const { values: short, long } = await storedColumnsOf(db, values);
+  const { values: short, long } = await storedColumnsOf(db, threadId, values);
   await db.query({
     text: `update gx.thread t set "values" = $2, interrupts = $3, state_updated_at = now(), ${WHOLE_STATE('$6')},
         status = case when status = 'idle' and $4 then 'interrupted' else status end
       where thread_id = $1 and runs = $5 and not ${UNFINISHED}`,
-    values: [threadId, short, await sealField(db, THREAD_INTERRUPTS, interrupts), waiting, runs, long],
+    values: [threadId, short, await sealField(db, threadInterruptsPlace(threadId), interrupts), waiting, runs, long],
   });
 }
 
@@ -235,9 +236,24 @@ export function copyThread(
         where ${permits('s.metadata', '$4')} returning ${ALL_OF_THREAD}`,
       values: [threadId, copyId, await namedField(tx, 'thread.metadata', labels), patternsField(seen)],
     });
-    const [copy] = await openThreads(tx, copies);
-    if (copy !== undefined) await copyCheckpoints(tx, threadId, copyId);
-    return copy;
+    // What is encrypted is still that of the other thread.
+    const [copied] = await openThreads(
+      tx,
+      copies.map((row) => ({ ...row, thread_id: threadId })),
+    );
+    if (copied === undefined) return undefined;
+    if (tx.codec !== PLAIN) await sealCopy(tx, copyId, copied);
+    await copyCheckpoints(tx, threadId, copyId);
+    return { ...copied, thread_id: copyId };
+  });
+}
+
+/** Writes the state of a copy, and what it waits for, as its own. */
+async function sealCopy(tx: Db, copyId: string, { values, interrupts }: Pick<Thread, 'values' | 'interrupts'>): Promise<void> {
+  const { values: short, long } = await storedColumnsOf(tx, copyId, values);
+  await tx.query({
+    text: `update gx.thread set "values" = coalesce($2, "values"), interrupts = $3, state_updated_at = now(), ${WHOLE_STATE('$4')} where thread_id = $1`,
+    values: [copyId, short, await sealField(tx, threadInterruptsPlace(copyId), interrupts), long],
   });
 }
 

@@ -3,8 +3,8 @@ import type { RunError, WebhookStatus } from '../../schema/run.ts';
 import type { Place } from '../encryption/codec.ts';
 import type { Db } from './pool.ts';
 import { openRuns } from './run-fields.ts';
-import { THREAD_INTERRUPTS } from './thread-fields.ts';
-import { THREAD_VALUES, VALUES } from './thread-values.ts';
+import { threadInterruptsPlace } from './thread-fields.ts';
+import { threadValuesPlace, VALUES } from './thread-values.ts';
 
 /*
  * This file knows the ends of runs that are still to be told, by webhook or as push notifications. Whoever ends a run
@@ -105,11 +105,11 @@ export async function openWebhook(
   due: DueWebhook,
 ): Promise<{ url: string; end: ToldEnd; push: ToldPush | undefined }> {
   const [end] = await openRuns({ codec }, [due.message]);
-  const told = { ...end!, values: await codec.open(THREAD_VALUES, due.message.values) };
+  const told = { ...end!, values: await codec.open(threadValuesPlace(due.message.thread_id), due.message.values) };
   if (!due.push) return { url: (await codec.open(webhookUrlPlace(due.run_id), due.url)) as string, end: told, push: undefined };
   const { task, config: sealed, questions } = due.push;
   const config = (await codec.open(webhookUrlPlace(task), sealed)) as PushConfig;
-  const opened = (await codec.open(THREAD_INTERRUPTS, questions)) as ToldPush['questions'];
+  const opened = (await codec.open(threadInterruptsPlace(due.message.thread_id), questions)) as ToldPush['questions'];
   return { url: config.url, end: told, push: { config, questions: opened, task } };
 }
 

@@ -44,17 +44,23 @@ export const aesHeads = (keyId: string): Buffer[] =>
   [AS_IS, COMPRESSED].map((form) => Buffer.concat([Buffer.of(form), Buffer.from(keyId, 'hex')]));
 
 /** Returns a codec that reads with all keys, and encrypts new values with the first, if it encrypts at all. */
-export function aesCodec({ keys, encrypts, names }: EncryptionSettings): Codec {
+export function aesCodec({ keys, encrypts, names, strict = false }: EncryptionSettings): Codec {
   const secrets = keys.map((key) => Buffer.from(key, 'base64'));
   const ring = new Map(secrets.map((secret) => [aesKeyId(secret), new SaltedKeys(secret)]));
   const writing = encrypts ? { key: new SaltedKeys(secrets[0]!), salt: randomBytes(SALT_BYTES) } : undefined;
   const textOf = (place: Place, base64: string): string => {
     if (base64.startsWith(CUSTOM)) throw ofModule();
-    return decrypted(ring, place, Buffer.from(base64, 'base64')).toString();
+    return opened(place, Buffer.from(base64, 'base64')).toString();
+  };
+  const opened = (place: Place, bytes: Buffer): Buffer => decrypted(ring, strict ? { ...place, was: undefined } : place, bytes);
+  const asIs = <T>(place: Place, stored: T): T => {
+    if (strict && !isEmpty(stored)) throw new Unavailable(`A value (${place.kind}) is not encrypted, and GX_AES_STRICT takes none such.`);
+    return stored;
   };
   const isOwn = (bytes: Buffer): boolean => writing === undefined || bytes.subarray(1, 1 + ID_BYTES).equals(writing.key.id);
   return {
     encrypts,
+    strict,
     isOwn: (sealed) => isOwn(Buffer.from(sealed.slice(0, 8), 'base64')),
     isOwnBytes: (stored) => {
       const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
@@ -66,15 +72,22 @@ export function aesCodec({ keys, encrypts, names }: EncryptionSettings): Codec {
       if (json.includes(`"${SEALED}":`)) throw new Rejected(RESERVED);
       return json;
     },
-    open: async (place, stored) => (isSealed(stored) ? (JSON.parse(textOf(place, stored[SEALED])) as unknown) : stored),
-    openText: async (place, stored) => (stored.startsWith(SEALED_TEXT) ? textOf(place, stored.slice(SEALED_TEXT.length, -2)) : stored),
+    open: async (place, stored) => (isSealed(stored) ? (JSON.parse(textOf(place, stored[SEALED])) as unknown) : asIs(place, stored)),
+    openText: async (place, stored) =>
+      stored.startsWith(SEALED_TEXT) ? textOf(place, stored.slice(SEALED_TEXT.length, -2)) : asIs(place, stored),
     sealBytes: async (place, bytes) => (writing === undefined ? bytes : Buffer.concat([MAGIC, encrypted(writing, place, bytes)])),
     openBytes: async (place, stored) => {
       const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-      return bytes.subarray(0, MAGIC.length).equals(MAGIC) ? decrypted(ring, place, bytes.subarray(MAGIC.length)) : stored;
+      return bytes.subarray(0, MAGIC.length).equals(MAGIC) ? opened(place, bytes.subarray(MAGIC.length)) : asIs(place, stored);
     },
   };
 }
+
+/** Returns true for what a column holds that nothing was written to. */
+const isEmpty = (stored: unknown): boolean =>
+  stored === null ||
+  stored === undefined ||
+  (typeof stored === 'object' && !ArrayBuffer.isView(stored) && Object.keys(stored).length === 0);
 
 /** The keys of the processes that wrote with one key of the deployment. */
 class SaltedKeys {
@@ -124,12 +137,25 @@ function decrypted(ring: ReadonlyMap<string, SaltedKeys>, place: Place, bytes: B
   if (key === undefined) throw new Unavailable(`A value is encrypted with the key ${id}, which GX_AES_KEY does not have; add that key.`);
   if (form === COMPRESSED && !HAS_ZSTANDARD) throw new Unavailable('A value was encrypted under a newer Node; use Node 22.15 or newer.');
   const salt = bytes.subarray(1 + ID_BYTES, 1 + ID_BYTES + SALT_BYTES);
-  const decipher = createDecipheriv(CIPHER, key.of(salt), bytes.subarray(HEAD - NONCE_BYTES, HEAD), { authTagLength: TAG_BYTES });
-  decipher.setAAD(authenticated(form, place)).setAuthTag(bytes.subarray(-TAG_BYTES));
+  const read = (at: Place): Buffer => {
+    const decipher = createDecipheriv(CIPHER, key.of(salt), bytes.subarray(HEAD - NONCE_BYTES, HEAD), { authTagLength: TAG_BYTES });
+    decipher.setAAD(authenticated(form, at)).setAuthTag(bytes.subarray(-TAG_BYTES));
+    return Buffer.concat([decipher.update(bytes.subarray(HEAD, -TAG_BYTES)), decipher.final()]);
+  };
   try {
-    const text = Buffer.concat([decipher.update(bytes.subarray(HEAD, -TAG_BYTES)), decipher.final()]);
+    const text = either(() => read(place), place.was === undefined ? undefined : () => read({ ...place, of: place.was }));
     return form === COMPRESSED ? zlib.zstdDecompressSync(text) : text;
   } catch (error) {
     throw new Unavailable(`An encrypted value (${place.kind}) was changed, or belongs elsewhere; it can't be read.`, { cause: error });
+  }
+}
+
+/** Returns what the first gives; where it throws, what the second gives, if there is one. */
+function either<T>(first: () => T, second: (() => T) | undefined): T {
+  try {
+    return first();
+  } catch (error) {
+    if (second === undefined) throw error;
+    return second();
   }
 }

@@ -17,6 +17,7 @@ export const SEALED = '__gx_sealed__';
 export type Place = {
   kind: SealedKind;
   of?: string | undefined;
+  /** What `of` was in an earlier version. */ was?: string | undefined;
   /** What a module is told in place of the kind's field. */ field?: string;
 };
 
@@ -51,6 +52,8 @@ export type SealedKind =
 export type Codec = {
   /** True where new values are encrypted. */
   readonly encrypts: boolean;
+  /** True where a value that is not encrypted, or not bound to its place, is refused. */
+  readonly strict?: boolean;
   /** Names of fields that are encrypted in metadata, config and context, at any depth. */
   readonly names: ReadonlySet<string>;
   /** Returns JSON text as it is stored, which is JSON text, too. */
@@ -132,8 +135,12 @@ async function sealByKey<T extends Json>(sealKeys: NonNullable<Codec['sealKeys']
 
 /** Returns metadata, a config or a context as it was given, whatever names were in force then. */
 export async function openNamed<T>(codec: Codec, stored: T): Promise<T> {
-  if (codec === PLAIN || !isParent(stored) || !hasSealed(stored)) return stored;
-  return rebuilt(stored, (name, value) => (isSealed(value) ? codec.open({ kind: 'named', of: name }, value) : openNamed(codec, value)));
+  const { strict = false, names } = codec;
+  if (codec === PLAIN || !isParent(stored) || !(strict || hasSealed(stored))) return stored;
+  const isClosed = (name: string, value: unknown): boolean => isSealed(value) || (strict && names.has(name));
+  return rebuilt(stored, (name, value) =>
+    isClosed(name, value) ? codec.open({ kind: 'named', of: name }, value) : openNamed(codec, value),
+  );
 }
 
 const hasSealed = (value: unknown): boolean => isParent(value) && (isSealed(value) || Object.values(value).some(hasSealed));
@@ -154,6 +161,7 @@ export async function openRows<R extends object>(codec: Codec, rows: R[], column
     return place === 'named' ? openNamed(codec, row[column]) : codec.open(place(row), row[column]);
   };
   const present = Object.keys(columns) as (keyof R)[];
-  for (const row of rows) for (const column of present) if (isParent(row[column])) row[column] = (await opened(row, column)) as R[keyof R];
+  const isClosed = (value: unknown): boolean => (codec.strict === true ? value !== undefined && value !== null : isParent(value));
+  for (const row of rows) for (const column of present) if (isClosed(row[column])) row[column] = (await opened(row, column)) as R[keyof R];
   return rows;
 }

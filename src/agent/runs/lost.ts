@@ -36,12 +36,12 @@ export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, even
     await deleteRuns(tx, [run.run_id], { tells: true });
     await sayLast();
   } else if (run.cancel === 'interrupt') {
-    await endLost(tx, run.run_id, { status: 'interrupted', error: null });
+    await endLost(tx, run, { status: 'interrupted', error: null });
     await sayLast();
   } else if (run.begun && lives >= maxAttempts) {
     const message = `The run was given up after ${lives} attempts: each time its worker died or lost the database (exceeded max attempts).`;
     const error = { error: 'WorkerLost', message };
-    await endLost(tx, run.run_id, { status: 'error', error });
+    await endLost(tx, run, { status: 'error', error });
     await sayLast(['error', JSON.stringify(error)]);
   } else {
     await requeueLost(tx, run.run_id, lives);

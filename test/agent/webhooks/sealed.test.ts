@@ -43,19 +43,20 @@ test('whom a task tells is sealed anew with another key, in its run and where it
   const before = aesCodec({ keys: [old!], encrypts: true, names: [] });
   const after = aesCodec({ keys: [next!, old!], encrypts: true, names: [] });
   const alone = aesCodec({ keys: [next!], encrypts: true, names: [] });
-  const run_id = randomUUID();
+  const [run_id, thread_id] = [randomUUID(), randomUUID()];
+  const message = { run_id, thread_id } as unknown as ToldEnd;
   const config = { id: 'one', url: 'https://example.com/hook', version: '1.0' as const, token: 'word', authentication: null };
   const stored = JSON.parse((await webhookField({ codec: before }, run_id, { webhook: null, task: { push: { host: 'h', config } } }))!) as {
     push: { one: { config: unknown } };
   };
   const resealed = (table: string, column: string, value: unknown): Promise<unknown> =>
-    SEALED_TABLES.find(({ name }) => name === table)!.columns[column]!.reseal(after, value, { run_id });
+    SEALED_TABLES.find(({ name }) => name === table)!.columns[column]!.reseal(after, value, { run_id, message });
   const anew = (await resealed('run', 'webhook', stored)) as typeof stored;
   expect(anew).not.toEqual(stored);
   expect(await resealed('run', 'webhook', anew)).toBe(anew);
-  const questions = JSON.parse(await before.seal({ kind: 'thread.interrupts' }, '{"one":[]}')) as unknown;
+  const questions = JSON.parse(await before.seal({ kind: 'thread.interrupts', of: thread_id }, '{"one":[]}')) as unknown;
   const push = { id: 'one', task: run_id, config: stored.push.one.config, questions };
-  const due = { run_id: randomUUID(), url: null, host: 'h', attempts: 0, expired: false, message: { run_id } as unknown as ToldEnd };
+  const due = { run_id: randomUUID(), url: null, host: 'h', attempts: 0, expired: false, message };
   const told = await openWebhook({ codec: alone }, { ...due, push: (await resealed('webhook', 'push', push)) as typeof push });
   expect(told).toMatchObject({ url: config.url, push: { config, questions: { one: [] }, task: run_id } });
   expect(await resealed('webhook', 'push', null)).toBeNull();
