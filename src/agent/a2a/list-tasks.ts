@@ -14,7 +14,7 @@ const RUNS_IN: Record<StateOfTask, TaskWhere['state']> = {
   SUBMITTED: { statuses: ['pending'], waits: undefined },
   WORKING: { statuses: ['running'], waits: undefined },
   COMPLETED: { statuses: ['success'], waits: false },
-  FAILED: { statuses: ['error', 'timeout'], waits: undefined },
+  FAILED: { statuses: ['error'], waits: undefined },
   CANCELED: { statuses: ['interrupted'], waits: undefined },
   INPUT_REQUIRED: { statuses: ['success'], waits: true },
 };

@@ -12,7 +12,6 @@ const OF_STATUS = {
   running: 'WORKING',
   success: 'COMPLETED',
   error: 'FAILED',
-  timeout: 'FAILED',
   interrupted: 'CANCELED',
 } as const satisfies Record<RunStatus, string>;
 
@@ -86,9 +85,8 @@ function wordsOf({ status, waits, error, interrupts }: TaskFacts['run']): Part[]
       ];
     });
   }
-  if (status !== 'error' && status !== 'timeout') return [];
-  const silent = status === 'timeout' ? 'The agent took longer than it may.' : 'The agent failed.';
-  return [{ text: error === null ? silent : `${error.error}: ${error.message}` }];
+  if (status !== 'error') return [];
+  return [{ text: error === null ? 'The agent failed.' : `${error.error}: ${error.message}` }];
 }
 
 /** Returns the result: the text of the last message, and the rest of the state as data. */

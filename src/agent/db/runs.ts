@@ -129,7 +129,7 @@ export async function isThere(
   return row!;
 }
 
-type ListRuns = { limit: number; offset: number; status?: RunStatus | undefined };
+type ListRuns = { limit: number; offset: number; status?: RunStatus | 'timeout' | undefined };
 
 /** Returns runs of the thread as clients see them, newest first (see `getRun`). */
 export async function listRuns(db: Db, threadId: string, { limit, offset, status }: ListRuns): Promise<Run[]> {

@@ -71,6 +71,30 @@ describe('with routes switched off and a prefix before the others', () => {
   });
 });
 
+describe('with a second for each run', () => {
+  let agent: AgentProcess;
+  beforeAll(async () => {
+    agent = await startAgent({ database: database.uri, env: { GX_JOB_TIMEOUT_SECS: '1' } });
+  });
+  afterAll(() => agent.kill());
+
+  test('one that takes longer ends as an error, by which it is found; no run has the status timeout', async () => {
+    const { runs, threads } = agent.client;
+    const { thread_id } = await threads.create();
+    const { run_id } = await runs.create(thread_id, 'steps', { input: { left: 20, pause: 500 } });
+    await expect(runs.join(thread_id, run_id)).resolves.toMatchObject({ __error__: { message: expect.stringContaining('1 s') } });
+    const found = async (status: 'error' | 'timeout'): Promise<string[]> =>
+      (await runs.list(thread_id, { status })).map((run) => `${run.run_id} ${run.status}`);
+    expect([await found('error'), await found('timeout')]).toEqual([[`${run_id} error`], []]);
+    const document = (await (await fetch(`${agent.url}/openapi.json`)).json()) as {
+      paths: Record<string, { get: { responses: Record<string, object> } }>;
+    };
+    const answer = JSON.stringify(document.paths['/threads/{thread_id}/runs/{run_id}']!.get.responses['200']);
+    expect(answer).toContain('"interrupted"');
+    expect(answer).not.toContain('timeout');
+  });
+});
+
 describe('with the environment of a deployment', () => {
   let agent: AgentProcess;
   beforeAll(async () => {

@@ -9,7 +9,7 @@ type RunEnd = { status: RunStatus; rest: 'idle' | 'interrupted' | 'error'; error
 
 /** Returns the status that followers see. A run that stopped to wait has ended well, but is interrupted to them. */
 export function rootStatus({ status, rest }: Pick<RunEnd, 'status' | 'rest'>): RootStatus {
-  if (status === 'error' || status === 'timeout') return 'failed';
+  if (status === 'error') return 'failed';
   return status === 'success' && rest !== 'interrupted' ? 'completed' : 'interrupted';
 }
 
