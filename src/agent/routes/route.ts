@@ -24,7 +24,7 @@ export const ok = (description: string, schema?: AnswerDescription['schema']): A
 
 /**
  * Returns a page with its headers: `X-Pagination-Next` only when there is another page, and `X-Pagination-Total`, which
- * is at least what is known to be there.
+ * counts as far as the search looked, one row beyond the page. Counting all would cost more than the page.
  */
 export function page<T>(rows: T[], { limit, offset }: { limit: number; offset: number }): { rows: T[]; headers: Record<string, string> } {
   if (rows.length <= limit) return { rows, headers: { 'x-pagination-total': String(offset + rows.length) } };

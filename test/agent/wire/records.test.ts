@@ -46,14 +46,36 @@ describe('threads', () => {
   });
 
   test('a search goes through pages by its headers', async () => {
-    for (let count = 0; count < 3; count += 1) await agent.client.threads.create({ metadata: { kind: 'paged' } });
-    const first = await call('POST', '/threads/search', { metadata: { kind: 'paged' }, limit: 2 });
-    expect(first.body).toHaveLength(2);
-    expect([first.headers.get('x-pagination-next'), first.headers.get('x-pagination-total')]).toEqual(['2', '3']);
-    const last = await call('POST', '/threads/search', { metadata: { kind: 'paged' }, limit: 2, offset: 2 });
-    expect(last.body).toHaveLength(1);
-    expect([last.headers.get('x-pagination-next'), last.headers.get('x-pagination-total')]).toEqual([null, '3']);
-    expect(await agent.client.threads.count({ metadata: { kind: 'paged' } })).toBe(3);
+    for (let count = 0; count < 5; count += 1) await agent.client.threads.create({ metadata: { kind: 'paged' } });
+    const paged = async (offset: number): Promise<unknown[]> => {
+      const { body, headers } = await call('POST', '/threads/search', { metadata: { kind: 'paged' }, limit: 2, offset });
+      return [(body as object[]).length, headers.get('x-pagination-next'), headers.get('x-pagination-total')];
+    };
+    // The total counts as far as the search looked: one beyond the page.
+    expect(await paged(0)).toEqual([2, '2', '3']);
+    expect(await paged(2)).toEqual([2, '4', '5']);
+    expect(await paged(4)).toEqual([1, null, '5']);
+    expect(await paged(7)).toEqual([0, null, '7']);
+    expect(await agent.client.threads.count({ metadata: { kind: 'paged' } })).toBe(5);
+  });
+
+  test('threads come newest change first, in a search that names no order', async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count += 1) ids.push((await agent.client.threads.create({ metadata: { kind: 'unsorted' } })).thread_id);
+    const [first, second, third] = ids as [string, string, string];
+    const found = async (): Promise<string[]> =>
+      ((await call('POST', '/threads/search', { metadata: { kind: 'unsorted' } })).body as { thread_id: string }[]).map(
+        ({ thread_id }) => thread_id,
+      );
+    expect(await found()).toEqual([third, second, first]);
+    await agent.client.threads.update(first, { metadata: { changed: true } });
+    expect(await found()).toEqual([first, third, second]);
+  });
+
+  test('what a run is configured with stays out of its thread', async () => {
+    const { thread_id } = await agent.client.threads.create();
+    await agent.client.runs.wait(thread_id, 'steps', { input: { left: 1 }, config: { configurable: { model: 'small' }, tags: ['a'] } });
+    expect((await call('GET', `/threads/${thread_id}`)).body).toMatchObject({ config: {} });
   });
 
   test('a busy thread is found as busy, and shown with what was selected and extracted', async () => {
