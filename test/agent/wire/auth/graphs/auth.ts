@@ -33,6 +33,11 @@ export const auth = new Auth()
     }
     return { owner: user.identity };
   })
+  .on('threads:search', ({ user, permissions }) => {
+    if (permissions.includes('threads:search')) return false;
+    const [, teams] = user.identity.split('in teams ');
+    return teams === undefined ? { owner: user.identity } : ({ teams: { $contains: JSON.parse(teams) } } as never);
+  })
   .on('assistants:search', ({ user, permissions }) => {
     if (permissions.includes('assistants:search')) return false;
     return user.identity === 'odd' ? ({ $or: [] } as never) : { owner: user.identity };
