@@ -180,6 +180,8 @@ export type RunKwargs = {
   resumable: boolean;
   /** True on runs that commands of event streaming started, which report in that protocol's events. */
   protocol?: true;
+  /** Ids of the questions that were open when the input came that the command brings as their answer. */
+  answers?: string[];
   checkpoint_during: boolean | null;
   durability: 'sync' | 'async' | 'exit';
 };

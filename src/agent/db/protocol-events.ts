@@ -33,11 +33,11 @@ export async function readProtocolEvents(
   return openEvents(db, events);
 }
 
-/** Returns what the last run that told of its graphs has told of them, in order. */
-export async function readLifecycle(db: Db, threadId: string): Promise<ThreadEvent[]> {
+/** Returns what the thread's last run that told of its graphs has told of them, and what it has asked, in order. */
+export async function readLastRun(db: Db, threadId: string): Promise<(ThreadEvent & { run_id: string })[]> {
   const events = await db.query<ThreadEvent & { run_id: string }>({
     text: `select run_id, ms, seq, thread_seq, event, data as json from gx.stream_event
-      where thread_id = $1 and thread_seq is not null and event like 'v2:lifecycle%' and run_id = (
+      where thread_id = $1 and thread_seq is not null and (event like 'v2:lifecycle%' or event like 'v2:input.requested%') and run_id = (
         select run_id from gx.stream_event where thread_id = $1 and thread_seq is not null order by thread_seq desc limit 1)
       order by thread_seq`,
     values: [threadId],

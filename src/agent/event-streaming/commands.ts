@@ -3,15 +3,14 @@ import type { Request } from '../../http/route.ts';
 import type { RunCreate } from '../../schema/run.ts';
 import type { Command } from '../../schema/event-streaming.ts';
 import { permitAccess, type AgentCaller } from '../auth/caller.ts';
-import type { Db } from '../db/pool.ts';
-import { readLifecycle } from '../db/protocol-events.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { ThreadQuestions } from '../db/threads.ts';
 import { isAssistant } from '../ids.ts';
 import { createRun, type CreateDeps } from '../runs/create.ts';
 import { askContext, type AskedContext } from '../runs/plan.ts';
 import type { Readers } from '../runs/readers.ts';
-import { agentTree, type TreeNode } from './agent-tree.ts';
+import { isLifecycle, questionsAmong } from '../stream/protocol/last-run.ts';
+import { agentTree } from './agent-tree.ts';
 import { CommandError, failure, success, type CommandAnswer } from './answers.ts';
 import { runOfRespond, runOfStart } from './run-of-command.ts';
 import { readStateOf, type StateCommandDeps } from './state-of-command.ts';
@@ -22,7 +21,7 @@ import { untilEnded, type UntilEndedDeps } from './until-ended.ts';
 
 export type CommandDeps = CreateDeps &
   StateCommandDeps &
-  UntilEndedDeps & { batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'tellProtocolRun' | 'written'> };
+  UntilEndedDeps & { batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'tellProtocolRun' | 'toldByLastRun'> };
 
 type Json = Record<string, unknown>;
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
@@ -80,12 +79,13 @@ async function seeing(deps: CommandDeps, { threadId, request }: Target, act: () 
 
 async function start(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
   const context = contextOfStart(deps, params, target);
-  const thread = await settled(deps, target, { ending: true });
-  return { run_id: await run(deps, runOfStart(params, waitingOf(thread)), target, context) };
+  const open = await openQuestions(deps, target);
+  const body = runOfStart(params, open);
+  return { run_id: await run(deps, body, target, { context, ...(body.command && { answers: open }) }) };
 }
 
 async function respond(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
-  const thread = await settled(deps, target, { ending: false });
+  const thread = await settled(deps, target);
   if (!thread?.assistant_id) throw new CommandError('no_such_run', 'The thread has no run that could wait for an answer.');
   await run(deps, runOfRespond(params, { assistant_id: thread.assistant_id, waiting: waitingOf(thread) }), target);
   return {};
@@ -100,8 +100,10 @@ function contextOfStart(deps: CommandDeps, { assistant_id }: Json, { threadId }:
   return context;
 }
 
-async function run(deps: CommandDeps, body: RunCreate, { threadId, request }: Target, context?: AskedContext): Promise<string> {
-  const created = await createRun(deps, body, { threadId, request, follow: undefined, protocol: true, context });
+type RunFacts = { context?: AskedContext | undefined; answers?: string[] };
+
+async function run(deps: CommandDeps, body: RunCreate, { threadId, request }: Target, facts: RunFacts = {}): Promise<string> {
+  const created = await createRun(deps, body, { threadId, request, follow: undefined, protocol: true, ...facts });
   // The client need not wait for it, because others find the run in the table sooner or later.
   deps.readers
     .tellProtocolRun(threadId, created.readers)
@@ -114,48 +116,38 @@ async function run(deps: CommandDeps, body: RunCreate, { threadId, request }: Ta
 const waitingOf = (thread: ThreadQuestions | undefined): string[] =>
   thread?.status === 'interrupted' ? Object.values(thread.interrupts).flatMap((some) => some.flatMap(({ id }) => id ?? [])) : [];
 
-/**
- * Returns what the thread waits for, once the run whose last events the client may have seen already has ended. With
- * `ending`, it waits only if the run has told its last event.
- */
-async function settled(
-  deps: CommandDeps,
-  { threadId, request }: Target,
-  { ending }: { ending: boolean },
-): Promise<ThreadQuestions | undefined> {
+/** Returns what the thread waits for, once the run whose last events the client may have seen already has ended. */
+async function settled(deps: CommandDeps, { threadId, request }: Target): Promise<ThreadQuestions | undefined> {
   const thread = await deps.batched.threadQuestions(threadId);
   if (thread?.status !== 'busy') return thread;
-  if (ending && !(await isEnding(deps, threadId))) return thread;
-  await untilEnded(deps, threadId, request.signal);
+  await untilEnded(deps, { threadId }, request.signal);
   return deps.batched.threadQuestions(threadId);
 }
 
-const OVER = ['completed', 'failed', 'interrupted'];
-
-async function isEnding(deps: LifecycleDeps, threadId: string): Promise<boolean> {
-  return OVER.includes((await graphsOf(deps, threadId, { status: '', graph_name: '' })).status);
+/**
+ * Returns the questions that the client may have seen: those that the thread waits at, or that the run under way has
+ * asked so far.
+ */
+async function openQuestions(deps: CommandDeps, { threadId, request }: Target): Promise<string[]> {
+  const thread = await deps.batched.threadQuestions(threadId);
+  if (thread?.status !== 'busy') return waitingOf(thread);
+  const { run_id, events } = (await deps.readers.toldByLastRun(threadId)) ?? { events: [] };
+  const asked = questionsAmong(events);
+  if (!OVER.includes(agentTree(events.filter(isLifecycle), NOTHING_TOLD).status)) return asked;
+  await untilEnded(deps, { threadId, run_id }, request.signal);
+  const later = await deps.batched.threadQuestions(threadId);
+  return later?.status === 'busy' ? asked : waitingOf(later);
 }
+
+const NOTHING_TOLD = { status: '', graph_name: '' };
+const OVER = ['completed', 'failed', 'interrupted'];
 
 const AS_TOLD: Record<string, string> = { busy: 'running', idle: 'completed', error: 'failed', interrupted: 'interrupted' };
 
-async function tree(deps: LifecycleDeps, threadId: string): Promise<Json> {
+async function tree(deps: CommandDeps, threadId: string): Promise<Json> {
   const thread = await deps.batched.threadQuestions(threadId);
   if (thread === undefined) throw new CommandError('no_such_run', 'The thread has no run.');
   const root = { status: AS_TOLD[thread.status]!, graph_name: thread.graph_id ?? '' };
-  return { tree: await graphsOf(deps, threadId, root) };
-}
-
-type LifecycleDeps = { db: Db; batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'written'> };
-
-/**
- * Returns the run's graphs as the thread's last run has told of them. Readers in this process may know more than is
- * written.
- */
-async function graphsOf(
-  { db, readers }: LifecycleDeps,
-  threadId: string,
-  root: Pick<TreeNode, 'status' | 'graph_name'>,
-): Promise<TreeNode> {
-  await readers.written();
-  return agentTree(await readLifecycle(db, threadId), root);
+  const told = await deps.readers.toldByLastRun(threadId);
+  return { tree: agentTree((told?.events ?? []).filter(isLifecycle), root) };
 }

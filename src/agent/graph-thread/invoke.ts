@@ -1,7 +1,6 @@
 import { Unavailable } from '../../errors.ts';
 import type { StreamMode } from '../../schema/stream-event.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
-import { commandOf } from './command.ts';
 import { failureOf } from './failures.ts';
 import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
 import { nodesOf, type Graph, type MakeGraph } from './load.ts';
@@ -13,6 +12,7 @@ import { plainJson, toJson } from './serialise.ts';
 import { isLong } from '../db/thread-values.ts';
 import type { PgStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
+import { inputOf } from './input.ts';
 import { fromLast, isUnderWay, stopReached } from './resume.ts';
 import { versions } from '../versions.ts';
 import { UnknownNode, unknownNode } from '../nodes.ts';
@@ -98,7 +98,8 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
   if (reached !== undefined) return reached;
   if (spec.attempt > 1 && !(await deps.markBegun(spec))) throw new Unavailable('Another worker has the run.');
-  return execute(goesOn ? null : inputOf(spec.kwargs), { spec, graph, config, progress, deps });
+  const input = goesOn ? null : await inputOf(spec, graph, config);
+  return execute(input, { spec, graph, config, progress, deps });
 }
 
 /** Returns whether the graph goes on before a step is stored: "sync" waits for each step. */
@@ -162,8 +163,6 @@ async function kept(outcome: Outcome, { configurable }: Config): Promise<Outcome
   await steps.keep(configurable);
   return outcome;
 }
-
-const inputOf = ({ input, command }: RunSpec['kwargs']): unknown => (command === null ? (input ?? null) : commandOf(command));
 
 type Piece = Chunk | { emitted: Emitted[] };
 type Call = { spec: RunSpec; graph: Graph; config: Config };

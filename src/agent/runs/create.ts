@@ -35,6 +35,8 @@ type CreateOptions = {
   request: RequestFacts;
   /** Set when the run publishes protocol events. */
   protocol?: true;
+  /** The questions that the run's command answers, if they are open when it begins; otherwise it brings new input. */
+  answers?: string[] | undefined;
   /** Set when a thread of the run's own stays if the run waits for an answer. */
   keepsWaiting?: true;
   /** Whom the task tells that the run begins, or which task it goes on with. */

@@ -45,8 +45,17 @@ function commandIn({ command }: RunCreate): JsonObject | null {
   return given.some((part) => part !== undefined && part !== null) ? command! : null;
 }
 
-/** `protocol`: the run publishes protocol events. `keepsWaiting`: its thread stays if the run waits for an answer. */
-type CallFacts = { temporary: boolean; origin: RequestOrigin; protocol?: true | undefined; keepsWaiting?: true | undefined };
+/**
+ * `protocol`: the run publishes protocol events. `answers`: the questions that its command answers, if they are open
+ * when it begins. `keepsWaiting`: its thread stays if the run waits for an answer.
+ */
+type CallFacts = {
+  temporary: boolean;
+  origin: RequestOrigin;
+  protocol?: true | undefined;
+  answers?: string[] | undefined;
+  keepsWaiting?: true | undefined;
+};
 
 /**
  * Returns the call that a run stands for. The thread's configuration overrides the assistant's, and the request's
@@ -68,6 +77,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
     subgraphs: body.stream_subgraphs === true,
     resumable: body.stream_resumable === true,
     ...(ids.protocol && { protocol: true }),
+    ...(ids.answers && { answers: ids.answers }),
     checkpoint_during: body.checkpoint_during ?? null,
     durability: body.durability ?? (body.checkpoint_during === false ? 'exit' : 'async'),
   };

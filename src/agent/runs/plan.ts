@@ -45,6 +45,7 @@ type PlanOptions = {
   threadId: string | undefined;
   request: RequestFacts;
   protocol?: true | undefined;
+  answers?: string[] | undefined;
   keepsWaiting?: true | undefined;
   task?: TaskOfRun | undefined;
   context?: AskedContext | undefined;
@@ -57,7 +58,7 @@ export type PlannedRun = Omit<NewRun, 'readers'>;
 export async function planRun(
   deps: PlanDeps,
   asked: RunCreate,
-  { threadId, request, protocol, keepsWaiting, task, context }: PlanOptions,
+  { threadId, request, context, task, ...facts }: PlanOptions,
 ): Promise<PlannedRun> {
   checkFields(asked, threadId);
   const [run_id, thread_id] = [newId(), threadId ?? newId()];
@@ -78,8 +79,7 @@ export async function planRun(
       run_id,
       thread_id,
       temporary: stateless && body.on_completion !== 'keep',
-      protocol,
-      keepsWaiting,
+      ...facts,
       origin: originOf(request, deps),
     }),
     webhook: deps.webhooks.targetOf(body.webhook),

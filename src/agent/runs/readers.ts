@@ -11,6 +11,7 @@ import { newId } from '../ids.ts';
 import { threadKey, type Bus, type Following, type RunResult, type Subscription } from '../stream/bus.ts';
 import type { StreamLog } from '../stream/log.ts';
 import { protocolEvents, protocolEventsUpTo, type Batch } from '../stream/protocol/follow.ts';
+import { toldByLastRun, type ToldRun } from '../stream/protocol/last-run.ts';
 import { runEvents, type RunReading } from '../stream/run-events.ts';
 import { lastStoredEvent } from '../stream/tail.ts';
 import { threadEvents } from '../stream/thread-events.ts';
@@ -169,6 +170,13 @@ export class Readers {
    */
   protocolEventsUpTo(threadId: string, range: { since: number; upTo: number }): AsyncGenerator<Batch> {
     return protocolEventsUpTo(this.#deps, threadId, range);
+  }
+
+  /** Returns what the thread's last run that publishes protocol events has told so far, to anybody. */
+  async toldByLastRun(threadId: string): Promise<ToldRun | undefined> {
+    const { db, eventLog } = this.#deps;
+    await eventLog.written(threadId);
+    return toldByLastRun({ db, tail: eventLog.tail }, threadId);
   }
 
   #leaveThread({ threadId, subscription }: FollowedThread): void {

@@ -2,7 +2,7 @@ import type { Log } from '../../log.ts';
 import { RUN_DONE, runDone, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
 import { threadKey, type Bus } from './bus.ts';
 import type { StreamLog } from './log.ts';
-import { isProtocolEvent } from './protocol/event-name.ts';
+import { asksForInput, isProtocolEvent } from './protocol/event-name.ts';
 
 type Deps = {
   bus: Bus;
@@ -23,6 +23,8 @@ export type PublishedRun = {
   thread_seq: number;
   /** The other processes that read it, or its thread. */
   readers: Set<string>;
+  /** Settles when readers in this process have all that was published; undefined when they have it already. */
+  told?: Promise<void> | undefined;
 };
 
 /** Numbers the events of runs, and hands them to readers in this process and elsewhere. */
@@ -47,10 +49,31 @@ export class Publisher {
         return { ...published.at, event, json, thread_seq: published.thread_seq };
       });
     if (events.length === 0) return;
-    for (const key of keysOf(published)) this.#deps.bus.publish(key, { kind: 'events', run_id, events });
-    if (!isKept(published)) return;
+    const tell = (): void => {
+      for (const key of keysOf(published)) this.#deps.bus.publish(key, { kind: 'events', run_id, events });
+    };
+    if (!isKept(published)) return tell();
     published.logged = published.at;
     this.#deps.eventLog.append({ run_id, thread_id, readers: published.readers, kept: isToKeep(published) }, events);
+    const asks = events.some(({ event }) => asksForInput(event));
+    if (asks || published.told !== undefined) this.#tellInTurn(published, asks, tell);
+    else tell();
+  }
+
+  /**
+   * Tells readers in this process after what they have not been told yet. A question waits until every process can find
+   * it, because its answer may come to any of them at once.
+   */
+  #tellInTurn(published: PublishedRun, asks: boolean, tell: () => void): void {
+    const before = published.told;
+    const inTurn = async (): Promise<void> => {
+      await before;
+      if (asks) await this.#deps.eventLog.written(published.run.thread_id);
+      tell();
+      if (published.told === told) published.told = undefined;
+    };
+    const told = inTurn();
+    published.told = told;
   }
 
   /** Returns whether anybody reads the run's events, here or elsewhere, now or later. */
@@ -69,6 +92,7 @@ export class Publisher {
    */
   async stored(published: PublishedRun): Promise<void> {
     if (isKept(published)) await this.#deps.eventLog.stored(published.run.thread_id);
+    await published.told;
   }
 
   /**
