@@ -19,6 +19,32 @@ const configOf = (
   return { configurable: { checkpoint_ns: '', ...Object.fromEntries(given), thread_id, __pregel_checkpointer: saver } };
 };
 
+/**
+ * Returns the graph whose checkpoints have the namespace: the graph itself, or one within it; undefined when it
+ * declares none there. LangGraph does not look for it where the saver comes with the call.
+ */
+async function graphAt(graph: Graph, { configurable }: { configurable: Json }): Promise<Graph | undefined> {
+  const path = pathOf(String(configurable['checkpoint_ns']));
+  if (path === '') return graph;
+  for await (const [, subgraph] of graph.getSubgraphsAsync(path, true)) return subgraph;
+  return undefined;
+}
+
+/** Returns the names of the nodes that lead to a namespace. Its other parts are ids of tasks and numbers of calls. */
+const pathOf = (namespace: string): string =>
+  namespace
+    .split('|')
+    .filter((part) => !/^\d+$/.test(part))
+    .map((part) => part.split(':')[0])
+    .join('|');
+
+/** Returns the same for a write, which must not go to a graph that has other fields. */
+async function writableAt(graph: Graph, config: { configurable: Json }): Promise<Graph> {
+  const found = await graphAt(graph, config);
+  if (found === undefined) throw new Rejected(`Subgraph "${pathOf(String(config.configurable['checkpoint_ns']))}" not found`);
+  return found;
+}
+
 /** Returns the configuration that a function makes the thread's graph from. */
 const callOf = ({ made_with }: { made_with?: Json | undefined }, { configurable }: { configurable: Json }): Json => ({
   ...made_with,
@@ -28,7 +54,7 @@ const callOf = ({ made_with }: { made_with?: Json | undefined }, { configurable 
 export async function readState(args: Args<'state'>, { graphOf, reader }: StateDeps): Promise<ThreadState> {
   const config = configOf(args, reader);
   const graph = await graphOf(args.graph_id)(callOf(args, config));
-  return threadState(await graph.getState(config, { subgraphs: args.subgraphs === true }));
+  return threadState(await ((await graphAt(graph, config)) ?? graph).getState(config, { subgraphs: args.subgraphs === true }));
 }
 
 export async function readHistory(args: Args<'history'>, { graphOf, reader }: StateDeps): Promise<ThreadState[]> {
@@ -41,7 +67,7 @@ export async function readHistory(args: Args<'history'>, { graphOf, reader }: St
     ...(args.metadata && { filter: args.metadata }),
   };
   const states: ThreadState[] = [];
-  for await (const state of graph.getStateHistory(config, options)) {
+  for await (const state of ((await graphAt(graph, config)) ?? graph).getStateHistory(config, options)) {
     states.push(threadState(state));
     if (states.length >= args.limit) break;
   }
@@ -52,7 +78,7 @@ export async function readHistory(args: Args<'history'>, { graphOf, reader }: St
 export async function writeState(args: Args<'update'>, deps: StateDeps): Promise<WrittenState> {
   const config = configOf(args, deps.saver);
   const graph = await deps.graphOf(args.graph_id)(callOf(args, config));
-  const written = await graph.updateState(config, args.values ?? null, args.as_node ?? undefined);
+  const written = await (await writableAt(graph, config)).updateState(config, args.values ?? null, args.as_node ?? undefined);
   return after(graph, written, deps);
 }
 

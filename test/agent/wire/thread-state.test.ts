@@ -1,3 +1,4 @@
+import type { Checkpoint } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
@@ -91,6 +92,52 @@ test('a task that runs a subgraph names its checkpoint, without an id where it h
   const [task] = (await threads.getState(thread_id)).tasks;
   expect(task).toMatchObject({ name: 'sub', checkpoint: { thread_id, checkpoint_ns: `sub:${task!.id}` } });
   expect(task!.checkpoint).not.toHaveProperty('checkpoint_id');
+});
+
+describe('the subgraph of a task that waits', () => {
+  const edit = { city: 'Berlin' };
+
+  async function waiting(): Promise<{ thread_id: string; checkpoint: Checkpoint }> {
+    const { threads, runs } = agent.client;
+    const { thread_id } = await threads.create();
+    await runs.wait(thread_id, 'weather', { input: { question: 'How is it?' } });
+    const [region] = (await threads.getState(thread_id)).tasks;
+    const [weather] = (await threads.getState(thread_id, region!.checkpoint as Checkpoint)).tasks;
+    return { thread_id, checkpoint: weather!.checkpoint as Checkpoint };
+  }
+
+  test('is edited by the checkpoint of the task, shows the edit, and goes on with it', async () => {
+    const { threads, runs } = agent.client;
+    const { thread_id, checkpoint } = await waiting();
+    expect(checkpoint).not.toHaveProperty('checkpoint_id');
+    const written = await threads.updateState(thread_id, { values: edit, checkpoint });
+    expect(written).toMatchObject({ checkpoint: { thread_id, checkpoint_ns: checkpoint.checkpoint_ns } });
+    const after = await threads.getState(thread_id, checkpoint);
+    expect(after).toMatchObject({ values: { question: 'How is it?', ...edit }, next: ['weather_node'] });
+    const history = await threads.getHistory(thread_id, { checkpoint, limit: 10 });
+    expect(history.map(({ values }) => (values as { city?: string }).city)).toEqual(['Berlin', 'San Francisco', undefined, undefined]);
+    expect(await threads.get(thread_id)).toMatchObject({ status: 'interrupted', values: { question: 'How is it?' } });
+    expect(await runs.wait(thread_id, 'weather', { input: null })).toMatchObject({ answer: 'It is sunny in Berlin.' });
+  });
+
+  test('takes what one of its nodes would write, and goes on behind that node', async () => {
+    const { threads, runs } = agent.client;
+    const { thread_id, checkpoint } = await waiting();
+    await threads.updateState(thread_id, { values: edit, asNode: 'model_node', checkpoint });
+    expect(await threads.getState(thread_id, checkpoint)).toMatchObject({ values: edit, next: ['weather_node'] });
+    await threads.updateState(thread_id, { values: { answer: 'It rains.' }, asNode: 'weather_node', checkpoint });
+    expect(await threads.getState(thread_id, checkpoint)).toMatchObject({ values: { ...edit, answer: 'It rains.' }, next: [] });
+    expect(await runs.wait(thread_id, 'weather', { input: null })).toMatchObject({ answer: 'It rains.' });
+    await expect(threads.updateState(thread_id, { values: edit, asNode: 'model_node' })).rejects.toMatchObject({ status: 400 });
+  });
+
+  test('must be one that the graph has', async () => {
+    const { threads } = agent.client;
+    const { thread_id, checkpoint } = await waiting();
+    const other = { ...checkpoint, checkpoint_ns: 'nowhere:1' };
+    await expect(threads.updateState(thread_id, { values: edit, checkpoint: other })).rejects.toMatchObject({ status: 400 });
+    expect((await threads.getState(thread_id, other)).values).toEqual({});
+  });
 });
 
 test('a history has one state unless the client asks for more', async () => {
