@@ -10,7 +10,7 @@ type Config = { configurable: Record<string, unknown> };
  * Returns the input of the run, or its command. A command that answers questions answers those that still wait; where
  * none does, what it brings is new input.
  */
-export async function inputOf({ kwargs }: RunSpec, graph: Graph, config: Config): Promise<unknown> {
+export async function invokedInput({ kwargs }: RunSpec, graph: Graph, config: Config): Promise<unknown> {
   const { input, command, answers } = kwargs;
   if (command === null) return input ?? null;
   if (answers === undefined) return commandOf(command);

@@ -12,7 +12,7 @@ import { plainJson, toJson } from './serialise.ts';
 import { isLong } from '../db/thread-values.ts';
 import type { PgStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
-import { inputOf } from './input.ts';
+import { invokedInput } from './input.ts';
 import { fromLast, isUnderWay, stopReached } from './resume.ts';
 import { versions } from '../versions.ts';
 import { UnknownNode, unknownNode } from '../nodes.ts';
@@ -98,7 +98,7 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
   if (reached !== undefined) return reached;
   if (spec.attempt > 1 && !(await deps.markBegun(spec))) throw new Unavailable('Another worker has the run.');
-  const input = goesOn ? null : await inputOf(spec, graph, config);
+  const input = goesOn ? null : await invokedInput(spec, graph, config);
   return execute(input, { spec, graph, config, progress, deps });
 }
 
