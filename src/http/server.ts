@@ -172,8 +172,9 @@ function endpoint<Caller>(
     refuseForeign(ctx, route, options.permitsOrigin);
     const origin = { source: sourceOf(ctx.req), method: ctx.method, url: ctx.url };
     const known = insideOf<Caller>(ctx.req)?.caller;
-    const caller = (asked.caller = known ?? (await allowed(ctx, { route, origin }, options)));
-    if (known !== undefined) options.permit?.(known, route.access);
+    // Known before it is refused, so that what is told of the request says whose it was.
+    const caller = (asked.caller = known ?? (await options.authenticate(ctx.headers, route.access, origin)));
+    options.permit?.(caller, route.access);
     refuseUnstorable(ctx.params, 'path');
     refuseUnstorable(ctx.query, 'query');
     const params = (asked.params = checks.path?.({ ...ctx.params }, 'path'));

@@ -206,6 +206,7 @@ describe('the policy of the second namespace', () => {
     ['a privileged build', () => build({ securityContext: { privileged: true } })],
     ['a build with further capabilities', () => build({ securityContext: { capabilities: { add: ['NET_ADMIN'] } } })],
     ['a build that sees the push credential', () => build({ volumeMounts: [{ name: 'registry', mountPath: '/gx/registry' }] })],
+    ['a build that writes what the push believes', () => build({ volumeMounts: [{ name: 'kept', mountPath: '/gx/kept' }] })],
     ['a build that sees a Secret in its environment', () => build({ envFrom: [{ secretRef: { name: 'push' } }] })],
     ['a push as root', () => others({ securityContext: { runAsUser: 0, allowPrivilegeEscalation: false } })],
     [
