@@ -33,6 +33,24 @@ export async function readProtocolEvents(
   return openEvents(db, events);
 }
 
+/**
+ * Counts a thread's stored events after the number, by their names, each once. `last` is the number of the last one, or
+ * the given one when there is none.
+ */
+export async function countProtocolEvents(
+  db: Db,
+  threadId: string,
+  after: number,
+): Promise<{ last: number; counts: { event: string; count: number }[] }> {
+  const counts = await db.query<{ event: string; count: number; last: number }>({
+    name: 'event_count_protocol',
+    text: `select event, count(distinct thread_seq)::int as count, max(thread_seq) as last from gx.stream_event
+      where thread_id = $1 and thread_seq > $2 group by event`,
+    values: [threadId, after],
+  });
+  return { last: Math.max(after, ...counts.map(({ last }) => last)), counts };
+}
+
 /** Returns what the thread's last run that told of its graphs has told of them, and what it has asked, in order. */
 export async function readLastRun(db: Db, threadId: string): Promise<(ThreadEvent & { run_id: string })[]> {
   const events = await db.query<ThreadEvent & { run_id: string }>({

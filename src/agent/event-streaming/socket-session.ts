@@ -16,7 +16,7 @@ import { commandIn, filterOf } from './command-form.ts';
 import { visibility, type Visibility } from './visibility.ts';
 
 export type SessionDeps = CommandDeps & {
-  readers: Pick<Readers, 'followThreadToCome' | 'protocolEvents' | 'protocolEventsUpTo'>;
+  readers: Pick<Readers, 'followThreadToCome' | 'protocolEvents' | 'protocolEventsUpTo' | 'storedProtocolEvents'>;
   log: Log;
 };
 
@@ -103,7 +103,10 @@ export class SocketSession {
     const { threadId, request } = this.#session;
     const seen = await visibility(this.#deps.db, request.caller, threadId);
     const subscription = newId();
-    await this.#send(success(id, { subscription_id: subscription }));
+    const stored = await this.#deps.readers.storedProtocolEvents(threadId, { ...filter, since });
+    // Somebody else may have made the thread since it was looked at.
+    const replayed_events = stored > 0 && (await seen.isSeen()) ? stored : 0;
+    await this.#send(success(id, { subscription_id: subscription, replayed_events }));
     if (!this.#reading) {
       this.#reading = true;
       this.#filters.set(subscription, filter);

@@ -5,6 +5,8 @@ import { threadHead } from '../db/threads.ts';
 
 /** What a caller sees of one thread, which need not exist yet. */
 export type Visibility = {
+  /** Returns whether the caller may see the thread as it is now; false where it is not there. */
+  isSeen(): Promise<boolean>;
   /** Passes on what comes, if the caller may see the thread. Throws `NotFound` otherwise. */
   shown<T>(batches: AsyncIterable<T>): AsyncIterable<T>;
 };
@@ -15,12 +17,13 @@ export type Visibility = {
  */
 export async function visibility(db: Db, caller: AgentCaller, threadId: string): Promise<Visibility> {
   const { permits } = await permission(caller, 'threads:read', { thread_id: threadId });
-  if (permits === undefined) return { shown: (batches) => batches };
+  if (permits === undefined) return { isSeen: () => Promise.resolve(true), shown: (batches) => batches };
   const missing = (): NotFound => new NotFound(`Thread with ID ${threadId} not found`);
   const isSeen = async (): Promise<boolean> => (await threadHead(db, threadId, permits)) !== undefined;
   let seen = await isSeen();
   if (!seen && (await threadHead(db, threadId)) !== undefined) throw missing();
   return {
+    isSeen,
     async *shown(batches) {
       for await (const batch of batches) {
         seen ||= await isSeen();

@@ -12,6 +12,8 @@ import { threadKey, type Bus, type Following, type RunResult, type Subscription 
 import type { StreamLog } from '../stream/log.ts';
 import { protocolEvents, protocolEventsUpTo, type Batch } from '../stream/protocol/follow.ts';
 import { toldByLastRun, type ToldRun } from '../stream/protocol/last-run.ts';
+import type { EventFilter } from '../stream/protocol/filter.ts';
+import { countStored } from '../stream/protocol/stored-counts.ts';
 import { runEvents, type RunReading } from '../stream/run-events.ts';
 import { lastStoredEvent } from '../stream/tail.ts';
 import { threadEvents } from '../stream/thread-events.ts';
@@ -173,10 +175,13 @@ export class Readers {
   }
 
   /** Returns what the thread's last run that publishes protocol events has told so far, to anybody. */
-  async toldByLastRun(threadId: string): Promise<ToldRun | undefined> {
-    const { db, eventLog } = this.#deps;
-    await eventLog.written(threadId);
-    return toldByLastRun({ db, tail: eventLog.tail }, threadId);
+  toldByLastRun(threadId: string): Promise<ToldRun | undefined> {
+    return toldByLastRun(this.#deps, threadId);
+  }
+
+  /** Returns how many of the thread's stored protocol events a new reader gets that begins behind `since`. */
+  storedProtocolEvents(threadId: string, reading: EventFilter & { since: number }): Promise<number> {
+    return countStored(this.#deps, threadId, reading);
   }
 
   #leaveThread({ threadId, subscription }: FollowedThread): void {

@@ -92,6 +92,33 @@ test('a later subscription gets what came before, and then what comes', async ()
   connection.socket.close();
 });
 
+test('a subscription says how many stored events follow', async () => {
+  const id = randomUUID();
+  const first = new Connection(id);
+  const asked = { channels: ALL };
+  expect((await first.command('subscription.subscribe', asked))['result']).toMatchObject({ replayed_events: 0 });
+  await first.command('run.start', counting);
+  await first.untilEnd();
+  const all = first.events;
+  const later = new Connection(id);
+  const replayed = async (more: object): Promise<number> => {
+    const before = later.events.length;
+    const { result } = await later.command('subscription.subscribe', { channels: ALL, ...more });
+    const { replayed_events: count } = result as { replayed_events: number };
+    // Too many events would have come before the answer to another command.
+    await later.command('state.get', { namespace: [] });
+    await expect.poll(() => later.events.length - before).toBe(count);
+    return count;
+  };
+  expect(await replayed({ since: 4 })).toBe(all.length - 4);
+  expect(await replayed({ channels: ['values'] })).toBe(all.filter(({ method }) => method === 'values').length);
+  expect(await replayed({ channels: ['custom:count', 'lifecycle'], since: 2, depth: 0, namespaces: [[]] })).toBe(
+    all.filter(({ method, seq }) => ['custom', 'lifecycle'].includes(method) && seq > 2).length,
+  );
+  expect(await replayed({ since: all.length })).toBe(0);
+  for (const { socket } of [first, later]) socket.close();
+});
+
 test('what is no command, or none that can be carried out, is answered', async () => {
   const connection = new Connection(randomUUID());
   expect(await connection.command('nope')).toMatchObject({ type: 'error', error: 'unknown_command' });

@@ -1,6 +1,7 @@
 import type { ThreadEvent } from '../../../schema/stream-event.ts';
 import { readLastRun } from '../../db/protocol-events.ts';
-import { inOrder, type StoredIn } from '../tail.ts';
+import type { EventSource } from '../run-events.ts';
+import { inOrder } from '../tail.ts';
 import { asksForInput, placeOfEvent } from './event-name.ts';
 
 /*
@@ -12,7 +13,9 @@ import { asksForInput, placeOfEvent } from './event-name.ts';
 export type ToldRun = { run_id: string; events: ThreadEvent[] };
 
 /** Returns what the last run has told; undefined when none has told anything that is kept. */
-export async function toldByLastRun({ db, tail }: StoredIn, threadId: string): Promise<ToldRun | undefined> {
+export async function toldByLastRun({ db, eventLog }: EventSource, threadId: string): Promise<ToldRun | undefined> {
+  await eventLog.written(threadId);
+  const { tail } = eventLog;
   const events = await readLastRun(db, threadId);
   const told = events.length === 0 ? undefined : { run_id: events[0]!.run_id, events };
   if (tail === undefined) return told;
