@@ -9,7 +9,7 @@ import { deleteCronsOf } from './crons.ts';
 import { hidden } from './plans.ts';
 import { patternsField, permits, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
-import { openRuns } from './run-fields.ts';
+import { openRuns, runErrorPlace } from './run-fields.ts';
 import { namedField, sealField } from './sealed-fields.ts';
 import { ALL_OF_THREAD, openThreads, threadInterruptsPlace, THREAD_STATUS, UNFINISHED } from './thread-fields.ts';
 import { LONG_TEXT, storedColumnsOf, WHOLE_STATE } from './thread-values.ts';
@@ -220,8 +220,8 @@ export async function deleteRetiredThreads(db: Db): Promise<number> {
 }
 
 /**
- * Makes a copy with its own id, all checkpoints and the given labels besides; returns undefined when there is no such
- * thread, or it may not be seen.
+ * Makes a copy with its own id, all checkpoints and the given labels besides. It rests as the thread does, and lives as
+ * long from now on. Returns undefined when there is no such thread, or it may not be seen.
  */
 export function copyThread(
   db: Database,
@@ -230,8 +230,9 @@ export function copyThread(
 ): Promise<Thread | undefined> {
   return db.transaction(async (tx) => {
     const copies = await tx.query<Thread>({
-      text: `insert into gx.thread as t (thread_id, metadata, config, "values", long_values, long_values_at, interrupts)
-        select $2, s.metadata || $3, s.config, s."values", s.long_text, case when s.long_text is not null then now() end, s.interrupts
+      text: `insert into gx.thread as t (thread_id, metadata, config, "values", long_values, long_values_at, status, interrupts, error, ttl)
+        select $2, s.metadata || $3, s.config, s."values", s.long_text, case when s.long_text is not null then now() end,
+          s.status, s.interrupts, s.error, s.ttl
         from (select t.*, ${LONG_TEXT} as long_text from gx.thread t where t.thread_id = $1) s
         where ${permits('s.metadata', '$4')} returning ${ALL_OF_THREAD}`,
       values: [threadId, copyId, await namedField(tx, 'thread.metadata', labels), patternsField(seen)],
@@ -248,12 +249,15 @@ export function copyThread(
   });
 }
 
-/** Writes the state of a copy, and what it waits for, as its own. */
-async function sealCopy(tx: Db, copyId: string, { values, interrupts }: Pick<Thread, 'values' | 'interrupts'>): Promise<void> {
+type Copied = Pick<Thread, 'values' | 'interrupts' | 'error'>;
+
+/** Writes the state of a copy, what it waits for and why its last run failed, as its own. */
+async function sealCopy(tx: Db, copyId: string, { values, interrupts, error }: Copied): Promise<void> {
   const { values: short, long } = await storedColumnsOf(tx, copyId, values);
+  const sealed = [await sealField(tx, threadInterruptsPlace(copyId), interrupts), long, await sealField(tx, runErrorPlace(copyId), error)];
   await tx.query({
-    text: `update gx.thread set "values" = coalesce($2, "values"), interrupts = $3, state_updated_at = now(), ${WHOLE_STATE('$4')} where thread_id = $1`,
-    values: [copyId, short, await sealField(tx, threadInterruptsPlace(copyId), interrupts), long],
+    text: `update gx.thread set "values" = coalesce($2, "values"), interrupts = $3, error = $5, state_updated_at = now(), ${WHOLE_STATE('$4')} where thread_id = $1`,
+    values: [copyId, short, ...sealed],
   });
 }
 

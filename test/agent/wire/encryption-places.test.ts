@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Thread } from '@langchain/langgraph-sdk';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { failedStart } from '../../kit/agent-server.ts';
@@ -91,6 +92,15 @@ test('a copy of a thread has what it waits for, and its state, as its own', asyn
   const [was, is] = [await threads.get(thread_id), await threads.get(copy.thread_id)];
   expect([is.values, is.interrupts, copy.values]).toEqual([was.values, was.interrupts, was.values]);
   expect(await runs.wait(copy.thread_id, 'keeps', { command: { resume: 'yes' } })).toMatchObject({ answer: 'yes' });
+});
+
+test('a copy of a thread that failed has the reason as its own', async () => {
+  const { threads } = server.agent.client;
+  const { thread_id } = await threadOf({ fails: true });
+  const copy = await threads.copy(thread_id);
+  const { status, error } = (await threads.get(thread_id)) as Thread & { error: unknown };
+  expect([status, error]).toEqual(['error', expect.objectContaining({ message: expect.any(String) as string })]);
+  for (const shown of [copy, await threads.get(copy.thread_id)]) expect(shown).toMatchObject({ status, error });
 });
 
 describe('a value that is not encrypted', () => {

@@ -1,3 +1,4 @@
+import type { Thread } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { until } from '../../kit/until.ts';
@@ -135,6 +136,40 @@ describe('threads', () => {
     expect((await call('POST', '/threads/prune', { thread_ids: [thread_id], strategy: 'keep_latest' })).body).toEqual({ pruned_count: 1 });
     expect(await agent.client.threads.getHistory(thread_id, { limit: 10 })).toHaveLength(1);
     expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 3 });
+  });
+});
+
+describe('a copy of a thread', () => {
+  const copyOf = async (thread: string): Promise<Thread> => agent.client.threads.copy(thread);
+
+  test('waits for the same answer, and leaves the thread waiting for its own', async () => {
+    const { threads, runs } = agent.client;
+    const { thread_id } = await threads.create();
+    await runs.wait(thread_id, 'approval', { input: { request: 'go' } });
+    const { interrupts } = await threads.get(thread_id);
+    const copy = await copyOf(thread_id);
+    expect(copy).toMatchObject({ status: 'interrupted', interrupts });
+    expect(await threads.search({ ids: [copy.thread_id], status: 'interrupted' })).toHaveLength(1);
+    expect(await runs.wait(copy.thread_id, 'approval', { command: { resume: 'yes' } })).toMatchObject({ request: 'go', answer: 'yes' });
+    expect(await threads.get(thread_id)).toMatchObject({ status: 'interrupted', interrupts });
+  });
+
+  test('has failed where the thread has', async () => {
+    const { threads, runs } = agent.client;
+    const { thread_id } = await threads.create();
+    await runs.wait(thread_id, 'broken', { input: {}, raiseError: false });
+    const { status, error } = (await threads.get(thread_id)) as Thread & { error: unknown };
+    expect(status).toBe('error');
+    expect(await copyOf(thread_id)).toMatchObject({ status, error });
+  });
+
+  test('lives as long as the thread, from when it is made', async () => {
+    const { threads } = agent.client;
+    const { thread_id } = await threads.create({ ttl: 30 });
+    const copy = await threads.get((await copyOf(thread_id)).thread_id, { include: ['ttl'] });
+    expect(copy).toMatchObject({ ttl: { strategy: 'delete', ttl_minutes: 30 } });
+    const { expires_at } = (copy as Thread & { ttl: { expires_at: string } }).ttl;
+    expect(Date.parse(expires_at) - Date.parse(copy.updated_at)).toBe(30 * 60_000);
   });
 });
 
