@@ -2,6 +2,7 @@ import { Problem, StartError } from '../../errors.ts';
 import type { LeftBody } from '../exchange/fetch.ts';
 import type { AppFacts } from '../user-code/protocol.ts';
 import { appRoutes, isMiddleware, type HonoRoute } from './app-routes.ts';
+import { ParsedBody, type HonoRequest } from './parsed-body.ts';
 
 /** Where a request of the application stands: how it goes on to the built-in routes, and who calls. */
 export type Standing = {
@@ -21,7 +22,6 @@ export type App = {
   document(): Promise<Record<string, unknown> | undefined>;
 };
 
-type HonoRequest = { raw: Request; bodyCache: Record<string, Promise<unknown> | undefined>; arrayBuffer(): Promise<ArrayBuffer> };
 type HonoContext = { req: HonoRequest; env: Standing; set(name: string, value: unknown): void };
 type HonoHandler = (context: HonoContext, next: () => Promise<void>) => unknown;
 
@@ -60,13 +60,18 @@ function honoApp(app: Hono, { guarded, failed }: { guarded: boolean; failed: (er
   const Own = app.constructor as new (options?: object) => Hono;
   const usual = [new Own().getPath, new Own({ strict: false }).getPath].includes(app.getPath);
   const routes = guarded ? app.routes.map((route) => (isMiddleware(route) ? route : guardedRoute(route))) : app.routes;
+  const parsed = new WeakMap<HonoRequest, ParsedBody>();
   const outer = new Own({ getPath: app.getPath })
-    .use(async ({ env, set }, next) => {
+    .use(async ({ req, env, set }, next) => {
+      parsed.set(req, new ParsedBody(req));
       if (env.user !== undefined) set('user', env.user);
       await next();
     })
     .route('/', guarded ? { routes, errorHandler: app.errorHandler } : app)
-    .all('*', async ({ req, env }) => env.next(req.raw, await bodyOf(req)))
+    .all('*', async ({ req, env }) => {
+      parsed.get(req)?.forgetOlder();
+      return env.next(req.raw, await bodyOf(req));
+    })
     .notFound(() => detail(404, 'Not Found'))
     .onError((error) => {
       const answer = (error as { getResponse?: () => Response }).getResponse?.();

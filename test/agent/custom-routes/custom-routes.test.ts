@@ -145,6 +145,16 @@ describe('middleware', () => {
     expect(await said(found)).toEqual([200, { wrapped: [expect.any(Object)] }]);
   });
 
+  test('may change what it has parsed of a body, in place', async () => {
+    const metadataOf = async (answer: Response): Promise<unknown> => ((await answer.json()) as { metadata: unknown }).metadata;
+    const asked = { metadata: { asked: 'ä' } };
+    expect(await metadataOf(await post('/threads', asked, { 'x-label': 'red' }))).toEqual({ label: 'red' });
+    expect(await metadataOf(await post('/threads', asked, { 'x-more': 'yes' }))).toEqual({ asked: 'ä', more: 'yes' });
+    expect(await metadataOf(await post('/threads', asked, { 'x-label': 'red', 'x-more': 'yes' }))).toEqual({ label: 'red', more: 'yes' });
+    const none = await ask('/threads', { method: 'POST', body: '{"metadata":', headers: { 'x-label': 'red' } });
+    expect(await said(none)).toEqual([422, { detail: 'body: Invalid JSON in request body' }]);
+  });
+
   test('sees a WebSocket of event streaming, whose messages pass it by', async () => {
     const socket = new WebSocket(`${agent.url.replace('http', 'ws')}/threads/${crypto.randomUUID()}/stream/events`);
     const frames: { id?: number; type: string; method?: string }[] = [];

@@ -25,6 +25,22 @@ export const app = new Hono()
     }
     await next();
   })
+  .use('/threads', async (c, next) => {
+    const label = c.req.header('x-label');
+    if (label !== undefined) {
+      const body = await c.req.json<Record<string, unknown>>().catch(() => undefined);
+      if (body !== undefined) body['metadata'] = { label };
+    }
+    await next();
+  })
+  .use('/threads', async (c, next) => {
+    const more = c.req.header('x-more');
+    if (more !== undefined) {
+      const { metadata } = await c.req.json<{ metadata: object }>();
+      c.req.bodyCache.text = Promise.resolve(JSON.stringify({ metadata: { ...metadata, more } })) as never;
+    }
+    await next();
+  })
   .use('/threads/search', async (c, next) => {
     if (c.req.header('x-replace') !== undefined) c.req.raw = new Request(c.req.raw, { body: JSON.stringify({ limit: 1 }) });
     await next();
