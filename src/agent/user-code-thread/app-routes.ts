@@ -26,3 +26,51 @@ export function patternOf(path: string): string {
 }
 
 const literal = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&').replaceAll(String.raw`\*`, '.*');
+
+/** These are served by the server itself, whatever the application registers. */
+const NEVER_REACHED = new Set(['/ok', '/metrics', '/docs', '/openapi.json']);
+/** The methods of a route that takes all of them, as far as clients use them for data. */
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+type Operations = Record<string, object>;
+
+/** Returns an OpenAPI document with the methods and paths of the routes; undefined when there are none. */
+export function describedRoutes(routes: readonly HonoRoute[]): { paths: Record<string, Operations> } | undefined {
+  const paths: Record<string, Operations> = {};
+  for (const { method, path } of routes.filter(answers))
+    for (const { template, parameters } of templatesOf(path).filter((one) => !NEVER_REACHED.has(one.template)))
+      for (const name of method === 'ALL' ? METHODS : [method.toLowerCase()])
+        (paths[template] ??= {})[name] = {
+          summary: 'A route of http.app',
+          tags: ['http.app'],
+          ...(parameters.length > 0 && { parameters }),
+          responses: { default: { description: 'What http.app answers.' } },
+        };
+  return Object.keys(paths).length === 0 ? undefined : { paths };
+}
+
+/** Returns true for what answers by itself. What takes `next` for all methods, or all paths, runs around others. */
+const answers = ({ method, path, handler }: HonoRoute): boolean => handler.length < 2 || (method !== 'ALL' && !path.endsWith('*'));
+
+type Template = { template: string; parameters: object[] };
+
+/** Returns a path of Hono as OpenAPI writes it: one with an optional end is two, and a rest is a parameter. */
+function templatesOf(path: string): Template[] {
+  const segments = path.split(/\/(?![^{]*\})/).filter((segment) => segment !== '');
+  const isOptional = segments.at(-1)?.endsWith('?') === true;
+  return [segments, ...(isOptional ? [segments.slice(0, -1)] : [])].map(templateOf);
+}
+
+function templateOf(segments: string[]): Template {
+  const parameters: object[] = [];
+  const named = (name: string, pattern?: string): string => {
+    parameters.push({ name, in: 'path', required: true, schema: { type: 'string', ...(pattern !== undefined && { pattern }) } });
+    return `{${name}}`;
+  };
+  const parts = segments.map((segment) => {
+    const [, name, pattern] = /^:([^{?]+)(?:\{(.+)\})?\??$/.exec(segment) ?? [];
+    if (name !== undefined) return named(name, pattern);
+    return segment === '*' ? named(`rest${parameters.length === 0 ? '' : parameters.length + 1}`) : segment;
+  });
+  return { template: `/${parts.join('/')}`, parameters };
+}

@@ -1,7 +1,7 @@
-import { Problem, StartError } from '../../errors.ts';
+import { asError, Problem, StartError } from '../../errors.ts';
 import type { LeftBody } from '../exchange/fetch.ts';
 import type { AppFacts } from '../user-code/protocol.ts';
-import { appRoutes, isMiddleware, type HonoRoute } from './app-routes.ts';
+import { appRoutes, describedRoutes, isMiddleware, type HonoRoute } from './app-routes.ts';
 import { ParsedBody, type HonoRequest } from './parsed-body.ts';
 
 /** Where a request of the application stands: how it goes on to the built-in routes, and who calls. */
@@ -18,8 +18,11 @@ export type Standing = {
 export type App = {
   facts: AppFacts;
   fetch(request: Request, standing: Standing): Promise<Response>;
-  /** Returns its OpenAPI document, if it has one. */
-  document(): Promise<Record<string, unknown> | undefined>;
+  /**
+   * Returns its OpenAPI document, or else one with no more than its routes, where they are known. `failed` hears why it
+   * could not make its own.
+   */
+  document(failed: (error: Error) => void): Promise<Record<string, unknown> | undefined>;
 };
 
 type HonoContext = { req: HonoRequest; env: Standing; set(name: string, value: unknown): void };
@@ -84,7 +87,7 @@ function honoApp(app: Hono, { guarded, failed }: { guarded: boolean; failed: (er
     facts: { routes: usual ? appRoutes(app.routes) : undefined },
     fetch: async (request, standing) =>
       outer.fetch(request, standing, { waitUntil: standing.waits, passThroughOnException: () => undefined }),
-    document: () => documentOf(app),
+    document: async (failedTo) => (await documentOf(app, failedTo)) ?? describedRoutes(app.routes),
   };
 }
 
@@ -125,22 +128,32 @@ const fetchApp = (app: FetchApp): App => ({
     await answer.body?.cancel();
     return standing.next(request, request.body);
   },
-  document: () => documentOf(app),
+  document: (failed) => documentOf(app, failed),
 });
 
 const DOCUMENT = 'http://localhost/openapi.json';
+
+type Describing = { fetch(request: Request, env?: unknown, context?: unknown): unknown };
+type Document = Record<string, unknown>;
 
 /**
  * Returns the application's OpenAPI document: what it serves at /openapi.json, or what `@hono/zod-openapi` makes of its
  * routes.
  */
-async function documentOf(app: {
-  fetch(request: Request, env?: unknown, context?: unknown): unknown;
-}): Promise<Record<string, unknown> | undefined> {
-  const { getOpenAPIDocument: make } = app as { getOpenAPIDocument?: (config: object) => Record<string, unknown> };
+async function documentOf(app: Describing, failed: (error: Error) => void): Promise<Document | undefined> {
+  try {
+    return await ownDocument(app);
+  } catch (error) {
+    failed(asError(error));
+    return undefined;
+  }
+}
+
+async function ownDocument(app: Describing): Promise<Document | undefined> {
+  const { getOpenAPIDocument: make } = app as { getOpenAPIDocument?: (config: object) => Document };
   if (typeof make === 'function') return make.call(app, { openapi: '3.0.3', info: { title: 'http.app', version: '1' } });
   const answer = (await app.fetch(new Request(DOCUMENT), {}, {})) as Response;
   if (!answer.ok) return undefined;
-  const document = (await answer.json()) as Record<string, unknown> | null;
+  const document = (await answer.json()) as Document | null;
   return typeof document?.['paths'] === 'object' ? document : undefined;
 }

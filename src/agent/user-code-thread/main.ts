@@ -103,7 +103,7 @@ async function start({ auth, encryption, logLevel, sendsLog, env, running, ...ow
   server.app = app;
   serve({ handlers, cipher: module?.cipher, server, running, log });
   tell({ kind: 'ready', handles: Object.keys(handlers.callbacks ?? {}), app: app?.facts, encrypts: module?.encrypts === true });
-  const document = await app?.document().catch((error: unknown) => log.warn({ err: asError(error) }, 'http.app does not describe itself'));
+  const document = await app?.document((error) => log.warn({ err: error }, 'http.app does not describe itself'));
   if (document) tell({ kind: 'document', document: JSON.parse(JSON.stringify(document)) as Record<string, unknown> });
 }
 

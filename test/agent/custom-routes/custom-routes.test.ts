@@ -67,6 +67,29 @@ describe('a route of the user', () => {
   });
 });
 
+test('routes that bring no document are in the OpenAPI document with their methods and paths', async () => {
+  type Document = { paths: Record<string, Record<string, { parameters?: unknown[]; operationId?: string }>> };
+  const paths = async (): Promise<Document['paths']> => ((await (await ask('/openapi.json')).json()) as Document).paths;
+  await expect.poll(async () => (await paths())['/hello/{name}'], { timeout: 30_000 }).toBeDefined();
+  const described = await paths();
+  const parameter = (name: string, more: object = {}): object => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', ...more },
+  });
+  expect(described['/hello/{name}']).toMatchObject({ get: { parameters: [parameter('name')] } });
+  expect(Object.keys(described['/echo']!)).toEqual(['post']);
+  expect(described['/pages/{number}']!['put']!.parameters).toEqual([parameter('number', { pattern: '[0-9]+' })]);
+  expect(described['/files/{rest}']!['get']!.parameters).toEqual([parameter('rest')]);
+  expect([described['/optional'], described['/optional/{end}']].map((one) => Object.keys(one!))).toEqual([['delete'], ['delete']]);
+  expect(Object.keys(described['/any']!)).toEqual(['get', 'post', 'put', 'patch', 'delete']);
+  // Middleware is no route, and the server's own pages and routes stay described as they are.
+  expect(Object.keys(described['/threads']!)).toEqual(['post']);
+  expect(described['/threads']!['post']!.operationId).toBe('create_thread');
+  expect(described['/ok']!['get']!.operationId).toBe('health');
+});
+
 describe('a body', () => {
   test('passes both ways as it comes', async () => {
     const sent = Promise.withResolvers<void>();
