@@ -2,21 +2,22 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { asError, Problem, Unavailable } from '../errors.ts';
 import { headerPairs, ofMessage } from '../http/in-process.ts';
-import { pathMatcher } from '../http/path-matcher.ts';
 import type { AppOptions, Elsewhere, Origin } from '../http/server.ts';
 import { sourceOf } from '../http/source.ts';
 import type { Log } from '../log.ts';
 import type { GxJson } from '../schema/gx-json.ts';
+import { accessOf, builtIn, concernOf } from './app-concerns.ts';
 import { openToAll, type CallerRequest } from './auth/authenticate.ts';
 import type { AgentCaller } from './auth/caller.ts';
 import type { Callers } from './callers.ts';
 import { pathBelow, pathIn, type AskInside } from './calls-inside.ts';
 import type { BodySource } from './exchange/bodies.ts';
-import type { AnswerHere, Replied, AskedHere } from './exchange/exchanges.ts';
+import type { AnswerHere, Asking, Replied, AskedHere } from './exchange/exchanges.ts';
 import type { HeaderPairs } from './exchange/messages.ts';
 import type { AgentRoute } from './routes/route.ts';
 import type { UserCode } from './user-code/host.ts';
 import type { ForServer } from './user-code/protocol.ts';
+import type { OwnRoutes, ToldInside } from './webhooks/own-routes.ts';
 
 type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>[number];
 type Context = Parameters<Middleware>[0];
@@ -60,16 +61,20 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 const ROUTE = 'http.app';
 
+/** The address of requests that come from nowhere else. */
+const INSIDE = 'this process';
+
 /**
  * Serves `http.app` before the built-in routes. A request that concerns none of its routes, nor its middleware, never
  * gets there.
  */
-export class CustomRoutes {
+export class CustomRoutes implements OwnRoutes {
   readonly #settings: Settings;
   readonly #own: ReadonlySet<string>;
   readonly #open = new Map<number, Open>();
   #concerns: ((method: string, path: string) => { serves: boolean } | undefined) | undefined;
   #accessOf: ((method: string, path: string) => AgentRoute['access'] | undefined) | undefined;
+  #isBuiltIn: ((path: string) => boolean) | undefined;
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -108,24 +113,47 @@ export class CustomRoutes {
     const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
     const head = { method: 'GET', url: `http://${hostOf({ headers })}${path}${search}`, headers: pairs };
     let passed: IncomingHttpHeaders | undefined;
+    const open = { source: origin.source, caller, pass: () => undefined, upgrade: (seen: IncomingHttpHeaders) => (passed = seen) };
+    const { status } = await this.#headOf({ head, body: undefined, signal: new AbortController().signal }, open);
+    if (passed === undefined || status >= 400)
+      throw new Problem(status >= 400 ? status : 404, 'http.app did not let the connection through.');
+    return passed;
+  }
+
+  /** Asks the application, and returns how it begins to answer. */
+  async #headOf(asked: Omit<Asking<unknown>, 'purpose'>, open: Open): Promise<Replied['head']> {
+    const { code, callers } = this.#settings;
+    const { source, caller } = open;
     let exchange = 0;
     const begins = (number: number): void => {
       this.#open.delete(exchange);
       exchange = number;
-      this.#open.set(number, { source: origin.source, caller, pass: () => undefined, upgrade: (seen) => (passed = seen) });
+      this.#open.set(number, open);
     };
-    const asked = { head, purpose: { user: caller?.guard?.user }, body: undefined, signal: new AbortController().signal };
-    const { code, callers } = this.#settings;
-    const leave = callers.opens(caller ?? openToAll({ source: origin.source }));
-    const answer = await code.fetch(asked, begins).finally(() => {
+    const leave = callers.opens(caller ?? openToAll({ source }));
+    const answer = await code.fetch({ ...asked, purpose: { user: caller?.guard?.user } }, begins).finally(() => {
       this.#open.delete(exchange);
       leave();
     });
     answer.body?.cancel();
-    const { status } = answer.head;
-    if (passed === undefined || status >= 400)
-      throw new Problem(status >= 400 ? status : 404, 'http.app did not let the connection through.');
-    return passed;
+    return answer.head;
+  }
+
+  /** Returns whether a webhook may call the path: a route of the application alone, which takes a POST. */
+  mayBeTold(path: string): boolean {
+    const url = this.#settings.prefix + (pathBelow(this.#settings.prefix, path) ?? path);
+    this.#isBuiltIn ??= builtIn(this.#settings.routes);
+    return this.servesItself('POST', url) && !this.#isBuiltIn(url);
+  }
+
+  /** Tells the application, as somebody who shows nothing but the headers. Throws what refuses them. */
+  async tell({ url, headers, body, signal }: ToldInside): Promise<Replied['head']> {
+    const { pathname, search } = new URL(url, 'http://localhost');
+    const path = pathBelow(this.#settings.prefix, pathname) ?? pathname;
+    const asked = { source: INSIDE, method: 'POST', url: this.#settings.prefix + path + search, headers };
+    const caller = await this.#callerBefore(asked, { path, serves: true });
+    const head = { method: 'POST', url: `http://localhost${path}${search}`, headers: Object.entries(headers) };
+    return this.#headOf({ head, body: bodyOfBytes(body), signal }, { source: INSIDE, caller, pass: () => undefined });
   }
 
   #concernOf(method: string, url: string): { path: string; serves: boolean } | undefined {
@@ -144,7 +172,8 @@ export class CustomRoutes {
   async #answer(ctx: Context, { path, serves }: { path: string; serves: boolean }): Promise<void> {
     const { code, callers, bodyBytes, log } = this.#settings;
     const source = sourceOf(ctx.req);
-    const caller = await this.#callerBefore(ctx, { path, serves });
+    const asked = { source, method: ctx.method, url: ctx.url, headers: ctx.headers };
+    const caller = await this.#callerBefore(asked, { path, serves });
     const leave = callers.opens(caller ?? openToAll({ source }));
     const elsewhere: Elsewhere = { route: ROUTE, passedOn: false };
     (ctx.state as { elsewhere?: Elsewhere }).elsewhere = elsewhere;
@@ -171,16 +200,16 @@ export class CustomRoutes {
   }
 
   /** Returns the caller where it must be known before the application is asked. Throws the refusal. */
-  async #callerBefore(ctx: Context, { path, serves }: { path: string; serves: boolean }): Promise<AgentCaller | undefined> {
+  async #callerBefore(asked: CallerRequest, { path, serves }: { path: string; serves: boolean }): Promise<AgentCaller | undefined> {
     const { http, callerOf, code } = this.#settings;
-    const access = this.#access(ctx.method, path);
+    const access = this.#access(asked.method, path);
     const guardsOwn = http.enable_custom_route_auth === true;
     // Where only the application knows its routes, nothing in it could ask before them.
     const isUnknown = code.app?.routes === undefined;
     if (http.middleware_order !== 'auth_first' && !(guardsOwn && isUnknown)) return undefined;
     const isOwn = isUnknown ? access === undefined || guardsOwn : serves;
     const isGuarded = isOwn ? guardsOwn && access !== 'open' : access !== undefined && access !== 'open';
-    return isGuarded ? callerOf({ source: sourceOf(ctx.req), method: ctx.method, url: ctx.url, headers: ctx.headers }) : undefined;
+    return isGuarded ? callerOf(asked) : undefined;
   }
 
   #access(method: string, path: string): AgentRoute['access'] | undefined {
@@ -213,33 +242,6 @@ const LEFT = Object.assign(new Unavailable('The client has left.'), { name: 'Abo
 
 const hostOf = ({ headers: { host = '' } }: { headers: IncomingHttpHeaders }): string =>
   URL.canParse(`http://${host}`) ? host : 'localhost';
-
-/** Returns what tells whether a request concerns the application. Paths are compared decoded, as Hono does. */
-function concernOf({ app }: UserCode): (method: string, path: string) => { serves: boolean } | undefined {
-  if (app?.routes === undefined) return () => ({ serves: true });
-  const routes = app.routes.map(({ method, pattern, serves }) => ({ method, pattern: new RegExp(pattern), serves }));
-  return (method, path) => {
-    const [asked, plain] = [method === 'HEAD' ? 'GET' : method, decoded(path)];
-    const found = routes.filter((route) => (route.method === 'ALL' || route.method === asked) && route.pattern.test(plain));
-    return found.length === 0 ? undefined : { serves: found.some(({ serves }) => serves) };
-  };
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURI(path);
-  } catch {
-    return path;
-  }
-}
-
-function accessOf(routes: readonly AgentRoute[]): (method: string, path: string) => AgentRoute['access'] | undefined {
-  const known = routes.map(({ method, path, access }) => ({ method: method.toUpperCase(), matches: pathMatcher(path), access }));
-  return (method, path) => {
-    const asked = method === 'HEAD' ? 'GET' : method;
-    return known.find((route) => route.method === asked && route.matches(path) !== undefined)?.access;
-  };
-}
 
 /** Returns the body of a request, as long as it is not too large. */
 function bodyOf({ req, method, headers }: Context, limit: number, refuse: (error: Problem) => void): BodySource | undefined {
@@ -279,12 +281,14 @@ function send(ctx: Context, { head: { status, headers }, body }: Replied, log: L
   pipeline(body, res).catch((error: unknown) => log.debug({ err: asError(error) }, 'an answer of http.app broke off'));
 }
 
-function jsonAnswer(value: unknown): AnswerHere {
-  const bytes = [Buffer.from(JSON.stringify(value))];
-  return {
-    head: { status: 200, headers: [['content-type', 'application/json']] },
-    body: { read: () => Promise.resolve(bytes.shift()), cancel: () => undefined },
-  };
+const jsonAnswer = (value: unknown): AnswerHere => ({
+  head: { status: 200, headers: [['content-type', 'application/json']] },
+  body: bodyOfBytes(Buffer.from(JSON.stringify(value))),
+});
+
+function bodyOfBytes(bytes: Uint8Array): BodySource {
+  const left = [bytes];
+  return { read: () => Promise.resolve(left.shift()), cancel: () => undefined };
 }
 
 /** Returns the headers as Node's server gives them. */

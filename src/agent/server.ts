@@ -95,6 +95,20 @@ const MONITORED = ['/ok', '/metrics', '/info'];
 const isOfClient = ({ route, status }: { route: string; status: number }): boolean =>
   status !== 401 && !MONITORED.some((path) => route.endsWith(path));
 
+type CustomSettings = Pick<AppSettings, 'config' | 'callerOf' | 'code'> & { http: NonNullable<AppSettings['settings']['http']> };
+
+/** Returns what serves `http.app`, if there is one; webhooks may call it, where gx.json lets them. */
+function customOf(
+  { callers, webhooks, log }: AgentDeps,
+  { config, http, callerOf, code }: CustomSettings,
+  served: { prefix: string; routes: AgentRoute[] },
+): CustomRoutes | undefined {
+  if (code?.app === undefined) return undefined;
+  const custom = new CustomRoutes({ code, http, ...served, callerOf, callers, bodyBytes: config.body.bytes, log });
+  webhooks.serve(custom);
+  return custom;
+}
+
 /** Makes an application of the agent server's routes. */
 export function agentApp(
   deps: AgentDeps,
@@ -120,9 +134,7 @@ export function agentApp(
   routes.push(...own.map((one) => withSmallIds({ ...one, path: prefix + one.path })));
   // Probes are written without the prefix.
   if (prefix !== '') routes.push({ ...healthRoute(deps, '/ok'), id: 'health_at_root' });
-  const custom =
-    code?.app &&
-    new CustomRoutes({ code, http, prefix, routes, callerOf, callers: deps.callers, bodyBytes: config.body.bytes, log: deps.log });
+  const custom = customOf(deps, { config, http, callerOf, code }, { prefix, routes });
   const app = createApp<AgentCaller>({
     routes,
     log: deps.log,

@@ -19,6 +19,7 @@ import { versions } from '../versions.ts';
 import type { Lookups } from '../../http/lookups.ts';
 import { MOST_ATTEMPTS, pauseAfter, type SendOutcome } from './outcome-rules.ts';
 import { EACH, HostPlaces } from './host-places.ts';
+import { isOwnPath, type OwnRouteTargets } from './own-routes.ts';
 import { post } from './post.ts';
 import { signedHeaders } from './signature.ts';
 import { addressProblem, urlProblem, type UrlPolicy } from './url-rules.ts';
@@ -37,6 +38,8 @@ export type WebhookSending = {
   timeoutSeconds: number;
 };
 
+type OpenedWebhook = Awaited<ReturnType<typeof openWebhook>>;
+
 /** Returns what a push notification says, in the words of its protocol. */
 export type NotificationOf = (end: ToldEnd, push: ToldPush) => Promise<{ body: string; headers: Record<string, string> }>;
 
@@ -45,6 +48,8 @@ type Deps = {
   worker: string;
   sending: WebhookSending;
   lookups: Pick<Lookups, 'addressesOf'>;
+  /** Where webhooks go that stay within the process. */
+  ownRoutes: Pick<OwnRouteTargets, 'problemOf' | 'post'>;
   notification: NotificationOf;
   log: Log;
 };
@@ -197,22 +202,32 @@ export class Courier {
   }
 
   async #send(due: DueWebhook): Promise<SendOutcome> {
-    const { policy, headers, keys, fields, timeoutSeconds } = this.#deps.sending;
-    const { url, end, push } = await openWebhook(this.#deps.db, due);
+    const { policy, timeoutSeconds } = this.#deps.sending;
+    const { ownRoutes } = this.#deps;
+    const message = await openWebhook(this.#deps.db, due);
+    const { url } = message;
     const refused = (problem: string): SendOutcome => ({ sent: false, problem: `was not called: its URL ${problem}`, again: false });
-    const problem = urlProblem(url, policy);
+    const isInside = isOwnPath(url) && message.push === undefined;
+    const problem = isInside ? ownRoutes.problemOf(url) : urlProblem(url, policy);
     if (problem !== undefined) return refused(problem);
+    const bounds = { connect: CONNECT_MILLISECONDS, whole: timeoutSeconds * 1000, signal: this.#giveUp.signal };
+    if (isInside) return ownRoutes.post({ url, ...(await this.#worded(due.run_id, message)) }, bounds);
     const target = new URL(url);
     const addresses = await this.#addressesOf(target.hostname.replace(/^\[(.*)\]$/, '$1'));
     if (addresses === undefined) return { sent: false, problem: 'has no address: its name could not be resolved', again: true };
     const forbidden = addresses.map(({ address }) => addressProblem(address, policy)).find((one) => one !== undefined);
     if (forbidden !== undefined) return refused(forbidden);
+    return post({ url: target, addresses, ...(await this.#worded(due.run_id, message)) }, bounds);
+  }
+
+  /** Returns what the message says, with its headers. */
+  async #worded(id: string, { end, push }: OpenedWebhook): Promise<{ headers: Record<string, string>; body: string }> {
+    const { headers, keys, fields } = this.#deps.sending;
     const given = push === undefined ? { body: bodyOf(end, fields), headers: {} } : await this.#deps.notification(end, push);
     const { body } = given;
-    const signed = signedHeaders({ id: due.run_id, seconds: Math.floor(Date.now() / 1000), body }, keys);
+    const signed = signedHeaders({ id, seconds: Math.floor(Date.now() / 1000), body }, keys);
     const own = { 'content-type': 'application/json', 'user-agent': `gx-agent-server/${versions().version}` };
-    const bounds = { connect: CONNECT_MILLISECONDS, whole: timeoutSeconds * 1000, signal: this.#giveUp.signal };
-    return post({ url: target, addresses, headers: { ...own, ...headers, ...given.headers, ...signed }, body }, bounds);
+    return { headers: { ...own, ...headers, ...given.headers, ...signed }, body };
   }
 
   /** Returns undefined when the name has no address, or none is told in time. */

@@ -3,6 +3,7 @@ import { processEnv } from '../../config/env.ts';
 import type { Log } from '../../log.ts';
 import type { GxJson } from '../../schema/gx-json.ts';
 import type { Db } from '../db/pool.ts';
+import { OwnRouteTargets } from './own-routes.ts';
 import { Courier, type NotificationOf } from './courier.ts';
 import { webhookHeaders } from './headers.ts';
 import { Lookups } from '../../http/lookups.ts';
@@ -40,6 +41,7 @@ export function openWebhooks({ db, worker, config: { webhooks: config }, setting
     fields: given.allowed_fields,
     timeoutSeconds: config.timeoutSeconds,
   };
-  const courier = new Courier({ db, worker, sending, lookups: new Lookups(), notification, log });
-  return { webhooks: new Webhooks({ policy, enabled, courier, log }), courier };
+  const ownRoutes = new OwnRouteTargets({ permitted: given.url?.disable_loopback === false, maxLength: policy.maxLength });
+  const courier = new Courier({ db, worker, sending, lookups: new Lookups(), ownRoutes, notification, log });
+  return { webhooks: new Webhooks({ policy, enabled, courier, ownRoutes, log }), courier };
 }

@@ -2,6 +2,7 @@ import { Invalid } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { WebhookTarget } from '../db/webhooks.ts';
 import type { Courier } from './courier.ts';
+import { isOwnPath, type OwnRoutes, type OwnRouteTargets } from './own-routes.ts';
 import { isLoopbackUrl, urlProblem, type UrlPolicy } from './url-rules.ts';
 
 type Deps = {
@@ -9,8 +10,12 @@ type Deps = {
   /** False where `http.disable_webhooks` skips them all. */
   enabled: boolean;
   courier: Pick<Courier, 'poke'>;
+  ownRoutes: OwnRouteTargets;
   log: Log;
 };
+
+/** Stands where other webhooks name the host that they call. It is no host's name. */
+const OWN_PLACE = '/';
 
 const LOOPBACK = 'a webhook calls this machine, as a server under development may; elsewhere webhooks.url.disable_loopback must be false';
 
@@ -30,14 +35,26 @@ export class Webhooks {
 
   /** Returns where the end of a run is told, if it is. */
   targetOf(url: string | null | undefined): WebhookTarget | null {
-    return url === null || url === undefined ? null : this.targetAt(url, ['body', 'webhook']);
+    if (url === null || url === undefined) return null;
+    const loc = ['body', 'webhook'];
+    return isOwnPath(url) ? this.#targetInside(url, loc) : this.targetAt(url, loc);
+  }
+
+  #targetInside(url: string, loc: string[]): WebhookTarget {
+    const { enabled, ownRoutes } = this.#deps;
+    refuse(enabled ? ownRoutes.problemOf(url) : undefined, loc);
+    return { url, host: OWN_PLACE };
+  }
+
+  /** From now on, webhooks may call the application, where gx.json lets them. */
+  serve(routes: OwnRoutes): void {
+    this.#deps.ownRoutes.serve(routes);
   }
 
   /** Returns where a URL leads. Throws `Invalid`, naming the field, where gx.json or the server itself forbids it. */
   targetAt(url: string, loc: string[]): WebhookTarget {
     const { policy, enabled, log } = this.#deps;
-    const problem = enabled ? urlProblem(url, policy) : undefined;
-    if (problem !== undefined) throw new Invalid([{ loc, msg: `The URL ${problem}`, type: 'url_policy' }]);
+    refuse(enabled ? urlProblem(url, policy) : undefined, loc);
     if (!this.#hasWarned && isLoopbackUrl(url, policy)) {
       this.#hasWarned = true;
       log.info(LOOPBACK);
@@ -49,4 +66,8 @@ export class Webhooks {
   poke(): void {
     this.#deps.courier.poke();
   }
+}
+
+function refuse(problem: string | undefined, loc: string[]): void {
+  if (problem !== undefined) throw new Invalid([{ loc, msg: `The URL ${problem}`, type: 'url_policy' }]);
 }

@@ -94,6 +94,7 @@ describe('a message that names whom to tell', () => {
     const before = await count();
     for (const url of [
       'http://169.254.169.254/latest',
+      '/hooks/of-an-application',
       'http://10.0.0.1/hook',
       'http://[::ffff:192.168.0.1]/',
       'file:///etc/passwd',
