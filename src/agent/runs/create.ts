@@ -1,10 +1,11 @@
 import { Invalid } from '../../errors.ts';
 import type { Run, RunCreate } from '../../schema/run.ts';
 import { insertFeedbackTokens } from '../db/feedback.ts';
+import type { Db } from '../db/pool.ts';
 import type { TaskOfRun } from '../db/push-configs.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
 import { feedbackTokens } from './feedback.ts';
-import { insertPlanned, type InsertDeps } from './insert.ts';
+import { insertPlanned, insertTogether, type InsertDeps } from './insert.ts';
 import { planRun, type AskedContext, type PlanDeps, type PlannedRun, type RequestFacts } from './plan.ts';
 import type { Readers } from './readers.ts';
 
@@ -56,15 +57,24 @@ export async function createRun(deps: CreateDeps, body: RunCreate, { follow, req
 }
 
 /**
- * Makes runs on threads of their own, or none when one of them must be refused. A refusal names the run's place in the
- * list.
+ * Makes runs on threads of their own, which wait for a worker; or none when one of them must be refused, not all of
+ * them may wait, or the database fails. A refusal of one names the run's place in the list.
  */
 export async function createRuns(deps: CreateDeps, bodies: RunCreate[], request: RequestFacts): Promise<Run[]> {
   const all: PlannedRun[] = [];
   for (const [at, body] of bodies.entries()) all.push(await planRun(deps, body, { threadId: undefined, request }).catch(rethrowAt(at)));
-  const runs: Run[] = [];
-  for (const planned of all) runs.push((await make(deps, planned, { follow: undefined, request })).run);
-  return runs;
+  const address = deps.requests.address(request.headers);
+  const planned = all.map((run) => ({ ...run, readers: [] }));
+  const made = await insertTogether(deps, planned, async (tx) => {
+    for (const run of planned) await openFeedback(tx, run, address);
+  });
+  return made.map(({ run }) => run);
+}
+
+/** Opens places for the feedback on a run, where it asks for them. */
+async function openFeedback(db: Db, run: PlannedRun, address: string): Promise<void> {
+  const tokens = feedbackTokens(run.kwargs.feedback_keys, address);
+  if (tokens.length > 0) await insertFeedbackTokens(db, run, tokens);
 }
 
 const rethrowAt =
@@ -85,8 +95,7 @@ async function make(
   // Who starts a run that publishes protocol events mostly follows its thread here, or is about to.
   const next = { ...planned, readers: kwargs.protocol === true ? [deps.signals.processId] : registered };
   try {
-    const tokens = feedbackTokens(kwargs.feedback_keys, deps.requests.address(request.headers));
-    if (tokens.length > 0) await insertFeedbackTokens(deps.db, next, tokens);
+    await openFeedback(deps.db, next, deps.requests.address(request.headers));
     const { run, thread_readers } = await insertPlanned(deps, next);
     deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
     // The answer shows the run as it was made, however soon it started.

@@ -38,6 +38,22 @@ export async function insertPlanned(deps: InsertDeps, run: NewRun): Promise<Inse
   return found;
 }
 
+/**
+ * Stores planned runs, each on a new thread, and wakes workers for them. `within` does what must be done in the same
+ * transaction. Throws a 429 when not all of them may wait; none is stored then, nor where anything else fails.
+ */
+export async function insertTogether(deps: InsertDeps, runs: NewRun[], within: (tx: Db) => Promise<void>): Promise<Inserted[]> {
+  await deps.queued.admit(runs.length);
+  const all = await deps.db.transaction(async (tx) => {
+    await within(tx);
+    const inserted = await deps.inserts.waitingIn(tx, runs);
+    if (inserted.includes(undefined)) throw new NotFound('Thread or assistant not found.');
+    return inserted as Inserted[];
+  });
+  wakeFor(deps, all.length);
+  return all;
+}
+
 async function stored(deps: InsertDeps, run: NewRun): Promise<Inserted> {
   const started = await insertStarted(deps, run);
   if (started !== undefined) return started;

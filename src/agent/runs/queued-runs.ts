@@ -1,4 +1,4 @@
-import { Problem } from '../../errors.ts';
+import { Problem, Rejected } from '../../errors.ts';
 import { countPending } from '../db/runs.ts';
 import type { Db } from '../db/pool.ts';
 
@@ -29,9 +29,12 @@ export class QueuedRuns {
     this.#changed = changed;
   }
 
-  /** Throws a 429 when as many runs wait as may. A promise is returned only where the number has to be read. */
-  admit(): Promise<void> | undefined {
-    return this.#most === 0 || this.#known < this.#most ? undefined : this.#refuseIfFull();
+  /**
+   * Throws a 429 when so many runs more may not wait, and a 400 when they never might. A promise is returned only where
+   * the number has to be read.
+   */
+  admit(count = 1): Promise<void> | undefined {
+    return this.#most === 0 || this.#known + count <= this.#most ? undefined : this.#refuseIfFull(count);
   }
 
   /** Counts a run that waits. */
@@ -41,10 +44,11 @@ export class QueuedRuns {
     if (performance.now() - this.#at > FRESH) void this.#read().catch(() => undefined);
   }
 
-  async #refuseIfFull(): Promise<void> {
+  async #refuseIfFull(count: number): Promise<void> {
+    if (count > this.#most) throw new Rejected(`Of the runs of this deployment at most ${this.#most} may wait; these are ${count}.`);
     // Whoever comes while the number is being read waits for it.
     if (this.#reading !== undefined || performance.now() - this.#at > PAUSE) await this.#read();
-    if (this.#known < this.#most) return;
+    if (this.#known + count <= this.#most) return;
     throw new Problem(429, `As many runs are waiting as this deployment takes (${this.#most}); try again later.`, {
       headers: { 'retry-after': String(LATER) },
     });
