@@ -14,11 +14,14 @@ const FOLDER = new URL('migrations/', import.meta.url);
 
 type Migration = { number: number; name: string; text: string };
 
-/** Brings schema `gx` up to date: only forward, one process at a time, each step in one transaction with its record. */
-export async function migrate(db: Database): Promise<void> {
+/**
+ * Brings schema `gx` up to date: only forward, one process at a time, each step in one transaction with its record.
+ * Throws a `StartError` after `patience` seconds of another process' migration.
+ */
+export async function migrate(db: Database, { patience = LOCK_TIMEOUT_SECONDS } = {}): Promise<void> {
   const client = await db.pool.connect();
   try {
-    await locked(client, async () => {
+    await locked(client, patience, async () => {
       const done = await state(client);
       for (const step of migrations()) if (step.number > done) await apply(client, step);
     });
@@ -27,12 +30,12 @@ export async function migrate(db: Database): Promise<void> {
   }
 }
 
-async function locked(client: pg.PoolClient, work: () => Promise<void>): Promise<void> {
-  await client.query(`set lock_timeout = '${LOCK_TIMEOUT_SECONDS}s'`);
+async function locked(client: pg.PoolClient, patience: number, work: () => Promise<void>): Promise<void> {
+  await client.query(`set lock_timeout = '${patience}s'`);
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK]);
   } catch (error) {
-    const sentence = `Another process has been migrating this database for more than ${LOCK_TIMEOUT_SECONDS} seconds.`;
+    const sentence = `Another process has been migrating this database for more than ${patience} seconds.`;
     throw new StartError(sentence, { cause: error, exitCode: EXIT.migration });
   }
   try {

@@ -67,6 +67,15 @@ test('of two transactions that wait for each other one gets a conflict that says
   expect(refused[0]).toMatchObject({ status: 409, message: expect.stringContaining('deadlock') });
 });
 
+test('Postgres ends a statement that takes longer than it may, by the limit that the connection asks for', async () => {
+  const shown = async (seconds: number, ask = 'show statement_timeout'): Promise<unknown> => {
+    const bounded = openDatabase({ uri: server.uri, poolSize: 1, statementTimeoutSeconds: seconds, name: 'pool-test' }, silentLog());
+    return bounded.query({ text: ask }).finally(() => bounded.close());
+  };
+  expect(await shown(900)).toEqual([{ statement_timeout: '15min' }]);
+  await expect(shown(1, 'select pg_sleep(30)')).rejects.toThrow('canceling statement due to statement timeout');
+});
+
 test.each(['25006', '53100'])('a database that has no room for a write (%s) says so, and that it can be read', async (code) => {
   const refused = db.query({ text: `do $$ begin raise exception 'no' using errcode = '${code}'; end $$` });
   await expect(refused).rejects.toThrow(Unavailable);

@@ -35,3 +35,25 @@ test('$contains looks into lists, and compares values with their type', async ()
   expect(await seen('5')).toEqual([red]);
   expect(await seen(['red', 'green'])).toEqual([]);
 });
+type Asked = { method: string; path: string; body?: unknown };
+
+const ask = (token: string, { method, path, body }: Asked): Promise<Response> =>
+  fetch(agent.url + path, {
+    method,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+
+test('nobody changes when a thread expires who may not change the thread', async () => {
+  const client = clientOf('ann');
+  const { thread_id } = await client.threads.create({ ttl: { ttl: 600, strategy: 'delete' } });
+  const shown = { method: 'GET', path: `/threads/${thread_id}?include=ttl` };
+  const ttl = async (): Promise<unknown> => ((await (await ask('ann', shown)).json()) as { ttl: unknown }).ttl;
+  const before = await ttl();
+  expect(before).toMatchObject({ ttl_minutes: 600 });
+  const change = { method: 'PATCH', path: `/threads/${thread_id}`, body: { ttl: { ttl: 1, strategy: 'keep_latest' } } };
+  expect([(await ask('carl', change)).status, (await ask('ann!threads:update', change)).status]).toEqual([404, 403]);
+  expect(await ttl()).toEqual(before);
+  expect((await ask('ann', change)).status).toBe(200);
+  expect(await ttl()).not.toEqual(before);
+});

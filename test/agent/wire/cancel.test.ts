@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
+import { asAdmin } from '../../kit/postgres-template.ts';
 import { until } from '../../kit/until.ts';
 
 /* What clients see of a run between the answer to their cancel and the moment at which its worker has stopped it. */
@@ -10,6 +12,9 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   database = await freshDatabase();
+  // A test needs the time to lock the second row before Postgres looks for a deadlock.
+  const name = new URL(database.uri).pathname.slice(1);
+  await asAdmin(inject('postgres'), (admin) => admin.query(`alter database ${name} set deadlock_timeout = '3s'`));
   agent = await startAgent({ database: database.uri });
 });
 
@@ -47,6 +52,27 @@ test('a cancelled run reads as interrupted from the answer on, and its thread is
   expect(await runs.join(run[0], next.run_id)).toMatchObject({ done: 1 });
   expect(await runs.get(...run)).toMatchObject({ status: 'interrupted' });
   expect(await threads.get(run[0])).toMatchObject({ status: 'idle' });
+});
+
+test('a cancel that Postgres undoes, to break a deadlock, is a conflict that says so, and can be sent again', async () => {
+  const { client, url } = agent;
+  const later = async (): Promise<string> => (await client.runs.create(null, 'steps', { input: {}, afterSeconds: 600 })).run_id;
+  const run_ids = [await later(), await later()].toSorted();
+  const cancel = () => fetch(`${url}/runs/cancel`, { method: 'POST', body: JSON.stringify({ run_ids }) });
+  const other = new Client({ connectionString: database.uri });
+  await other.connect();
+  const lock = (at: 0 | 1) => other.query('select 1 from gx.run where run_id = $1 for update', [run_ids[at]]);
+  await other.query('begin');
+  await lock(1);
+  const undone = cancel();
+  const waits = `select 1 from pg_stat_activity where application_name = 'gx-agent-server' and wait_event_type = 'Lock'`;
+  await until('the cancel waits for the second run', async () => (await database.sql(waits)).length > 0);
+  await lock(0);
+  const answer = await undone;
+  expect([answer.status, await answer.json()]).toEqual([409, { detail: expect.stringContaining('deadlock') }]);
+  await other.query('rollback');
+  await other.end();
+  expect((await cancel()).status).toBe(204);
 });
 
 test('a run that is rolled back is gone from the answer on', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
-import { replicasWanted } from '../../../src/operator/family/replicas.ts';
+import { leastReplicas, replicasAllowed, replicasWanted } from '../../../src/operator/family/replicas.ts';
 import type { OperatorSettings } from '../../../src/config/operator.ts';
 import type { DeploymentSpec } from '../../../src/schema/custom-resources.ts';
 import { ResourceSpec as Described, UNUSED_RESOURCE_FIELDS } from '../../../src/schema/resource-spec.ts';
@@ -155,6 +155,18 @@ test('a greatest number of replicas alone, below the default one', () => {
   expect(wanted({ maxScale: 2 })).toEqual([2, 2]);
   expect(wanted({ queueMaxScale: 1 })).toEqual([3, 1]);
   expect(wanted({ minScale: 4, queueMaxScale: 1 })).toEqual([4, 1]);
+});
+
+test.each([
+  ['dev_free', 0, 1, 'sleeps where a gateway wakes it'],
+  ['dev', 1, 1, 'has one api pod'],
+  ['prod', 2, 4, 'has two to four'],
+] as const)('a deployment from git of type %s has %i to %i api pods: it %s', (...[deploymentType, least, most]) => {
+  const of = { spec: { source: 'git' as const, sourceConfig: { deploymentType }, template: {} } };
+  const withGateway = settings({ gateway: { service: 'gateway', namespace: 'gx-system' } });
+  expect([leastReplicas(of, 'api', withGateway), replicasAllowed(of, 'api', withGateway)]).toEqual([least, most]);
+  // Without a gateway nobody could wake it.
+  expect(replicasWanted(of, 'api', settings())).toBe(Math.max(1, least));
 });
 
 test('an init container that is to run on does so, in its place', () => {
