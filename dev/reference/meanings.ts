@@ -120,37 +120,59 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   Interrupted: { means: 'Somebody interrupted the revision before it was deployed.', remedy: 'Redeploy it.' },
 };
 
-/** What each condition says when it is True. */
-export const CONDITIONS: Record<string, string> = {
+/** What the conditions of deployments and their revisions say when they are True. */
+const OF_ROLLOUTS: Record<string, string> = {
   [conditions.READY]:
     'Everything that was asked for exists and works. False with Stalled while the newest revision has failed, even if the former one serves. False with Reconciling while pods of the serving one are broken.',
-  [conditions.RECONCILING]: 'Work is in progress. Absent otherwise.',
-  [conditions.STALLED]: 'It will not recover by itself. The reason says what to change. Absent otherwise.',
   [conditions.SUSPENDED]:
     '`spec.suspend` pauses reconciling. The other conditions are as old as their own `observedGeneration` says. Absent otherwise.',
-  [conditions.SERVING]: 'A revision answers requests, whether or not it is the newest.',
-  [conditions.DATABASE_READY]:
-    'The database accepts connections. For an external one (reason `External`): its Secret holds an address, and some pod is ready.',
-  [conditions.FOLLOWS_BRANCH]:
-    'Never True. False while the branch whose pushes make revisions is missing or its host does not answer. Absent otherwise.',
-  [conditions.PASSWORD_ROTATED]: 'Never True. False while the password of the managed database is being changed. Absent otherwise.',
-  [conditions.ROLES_SEPARATED]:
-    'Never True. False while a database of an earlier version, whose agents were superusers, gets the roles of today. Absent otherwise.',
-  [conditions.ASLEEP]: 'It has no pods because nobody needs it, and wakes by itself. Absent unless `minScale` is 0.',
-  [conditions.QUEUE_SCALED]:
-    'As many queue pods are ready as their work, or `queueReplicas`, asks for. Absent while their number is fixed.',
-  [conditions.VOLUME_HAS_ROOM]:
-    "Never True. False while the managed database's volume is 80 % full (`NearlyFull`), 90 % (`AlmostFull`), or so full that the database takes no writes (`Full`). Absent otherwise.",
-  [conditions.VOLUME_GROWN]:
-    'Never True. False while the volume does not have the size that is asked for: it is smaller, or larger (`NeverShrinks`). Absent otherwise.',
-  [conditions.API_SCALED]:
-    'An autoscaler of Kubernetes sets the number of api pods by their CPU. False while it gets no figures: `minScale` holds. Absent while their number is fixed.',
-  [conditions.STORE_READY]:
-    'The key-value store for streams takes connections. Nothing waits for it. Absent where `redisMemoryMb` is not set.',
-  [conditions.ROLLED_OUT]: 'Both workloads of the revision have been ready.',
-  [conditions.BUILD_SUCCEEDED]: 'The image was built from the repository.',
-  [conditions.FIELDS_WITHOUT_EFFECT]: 'Some fields are stored but have no effect yet. The message names them.',
-  [conditions.UNAUTHENTICATED]: 'The agents ask nobody for credentials. Absent when they do, and while nothing serves.',
-  [conditions.POD_SECURITY_OPEN]:
-    'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',
+};
+
+/** The same of conditions that every kind may have. */
+const OF_ALL: Record<string, string> = {
+  [conditions.RECONCILING]: 'Work is in progress. Absent otherwise.',
+  [conditions.STALLED]: 'It will not recover by itself. The reason says what to change. Absent otherwise.',
+};
+
+/** What each condition says when it is True, by kind. */
+export const CONDITIONS: Record<string, Record<string, string>> = {
+  deployment: {
+    ...OF_ROLLOUTS,
+    ...OF_ALL,
+    [conditions.SERVING]: 'A revision answers requests, whether or not it is the newest.',
+    [conditions.DATABASE_READY]:
+      'The database accepts connections. For an external one (reason `External`): its Secret holds an address, and some pod is ready.',
+    [conditions.FOLLOWS_BRANCH]:
+      'Never True. False while the branch whose pushes make revisions is missing or its host does not answer. Absent otherwise.',
+    [conditions.PASSWORD_ROTATED]: 'Never True. False while the password of the managed database is being changed. Absent otherwise.',
+    [conditions.ROLES_SEPARATED]:
+      'Never True. False while a database of an earlier version, whose agents were superusers, gets the roles of today. Absent otherwise.',
+    [conditions.ASLEEP]: 'It has no pods because nobody needs it, and wakes by itself. Absent unless `minScale` is 0.',
+    [conditions.QUEUE_SCALED]:
+      'As many queue pods are ready as their work, or `queueReplicas`, asks for. Absent while their number is fixed.',
+    [conditions.VOLUME_HAS_ROOM]:
+      "Never True. False while the managed database's volume is 80 % full (`NearlyFull`), 90 % (`AlmostFull`), or so full that the database takes no writes (`Full`). Absent otherwise.",
+    [conditions.VOLUME_GROWN]:
+      'Never True. False while the volume does not have the size that is asked for: it is smaller, or larger (`NeverShrinks`). Absent otherwise.',
+    [conditions.API_SCALED]:
+      'An autoscaler of Kubernetes sets the number of api pods by their CPU. False while it gets no figures: `minScale` holds. Absent while their number is fixed.',
+    [conditions.STORE_READY]:
+      'The key-value store for streams takes connections. Nothing waits for it. Absent where `redisMemoryMb` is not set.',
+    [conditions.FIELDS_WITHOUT_EFFECT]: 'Some fields are stored without effect. The message names them.',
+    [conditions.UNAUTHENTICATED]: 'The agents ask nobody for credentials. Absent when they do, and while nothing serves.',
+    [conditions.POD_SECURITY_OPEN]:
+      'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',
+    [conditions.TRACING_PROJECT_SHARED]:
+      'An older deployment of the tenant has the same name, so both have one tracing project. Absent otherwise.',
+  },
+  revision: {
+    ...OF_ROLLOUTS,
+    ...OF_ALL,
+    [conditions.ROLLED_OUT]: 'Both workloads of the revision have been ready.',
+    [conditions.BUILD_SUCCEEDED]: 'The image was built from the repository.',
+  },
+  listener: {
+    [conditions.READY]: 'It has every namespace that it names.',
+    ...OF_ALL,
+  },
 };

@@ -41,7 +41,7 @@ function kindPage(kind: CustomKind): string {
       : `## Rules\n\nThe API server refuses an object that breaks one of them.\n\n${rules.map(({ message }) => `- ${message}`).join('\n')}`,
     kind.status === undefined ? '' : `## status\n\n${table(structural(kind.status) as Schema)}`,
     kind.kind === 'Revision' ? `## Phases\n\n${phaseTable()}` : '',
-    kind.status === undefined ? '' : `## Conditions\n\n${conditionTable()}`,
+    kind.status === undefined ? '' : `## Conditions\n\n${conditionTable(kind.singular)}`,
     kind.status === undefined ? '' : `## Reasons\n\n${reasonTable(kind.singular)}`,
     `## Columns of \`kubectl get\`\n\n${kind.columns.map(({ name, priority }) => `${name}${priority === undefined ? '' : ' (wide)'}`).join(', ')}`,
   ]
@@ -82,8 +82,8 @@ const phaseTable = (): string =>
     .map(([phase, when]) => `| \`${phase}\` | ${when} |`)
     .join('\n')}`;
 
-const conditionTable = (): string =>
-  `| Condition | True means |\n|---|---|\n${Object.entries(CONDITIONS)
+const conditionTable = (kind: string): string =>
+  `| Condition | True means |\n|---|---|\n${Object.entries(CONDITIONS[kind] ?? {})
     .map(([type, means]) => `| \`${type}\` | ${means} |`)
     .join('\n')}`;
 

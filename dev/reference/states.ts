@@ -3,6 +3,7 @@ import type { ObjectFault } from '../../src/schema/object-fault.ts';
 /** The reasons of conditions that are not failures of a revision, by kind. `REASONS` holds the failures. */
 export const STATES: Record<string, Record<string, string>> = {
   deployment: {
+    Suspended: '`spec.suspend` pauses reconciling.',
     RevisionMissing: 'The revision of the present spec is being created.',
     EarlierDeployment: 'Revisions of an earlier deployment of this name are still being deleted. Work begins after that.',
     IdTaken:
@@ -62,6 +63,7 @@ export const STATES: Record<string, Record<string, string>> = {
     Deleted: 'Nothing of it is left.',
   },
   revision: {
+    Suspended: '`spec.suspend` pauses reconciling.',
     Creating: 'The operator has not seen its deployment yet.',
     AwaitingBuild: 'The builder has not started.',
     BuildQueued: 'Its build waits for others to end. The message says how many are before it.',
@@ -97,7 +99,6 @@ const FAULTS: Record<ObjectFault['reason'], string> = {
 /** Reasons that every kind can have. */
 export const COMMON: Record<string, string> = {
   ...FAULTS,
-  Suspended: '`spec.suspend` pauses reconciling.',
   Forbidden: 'The operator lacks a permission. The message names it. The operator tries again from time to time.',
   ReconcileFailed: 'A step failed. The message says how. The operator tries again from time to time.',
 };
