@@ -89,13 +89,10 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   void deps.reports?.run(stopping.signal);
   collectAtRest();
   const mounted = { mount_prefix: mountPrefix(config, settings) || undefined };
-  // The operator reads version, prefix and guard here, and puts them into the status. `worker` is the name under which
-  // this process holds its runs.
-  const { processId: worker } = deps.signals;
-  log.info(
-    { server_version: versions().version, ...mounted, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs, guard, worker },
-    'agent server ready',
-  );
+  // The operator reads version, prefix and guard here, so the line is written whatever the level of the log. `worker`
+  // is the name under which this process holds its runs.
+  const facts = { server_version: versions().version, ...mounted, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs };
+  log.child({}, { level: 'info' }).info({ ...facts, guard, worker: deps.signals.processId }, 'agent server ready');
   const stop = async (): Promise<void> => {
     log.info({ running: deps.executor.count }, 'agent server stopping');
     listener.sendAway();

@@ -71,6 +71,15 @@ describe('with routes switched off and a prefix before the others', () => {
   });
 });
 
+test('the operator reads the version and the guard at every level of the log', async () => {
+  const agent = await startAgent({ database: database.uri, env: { LOG_LEVEL: 'ERROR' } });
+  await agent.client.runs.wait(null, 'steps', { input: { left: 1 } });
+  await agent.kill();
+  const lines = agent.output().trim().split('\n');
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ server_version: expect.stringMatching(/^v\d/), guard: 'open', msg: 'agent server ready' });
+});
+
 describe('with a second for each run', () => {
   let agent: AgentProcess;
   beforeAll(async () => {
