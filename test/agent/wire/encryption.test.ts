@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SEALED_TABLES } from '../../../src/agent/db/sealed-tables.ts';
+import { MAGIC, SEALED } from '../../../src/agent/encryption/codec.ts';
 import { failedStart } from '../../kit/agent-server.ts';
 import {
   asked_id,
@@ -31,6 +34,39 @@ afterAll(() => server.stop());
 
 everyInputIsRead(() => server);
 nothingIsFound(() => server);
+
+/** What encrypted values begin with: in JSON and text, and as bytes, which columns show in hex and packs in base64. */
+const SIGNS = [
+  SEALED,
+  ...[Buffer.from(SEALED), MAGIC].map((sign) => sign.toString('hex')),
+  // The last byte's bits would depend on what follows.
+  MAGIC.toString('base64').replace(/.=*$/, ''),
+];
+
+/** What each key encrypted to be known by. It goes with its key. */
+const SAMPLE = 'encryption_key.sealed';
+/** Columns that may stay empty here: of callers with names, of replaced writes, of packs, and one that is not used. */
+const NOT_FILLED = ['cron.owner', 'checkpoint_writes.before', 'checkpoint_packs.packed', 'thread.config'];
+
+test('each column that holds something encrypted is one that is encrypted anew when the key changes', async () => {
+  const client = new Client({ connectionString: server.database });
+  await client.connect();
+  const { rows: columns } = await client.query<{ at: string; table: string; column: string }>(
+    `select table_name || '.' || column_name as at, quote_ident(table_name) as table, quote_ident(column_name) as column
+       from information_schema.columns where table_schema = 'gx'`,
+  );
+  const sealed: string[] = [];
+  for (const { at, table, column } of columns) {
+    const found = await client.query(`select 1 from gx.${table} where ${column}::text like any($1) limit 1`, [
+      SIGNS.map((sign) => `%${sign.replaceAll('_', String.raw`\_`)}%`),
+    ]);
+    if (found.rowCount !== 0) sealed.push(at);
+  }
+  await client.end();
+  const anew = SEALED_TABLES.flatMap(({ name, columns: of }) => Object.keys(of).map((column) => `${name}.${column}`));
+  expect(sealed.filter((at) => ![...anew, SAMPLE].includes(at))).toEqual([]);
+  expect(anew.filter((at) => ![...sealed, ...NOT_FILLED].includes(at))).toEqual([]);
+});
 
 describe('searches that would have to look into it are refused by name', () => {
   test.each([
