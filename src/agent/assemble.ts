@@ -72,6 +72,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, { partial, log,
       logLevel: config.logLevel,
       env: file.env,
       traced: config.tracing !== undefined,
+      spanContents: config.tracing?.contents,
       sendsLog: lines !== undefined,
     },
     ...threadLimits(config.jobs),
@@ -124,7 +125,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   const { webhooks, courier } = openWebhooks({ ...file, db, worker: signals.processId, config, notification: notificationOf, log });
   opened.add(() => courier.close());
   const shared = { db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shippedLines: lines?.counts, log };
-  const executor = new Executor({ ...shared, publisher, eventLog, exporter });
+  const executor = new Executor({ ...shared, publisher, eventLog, exporter, spanContents: config.tracing?.contents === true });
   const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
   const apart = partsApart(parts, signals.processId);

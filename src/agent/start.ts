@@ -60,7 +60,7 @@ export async function startAgentServer(options: StartOptions): Promise<AgentServ
 }
 
 async function start({ config, log, lines, signal, extra = [], faults }: StartOptions, opened: Opened): Promise<AgentServer> {
-  const file = readGraphsFile(config.configPath, config.sections);
+  const file = readGraphsFile(config.configPath, config.sections, config.langsmithProject);
   warnOf(file, log);
   const defaults = defaultsOf({ config, log }, file);
   const { early, module } = await loadEncryption({ config, file, log, lines }, opened);

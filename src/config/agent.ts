@@ -12,7 +12,7 @@ import { fileSections, type FileSection } from './gx-json.ts';
 import { refuseNotServed } from './not-served.ts';
 import { streamSettings, type StreamSettings } from './streams.ts';
 import { webhookSettings, type WebhookConfig } from './webhooks.ts';
-import { logSettings, tracingSettings, type CollectorSettings } from './tracing.ts';
+import { langsmithProject, logSettings, tracingSettings, type CollectorSettings, type TracingSettings } from './tracing.ts';
 import { workReports, type WorkReportSettings } from './work-reports.ts';
 
 export const AGENT_SERVER_HELP = `gx-platform agent-server: the server of one deployment: assistants, threads, runs, streams
@@ -88,8 +88,10 @@ export type AgentConfig = {
   buildFolder: string | undefined;
   /** Milliseconds that reading the types of graphs may take; 0 reads none. */
   typesWithin: number;
+  /** The project of LangSmith's library in graphs. Undefined: the environment names one, or there is no deployment. */
+  langsmithProject: string | undefined;
   /** Undefined means no traces, and no cost of them. */
-  tracing: CollectorSettings | undefined;
+  tracing: TracingSettings | undefined;
   /** Where lines of the log go besides standard output. */
   logs: CollectorSettings | undefined;
   /** Undefined means that the database holds values as they are. */
@@ -206,6 +208,7 @@ function settings(read: SettingsReader): AgentConfig {
     revision: read.optional(['GX_REVISION']),
     buildFolder: read.optional(['GX_BUILD_FOLDER']),
     typesWithin: read.integer(['GX_SCHEMA_RESOLVE_TIMEOUT_MS', 'LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS'], 30_000, { min: 0, max: 600_000 }),
+    langsmithProject: langsmithProject(read),
     tracing: tracingSettings(read),
     logs: logSettings(read),
     encryption: encryptionSettings(read),

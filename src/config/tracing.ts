@@ -14,12 +14,26 @@ export type CollectorSettings = {
 
 const MINUTE = 60_000;
 
+/** `contents`: spans hold inputs and outputs, too. */
+export type TracingSettings = CollectorSettings & { contents: boolean };
+
+/** OpenTelemetry's own switch, and its words for contents in spans. */
+const CONTENTS = ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'];
+const IN_SPANS = ['true', '1', 'yes', 'on', 'span_only', 'span_and_event'];
+
+/** Names of the project that LangSmith's library in a graph traces into. It takes the first one that is set. */
+export const LANGSMITH_PROJECTS = ['LANGSMITH_PROJECT', 'LANGCHAIN_PROJECT', 'LANGCHAIN_SESSION'];
+
+/** Reads the project that such a library gets, where the environment names none: the deployment's own. */
+export const langsmithProject = (read: SettingsReader): string | undefined =>
+  read.optional(LANGSMITH_PROJECTS) === undefined ? read.optional(['GX_DEPLOYMENT']) : undefined;
+
 /**
  * Reads where traces of runs go, by OpenTelemetry's own names (its environment variable specification). Returns
  * undefined without an endpoint, if tracing is switched off, and for gRPC, which other libraries in the process may
  * speak but this server does not.
  */
-export function tracingSettings(read: SettingsReader): CollectorSettings | undefined {
+export function tracingSettings(read: SettingsReader): TracingSettings | undefined {
   const exact = read.optional(['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
   const base = read.optional(['OTEL_EXPORTER_OTLP_ENDPOINT']);
   const protocol = read.text(['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'], 'http/json');
@@ -29,6 +43,7 @@ export function tracingSettings(read: SettingsReader): CollectorSettings | undef
     resource: resource(read),
     timeoutMilliseconds: read.integer(['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000, { min: 1, max: MINUTE }),
     delayMilliseconds: read.integer(['OTEL_BSP_SCHEDULE_DELAY'], 5000, { min: 1, max: MINUTE }),
+    contents: IN_SPANS.includes(read.text(CONTENTS, 'false').toLowerCase()),
   };
   const off = read.flag(['OTEL_SDK_DISABLED'], false) || read.text(['OTEL_TRACES_EXPORTER'], 'otlp') !== 'otlp';
   if ((exact ?? base) === undefined || off || protocol === 'grpc') return undefined;

@@ -33,7 +33,13 @@ test('the names of OpenTelemetry are read', () => {
     resource: { 'service.name': 'chat', 'gx.tracing_project': 'chat', team: 'a,b' },
     timeoutMilliseconds: 500,
     delayMilliseconds: 5000,
+    contents: false,
   });
+});
+
+test.each(['true', 'SPAN_ONLY', 'span_and_event'])('inputs and outputs are in spans for %s', (word) => {
+  expect(settings({ ...ENDPOINT, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: word })).toMatchObject({ contents: true });
+  expect(settings({ ...ENDPOINT, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'event_only' })).toMatchObject({ contents: false });
 });
 
 test("the endpoint of traces is taken as it is, and the deployment's name serves without another", () => {

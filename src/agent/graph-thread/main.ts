@@ -122,6 +122,7 @@ async function start({
   logLevel,
   env,
   traced,
+  spanContents,
   sendsLog,
   allowedModules: allowed,
 }: ThreadStart): Promise<void> {
@@ -144,7 +145,7 @@ async function start({
   const untidied = (error: unknown): void => log.warn({ err: error }, 'older checkpoints stay as they are until a later run');
   const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(db, lists, { allowed, untidied }), store };
   serve(
-    new Running({ ...deps, markBegun: (spec) => markBegun(db, spec), traced, tell, duringRun }),
+    new Running({ ...deps, markBegun: (spec) => markBegun(db, spec), traced, spanContents, tell, duringRun }),
     { ...deps, reader: new Saver(db, lists, { form: 'records', allowed }), embed },
     log,
   );

@@ -9,6 +9,7 @@ import { graphSpans } from './spans.ts';
 type Deps = Pick<InvokeDeps, 'saver' | 'store' | 'markBegun'> & {
   graphOf: (graphId: string) => MakeGraph;
   traced: boolean;
+  spanContents?: boolean | undefined;
   tell: (message: FromThread) => void;
   duringRun: DuringRun;
 };
@@ -27,7 +28,7 @@ export class Running {
 
   /** Carries out a run, and sends all that comes of it. Never fails. */
   async run(spec: RunSpec): Promise<void> {
-    const { tell, traced, graphOf, duringRun } = this.#deps;
+    const { tell, traced, spanContents, graphOf, duringRun } = this.#deps;
     const { run_id } = spec;
     const stop = new AbortController();
     this.#stops.set(run_id, stop);
@@ -39,7 +40,9 @@ export class Running {
       flush();
       await this.#written(run_id);
     };
-    const tracing = traced ? graphSpans(spec, (spans) => tell({ kind: 'spans', run_id, spans })) : undefined;
+    const tracing = traced
+      ? graphSpans(spec, { contents: spanContents, send: (spans) => tell({ kind: 'spans', run_id, spans }) })
+      : undefined;
     const make = graphOf(spec.graph_id);
     const heard = (): boolean => !this.#unheard.has(run_id);
     const invoked = { ...this.#deps, make, emit, heard, written, handler: tracing?.handler, signal: stop.signal };

@@ -1,5 +1,6 @@
 import type { RunSpec } from '../threads/protocol.ts';
-import { newSpanId, rootSpanId, traceIdOf, type Span } from '../tracing/span.ts';
+import { contentAttribute, newSpanId, rootSpanId, traceIdOf, type Span } from '../tracing/span.ts';
+import { toJson } from './serialise.ts';
 
 /*
  * This file makes the spans of what a graph does, below the run's own: its nodes, and the models, tools and retrievers
@@ -16,7 +17,15 @@ type Attributes = Span['attributes'];
 /** A call under way: the span that it is, or the one that it happens in. */
 type Call = { spanId: string; span?: Omit<Span, 'end'> };
 /** `shown` is the call as a span; a call without it belongs to the span around it. */
-type CallStart = { runId: string; parentRunId: string | undefined; shown: { name: string; attributes: Attributes } | undefined };
+type CallStart = {
+  runId: string;
+  parentRunId: string | undefined;
+  shown: { name: string; attributes: Attributes } | undefined;
+  input: unknown;
+};
+type CallEnd = { output?: unknown; more?: Attributes; error?: unknown };
+/** `contents`: spans hold inputs and outputs, too. */
+type SpanOptions = { send: (spans: Span[]) => void; contents?: boolean | undefined };
 
 const now = (): number => performance.timeOrigin + performance.now();
 
@@ -27,33 +36,46 @@ class GraphSpans {
   readonly #traceId: string;
   readonly #root: string;
   readonly #send: (spans: Span[]) => void;
+  readonly #contents: boolean;
   readonly #calls = new Map<string, Call>();
   #done: Span[] = [];
   #made = 0;
 
-  constructor({ run_id, attempt }: Pick<RunSpec, 'run_id' | 'attempt'>, send: (spans: Span[]) => void) {
+  constructor({ run_id, attempt }: Pick<RunSpec, 'run_id' | 'attempt'>, { send, contents = false }: SpanOptions) {
     this.#traceId = traceIdOf(run_id);
     this.#root = rootSpanId(run_id, attempt);
     this.#send = send;
+    this.#contents = contents;
   }
 
-  begin({ runId, parentRunId, shown }: CallStart): void {
+  begin({ runId, parentRunId, shown, input }: CallStart): void {
     const parentSpanId = this.#calls.get(parentRunId ?? '')?.spanId ?? this.#root;
     if (shown === undefined || this.#made >= MOST) return void this.#calls.set(runId, { spanId: parentSpanId });
     this.#made += 1;
     const spanId = newSpanId();
-    this.#calls.set(runId, { spanId, span: { traceId: this.#traceId, spanId, parentSpanId, start: now(), ...shown } });
+    const attributes = { ...shown.attributes, ...this.#content('input', input) };
+    this.#calls.set(runId, { spanId, span: { traceId: this.#traceId, spanId, parentSpanId, start: now(), name: shown.name, attributes } });
   }
 
-  end(runId: string, more: Attributes = {}, error?: unknown): void {
+  end(runId: string, { output, more = {}, error }: CallEnd = {}): void {
     const { span } = this.#calls.get(runId) ?? {};
     this.#calls.delete(runId);
     if (span === undefined) return;
     const failed = error !== undefined && isFailure(error);
     const { name = 'Error', message = String(error) } = (error ?? {}) as Partial<Error>;
-    const attributes = { ...span.attributes, ...more, ...(failed && { 'error.type': name }) };
+    const attributes = { ...span.attributes, ...more, ...this.#content('output', output), ...(failed && { 'error.type': name }) };
     this.#done.push({ ...span, end: now(), attributes, ...(failed && { error: message }) });
     if (this.#done.length >= MESSAGE) this.flush();
+  }
+
+  /** Returns nothing of a call that gave nothing, or something that has no JSON, which is the graph's own affair. */
+  #content(of: 'input' | 'output', value: unknown): Attributes {
+    if (!this.#contents || value === undefined) return {};
+    try {
+      return contentAttribute(of, toJson(value));
+    } catch {
+      return {};
+    }
   }
 
   flush(): void {
@@ -107,20 +129,18 @@ const nameOf = ([what, ...rest]: CallbackArgs, kind: Kind): string =>
   (rest[kind.name - 1] ?? (what as { id?: string[] } | undefined)?.id?.at(-1) ?? '') as string;
 
 /** Returns a callback handler for the config of a graph, and what to call at the end of the run. */
-export function graphSpans(
-  spec: Pick<RunSpec, 'run_id' | 'attempt'>,
-  send: (spans: Span[]) => void,
-): { handler: object; close: () => void } {
-  const spans = new GraphSpans(spec, send);
+export function graphSpans(spec: Pick<RunSpec, 'run_id' | 'attempt'>, options: SpanOptions): { handler: object; close: () => void } {
+  const spans = new GraphSpans(spec, options);
   const begin =
     (kind: Kind) =>
     (...args: CallbackArgs): void => {
+      const [, input] = args;
       const [, , runId, parentRunId] = args as (string | undefined)[];
       const shown = kind.tell(nameOf(args, kind), (args[kind.metadata] ?? {}) as Metadata, args);
-      spans.begin({ runId: String(runId), parentRunId, shown });
+      spans.begin({ runId: String(runId), parentRunId, shown, input });
     };
-  const end = (_output: unknown, runId: string): void => spans.end(runId);
-  const fail = (error: unknown, runId: string): void => spans.end(runId, {}, error);
+  const end = (output: unknown, runId: string): void => spans.end(runId, { output });
+  const fail = (error: unknown, runId: string): void => spans.end(runId, { error });
   const handler = {
     name: 'gx-spans',
     awaitHandlers: true,
@@ -137,13 +157,20 @@ export function graphSpans(
     handleRetrieverError: fail,
     handleLLMStart: begin(MODEL),
     handleChatModelStart: begin(MODEL),
-    handleLLMEnd: (output: unknown, runId: string) => spans.end(runId, usageOf(output)),
+    handleLLMEnd: (output: unknown, runId: string) => spans.end(runId, { output: answerIn(output), more: usageOf(output) }),
     handleLLMError: fail,
   };
   return { handler, close: () => spans.close() };
 }
 
-type Generated = { generations?: { message?: { usage_metadata?: { input_tokens?: number; output_tokens?: number } } }[][] };
+type Usage = { input_tokens?: number; output_tokens?: number };
+type Generated = { generations?: { text?: string; message?: { usage_metadata?: Usage } }[][] };
+
+/** Returns a model's answer: a message, or the text of a model that writes no messages. */
+function answerIn(output: unknown): unknown {
+  const [first] = (output as Generated)?.generations?.[0] ?? [];
+  return first?.message ?? first?.text;
+}
 
 /** Returns the token counts of a model's answer, by OpenTelemetry's names. */
 function usageOf(output: unknown): Attributes {

@@ -4,6 +4,7 @@ import process from 'node:process';
 import { parseEnv } from 'node:util';
 import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-file.ts';
 import type { FileSection } from '../../config/gx-json.ts';
+import { LANGSMITH_PROJECTS } from '../../config/tracing.ts';
 import { StartError } from '../../errors.ts';
 import { passedOverKeys, type GxJson, type PassedOver } from '../../schema/gx-json.ts';
 import type { StoreIndex } from './embed.ts';
@@ -31,10 +32,10 @@ export type GraphsFile = {
 
 /**
  * Reads gx.json, or the langgraph.json in its place. `sections` count where the file has none of that name, and make up
- * for a file that is not there, as in images that other tools build. Throws a `StartError` that names the file and the
- * field for whatever is wrong.
+ * for a file that is not there, as in images that other tools build. `langsmithProject` is lent to the environment of
+ * graphs that name none. Throws a `StartError` that names the file and the field for whatever is wrong.
  */
-export function readGraphsFile(configPath: string, sections: FileSection[] = []): GraphsFile {
+export function readGraphsFile(configPath: string, sections: FileSection[] = [], langsmithProject?: string): GraphsFile {
   const file = existingGxFile(path.resolve(configPath));
   const own = file === undefined && sections.some(({ key }) => key === 'graphs') ? {} : parsedGxFile(file ?? path.resolve(configPath));
   // Whoever builds such an image makes the folder of the code its working directory.
@@ -50,7 +51,7 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [])
     folder,
     settings,
     graphs,
-    env: environment(settings, named),
+    env: withProject(environment(settings, named), langsmithProject),
     index: storeIndex(settings, folder),
     auth: exportOf(settings.auth?.path, folder),
     app: exportOf(settings.http?.app, folder),
@@ -98,6 +99,9 @@ function embedSource(embed: string, folder: string): StoreIndex['embed'] {
   const { file, exportName } = source('store', embed, folder);
   return { file, exportName };
 }
+
+const withProject = (env: Record<string, string>, project: string | undefined): Record<string, string> =>
+  project === undefined || LANGSMITH_PROJECTS.some((name) => name in env) ? env : { ...env, LANGSMITH_PROJECT: project };
 
 /**
  * Returns `env` of gx.json, which is a map or the path of a file of NAME=value lines. A list of names asks the server

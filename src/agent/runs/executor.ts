@@ -39,6 +39,8 @@ type Deps = {
   webhooks: Pick<Webhooks, 'poke'>;
   /** Takes the spans of runs, where they are traced. */
   exporter: SpanExporter | undefined;
+  /** Whether spans hold what runs are given and what they return. */
+  spanContents: boolean;
   log: Log;
 };
 
@@ -265,7 +267,8 @@ export class Executor {
   #release({ run, startedAt, waitNoLonger, released }: HeldRun, { end, more }: Extract<Effect, { do: 'release' }>): void {
     this.#held.delete(run.run_id);
     waitNoLonger();
-    this.#deps.exporter?.add([runSpan(run, end, { start: startedAt, end: Date.now() })]);
+    const { exporter, spanContents: contents } = this.#deps;
+    exporter?.add([runSpan(run, end, { start: startedAt, end: Date.now(), contents })]);
     released(more ? run.thread_id : undefined);
   }
 }

@@ -1,5 +1,5 @@
 import type { Claimed } from '../db/leases.ts';
-import { rootSpanId, traceIdOf, type Span } from '../tracing/span.ts';
+import { contentAttribute, rootSpanId, traceIdOf, type Span } from '../tracing/span.ts';
 import type { End } from './end.ts';
 
 const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
@@ -8,11 +8,14 @@ const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
   forget: 'lost',
 };
 
-/** Returns the span of one attempt of a run, the root of its trace. Times are milliseconds since 1970. */
+/**
+ * Returns the span of one attempt of a run, the root of its trace. Times are milliseconds since 1970. With `contents`,
+ * it holds what the run was given and the state that it left.
+ */
 export function runSpan(
-  { run_id, thread_id, graph_id, attempt }: Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt'>,
+  { run_id, thread_id, graph_id, attempt, kwargs }: Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt' | 'kwargs'>,
   runEnd: End,
-  { start, end }: { start: number; end: number },
+  { start, end, contents = false }: { start: number; end: number; contents?: boolean },
 ): Span {
   const error = runEnd.kind === 'finish' ? runEnd.error : null;
   return {
@@ -27,8 +30,14 @@ export function runSpan(
       'gx.graph_id': graph_id,
       'gx.attempt': attempt,
       'gx.run_end': runEnd.kind === 'finish' ? runEnd.status : NAMES[runEnd.kind],
+      ...(contents && contentsOf(kwargs, runEnd)),
       ...(error !== null && { 'error.type': error.error }),
     },
     ...(error !== null && { error: error.message }),
   };
 }
+
+const contentsOf = ({ input, command }: Claimed['kwargs'], end: End): Record<string, string> => ({
+  ...contentAttribute('input', JSON.stringify(command ?? input ?? null)),
+  ...(end.kind === 'finish' && end.values !== undefined && contentAttribute('output', end.values)),
+});

@@ -73,6 +73,8 @@ export type ThreadStart = {
   allowedModules?: string[][] | undefined;
   /** Whether the thread sends `spans`. */
   traced: boolean;
+  /** Whether spans hold inputs and outputs. */
+  spanContents?: boolean | undefined;
   /** Whether the thread sends the lines of its log. */
   sendsLog: boolean;
 };

@@ -27,6 +27,15 @@ export const rootSpanId = (runId: string, attempt: number): string =>
 
 export const newSpanId = (): string => randomBytes(8).toString('hex');
 
+/** Characters of an input or an output in a span. Some thousand spans wait for a collector that is away. */
+const MOST_CONTENT = 8192;
+
+/** Returns what a call got or gave, as the attribute that viewers of traces know. Takes JSON text. */
+export const contentAttribute = (of: 'input' | 'output', text: string): Record<string, string> => ({
+  [`${of}.value`]: text.length > MOST_CONTENT ? `${text.slice(0, MOST_CONTENT)}...` : text,
+  [`${of}.mime_type`]: text.length > MOST_CONTENT ? 'text/plain' : 'application/json',
+});
+
 /** Returns spans in the JSON form of OTLP, one resource for all of them. */
 export function otlpBody(spans: Span[], resource: Record<string, AttributeValue>, scope: { name: string; version: string }): object {
   return {

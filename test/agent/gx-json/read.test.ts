@@ -37,6 +37,15 @@ test('env is a map, or a file of lines', () => {
   expect(read({ graphs, env: 'my.env' }).env).toEqual({ B: 'two words' });
 });
 
+test("LangSmith's project is lent where env names none, by any of its names", () => {
+  const env = (own: object): unknown => {
+    read({ graphs, env: own });
+    return readGraphsFile(join(folder, 'gx.json'), [], 'chat').env;
+  };
+  expect(env({ A: '1' })).toEqual({ A: '1', LANGSMITH_PROJECT: 'chat' });
+  for (const name of ['LANGSMITH_PROJECT', 'LANGCHAIN_PROJECT', 'LANGCHAIN_SESSION']) expect(env({ [name]: 'x' })).toEqual({ [name]: 'x' });
+});
+
 test('null is what is not there', () => {
   expect(read({ graphs, store: null, http: { cors: null, disable_a2a: true } }).settings).toEqual({ graphs, http: { disable_a2a: true } });
 });

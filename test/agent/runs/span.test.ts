@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
 import { runSpan } from '../../../src/agent/runs/span.ts';
 
-const attempt = { run_id: '0199aabb-ccdd-7eef-8011-223344556677', thread_id: 't', graph_id: 'chat', attempt: 2 };
+const attempt = {
+  run_id: '0199aabb-ccdd-7eef-8011-223344556677',
+  thread_id: 't',
+  graph_id: 'chat',
+  attempt: 2,
+  kwargs: { input: { a: 1 } } as never,
+};
 const said = { values: undefined, interrupts: undefined, stateUnknown: false };
 
 test.each([

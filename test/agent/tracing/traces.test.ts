@@ -17,8 +17,8 @@ const environment = (delay: number): Record<string, string> => ({
   OTEL_RESOURCE_ATTRIBUTES: 'gx.tracing_project=chat,gx.revision=chat-00002',
   OTEL_BSP_SCHEDULE_DELAY: String(delay),
 });
-const start = (delay: number): Promise<AgentProcess> =>
-  startAgent({ database: database.uri, config: 'test/agent/tracing/graphs/gx.json', env: environment(delay) });
+const start = (delay: number, more: Record<string, string> = {}): Promise<AgentProcess> =>
+  startAgent({ database: database.uri, config: 'test/agent/tracing/graphs/gx.json', env: { ...environment(delay), ...more } });
 
 beforeAll(async () => {
   [collector, database] = await Promise.all([startCollector(), freshDatabase()]);
@@ -72,6 +72,44 @@ test('a run is one trace under its project: its nodes, models and tools below it
   }
   expect(collector.requests[0]).toMatchObject({ path: '/v1/traces', headers: { authorization: 'Bearer canary-2' } });
   expect(agent.output()).not.toContain('canary-2');
+});
+
+test('spans hold no inputs and outputs, unless the deployment asks for them', async () => {
+  const plain = await traced('thinks');
+  expect(JSON.stringify(plain.spans)).not.toMatch(/hello|found|"done"|\.value/);
+  const telling = await start(20, { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' });
+  await agent.kill();
+  const { spans } = await traced('thinks', telling);
+  const contents = (name: string): unknown[] => {
+    const { attributes } = spans.find((span) => span.name === name)!;
+    return ['input', 'output'].map((of) => JSON.parse(String(attributes[`${of}.value`])) as unknown);
+  };
+  const hello = expect.objectContaining({ content: 'hello' }) as unknown;
+  const done = expect.objectContaining({ type: 'ai', content: 'done' }) as unknown;
+  expect(contents('run thinks')).toEqual([input, { messages: [hello, done] }]);
+  expect(contents('node ask')).toEqual([{ messages: [hello] }, { messages: [done] }]);
+  expect(contents('model FakeListChatModel')).toEqual([[[hello]], done]);
+  expect(contents('tool look')[1]).toBe('found');
+  const long = { messages: [{ role: 'human', content: 'x'.repeat(20_000) }] };
+  const { thread_id } = await telling.client.threads.create();
+  const { run_id } = await telling.client.runs.create(thread_id, 'thinks', { input: long });
+  const root = await until('the trace is there', () => collector.spans.find(({ attributes }) => attributes['gx.run_id'] === run_id));
+  expect(String(root.attributes['input.value']).length).toBeLessThan(8200);
+  await telling.kill();
+  agent = await start(20);
+});
+
+test("LangSmith's library in a graph traces into the deployment's project, unless it is told another", async () => {
+  const projectOf = async (more: Record<string, string>): Promise<unknown> => {
+    const told = await start(20, more);
+    const { messages } = (await told.client.runs.wait(null, 'project', { input })) as { messages: { content: string }[] };
+    await told.kill();
+    return messages.at(-1)?.content;
+  };
+  expect(await projectOf({ GX_DEPLOYMENT: 'chat' })).toBe('chat');
+  expect(await projectOf({ GX_DEPLOYMENT: 'chat', LANGSMITH_PROJECT: 'theirs' })).toBe('theirs');
+  // The library reads its older name when the newer one is not set.
+  expect(await projectOf({ GX_DEPLOYMENT: 'chat', LANGCHAIN_PROJECT: 'older' })).toBe('undefined');
 });
 
 test('a run that fails is a trace that says why', async () => {
