@@ -160,6 +160,7 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
       'The key-value store for streams takes connections. Nothing waits for it. Absent where `redisMemoryMb` is not set.',
     [conditions.FIELDS_WITHOUT_EFFECT]: 'Some fields are stored without effect. The message names them.',
     [conditions.UNAUTHENTICATED]: 'The agents ask nobody for credentials. Absent when they do, and while nothing serves.',
+    [conditions.TOKEN_MOUNTED]: "The agents' pods have a token of their ServiceAccount. The message names it. Absent otherwise.",
     [conditions.POD_SECURITY_OPEN]:
       'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',
     [conditions.TRACING_PROJECT_SHARED]:

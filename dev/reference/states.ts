@@ -37,6 +37,7 @@ export const STATES: Record<string, Record<string, string>> = {
     NotExpandable: 'Of VolumeGrown: the storage class does not allow its volumes to grow.',
     NeverShrinks: 'Of VolumeGrown: less storage is asked for than the volume has. It stays as it is.',
     NameTaken: 'Of TracingProjectShared: an older deployment of the tenant has this name.',
+    Automounted: 'Of TokenMounted: `automountServiceAccountToken` of the serving revision is true.',
     NotBuiltYet: 'Of FieldsWithoutEffect: the message names the fields.',
     AskedFor: 'Of Unauthenticated: the mode of auth is open.',
     OlderRevision: 'Of Unauthenticated: the serving revision was made before agents had keys. The next one closes them.',

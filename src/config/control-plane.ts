@@ -6,7 +6,7 @@ import { gitIntegrations } from './git-integrations.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
 
 /** What an installation may let REST users put into a pod beyond the harmless parts. */
-const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged', 'accounts'] as const;
+const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged', 'accounts', 'tokens'] as const;
 export type Grant = (typeof GRANTS)[number];
 
 const HOSTINGS = ['self-hosted', 'cloud', 'both'] as const;

@@ -53,6 +53,8 @@ export const FOLLOWS_BRANCH = 'FollowsBranch';
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 /** True while the agents that serve ask for no credentials, else absent. */
 export const UNAUTHENTICATED = 'Unauthenticated';
+/** True while the agents that serve have a token of their service account, else absent. */
+export const TOKEN_MOUNTED = 'TokenMounted';
 /** True while the deployment's namespace takes pods of any kind, else absent. */
 export const POD_SECURITY_OPEN = 'PodSecurityOpen';
 /** True while it has no pods because nobody needs it, and wakes by itself. Absent unless it may sleep. */

@@ -45,6 +45,9 @@ export const ResourceSpec = Type.Object(
     service_account_name: optional(
       Type.String({ minLength: 1, maxLength: 253, description: 'Must already exist in the namespace of the deployment.' }),
     ),
+    automount_service_account_token: optional(
+      Type.Boolean({ description: "Mount a token of that account into the agents' pods. Default false. REST users need a grant." }),
+    ),
     image_pull_secrets: optional(
       Type.Array(LocalObjectReference, { maxItems: 16, description: 'Registry credentials in the same namespace.' }),
     ),

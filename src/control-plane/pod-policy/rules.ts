@@ -34,6 +34,7 @@ export function brokenPodRules(spec: Spec, grants: Grants, podKeys: readonly str
     ...brokenMounts(spec.volume_mounts, { at: `${AT}.volume_mounts`, known, grants }),
     ...brokenMountPaths(spec.volume_mounts ?? []),
     ...containers.flatMap(([at, container]) => brokenContainer(container, { at, known, grants })),
+    ...brokenToken(spec, grants),
     ...brokenKeys(spec.labels, 'labels', podKeys),
     ...brokenKeys(spec.annotations, 'annotations', podKeys),
     ...brokenLabelValues(spec.labels),
@@ -66,6 +67,14 @@ function brokenVolume({ name, ...sources }: Volume, at: string, grants: Grants):
   const [source = ''] = given;
   const grant = SOURCE_GRANTS[source];
   return grant === undefined || grants.includes(grant) ? [] : [`${at}.${source}: not allowed here (an administrator may grant "${grant}")`];
+}
+
+/** The token lets the agents' code do what the account may. A namespace's default account is nobody's choice. */
+function brokenToken({ automount_service_account_token: mounts, service_account_name: account }: ResourceSpec, grants: Grants): string[] {
+  const at = `${AT}.automount_service_account_token`;
+  if (mounts !== true) return [];
+  if (!grants.includes('tokens')) return [`${at}: not allowed here (an administrator may grant "tokens")`];
+  return account === null || account === undefined ? [`${at}: needs service_account_name`] : [];
 }
 
 type MountScope = { at: string; known: string[]; grants: Grants };

@@ -8,6 +8,7 @@ import {
   SCALED_TO_ZERO,
   SERVING,
   POD_SECURITY_OPEN,
+  TOKEN_MOUNTED,
   UNAUTHENTICATED,
   VOLUME_HAS_ROOM,
 } from '../../schema/conditions.ts';
@@ -39,13 +40,12 @@ import type { KeyKept } from './keep-key.ts';
 import type { DeploymentWorld } from './observe.ts';
 import { isEnded } from '../family/revisions.ts';
 import { apiStatement } from './autoscaler.ts';
-import { openness } from './openness.ts';
-import { podSecurity } from './pod-security.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
 import { queueReport } from './queue-status.ts';
 import { outcomeOfRest, restOf, type Resting } from './rest.ts';
 import { sleepFields } from './sleep.ts';
 import { urlOf } from './service.ts';
+import { trust } from './trust.ts';
 import { fieldsWithoutEffect } from './without-effect.ts';
 
 export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
@@ -101,8 +101,7 @@ export function deploymentReport(
     statements: [
       database.ready,
       serving,
-      ...openness(world.revisions, active),
-      ...podSecurity(world.place),
+      ...trust(world, active),
       ...database.statements,
       ...scaled.statements,
       ...apiStatement(deployment, { revision: world.revisions.find(({ metadata }) => metadata.name === active), settings }, objects),
@@ -283,7 +282,7 @@ export function refusedDeployment(deployment: DeploymentResource, message: strin
     outcome: stalled('Refused', sentence),
     status: { ...status, reason: 'Refused', message: sentence },
     statements: conditions.filter(({ type }) =>
-      [DATABASE_READY, SERVING, POD_SECURITY_OPEN, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type),
+      [DATABASE_READY, SERVING, POD_SECURITY_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type),
     ),
   };
 }

@@ -40,6 +40,12 @@ const REACHING_OUT: [string, ResourceSpec, string, Grant?][] = [
     'volumes.0.projected',
     'projected',
   ],
+  [
+    'the token of its service account',
+    { service_account_name: 'theirs', automount_service_account_token: true },
+    'automount_service_account_token',
+    'tokens',
+  ],
   ['a driver of the cluster', volume({ csi: { driver: 'secrets-store.csi.k8s.io' } }), 'volumes.0.csi', 'csi'],
   ['a server of files', volume({ nfs: { server: 'a', path: '/' } }), 'volumes.0.nfs', 'nfs'],
   ['a volume claim', volume({ persistentVolumeClaim: { claimName: 'data-other-db-0' } }), 'volumes.0.persistentVolumeClaim', 'claims'],
@@ -68,6 +74,7 @@ test.each([
   ],
   ['a capability to add, without a word of others', context({ capabilities: { drop: null, add: ['NET_BIND_SERVICE'] } })],
   ['a field of the pod as a variable', env({ valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } })],
+  ['no token', { service_account_name: 'theirs', automount_service_account_token: false }],
   ['a ConfigMap', { ...volume({ configMap: { name: 'c' } }), volume_mounts: [{ name: 'v', mountPath: '/etc/c' }] }],
   ['labels of its own', { labels: { team: 'a', 'app.kubernetes.io/version': '1' }, annotations: { 'prometheus.io/scrape': 'true' } }],
 ] as [string, ResourceSpec][])('a REST user may ask for %s', (_, spec) => {
@@ -112,6 +119,7 @@ test.each([
   ],
   ["a container named like the server's", sidecar({ name: 'agent' }), 'sidecars.0.name'],
   ['a variable with a value and a source', env({ value: 'x', valueFrom: { fieldRef: { fieldPath: 'a' } } }), 'sidecars.0.env.0.valueFrom'],
+  ['a token of no account in particular', { automount_service_account_token: true }, 'automount_service_account_token'],
   ['a label of ours', { labels: { 'gx.dev/tenant': 'x' } }, 'labels'],
   ['a label that says who manages', { labels: { 'app.kubernetes.io/managed-by': 'x' } }, 'labels'],
   ['a key that is none', { annotations: { 'a b': 'x' } }, 'annotations'],
@@ -122,7 +130,7 @@ test.each([
     'annotations',
   ],
 ] as [string, ResourceSpec, string][])('%s is refused whatever is granted', (_, spec, path) => {
-  expect(brokenPodRules(spec, ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged'])[0]).toMatch(
+  expect(brokenPodRules(spec, ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged', 'tokens'])[0]).toMatch(
     new RegExp(`^source_config.resource_spec.${path}: `),
   );
 });

@@ -129,6 +129,15 @@ test('the database stops after the agents', () => {
   expect(databaseReplicas(deployment(), { workloads: [resting], agentPods: [] })).toBe(1);
 });
 
+test("whoever looks at the conditions learns whose token the serving revision's agents have", () => {
+  const resourceSpec = { serviceAccountName: 'reader', automountServiceAccountToken: true };
+  const withToken = revision(deployment({ template: { resourceSpec } }), { status: deployed });
+  const told = (revisions: ReturnType<typeof revision>[]): unknown[] =>
+    report({ ...serving, revisions }, 'chat-00001').statements.filter(({ type }) => type === 'TokenMounted');
+  expect(told([withToken])).toMatchObject([{ status: 'True', message: expect.stringContaining('ServiceAccount reader') }]);
+  expect(told([numbered(1, deployed)])).toEqual([]);
+});
+
 describe('whoever looks at the conditions learns whether anybody is asked for credentials', () => {
   const ofOlder = (status: RevisionStatus) => {
     const made = numbered(1, { ...deployed, ...status });

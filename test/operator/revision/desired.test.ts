@@ -108,6 +108,7 @@ const VALUES: Partial<Record<string, unknown>> = {
   labels: { a: 'b' },
   annotations: { a: 'b' },
   serviceAccountName: 'theirs',
+  automountServiceAccountToken: true,
   imagePullSecrets: [{ name: 'registry' }],
   volumes: [{ name: 'cache', emptyDir: {} }],
   volumeMounts: [{ name: 'gx-tmp', mountPath: '/more' }],

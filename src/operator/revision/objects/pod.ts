@@ -23,7 +23,7 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
   const pulls = registry === undefined ? spec.imagePullSecrets : [{ name: registry }];
   const init = [...(spec.initContainers ?? []), ...sidecars.filter(isNativeSidecar)];
   return {
-    automountServiceAccountToken: false,
+    automountServiceAccountToken: spec.automountServiceAccountToken === true,
     enableServiceLinks: false,
     terminationGracePeriodSeconds: settings.drainSeconds + GRACE_BEYOND_DRAIN,
     ...(spec.serviceAccountName !== undefined && { serviceAccountName: spec.serviceAccountName }),
