@@ -1,8 +1,10 @@
 import type { BodyLimits } from '../http/body.ts';
 import type { ConfiguredIntegration } from '../schema/git-connection.ts';
+import type { ObjectKeys } from '../schema/object-keys.ts';
 import { SPEC_LIMIT } from '../schema/object-fault.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitIntegrations } from './git-integrations.ts';
+import { objectKeys } from './object-keys.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
 
 /** What an installation may let REST users put into a pod beyond the harmless parts. */
@@ -30,8 +32,8 @@ export type ControlPlaneConfig = {
   hosting: Hosting;
   defaultTenantId: string;
   grants: Grant[];
-  /** Prefixes (`example.com/`) and whole keys of labels and annotations that REST users may also put on pods. */
-  podKeys: string[];
+  /** Keys of labels and annotations that REST users may ask for besides harmless ones. */
+  objectKeys: ObjectKeys;
   gitIntegrations: ConfiguredIntegration[];
   /** Hosts with which REST users may connect; empty: any of https. */
   gitHosts: string[];
@@ -76,7 +78,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
     hosting: settings.oneOf(['GX_HOSTING'], 'self-hosted', HOSTINGS),
     defaultTenantId: settings.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
     grants: settings.someOf(['GX_REST_ALLOW'], GRANTS),
-    podKeys: settings.words(['GX_REST_POD_KEYS']),
+    objectKeys: objectKeys(settings),
     gitIntegrations: gitIntegrations(settings),
     gitHosts: settings.words(['GX_GIT_HOSTS']).map((host) => host.replace(/\/+$/, '')),
     buildNamespace: settings.optional(['GX_BUILD_NAMESPACE']),

@@ -3,8 +3,10 @@ import { agentNetwork, type AgentNetwork } from './agent-network.ts';
 import { builder, type Builder } from './builder.ts';
 import { DEFAULT_TENANT_ID, specLimit } from './control-plane.ts';
 import type { ConfiguredIntegration } from '../schema/git-connection.ts';
+import type { ObjectKeys } from '../schema/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitIntegrations } from './git-integrations.ts';
+import { objectKeys } from './object-keys.ts';
 
 /** Sizes for what a resource spec leaves open. CPU is in cores, memory in Mi, storage in Gi. */
 export type Profile = {
@@ -65,6 +67,8 @@ export type OperatorSettings = {
   sleepDatabases: boolean;
   /** Seconds that a server gets to finish its runs. Its pod gets some more. */
   drainSeconds: number;
+  /** Keys of labels and annotations that go to one kind of object alone. */
+  objectKeys: ObjectKeys;
   /** Characters of JSON that the spec of a custom resource may have. */
   specLimit: number;
 };
@@ -147,6 +151,7 @@ function settings(read: SettingsReader): OperatorSettings {
     sleepAfterSeconds: read.integer(['GX_SLEEP_AFTER_SECONDS'], 900, { min: 5, max: 2_592_000 }),
     sleepDatabases: read.flag(['GX_SLEEP_DATABASES'], false),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
+    objectKeys: objectKeys(read),
     specLimit: specLimit(read),
   };
 }

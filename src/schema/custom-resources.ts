@@ -124,6 +124,7 @@ export const DeploymentResourceStatus = status({
     "Secret of the role that sets passwords, once the agents' own role is not a superuser. Managed databases.",
   ),
   databaseTemplate: pods("the database's"),
+  claimWords: words(64, 'Hash of the labels and annotations of the spec that its volume claim has. Unset: none.'),
   databaseCertificateUntil: Type.Optional(
     DateTime('When the certificate of its managed database expires. It is renewed long before. Unset: agents connect without TLS.'),
   ),

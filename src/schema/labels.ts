@@ -80,6 +80,8 @@ export const PASSWORD_TASK = `${GROUP}/password-task`;
 export const RENEW_DATABASE = `${GROUP}/renew-database`;
 /** Annotation on a Deployment, `others`: the platform makes no autoscaler of its api pods; somebody else does. */
 export const API_SCALING = `${GROUP}/api-scaling`;
+/** Annotation on a volume claim: the keys of the labels and annotations that its deployment's spec has given it. */
+export const CLAIM_WORDS = `${GROUP}/given`;
 /** Annotation on a workload: the number of pods that it began with, if that is more than its spec asks for. */
 export const BEGAN_WITH = `${GROUP}/began-with`;
 /** Annotation on a Deployment: a new value makes a new key. On the key's Secret: the value that it was made for. */

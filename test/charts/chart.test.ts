@@ -192,6 +192,13 @@ describe('rights', () => {
     expect(envOf(told, 'operator')).toMatchObject({ GX_API_SERVER_ADDRESSES: '192.0.2.1,192.0.2.2' });
   });
 
+  test('what goes to one kind of object alone is known to the operator, which writes it, and to the REST API, which allows it', async () => {
+    const objects = await render.chart({ controlPlane: { podKeys: ['mesh/'], serviceKeys: ['lb/', 'dns/name'], claimKeys: ['backup/'] } });
+    const keys = { pods: ['mesh/'], services: ['lb/', 'dns/name'], claims: ['backup/'] };
+    expect(operatorConfig(envOf(objects, 'operator')).settings.objectKeys).toEqual(keys);
+    expect(controlPlaneConfig(envOf(objects, 'control-plane')).objectKeys).toEqual(keys);
+  });
+
   test('the network of agents reaches the operator as it is written', async () => {
     const gateways = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
     const agentNetwork = { ingress: 'Namespace', egress: 'Open', gateways, blocked: ['10.0.0.0/8'] };

@@ -62,7 +62,7 @@ async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call:
   const { config, stored } = plane;
   const broken = [
     ...brokenRules(body, config),
-    ...brokenPodRules(body.source_config.resource_spec, config.grants, config.podKeys),
+    ...brokenPodRules(body.source_config.resource_spec, config.grants, config.objectKeys),
     ...brokenImages(config.builtImages, {
       spec: body.source_config.resource_spec,
       image: body.source_revision_config.image_uri,

@@ -81,7 +81,7 @@ async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: C
     ...shrunkVolume(toWanted(deployment), patch, { isGrowing: isGrowing(deployment) }),
     // A deployment that kubectl made for the other kind of hosting keeps it, because source never changes.
     ...brokenRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
-    ...brokenPodRules(podSpec, config.grants, config.podKeys),
+    ...brokenPodRules(podSpec, config.grants, config.objectKeys),
     ...brokenImages(config.builtImages, {
       spec: podSpec,
       image: revision && wanted.source !== 'git' ? wanted.source_revision_config.image_uri : undefined,

@@ -41,7 +41,7 @@ async function allowed(plane: ControlPlane, resource: DeploymentResource, { call
   const spec = wanted.source_config.resource_spec;
   const image = wanted.source === 'git' ? undefined : wanted.source_revision_config.image_uri;
   const broken = [
-    ...brokenPodRules(spec, config.grants, config.podKeys),
+    ...brokenPodRules(spec, config.grants, config.objectKeys),
     ...brokenImages(config.builtImages, { spec, image, namespaces: namespacesOf(plane, caller) }),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));

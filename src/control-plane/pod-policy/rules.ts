@@ -2,6 +2,7 @@ import type { Grant } from '../../config/control-plane.ts';
 import type { Container, Volume, VolumeMount } from '../../schema/container.ts';
 import { MANAGED_BY, PART_OF } from '../../schema/labels.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
+import { isAllowedKey, isDisguise, isKey, isLabelValue, NO_KEYS, type ObjectKeys } from '../../schema/object-keys.ts';
 import type { ResourceSpec } from '../../schema/resource-spec.ts';
 import { GROUP } from '../../schema/custom-resources.ts';
 import { brokenSecurityContext } from './security-context-rules.ts';
@@ -19,7 +20,7 @@ type Json = Record<string, unknown>;
 const AT = 'source_config.resource_spec';
 
 /** Returns what contradicts itself or is not granted in containers, volumes, labels and annotations. */
-export function brokenPodRules(spec: Spec, grants: Grants, podKeys: readonly string[] = []): string[] {
+export function brokenPodRules(spec: Spec, grants: Grants, keys: ObjectKeys = NO_KEYS): string[] {
   if (!spec) return [];
   const volumes = spec.volumes ?? [];
   const known = volumes.map(({ name }) => name);
@@ -35,8 +36,8 @@ export function brokenPodRules(spec: Spec, grants: Grants, podKeys: readonly str
     ...brokenMountPaths(spec.volume_mounts ?? []),
     ...containers.flatMap(([at, container]) => brokenContainer(container, { at, known, grants })),
     ...brokenToken(spec, grants),
-    ...brokenKeys(spec.labels, 'labels', podKeys),
-    ...brokenKeys(spec.annotations, 'annotations', podKeys),
+    ...brokenKeys(spec.labels, 'labels', keys),
+    ...brokenKeys(spec.annotations, 'annotations', keys),
     ...brokenLabelValues(spec.labels),
     ...brokenDisguise(spec.labels),
   ];
@@ -130,8 +131,6 @@ function brokenEnvFrom(source: Json, at: string, grants: Grants): string[] {
     .map((key) => `${at}.${key}: not allowed here (an administrator may grant "secrets")`);
 }
 
-const KEY = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 /** Keys by which the platform finds its objects, or by which a pod would weaken its own confinement. */
 const OWN_KEYS = [
   `${GROUP}/`,
@@ -141,36 +140,20 @@ const OWN_KEYS = [
   'seccomp.security.alpha.kubernetes.io/',
 ];
 
-/** Prefixes of keys that nothing in a cluster obeys, except for what reads metrics. */
-const HARMLESS = ['app.kubernetes.io/', 'prometheus.io/'];
-/** Keys without a prefix are the user's own, but for this one, which gives a pod an identity in a cloud. */
-const IDENTITY = 'aadpodidbinding';
-
-/** Returns true if users may put this key on pods. An allowed one is a prefix with its slash, or a whole key. */
-const isHarmless = (key: string, podKeys: readonly string[]): boolean =>
-  (!key.includes('/') && key !== IDENTITY) ||
-  [...HARMLESS, ...podKeys].some((allowed) => (allowed.endsWith('/') ? key.startsWith(allowed) : key === allowed));
-
 type Words = Record<string, string> | null | undefined;
 
-function brokenKeys(words: Words, field: 'labels' | 'annotations', podKeys: readonly string[]): string[] {
+function brokenKeys(words: Words, field: 'labels' | 'annotations', keys: ObjectKeys): string[] {
   return Object.keys(words ?? {}).flatMap((key) => {
-    if (!KEY.test(key)) return [`${AT}.${field}: ${key} is not a valid Kubernetes key`];
+    if (!isKey(key)) return [`${AT}.${field}: ${key} is not a valid Kubernetes key`];
     if (OWN_KEYS.some((own) => key.startsWith(own))) return [`${AT}.${field}: ${key} is set by the platform`];
-    return isHarmless(key, podKeys) ? [] : [`${AT}.${field}: ${key} is not allowed here (an administrator may allow its prefix)`];
+    return isAllowedKey(key, keys) ? [] : [`${AT}.${field}: ${key} is not allowed here (an administrator may allow its prefix)`];
   });
 }
 
 const brokenLabelValues = (labels: Record<string, string> | null | undefined): string[] =>
   Object.entries(labels ?? {})
-    .filter(([, value]) => !LABEL_VALUE.test(value))
+    .filter(([, value]) => !isLabelValue(value))
     .map(([key]) => `${AT}.labels: the value of ${key} is not a valid label value`);
 
-/**
- * The platform's own Services find their pods by this label. An agent with this label would receive requests, and keys,
- * meant for them.
- */
-const PLATFORM = { key: 'app.kubernetes.io/name', value: 'gx-platform' };
-
 const brokenDisguise = (labels: Record<string, string> | null | undefined): string[] =>
-  labels?.[PLATFORM.key] === PLATFORM.value ? [`${AT}.labels: ${PLATFORM.key} can't be ${PLATFORM.value}`] : [];
+  Object.entries(labels ?? {}).flatMap(([key, value]) => (isDisguise(key, value) ? [`${AT}.labels: ${key} can't be ${value}`] : []));

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { OF_SERVICE, OPERATOR, selectorOf, WRITTEN_BY } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
-import { ownedMetadata } from '../family/metadata.ts';
+import { appliedMetadata } from '../family/metadata.ts';
 import { isAsleep, isSleeper } from '../family/sleepers.ts';
 import { availableReplicas } from '../pods/workload-state.ts';
 import { gatewayEndpoints } from '../scale/gateways.ts';
@@ -25,7 +25,7 @@ export function asleepObjects(
   const direct: KubeObject = {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: ownedMetadata(deployment, 'agent', names.directService(name)),
+    metadata: appliedMetadata(deployment, 'agent', names.directService(name)),
     spec: {
       type: 'ClusterIP',
       ipFamilyPolicy: 'PreferDualStack',
@@ -37,7 +37,7 @@ export function asleepObjects(
   const port = deployment.status?.gatewayPort;
   if (port === undefined || (!isAsleep(deployment) && availableReplicas(api) > 0)) return [direct];
   const slices = gatewayEndpoints(gateways).map(({ addressType, addresses }): KubeObject => {
-    const metadata = ownedMetadata(deployment, 'agent', names.gatewaySlice(name, addressType));
+    const metadata = appliedMetadata(deployment, 'agent', names.gatewaySlice(name, addressType));
     return {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',

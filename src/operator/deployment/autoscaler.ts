@@ -4,7 +4,7 @@ import { API_SCALED } from '../../schema/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { API_SCALING } from '../../schema/labels.ts';
 import { AGENT_CONTAINER, names } from '../../schema/names.ts';
-import { ownedMetadata } from '../family/metadata.ts';
+import { appliedMetadata } from '../family/metadata.ts';
 import { replicasAllowed, replicasWanted } from '../family/replicas.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 
@@ -38,7 +38,7 @@ export function apiAutoscaler(deployment: DeploymentResource, serving: Serving):
     {
       apiVersion: 'autoscaling/v2',
       kind: 'HorizontalPodAutoscaler',
-      metadata: ownedMetadata(deployment, 'agent', names.apiAutoscaler(deployment.metadata.name)),
+      metadata: appliedMetadata(deployment, 'agent', names.apiAutoscaler(deployment.metadata.name)),
       spec: {
         scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: names.apiWorkload(serving.revision.metadata.name) },
         minReplicas: range.least,

@@ -3,8 +3,9 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { NODE_PORT, selectorOf } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
+import { wordsFor } from '../../schema/object-keys.ts';
 import { disruptionBudget } from '../family/disruption-budget.ts';
-import { ownedMetadata } from '../family/metadata.ts';
+import { appliedMetadata, withWords } from '../family/metadata.ts';
 import { replicasAllowed } from '../family/replicas.ts';
 
 export const SERVICE_PORT = 80;
@@ -20,10 +21,12 @@ export function agentService(deployment: DeploymentResource, settings: OperatorS
   const { name, annotations } = deployment.metadata;
   const nodePort = Number(annotations?.[NODE_PORT]);
   const isNodePort = settings.exposeAs === 'NodePort';
+  const metadata = appliedMetadata(deployment, 'agent', names.service(name));
+  const words = wordsFor(deployment.spec.template.resourceSpec, 'services', settings.objectKeys);
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: ownedMetadata(deployment, 'agent', names.service(name)),
+    metadata: withWords(metadata, words),
     spec: {
       type: settings.exposeAs,
       // A cluster of one family gives one address of that family.

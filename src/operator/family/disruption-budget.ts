@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { Component } from '../../schema/labels.ts';
-import { ownedMetadata } from './metadata.ts';
+import { appliedMetadata } from './metadata.ts';
 
 type Budget = {
   component: Component;
@@ -14,7 +14,7 @@ type Budget = {
 export const disruptionBudget = (deployment: DeploymentResource, { component, name, selector, maxUnavailable }: Budget): KubeObject => ({
   apiVersion: 'policy/v1',
   kind: 'PodDisruptionBudget',
-  metadata: ownedMetadata(deployment, component, name),
+  metadata: appliedMetadata(deployment, component, name),
   spec: {
     maxUnavailable,
     selector: { matchLabels: selector },

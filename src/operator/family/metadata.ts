@@ -1,9 +1,10 @@
 import { API_VERSION, type DeploymentResource, type ObjectMeta } from '../../schema/custom-resources.ts';
+import { wordsFor, type GivenWords } from '../../schema/object-keys.ts';
 import { DATABASE_OF, DEPLOYMENT, ownLabels, type Component } from '../../schema/labels.ts';
 
 /**
- * Returns the metadata of an object made for a deployment. It has none of the user's labels and annotations, because
- * controllers of the cluster obey some on Services and workloads. They go to the agents' pods alone.
+ * Returns the metadata of an object made for a deployment. It has none of the user's labels and annotations, which a
+ * Secret that is made once could not follow, and by which tools copy Secrets.
  */
 export function childMetadata(deployment: DeploymentResource, component: Component, name: string): ObjectMeta {
   return {
@@ -26,6 +27,21 @@ export const ownedMetadata = (deployment: DeploymentResource, component: Compone
       blockOwnerDeletion: true,
     },
   ],
+});
+
+/**
+ * Returns the metadata of an object that is applied again and again, with the labels and annotations of the newest spec
+ * that nothing in a cluster obeys. Our own win.
+ */
+export function appliedMetadata(deployment: DeploymentResource, component: Component, name: string): ObjectMeta {
+  return withWords(ownedMetadata(deployment, component, name), wordsFor(deployment.spec.template.resourceSpec, 'others'));
+}
+
+/** Returns the metadata with these labels and annotations, unless it has such keys itself. */
+export const withWords = (metadata: ObjectMeta, { labels, annotations }: GivenWords): ObjectMeta => ({
+  ...metadata,
+  labels: { ...labels, ...metadata.labels },
+  annotations: { ...annotations, ...metadata.annotations },
 });
 
 /** Returns the uid of the deployment that the data belongs to: this one, or an earlier one whose data it takes over. */

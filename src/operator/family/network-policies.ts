@@ -4,7 +4,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT, GATEWAY, type Component } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
-import { ownedMetadata } from './metadata.ts';
+import { appliedMetadata } from './metadata.ts';
 import { isSleeper } from './sleepers.ts';
 
 /*
@@ -120,7 +120,7 @@ function networkPolicy(deployment: DeploymentResource, { component, name, pods, 
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
-    metadata: ownedMetadata(deployment, component, name),
+    metadata: appliedMetadata(deployment, component, name),
     spec: {
       podSelector: selectorFor(deployment.metadata.name, pods),
       policyTypes: [...(ingress === undefined ? [] : ['Ingress']), ...(egress === undefined ? [] : ['Egress'])],

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, selectorOf } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
-import { ownedMetadata } from '../family/metadata.ts';
+import { appliedMetadata } from '../family/metadata.ts';
 import { storePolicy } from '../family/network-policies.ts';
 import { isAsleep } from '../family/sleepers.ts';
 import { mebibytes } from '../kernel/quantity.ts';
@@ -31,7 +31,7 @@ function storeService(deployment: DeploymentResource): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: ownedMetadata(deployment, 'store', names.store(name)),
+    metadata: appliedMetadata(deployment, 'store', names.store(name)),
     spec: {
       clusterIP: 'None',
       selector: selectorOf(name, 'store'),
@@ -45,7 +45,7 @@ function storeSet(deployment: DeploymentResource, settings: OperatorSettings, me
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
-    metadata: ownedMetadata(deployment, 'store', names.store(name)),
+    metadata: appliedMetadata(deployment, 'store', names.store(name)),
     spec: {
       serviceName: names.store(name),
       replicas: deployment.spec.hibernate === true || isAsleep(deployment) ? 0 : 1,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Grant } from '../../../src/config/control-plane.ts';
 import { brokenPodRules } from '../../../src/control-plane/pod-policy/rules.ts';
+import { NO_KEYS } from '../../../src/schema/object-keys.ts';
 import type { ResourceSpec } from '../../../src/schema/resource-spec.ts';
 
 const sidecar = (parts: object): ResourceSpec => ({ sidecars: [{ name: 's', image: 'i', ...parts }] });
@@ -145,7 +146,7 @@ test.each([
 ])('%s with the key %s, which something in the cluster may obey, need the administrator', (field, key) => {
   const spec = { [field]: { [key]: 'x' } };
   expect(brokenPodRules(spec, [])).toEqual([expect.stringContaining(`${field}: ${key} is not allowed here`)]);
-  expect(brokenPodRules(spec, [], [key])).toEqual([]);
   const prefix = key.slice(0, key.indexOf('/') + 1) || key;
-  expect(brokenPodRules(spec, [], [prefix])).toEqual([]);
+  for (const of of ['pods', 'services', 'claims'] as const)
+    for (const allowed of [key, prefix]) expect(brokenPodRules(spec, [], { ...NO_KEYS, [of]: [allowed] })).toEqual([]);
 });

@@ -42,8 +42,8 @@ test('where every image is pulled, no container of a pod takes one that lies on 
 
 type PodContainers = Record<'initContainers' | 'containers', { name: string; imagePullPolicy: string }[]>;
 
-test('labels and annotations of users go to the pods of agents alone', () => {
-  const words = { labels: { team: 'blue' }, annotations: { 'external-dns.alpha.kubernetes.io/hostname': 'bank.example' } };
+test('labels and annotations of users that something may obey go to the pods of agents alone', () => {
+  const words = { labels: { 'mesh.example/team': 'blue' }, annotations: { 'external-dns.alpha.kubernetes.io/hostname': 'bank.example' } };
   const asked = deployment({ template: { resourceSpec: words } });
   expect(JSON.stringify(agentService(asked, settings(), 'chat-00001'))).not.toMatch(/blue|bank/);
   const wish = { component: 'api', replicas: 1, secretName: undefined, connections: 10, deploymentId: 'd', image: 'i' } as const;

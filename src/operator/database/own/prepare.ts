@@ -10,7 +10,7 @@ import { listCredentials } from './credentials/list.ts';
 import { rotatePassword, type PasswordState } from './credentials/rotate.ts';
 import { adminCredential, databaseCredential } from './credentials/secret.ts';
 import { keepCertificate, type Kept } from './tls/keep.ts';
-import { withKeptVolume } from './volume.ts';
+import { keepClaimWords, withKeptVolume } from './volume.ts';
 
 /**
  * Makes the credential and the certificate of a managed database, and moves a change of its password one step forward.
@@ -22,15 +22,18 @@ export async function prepareDatabase(deps: DatabaseDeps, deployment: Deployment
   const set = objects.find(({ kind }) => kind === 'StatefulSet');
   const mayGoOn = !isHeld && first.trouble === undefined;
   const certificate = mayGoOn ? await keepCertificate(deps, deployment, { ...pass, set }) : undefined;
+  const claimWords = mayGoOn ? await keepClaimWords(deps, deployment, pass) : deployment.status?.claimWords;
   const kept = mayGoOn && view.database === undefined && !isNew(deployment) ? await withKeptVolume(deps, deployment, pass) : undefined;
   return {
     ...(first.trouble && { trouble: first.trouble }),
     ...(kept && { objects: kept }),
-    ...prepared(deployment, password, certificate),
+    ...prepared(deployment, { password, certificate, claimWords }),
   };
 }
 
-function prepared({ status }: DeploymentResource, password: PasswordState, certificate: Kept | undefined): Prepared {
+type Done = { password: PasswordState; certificate: Kept | undefined; claimWords: string | undefined };
+
+function prepared({ status }: DeploymentResource, { password, certificate, claimWords }: Done): Prepared {
   const { secret, rotation, requestedAt, separation, again } = password;
   return {
     secret,
@@ -41,6 +44,7 @@ function prepared({ status }: DeploymentResource, password: PasswordState, certi
       databaseCertificateUntil: certificate === undefined ? status?.databaseCertificateUntil : certificate.until,
       databaseAuthoritySecret: certificate === undefined ? status?.databaseAuthoritySecret : certificate.authority,
       passwordRequestedAt: requestedAt,
+      claimWords,
     }),
     again: [separation?.again, again, certificate?.again],
   };

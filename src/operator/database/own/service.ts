@@ -2,7 +2,7 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { ownedMetadata } from '../../family/metadata.ts';
+import { appliedMetadata } from '../../family/metadata.ts';
 import { DATABASE_PORT } from './size.ts';
 
 /** Gives the database a stable name inside the cluster. */
@@ -11,7 +11,7 @@ export function databaseService(deployment: DeploymentResource): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: ownedMetadata(deployment, 'database', names.database(name)),
+    metadata: appliedMetadata(deployment, 'database', names.database(name)),
     spec: {
       clusterIP: 'None',
       selector: selectorOf(name, 'database'),

@@ -8,7 +8,7 @@ import { OWNER } from './credentials/sql.ts';
 import { DATABASE_PORT, databaseSize } from './size.ts';
 import { guard } from './guard.ts';
 import { databaseArguments } from './settings.ts';
-import { childMetadata, dataOwner, ownedMetadata } from '../../family/metadata.ts';
+import { childMetadata, dataOwner, appliedMetadata } from '../../family/metadata.ts';
 import { DATA, PGDATA, restrictedContainer, restrictedPod } from './postgres-image.ts';
 import { servedTls } from './tls/served.ts';
 
@@ -23,7 +23,7 @@ export function databaseSet(
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
-    metadata: ownedMetadata(deployment, 'database', name),
+    metadata: appliedMetadata(deployment, 'database', name),
     spec: {
       serviceName: name,
       replicas,

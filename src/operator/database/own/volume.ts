@@ -4,10 +4,13 @@ import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import { VOLUME_GROWN } from '../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { names } from '../../../schema/names.ts';
+import { wordsFor } from '../../../schema/object-keys.ts';
+import { hashOf } from '../../../schema/revision-of.ts';
 import { dataOwner } from '../../family/metadata.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { quantity } from '../../kernel/quantity.ts';
 import type { DatabaseDeps, DatabasePass } from '../database.ts';
+import { wordsPatch } from './claim-words.ts';
 import { storageOf, type StorageRequest } from './size.ts';
 
 const GIBIBYTE = 2 ** 30;
@@ -74,6 +77,33 @@ export async function withKeptVolume(
     const spec = object.spec as SetSpec;
     return { ...object, spec: { ...spec, volumeClaimTemplates: spec.volumeClaimTemplates.map(sized) } };
   });
+}
+
+/**
+ * Gives the volume claim the labels and annotations of the newest spec. The template of a set can't be changed, so the
+ * claim itself is patched. Returns what the status says of it, so that a settled deployment reads no claim. One that is
+ * not made yet is there when its pod wakes the deployment. One that may not be patched stays as it is.
+ */
+export async function keepClaimWords(
+  { kube, settings }: Pick<DatabaseDeps, 'kube' | 'settings'>,
+  deployment: DeploymentResource,
+  { view, signal }: Pick<DatabasePass, 'view' | 'signal'>,
+): Promise<string | undefined> {
+  const words = wordsFor(deployment.spec.template.resourceSpec, 'claims', settings.objectKeys);
+  const isNone = [words.labels, words.annotations].every((of) => Object.keys(of).length === 0);
+  const [known, wanted] = [deployment.status?.claimWords, isNone ? undefined : hashOf(words)];
+  if (known === wanted || view.database === undefined) return known;
+  const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment) };
+  const claim = await kube.find(kinds.volumeClaim, ref, signal);
+  if (claim === undefined) return known;
+  const patch = wordsPatch(claim, words);
+  try {
+    if (patch.length > 0) await kube.jsonPatch(kinds.volumeClaim, ref, patch, {}, signal);
+    return wanted;
+  } catch (error) {
+    if (error instanceof Forbidden) return known;
+    throw error;
+  }
 }
 
 type Growth = { gibibytes: number; signal: AbortSignal };

@@ -3,6 +3,7 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import { API_VERSION, type RevisionResource } from '../../../schema/custom-resources.ts';
 import { BEGAN_WITH, DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
+import { wordsFor } from '../../../schema/object-keys.ts';
 import { stampOf } from '../../database/address.ts';
 import type { WorkloadComponent } from '../../family/replicas.ts';
 import { guarded } from './guarded.ts';
@@ -15,7 +16,8 @@ export const workloadName = (revision: string, component: WorkloadComponent): st
 /** Returns one half of a revision's pair: the workload (apps/v1 Deployment) of its api or its queue pods. */
 export function workload(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): KubeObject {
   const { metadata, spec } = revision;
-  const { labels, annotations } = spec.template.resourceSpec ?? {};
+  const ofPods = wordsFor(spec.template.resourceSpec, 'pods', settings.objectKeys);
+  const others = wordsFor(spec.template.resourceSpec, 'others');
   const own = ownLabels(spec.deployment, wish.component, metadata.name);
   const said = { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name };
   return {
@@ -24,8 +26,8 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
     metadata: {
       name: workloadName(metadata.name, wish.component),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-      labels: own,
-      annotations: { ...said, ...(wish.beganWith !== undefined && { [BEGAN_WITH]: String(wish.beganWith) }) },
+      labels: { ...others.labels, ...own },
+      annotations: { ...others.annotations, ...said, ...(wish.beganWith !== undefined && { [BEGAN_WITH]: String(wish.beganWith) }) },
       ownerReferences: [
         {
           apiVersion: API_VERSION,
@@ -45,9 +47,9 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
       selector: { matchLabels: selectorOf(spec.deployment, wish.component, metadata.name) },
       template: {
         metadata: {
-          labels: { ...labels, ...own },
+          labels: { ...ofPods.labels, ...own },
           annotations: {
-            ...annotations,
+            ...ofPods.annotations,
             ...said,
             [DATABASE_ADDRESS]: stampOf(wish.address),
             ...guarded(revision, wish, settings).annotations,
