@@ -10,24 +10,24 @@ import { until } from '../../kit/until.ts';
 const KEY = Buffer.from('0123456789abcdef0123456789abcdef');
 const env = { GX_WEBHOOK_SECRET: `whsec_${KEY.toString('base64')}` };
 
-let database: Awaited<ReturnType<typeof freshDatabase>>;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-});
-
-afterAll(() => database.drop());
-
 type Heard = { path: string; headers: Record<string, string>; text: string; user: unknown };
 type WebhookStatus = { state: string; attempts: number; last_error: string | null };
 
-/** Starts a server of this configuration for the tests of a group. */
+/**
+ * Starts a server of this configuration for the tests of a group. It has a database of its own, because servers that
+ * share one send each other's webhooks, and here they have different rules.
+ */
 function serving(name: string, prefix = ''): { client: (token?: string) => Client; heard(): Promise<Heard[]> } {
   let agent: AgentProcess;
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
   beforeAll(async () => {
+    database = await freshDatabase();
     agent = await startAgent({ database: database.uri, config: `test/agent/custom-routes/graphs/${name}.json`, env });
   });
-  afterAll(() => agent.kill());
+  afterAll(async () => {
+    await agent.kill();
+    await database.drop();
+  });
   const headersOf = (token?: string): Record<string, string> => (token === undefined ? {} : { authorization: `Bearer ${token}` });
   return {
     client: (token) =>
