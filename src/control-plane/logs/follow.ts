@@ -10,6 +10,7 @@ import { entryOf, lets, logCursor, orderOf } from './lines.ts';
 import type { LogReads } from './log-reads.ts';
 import type { LogSource } from './pod-logs.ts';
 import type { FollowQuery } from './schema.ts';
+import { LINES_A_TURN, type StreamTurns } from './stream-turns.ts';
 
 /** The pause between two looks at what the shared feed has brought. */
 const LOOK_MILLISECONDS = 1000;
@@ -28,7 +29,7 @@ const GAP: SseEvent = { event: 'gap', data: { reason: 'too_many_lines' } };
  * go meanwhile.
  */
 export async function* followLogs(
-  plane: Pick<ControlPlane, 'stopping'> & { feeds: LogFeeds; reads: LogReads },
+  plane: Pick<ControlPlane, 'stopping'> & { feeds: LogFeeds; reads: LogReads; turns: StreamTurns },
   find: (signal: AbortSignal) => Promise<LogSource>,
   { signal, query, after }: Following,
 ): AsyncGenerator<SseEvent> {
@@ -48,7 +49,8 @@ export async function* followLogs(
       const isPast = isOver || !hasPast;
       const came: Came | undefined = isPast ? await pastLines(plane.reads, { source: found, seen, query, tail }) : reader.take();
       if (came !== undefined) {
-        yield* eventsOf(came, { seen, query, tellsGap: hasPast || tail === undefined });
+        const turn = (): Promise<void> => plane.turns.begin(leaving);
+        yield* eventsOf(came, { seen, query, turn, tellsGap: hasPast || tail === undefined });
         [hasPast, tail] = [true, undefined];
         if (isOver) return yield { event: 'end', data: { reason: 'ended' } };
       }
@@ -59,13 +61,16 @@ export async function* followLogs(
   }
 }
 
-/** Returns the events of lines that have come and were not shown yet. */
-function* eventsOf(
-  { lines, missed, note }: Came,
-  { seen, query, tellsGap }: { seen: ReadPositions; query: FollowQuery; tellsGap: boolean },
-): Generator<SseEvent> {
+type Shown = { seen: ReadPositions; query: FollowQuery; turn: () => Promise<void>; tellsGap: boolean };
+
+/** Returns the events of lines that have come and were not shown yet, so many in each turn. */
+async function* eventsOf({ lines, missed, note }: Came, { seen, query, turn, tellsGap }: Shown): AsyncGenerator<SseEvent> {
   if (missed && tellsGap) yield GAP;
-  for (const line of seen.newLines(lines)) if (lets(line, query)) yield { event: 'log', id: logCursor(line.order), data: entryOf(line) };
+  const shown = seen.newLines(lines).filter((line) => lets(line, query));
+  for (const [at, line] of shown.entries()) {
+    if (at % LINES_A_TURN === 0) await turn();
+    yield { event: 'log', id: logCursor(line.order), data: entryOf(line) };
+  }
   note?.();
 }
 

@@ -12,6 +12,7 @@ import { logPageAnswer, pageFor } from '../logs/lines.ts';
 import { LogReads } from '../logs/log-reads.ts';
 import type { LogType } from '../logs/pod-logs.ts';
 import { FollowQuery, FollowRevisionQuery, LogPage, LogQuery, logFields } from '../logs/schema.ts';
+import { StreamTurns } from '../logs/stream-turns.ts';
 import { findRevision } from '../revisions/answers.ts';
 import { DeploymentPath, RevisionPath, failures, notFound, restRoute } from './route.ts';
 
@@ -28,7 +29,7 @@ type LogSelection = { query: LogQuery; type: LogType };
 const PAGES = { key: 6, tenant: 24 };
 
 /** What reads logs, for all routes together. */
-type LogPlane = ControlPlane & { reads: LogReads; feeds: LogFeeds; pages: Places };
+type LogPlane = ControlPlane & { reads: LogReads; feeds: LogFeeds; turns: StreamTurns; pages: Places };
 
 async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallContext & LogSelection): Promise<Reply> {
   const { signal, caller } = call;
@@ -49,7 +50,8 @@ async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallCo
 
 export function logRoutes(plane: ControlPlane): Route<Caller>[] {
   const reads = new LogReads(plane);
-  const shared = { ...plane, reads, feeds: new LogFeeds({ log: plane.log, reads }), pages: new Places() };
+  const feeds = new LogFeeds({ log: plane.log, reads });
+  const shared = { ...plane, reads, feeds, turns: new StreamTurns(), pages: new Places() };
   return [...current(shared), ...live(shared), ...older(shared)];
 }
 
