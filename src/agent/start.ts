@@ -192,7 +192,8 @@ type DrainTimes = { grace: number; delay: number };
 type DrainDeps = Pick<AgentDeps, 'pump' | 'executor' | 'readers'>;
 
 /**
- * Takes no new runs. Runs under way finish within the grace, and the others are handed back. The server accepts
+ * Takes no new runs. Those under way may finish in the first half of the grace. In the second half each goes on
+ * elsewhere as soon as its step has ended, and what is left at the end is cut off and handed back. The server accepts
  * requests during the delay. Whoever waits for a run elsewhere gets its end within the grace.
  */
 async function drain(
@@ -202,7 +203,9 @@ async function drain(
 ): Promise<void> {
   const { grace, delay } = times;
   const until = Date.now() + grace;
+  const half = setTimeout(() => executor.drain(), grace / 2);
   await Promise.all([wait(delay), pump.stop().then(() => executor.idle(grace))]);
+  clearTimeout(half);
   while (Date.now() < until && (unanswered() > 0 || readers.followedHere().length > 0 || mayBeAsked())) await wait(20);
   for (const id of executor.attempts().keys()) executor.stop(id, 'shutdown');
   await executor.idle(5000);

@@ -1,17 +1,23 @@
 import { Conflict } from '../../errors.ts';
 import type { Cursor, RunEvent } from '../../schema/stream-event.ts';
 import { openEvents, sealEvents } from './event-data.ts';
+import { hidden } from './plans.ts';
 import type { Db } from './pool.ts';
 import { LAST_SEQ } from './protocol-events.ts';
 
-export type StoredEvent = RunEvent & { run_id: string; thread_id: string };
+/** `attempt` is the run's attempt that told the event; undefined where that is not checked. */
+export type StoredEvent = RunEvent & { run_id: string; thread_id: string; attempt?: number | undefined };
+
+/** Runs whose attempt is over: another worker has them, or they are back in the queue. One that is gone is not. */
+const OVER = `over as materialized (select a.run_id from unnest(${hidden('$11::uuid[]')}, ${hidden('$12::int[]')}) as a (run_id, attempt),
+    lateral (select r.attempt, r.worker from gx.run r where r.run_id = a.run_id limit 1) r where r.attempt <> a.attempt or r.worker is null)`;
 
 type Appending = { wake: { channel: string; payload: string }[]; lifeSeconds: number };
 
 /**
  * Writes a batch for readers elsewhere and later, and wakes the processes that wait for it, in one statement. Protocol
- * events stay for a while after the end of their run. Events that are there already, because a worker that had lost its
- * run wrote them, stay as they are.
+ * events stay for a while after the end of their run. Those of an attempt that has lost its run are left out. Events
+ * that are there already, because such an attempt wrote them before, stay as they are.
  */
 export async function appendEvents(db: Db, events: StoredEvent[], appending: Appending): Promise<void> {
   // Looking for what is there would cost each event a third more, so it is done only where the statement fails.
@@ -30,14 +36,17 @@ async function append(
   events: StoredEvent[],
   { wake, lifeSeconds, orNothing = false }: Appending & { orNothing?: boolean },
 ): Promise<void> {
+  const attempts = attemptsIn(events);
   await db.query({
     name: orNothing ? 'event_append_new' : 'event_append',
-    text: `with written as (
+    text: `with ${OVER},
+      written as (
         insert into gx.stream_event (run_id, ms, seq, thread_id, event, data, thread_seq, expires_at)
         select e.run_id, e.ms, e.seq, e.thread_id, e.event, e.data, e.thread_seq,
           case when e.thread_seq is null then now() + $7 * interval '1 second' else 'infinity' end
         from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $10::bigint[])
-          as e (run_id, ms, seq, thread_id, event, data, thread_seq) ${orNothing ? 'on conflict do nothing' : ''})
+          as e (run_id, ms, seq, thread_id, event, data, thread_seq)
+        where e.run_id <> all (array(select run_id from over)) ${orNothing ? 'on conflict do nothing' : ''})
       select pg_notify(w.channel, w.payload) from unnest($8::text[], $9::text[]) as w (channel, payload)`,
     values: [
       events.map(({ run_id }) => run_id),
@@ -50,8 +59,18 @@ async function append(
       wake.map(({ channel }) => channel),
       wake.map(({ payload }) => payload),
       events.map(({ thread_seq }) => thread_seq ?? null),
+      [...attempts.keys()],
+      [...attempts.values()],
     ],
   });
+}
+
+/** Returns the attempts that told the events: run -> the last one. */
+function attemptsIn(events: StoredEvent[]): Map<string, number> {
+  const attempts = new Map<string, number>();
+  for (const { run_id, attempt } of events)
+    if (attempt !== undefined && attempt > (attempts.get(run_id) ?? 0)) attempts.set(run_id, attempt);
+  return attempts;
 }
 
 /**

@@ -155,6 +155,8 @@ export type Lost = {
   graph_id: string;
   temporary: boolean;
   cancel: 'interrupt' | 'rollback' | null;
+  /** Who had the run. It may live, and not know that it has lost it. */
+  worker: string;
   /** Lives that the run has lost so far. */
   lost: number;
   /** False when its worker had only claimed it. */
@@ -172,7 +174,7 @@ export type Lost = {
 const STORED = `(exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text and c.metadata->>'run_id' = r.run_id::text)
     or exists (select 1 from gx.checkpoint_writes w where w.thread_id = r.thread_id::text and w.run_id = r.run_id::text))`;
 
-const LOST = `r.run_id, r.thread_id, r.graph_id, r.temporary, r.cancel, r.lost, r.readers,
+const LOST = `r.run_id, r.thread_id, r.graph_id, r.worker, r.temporary, r.cancel, r.lost, r.readers,
   r.begun is not false or (r.attempt = 1 and ${STORED}) as begun,
   r.kwargs->'protocol' is not null as protocol, r.webhook is not null as told, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 

@@ -14,6 +14,7 @@ import type { PgStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
 import { invokedInput } from './input.ts';
 import { fromLast, isUnderWay, stopReached } from './resume.ts';
+import type { StopOfRun } from './stop-of-run.ts';
 import { versions } from '../versions.ts';
 import { UnknownNode, unknownNode } from '../nodes.ts';
 
@@ -33,7 +34,7 @@ export type InvokeDeps = {
   written: Barrier;
   /** A callback handler that hears what the graph does. */
   handler?: object | undefined;
-  signal: AbortSignal;
+  stop: StopOfRun;
 };
 
 type Config = Record<string, unknown> & { configurable: Record<string, unknown> };
@@ -74,16 +75,26 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
   try {
     const { config, resumable } = spec.kwargs;
     const metadata = config['metadata'] as object | undefined;
-    const storing = { ahead: goesAhead(spec.kwargs), written: resumable ? deps.written : undefined, metadata };
+    const lost = (): void => deps.stop.lose();
+    const storing = { ahead: goesAhead(spec.kwargs), written: resumable ? deps.written : undefined, metadata, lost };
     const outcome = await deps.saver.during(spec, storing, () => carryOut(spec, deps, progress));
     await progress.protocol.end(progress.events.stopped ? 'interrupted' : 'completed');
     return outcome;
   } catch (error) {
-    await progress.protocol.end(deps.signal.aborted ? 'interrupted' : 'failed', error);
-    if (deps.signal.aborted) return await ended(progress, 'interrupted');
-    if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
-    return { ...result(progress.events), status: 'error', waiting: false, error: failureOf(error) };
+    return stopped(error, progress, deps.stop);
   }
+}
+
+/** Returns the outcome of a run that has thrown: it was stopped, or goes on elsewhere, or has failed. */
+async function stopped(error: unknown, progress: Progress, stop: StopOfRun): Promise<Outcome> {
+  const { protocol, events } = progress;
+  const drained = stop.drainedBy(error);
+  if (drained || stop.goesOn) protocol.leave(error);
+  else await protocol.end(stop.signal.aborted ? 'interrupted' : 'failed', error);
+  if (drained || stop.isLost) return { status: 'interrupted', waiting: false, ...(stop.isLost ? { lost: true } : { drained }) };
+  if (stop.signal.aborted) return ended(progress, 'interrupted');
+  if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
+  return { ...result(events), status: 'error', waiting: false, error: failureOf(error) };
 }
 
 async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Promise<Outcome> {
@@ -94,12 +105,13 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   progress.graph = graph;
   progress.protocol.made(graph);
   refuseUnknown(spec, nodesOf(graph));
-  deps.signal.throwIfAborted();
+  deps.stop.signal.throwIfAborted();
   const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
   if (reached !== undefined) return reached;
-  if (spec.attempt > 1 && !(await deps.markBegun(spec))) throw new Unavailable('Another worker has the run.');
+  if (spec.attempt > 1 && !(await deps.markBegun(spec))) deps.stop.lose();
+  deps.stop.signal.throwIfAborted();
   const input = goesOn ? null : await invokedInput(spec, graph, config);
-  return execute(input, { spec, graph, config, progress, deps });
+  return execute(input, { spec, graph: deps.stop.between(graph), config, progress, deps });
 }
 
 /** Returns whether the graph goes on before a step is stored: "sync" waits for each step. */
@@ -117,7 +129,7 @@ function refuseUnknown({ kwargs }: RunSpec, nodes: string[] | undefined): void {
 /** The settings of a call that a client may choose; other keys of its `config` have no meaning. */
 type CallSettings = { recursion_limit?: number; max_concurrency?: number | null; run_name?: string | null };
 
-function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, handler, signal }: InvokeDeps): Config {
+function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, handler, stop }: InvokeDeps): Config {
   const { configurable, recursion_limit, max_concurrency, run_name, tags, metadata } = kwargs.config as Config & CallSettings;
   return {
     tags,
@@ -134,7 +146,7 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
     ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
     ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
     store,
-    signal,
+    signal: stop.signal,
   };
 }
 
@@ -145,11 +157,17 @@ async function execute(input: unknown, call: Call & { progress: Progress; deps: 
   const tell = (some: Emitted[]): void => {
     for (const [event, data] of some) if (deps.heard()) deps.emit(event, events.text(data));
   };
-  for await (const piece of pieces(input, call)) {
-    if (!('emitted' in piece)) protocol.take(piece);
-    tell('emitted' in piece ? piece.emitted : events.of(piece));
+  try {
+    for await (const piece of pieces(input, call)) {
+      if (!('emitted' in piece)) protocol.take(piece);
+      tell('emitted' in piece ? piece.emitted : events.of(piece));
+    }
+  } catch (error) {
+    // The step before is over, and nobody else tells what is left of it.
+    if (deps.stop.drainedBy(error)) tell(events.end());
+    throw error;
   }
-  deps.signal.throwIfAborted();
+  deps.stop.signal.throwIfAborted();
   tell(events.end());
   const outcome = await ended(progress, 'success');
   return call.spec.kwargs.keeps_waiting === true && outcome.waiting ? kept(outcome, call.config) : outcome;

@@ -47,7 +47,10 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
         void running.run(message.spec);
         return;
       case 'abort':
-        running.abort(message.run_id);
+        running.abort(message.run_id, message.goes_on);
+        return;
+      case 'drain':
+        running.drain(message.run_id);
         return;
       case 'hear':
         running.hear(message.run_id);

@@ -5,6 +5,7 @@ import type { DuringRun } from './graph-log.ts';
 import { invoke, type InvokeDeps } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
 import { graphSpans } from './spans.ts';
+import { StopOfRun } from './stop-of-run.ts';
 
 type Deps = Pick<InvokeDeps, 'saver' | 'store' | 'markBegun'> & {
   graphOf: (graphId: string) => MakeGraph;
@@ -17,7 +18,7 @@ type Deps = Pick<InvokeDeps, 'saver' | 'store' | 'markBegun'> & {
 /** The runs under way in this thread. */
 export class Running {
   readonly #deps: Deps;
-  readonly #stops = new Map<string, AbortController>();
+  readonly #stops = new Map<string, StopOfRun>();
   readonly #unheard = new Set<string>();
   readonly #waiting = new Map<number, () => void>();
   #lastWait = 0;
@@ -30,10 +31,10 @@ export class Running {
   async run(spec: RunSpec): Promise<void> {
     const { tell, traced, spanContents, graphOf, duringRun } = this.#deps;
     const { run_id } = spec;
-    const stop = new AbortController();
+    const stop = new StopOfRun();
     this.#stops.set(run_id, stop);
     if (spec.unheard) this.#unheard.add(run_id);
-    const { emit, flush } = this.#batches(run_id);
+    const { emit, flush } = this.#batches(run_id, stop);
     const written = async (): Promise<void> => {
       // What the graph has emitted is still on its way through its stream.
       await nextTurn();
@@ -45,7 +46,7 @@ export class Running {
       : undefined;
     const make = graphOf(spec.graph_id);
     const heard = (): boolean => !this.#unheard.has(run_id);
-    const invoked = { ...this.#deps, make, emit, heard, written, handler: tracing?.handler, signal: stop.signal };
+    const invoked = { ...this.#deps, make, emit, heard, written, handler: tracing?.handler, stop };
     const outcome = await duringRun(spec, () => invoke(spec, invoked)).catch(broken);
     tracing?.close();
     this.#stops.delete(run_id);
@@ -54,8 +55,12 @@ export class Running {
     tell({ kind: 'done', run_id, outcome });
   }
 
-  abort(runId: string): void {
-    this.#stops.get(runId)?.abort(new Error('the run was stopped'));
+  abort(runId: string, goesOn: boolean): void {
+    this.#stops.get(runId)?.abort(goesOn);
+  }
+
+  drain(runId: string): void {
+    this.#stops.get(runId)?.drain();
   }
 
   /** From now on, the run's events are read. */
@@ -78,14 +83,17 @@ export class Running {
     return promise;
   }
 
-  /** Collects what is emitted in one turn of the event loop, so that a burst of events crosses in one message. */
-  #batches(run_id: string): { emit: (event: string, json: string) => void; flush: () => void } {
+  /**
+   * Collects what is emitted in one turn of the event loop, so that a burst of events crosses in one message. A run
+   * that another attempt has says nothing more.
+   */
+  #batches(run_id: string, stop: StopOfRun): { emit: (event: string, json: string) => void; flush: () => void } {
     let batch: [event: string, json: string][] = [];
     let scheduled: NodeJS.Immediate | undefined;
     const flush = (): void => {
       clearImmediate(scheduled);
       scheduled = undefined;
-      if (batch.length > 0) this.#deps.tell({ kind: 'events', run_id, batch });
+      if (batch.length > 0 && !stop.isLost) this.#deps.tell({ kind: 'events', run_id, batch });
       batch = [];
     };
     const emit = (event: string, json: string): void => {

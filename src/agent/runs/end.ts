@@ -37,8 +37,11 @@ export type End =
   | { kind: 'hand-back'; alone: boolean; losesLife: boolean }
   | { kind: 'forget' };
 
-/** What stays the same over the whole life of a run. `alone`: it has a graph thread of its own. */
-export type RunFacts = { alone: boolean; timeoutSeconds: number };
+/**
+ * What stays the same over the whole life of a run. `alone`: it has a graph thread of its own. `temporary`: it stores
+ * no steps.
+ */
+export type RunFacts = { alone: boolean; temporary: boolean; timeoutSeconds: number };
 
 /**
  * Decides the end of a run from what its graph told. A run that a client stopped is interrupted, even if its graph
@@ -48,16 +51,20 @@ export type RunFacts = { alone: boolean; timeoutSeconds: number };
 export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { timeoutSeconds }: RunFacts): End {
   const { values, plain, interrupts } = outcome;
   const rest = outcome.waiting ? 'interrupted' : 'idle';
-  const said = { values, ...(plain !== undefined && { plain }), interrupts, stateUnknown: false };
-  if (stop === 'lost') return { kind: 'forget' };
+  const said = { values, ...(plain !== undefined && { plain }), interrupts, stateUnknown: outcome.drained === true };
+  if (stop === 'lost' || outcome.lost === true) return { kind: 'forget' };
   if (stop === 'rollback') return { kind: 'roll-back' };
   if (stop === 'interrupt') return { kind: 'finish', status: 'interrupted', error: null, rest, ...said };
   if (outcome.status === 'error') return { ...failed(outcome.error ?? NO_REASON), ...said };
   if (outcome.status === 'success') return { kind: 'finish', status: 'success', error: null, rest, ...said };
-  if (stop === 'shutdown' || outcome.retry === true) return { kind: 'hand-back', alone: false, losesLife: outcome.retry === true };
+  if (goesOn(outcome, stop)) return { kind: 'hand-back', alone: false, losesLife: outcome.retry === true };
   if (stop === 'timeout') return { ...failed(tookTooLong(timeoutSeconds)), ...said };
   return { kind: 'finish', status: 'interrupted', error: null, rest, ...said };
 }
+
+/** Returns whether a run whose graph came to no end goes on elsewhere. */
+const goesOn = ({ drained, retry }: Outcome, stop: StopReason | undefined): boolean =>
+  stop === 'shutdown' || drained === true || retry === true;
 
 /**
  * Decides the end of a run whose graph thread is gone, or that never got one. A crash takes all runs of the thread with

@@ -22,7 +22,7 @@ import { forget } from './ends/forget.ts';
 import { handBack } from './ends/hand-back.ts';
 import { rollBack } from './ends/roll-back.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import { beginLife, nextLife, type Effect, type Life, type LifeEvent, type LifeStep, type TimerName } from './life.ts';
+import { beginLife, isLost, nextLife, type Effect, type Life, type LifeEvent, type LifeStep, type TimerName } from './life.ts';
 import { PendingRequests } from './pending-requests.ts';
 import type { Readers } from './readers.ts';
 import { runSpan } from './span.ts';
@@ -54,8 +54,9 @@ type HeldRun = PublishedRun & {
   timers: Map<TimerName, NodeJS.Timeout>;
   /** Ends the waiting for somebody who reads the run's events, where nobody does so far. */
   waitNoLonger: () => void;
-  /** Settles the promise of `execute`. */
+  /** Settles `over`, the promise of `execute`. */
   released: (next: string | undefined) => void;
+  over: Promise<string | undefined>;
 };
 
 /** `status`: what the run ended with, if it did. */
@@ -72,6 +73,7 @@ export class Executor {
   readonly #deps: Deps & { finishes: Batcher<FinishRun, WrittenEnd> };
   readonly #held = new Map<string, HeldRun>();
   readonly #pending = new PendingRequests();
+  #drains = false;
   /** Counts the runs that came to each end in this process. */
   readonly ended = new Map<RunStatus, number>();
 
@@ -95,30 +97,47 @@ export class Executor {
 
   /** Executes a run. Settles when it is over, with its thread if another run waits there. Never fails. */
   execute(run: Claimed): Promise<string | undefined> {
-    return new Promise((released) => {
-      const facts = { alone: run.alone, timeoutSeconds: this.#deps.jobs.timeoutSeconds };
-      const requested = this.#pending.take(run);
-      const readers = new Set([...run.readers, ...requested.readers]);
-      readers.delete(this.#deps.signals.processId);
-      const [life, effects] = beginLife(requested.stop ?? run.cancel ?? undefined, facts);
-      const held: HeldRun = {
-        run,
-        facts,
-        life,
-        startedAt: Date.now(),
-        at: { ms: 0, seq: 0 },
-        thread_seq: run.thread_seq,
-        readers,
-        timers: new Map(),
-        waitNoLonger: () => undefined,
-        released,
-      };
-      this.#held.set(run.run_id, held);
-      const { run_id, thread_id, graph_id, attempt } = run;
-      this.#deps.log.info({ run_id, thread_id, graph_id, attempt }, 'run started');
-      this.#carryOut(held, [life, effects]);
-      void this.#give(held);
-    });
+    const former = this.#held.get(run.run_id);
+    if (former !== undefined) return this.#afterFormer(former, run);
+    const { promise: over, resolve: released } = Promise.withResolvers<string | undefined>();
+    const facts = { alone: run.alone, temporary: run.temporary, timeoutSeconds: this.#deps.jobs.timeoutSeconds };
+    const requested = this.#pending.take(run);
+    const readers = new Set([...run.readers, ...requested.readers]);
+    readers.delete(this.#deps.signals.processId);
+    const [life, effects] = beginLife(requested.stop ?? run.cancel ?? undefined, facts);
+    const held: HeldRun = {
+      run,
+      facts,
+      life,
+      startedAt: Date.now(),
+      at: { ms: 0, seq: 0 },
+      thread_seq: run.thread_seq,
+      readers,
+      timers: new Map(),
+      waitNoLonger: () => undefined,
+      released,
+      over,
+    };
+    this.#held.set(run.run_id, held);
+    const { run_id, thread_id, graph_id, attempt } = run;
+    this.#deps.log.info({ run_id, thread_id, graph_id, attempt }, 'run started');
+    this.#carryOut(held, [life, effects]);
+    if (this.#drains) this.#dispatch(held, { event: 'drain-requested' });
+    void this.#give(held);
+    return over;
+  }
+
+  /** Executes a run once its former attempt here, which has lost it, is over. */
+  async #afterFormer(former: HeldRun, run: Claimed): Promise<string | undefined> {
+    this.#dispatch(former, { event: 'stop-requested', reason: 'lost' });
+    await former.over;
+    return this.execute(run);
+  }
+
+  /** Has all runs, those that begin later too, stop between two of their steps and go on elsewhere. */
+  drain(): void {
+    this.#drains = true;
+    for (const held of this.#held.values()) this.#dispatch(held, { event: 'drain-requested' });
   }
 
   /** Asks a run to stop. A run that has not begun here hears of it when it begins. */
@@ -161,7 +180,9 @@ export class Executor {
       await host.run(
         { run_id, thread_id, graph_id, attempt, kwargs, empty, alone, unheard },
         {
-          events: (batch) => publisher.publish(held, batch),
+          events: (batch) => {
+            if (!isLost(held.life)) publisher.publish(held, batch);
+          },
           written: () => eventLog.written(thread_id),
           spans: (spans) => exporter?.add(spans),
           done: (outcome) => this.#dispatch(held, { event: 'graph-ended', outcome }),
@@ -209,7 +230,10 @@ export class Executor {
         clearTimeout(held.timers.get(effect.timer));
         return;
       case 'abort':
-        host.abort(run_id);
+        host.abort(run_id, effect);
+        return;
+      case 'drain':
+        host.drain(run_id);
         return;
       case 'kill':
         void host.kill(run_id);

@@ -114,6 +114,8 @@ export class Keeper {
       return settled;
     });
     for (const { run_id, lost: lives, begun } of lost) log.warn({ run_id, lost: begun ? lives + 1 : lives }, message);
+    // A worker that lives after all stops what it has lost at once, and not when it next renews its leases.
+    await Promise.all(lost.map(({ run_id, worker }) => signals.send({ about: 'stop', run_id }, worker)));
     await tellLost(this.#deps, lost);
     if (lost.length > 0) await signals.send({ about: 'ticket' });
     if (lost.some(({ ended, told }) => ended && told)) await signals.send({ about: 'webhook' });

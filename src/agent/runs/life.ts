@@ -25,8 +25,11 @@ import {
 type Feedback = Record<string, string> | undefined;
 
 export type Life =
-  /** This process has claimed it, but no graph thread has it yet. `stop`: what it was told meanwhile, or before. */
-  | { at: 'taken'; stop: StopReason | undefined }
+  /**
+   * This process has claimed it, but no graph thread has it yet. `stop`: what it was told meanwhile, or before.
+   * `drains`: it is to stop between two of its steps.
+   */
+  | { at: 'taken'; stop: StopReason | undefined; drains: boolean }
   /** A graph thread executes it. */
   | { at: 'executing' }
   /** Its graph was told to stop. */
@@ -45,6 +48,8 @@ export type LifeEvent =
   /** No graph thread could be had for it. */
   | { event: 'not-given' }
   | { event: 'stop-requested'; reason: StopReason }
+  /** This process is about to stop, so that the run is to go on elsewhere once its step has ended. */
+  | { event: 'drain-requested' }
   /** The time that its graph had to obey is over. */
   | { event: 'obey-time-over' }
   | { event: 'thread-gone'; loss: ThreadLoss }
@@ -67,8 +72,10 @@ export type Effect =
   /** Sets the timer, or sets it anew; `expires`: what happens when it runs out. */
   | { do: 'set-timer'; timer: TimerName; milliseconds: number; expires: LifeEvent }
   | { do: 'clear-timer'; timer: TimerName }
-  /** Tells the graph to stop. */
-  | { do: 'abort' }
+  /** Tells the graph to stop. `goesOn`: the run goes on elsewhere, so nobody is to hear of an end. */
+  | { do: 'abort'; goesOn: boolean }
+  /** Tells the graph to stop between two of its steps. */
+  | { do: 'drain' }
   /** Ends the thread that the graph is stuck in; a run that waits for a thread waits no longer. */
   | { do: 'kill' }
   /** Says the last events of the run (feedback addresses, error); `last-events-said` or `end-postponed` follows. */
@@ -91,6 +98,7 @@ const TRY_AGAIN = 500;
 const LONGEST_TIMER = 0x7fffffff;
 
 const setObeyTimer: Effect = { do: 'set-timer', timer: 'obey', milliseconds: OBEY_WITHIN, expires: { event: 'obey-time-over' } };
+const abort = (stop: StopReason): Effect => ({ do: 'abort', goesOn: stop === 'shutdown' || stop === 'lost' });
 const stay = (life: Life): LifeStep => [life, []];
 
 /**
@@ -99,8 +107,11 @@ const stay = (life: Life): LifeStep => [life, []];
 export function beginLife(stop: StopReason | undefined, { timeoutSeconds }: RunFacts): LifeStep {
   const milliseconds = Math.min(timeoutSeconds * 1000, LONGEST_TIMER);
   const limit: Effect = { do: 'set-timer', timer: 'limit', milliseconds, expires: { event: 'stop-requested', reason: 'timeout' } };
-  return [{ at: 'taken', stop }, stop === undefined ? [limit] : [limit, setObeyTimer]];
+  return [{ at: 'taken', stop, drains: false }, stop === undefined ? [limit] : [limit, setObeyTimer]];
 }
+
+/** Returns whether another worker has the run, so that nothing more is to be heard of it from here. */
+export const isLost = (life: Life): boolean => life.at === 'stopping' && life.stop === 'lost';
 
 /**
  * Returns the next state of a life, and the effects of the event. An event that means nothing in a state changes
@@ -123,16 +134,18 @@ export function nextLife(life: Life, event: LifeEvent, facts: RunFacts): LifeSte
 }
 
 function whenTaken(life: Extract<Life, { at: 'taken' }>, event: LifeEvent, facts: RunFacts): LifeStep {
-  const { stop } = life;
+  const { stop, drains } = life;
   switch (event.event) {
     case 'given':
-      if (stop === undefined) return stay({ at: 'executing' });
+      if (stop === undefined) return [{ at: 'executing' }, drains ? [{ do: 'drain' }] : []];
       // No thread has heard of the stop yet, so the time to obey begins now.
-      return [{ at: 'stopping', stop }, [{ do: 'abort' }, setObeyTimer]];
+      return [{ at: 'stopping', stop }, [abort(stop), setObeyTimer]];
     case 'not-given':
       return ending(endWithoutGraph('killed', stop, facts));
     case 'stop-requested':
-      return [{ at: 'taken', stop: stronger(stop, event.reason) }, stop === undefined ? [setObeyTimer] : []];
+      return [{ ...life, stop: stronger(stop, event.reason) }, stop === undefined ? [setObeyTimer] : []];
+    case 'drain-requested':
+      return stay({ ...life, drains: !facts.temporary });
     case 'obey-time-over':
       return [life, [{ do: 'kill' }]];
     default:
@@ -143,11 +156,13 @@ function whenTaken(life: Extract<Life, { at: 'taken' }>, event: LifeEvent, facts
 function whenInThread(life: Extract<Life, { at: 'executing' | 'stopping' }>, event: LifeEvent, facts: RunFacts): LifeStep {
   const stop = life.at === 'stopping' ? life.stop : undefined;
   switch (event.event) {
-    case 'stop-requested':
-      return [
-        { at: 'stopping', stop: stronger(stop, event.reason) },
-        stop === undefined ? [{ do: 'abort' }, setObeyTimer] : [{ do: 'abort' }],
-      ];
+    case 'stop-requested': {
+      const reason = stronger(stop, event.reason);
+      return [{ at: 'stopping', stop: reason }, stop === undefined ? [abort(reason), setObeyTimer] : [abort(reason)]];
+    }
+    case 'drain-requested':
+      // A temporary run stores no steps, so elsewhere it would begin anew. It has until the end of the grace.
+      return [life, stop !== undefined || facts.temporary ? [] : [{ do: 'drain' }]];
     case 'obey-time-over':
       return life.at === 'stopping' ? [life, [{ do: 'kill' }]] : stay(life);
     default:

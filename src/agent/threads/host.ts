@@ -91,8 +91,14 @@ export class GraphHost {
     thread.run(spec, listener);
   }
 
-  abort(runId: string): void {
-    this.#of(runId)?.abort(runId);
+  /** Has the run stop as soon as it can. `goesOn`: it goes on elsewhere, so nobody is to hear of an end. */
+  abort(runId: string, { goesOn }: { goesOn: boolean }): void {
+    this.#of(runId)?.abort(runId, goesOn);
+  }
+
+  /** Has the run stop between two of its steps. */
+  drain(runId: string): void {
+    this.#of(runId)?.drain(runId);
   }
 
   /** Asks for the events of a run that nobody has read so far. */

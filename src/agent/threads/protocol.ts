@@ -32,11 +32,14 @@ import type { JsonText } from './json-text.ts';
  *
  * Runs. `run` starts a run; many runs share a thread. The thread sends any number of `events`, of `spans` (where
  * `traced` asks for them) and of `wait`, then exactly one `done`, also for a run that failed or was stopped, and
- * nothing of the run after it. `abort` asks it to stop as soon as it can: its `done` then says "interrupted". An
- * `abort` for a run that the thread does not have is ignored. Of a run that is `unheard`, the thread sends no `events`
- * until the server says `hear`. Before a run whose stream is resumable
- * (`kwargs.resumable`) stores a checkpoint, the thread sends `wait` and stores nothing until `written` answers with
- * the same `wait_id`: only then are the earlier events where the run's next attempt looks for them.
+ * nothing of the run after it. `abort` asks it to stop as soon as it can: its `done` then says "interrupted". Where the
+ * run `goes_on` elsewhere, the thread says no end of what is under way in it. `drain` asks a run to stop between two of
+ * its steps, once what ended is stored: its `done` then says `drained`. A thread that knows no steps ignores it, and
+ * the run goes on. An `abort` or a `drain` for a run that the thread does not have is ignored. Of a run that is
+ * `unheard`, the thread sends no `events` until the server says `hear`. Before a run whose stream is resumable
+ * (`kwargs.resumable`) stores a checkpoint, the thread sends `wait` and stores nothing until `written` answers with the
+ * same `wait_id`: only then are the earlier events where the run's next attempt looks for them. A thread that finds,
+ * when it stores a checkpoint, that this attempt has lost the run stores nothing, stops the run, and says `lost`.
  *
  * Calls. `call` asks one of the `Operations`; calls and runs may overlap. Each call gets exactly one answer with its
  * `call_id`, in any order: `result`, whose `json` is the answer as JSON text, or `failed` with an HTTP status and a
@@ -108,6 +111,10 @@ export type Outcome = {
   error?: RunError;
   /** True when the database under the checkpoints failed, and not the graph: another try may succeed. */
   retry?: boolean;
+  /** True when it stopped between two steps because the server asked for that. */
+  drained?: boolean;
+  /** True when the run is another attempt's by now. */
+  lost?: boolean;
 };
 
 /** A place in a thread's history. */
@@ -197,7 +204,8 @@ export type Call<K extends Operation = Operation> = { kind: 'call'; call_id: num
 export type ToThread<K extends Operation = Operation> =
   | { kind: 'start'; start: ThreadStart }
   | { kind: 'run'; spec: RunSpec }
-  | { kind: 'abort'; run_id: string }
+  | { kind: 'abort'; run_id: string; goes_on: boolean }
+  | { kind: 'drain'; run_id: string }
   | { kind: 'hear'; run_id: string }
   | { kind: 'written'; wait_id: number }
   | Call<K>;

@@ -106,8 +106,13 @@ export class GraphThread {
     this.#runner.send({ kind: 'run', spec });
   }
 
-  abort(runId: string): void {
-    this.#runner.send({ kind: 'abort', run_id: runId });
+  /** `goesOn`: the run goes on elsewhere, so nobody is to hear of an end. */
+  abort(runId: string, goesOn: boolean): void {
+    this.#runner.send({ kind: 'abort', run_id: runId, goes_on: goesOn });
+  }
+
+  drain(runId: string): void {
+    this.#runner.send({ kind: 'drain', run_id: runId });
   }
 
   hear(runId: string): void {

@@ -11,7 +11,7 @@ import {
 } from '../../../src/agent/runs/end.ts';
 import { isUnfinished } from '../../../src/schema/run.ts';
 
-const facts = { alone: false, timeoutSeconds: 60 };
+const facts = { alone: false, temporary: false, timeoutSeconds: 60 };
 const success: Outcome = { status: 'success', waiting: false };
 const stopped: Outcome = { status: 'interrupted', waiting: false };
 const boo: Outcome = { status: 'error', waiting: false, error: { error: 'TypeError', message: 'Boo!' } };
@@ -49,6 +49,19 @@ test.each<[string, Outcome, StopReason | undefined, Partial<FinishEnd> | Partial
     undefined,
     { values: '{}', interrupts: '[]' },
   ],
+  [
+    'a run that stopped between two steps goes on elsewhere, and it costs no life',
+    { ...stopped, drained: true },
+    undefined,
+    { kind: 'hand-back', alone: false, losesLife: false },
+  ],
+  [
+    'one that a client stopped meanwhile is interrupted, and its state has to be asked',
+    { ...stopped, drained: true },
+    'interrupt',
+    { status: 'interrupted', stateUnknown: true },
+  ],
+  ['a run that its thread found to be lost is forgotten', { ...stopped, lost: true }, 'interrupt', { kind: 'forget' }],
   ['a shutdown keeps the end of a finished run', success, 'shutdown', { status: 'success' }],
   ['a run that another worker has taken over is forgotten', success, 'lost', { kind: 'forget' }],
 ])('%s', (_, outcome, reason, expected) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { FinishEnd, StopReason } from '../../../src/agent/runs/end.ts';
 import { beginLife, nextLife, type Effect, type Life, type LifeEvent, type LifeStep } from '../../../src/agent/runs/life.ts';
 
-const facts = { alone: false, timeoutSeconds: 60 };
+const facts = { alone: false, temporary: false, timeoutSeconds: 60 };
 const done: FinishEnd = {
   kind: 'finish',
   status: 'success',
@@ -17,7 +17,7 @@ const error = new Error('too large');
 
 /** One life in each state. The types require a new state to appear here and in a row below. */
 const lives: { [At in Life['at']]: Extract<Life, { at: At }> } = {
-  taken: { at: 'taken', stop: undefined },
+  taken: { at: 'taken', stop: undefined, drains: false },
   executing: { at: 'executing' },
   stopping: { at: 'stopping', stop: 'interrupt' },
   saying: { at: 'saying', end: done, feedback: undefined },
@@ -30,6 +30,7 @@ const events: { [Name in LifeEvent['event']]: Extract<LifeEvent, { event: Name }
   given: { event: 'given' },
   'not-given': { event: 'not-given' },
   'stop-requested': { event: 'stop-requested', reason: 'rollback' },
+  'drain-requested': { event: 'drain-requested' },
   'obey-time-over': { event: 'obey-time-over' },
   'thread-gone': { event: 'thread-gone', loss: 'crashed' },
   'graph-ended': { event: 'graph-ended', outcome: { status: 'success', waiting: false, values: '{}' } },
@@ -45,6 +46,7 @@ const show = {
   'set-timer': ({ timer, milliseconds }: Extract<Effect, { do: 'set-timer' }>) => `${timer} in ${milliseconds}`,
   'clear-timer': ({ timer }: Extract<Effect, { do: 'clear-timer' }>) => `no ${timer}`,
   abort: () => 'abort',
+  drain: () => 'drain',
   kill: () => 'kill',
   'say-last-events': () => 'say last events',
   'say-error': (effect: Extract<Effect, { do: 'say-error' }>) => `say ${effect.error.error}`,
@@ -72,6 +74,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     given: 'executing',
     'not-given': handedBack,
     'stop-requested': 'taken rollback: obey in 2000',
+    'drain-requested': 'taken',
     'obey-time-over': 'taken: kill',
     'thread-gone': handedBack,
     'graph-ended': finished,
@@ -86,6 +89,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     given: nothing,
     'not-given': nothing,
     'stop-requested': 'stopping rollback: abort, obey in 2000',
+    'drain-requested': 'executing: drain',
     'obey-time-over': nothing,
     'thread-gone': handedBack,
     'graph-ended': finished,
@@ -100,6 +104,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     given: nothing,
     'not-given': nothing,
     'stop-requested': 'stopping rollback: abort',
+    'drain-requested': nothing,
     'obey-time-over': 'stopping interrupt: kill',
     'thread-gone': 'saying interrupted: no limit, no obey, say last events',
     'graph-ended': 'saying interrupted: no limit, no obey, say last events',
@@ -114,6 +119,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     given: nothing,
     'not-given': nothing,
     'stop-requested': nothing,
+    'drain-requested': nothing,
     'obey-time-over': nothing,
     'thread-gone': nothing,
     'graph-ended': nothing,
@@ -128,6 +134,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     given: nothing,
     'not-given': nothing,
     'stop-requested': nothing,
+    'drain-requested': nothing,
     'obey-time-over': nothing,
     'thread-gone': nothing,
     'graph-ended': nothing,
@@ -142,6 +149,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     given: nothing,
     'not-given': nothing,
     'stop-requested': nothing,
+    'drain-requested': nothing,
     'obey-time-over': nothing,
     'thread-gone': nothing,
     'graph-ended': nothing,
@@ -174,7 +182,8 @@ test('a run that was to stop before it began is told so by the thread that gets 
 });
 
 test('one that no thread could be found for ends as it was asked to', () => {
-  const ends = (stop: StopReason): string => shown(nextLife({ at: 'taken', stop }, events['not-given'], facts)).split(':')[0]!;
+  const ends = (stop: StopReason): string =>
+    shown(nextLife({ at: 'taken', stop, drains: false }, events['not-given'], facts)).split(':')[0]!;
   expect((['interrupt', 'rollback', 'timeout', 'shutdown', 'lost'] as const).map(ends)).toEqual([
     'saying interrupted',
     'writing roll-back',
@@ -188,7 +197,9 @@ test('the first reason counts, but a rollback outranks an interrupt', () => {
   const reasons: StopReason[] = ['interrupt', 'rollback', 'timeout', 'shutdown', 'lost'];
   const outranked = reasons.flatMap((stop) =>
     reasons.flatMap((reason) => {
-      const next = (['taken', 'stopping'] as const).map((at) => nextLife({ at, stop }, { event: 'stop-requested', reason }, facts)[0]);
+      const next = (['taken', 'stopping'] as const).map(
+        (at) => nextLife(at === 'taken' ? { at, stop, drains: false } : { at, stop }, { event: 'stop-requested', reason }, facts)[0],
+      );
       return next.every((life) => 'stop' in life && life.stop === stop)
         ? []
         : [[stop, reason, ...next.map((life) => 'stop' in life && life.stop)]];
@@ -197,8 +208,26 @@ test('the first reason counts, but a rollback outranks an interrupt', () => {
   expect(outranked).toEqual([['interrupt', 'rollback', 'rollback', 'rollback']]);
 });
 
+test('a run that begins while its process is about to stop is told so by the thread that gets it', () => {
+  const [life] = nextLife(lives.taken, events['drain-requested'], facts);
+  expect(shown(nextLife(life, events.given, facts))).toBe('executing: drain');
+});
+
+test('a temporary run, which would begin anew elsewhere, has until the end of the grace', () => {
+  const temporary = { ...facts, temporary: true };
+  expect(shown(nextLife(lives.executing, events['drain-requested'], temporary))).toBe('executing');
+  const [life] = nextLife(lives.taken, events['drain-requested'], temporary);
+  expect(shown(nextLife(life, events.given, temporary))).toBe('executing');
+});
+
+test('only those who hear of no further attempt hear that a graph was cut off', () => {
+  const goesOn = (reason: StopReason): unknown => nextLife(lives.executing, { event: 'stop-requested', reason }, facts)[1][0];
+  const reasons: StopReason[] = ['interrupt', 'rollback', 'timeout', 'shutdown', 'lost'];
+  expect(reasons.map((reason) => goesOn(reason))).toEqual([false, false, false, true, true].map((is) => ({ do: 'abort', goesOn: is })));
+});
+
 test('a second stop of a run without a thread does not put off the time to obey', () => {
-  expect(shown(nextLife({ at: 'taken', stop: 'interrupt' }, events['stop-requested'], facts))).toBe('taken rollback');
+  expect(shown(nextLife({ at: 'taken', stop: 'interrupt', drains: false }, events['stop-requested'], facts))).toBe('taken rollback');
 });
 
 test('a refused result fails the run, whose readers hear it after what they have heard; an error that is refused as well is given up', () => {

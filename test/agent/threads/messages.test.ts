@@ -134,6 +134,7 @@ const KINDS: Record<ToThread['kind'] | FromThread['kind'], true> = {
   start: true,
   run: true,
   abort: true,
+  drain: true,
   hear: true,
   written: true,
   call: true,
@@ -154,7 +155,8 @@ test('every kind of message, and every operation, is plain JSON', async () => {
   const at = { graph_id: 'steps', thread_id };
   expect(await run(thread_id)).toMatchObject({ status: 'success' });
   const slow = { kwargs: { ...kwargs, input: { left: 20, pause: 200 } } };
-  expect(await run(randomUUID(), slow, (runId) => host.abort(runId))).toMatchObject({ status: 'interrupted' });
+  expect(await run(randomUUID(), slow, (runId) => host.abort(runId, { goesOn: false }))).toMatchObject({ status: 'interrupted' });
+  expect(await run(randomUUID(), slow, (runId) => host.drain(runId))).toEqual({ status: 'interrupted', waiting: false, drained: true });
 
   await run(randomUUID(), { unheard: true }, (runId) => host.hear(runId));
 
@@ -195,7 +197,7 @@ test('a run whose events nobody reads sends none, until somebody does', async ()
     host.hear(runId);
   });
   await until('its events come', () => events(id).length > 0);
-  host.abort(id!);
+  host.abort(id!, { goesOn: false });
   expect(await ended).toMatchObject({ status: 'interrupted' });
 });
 

@@ -24,13 +24,14 @@ type Writes = Parameters<BaseCheckpointSaver['putWrites']>[1];
 type ListOptions = NonNullable<Parameters<BaseCheckpointSaver['list']>[1]>;
 
 /** `empty`: the thread has no checkpoint. */
-type RunOfThread = { thread_id: string; run_id: string; empty: boolean };
+type RunOfThread = { thread_id: string; run_id: string; attempt: number; empty: boolean };
 
 /**
  * `ahead`: the graph goes on before a step is stored. `written` is what a step waits for before it is stored.
- * `metadata` is what each checkpoint of the run carries beside LangGraph's own.
+ * `metadata` is what each checkpoint of the run carries beside LangGraph's own. `lost` hears once that another attempt
+ * has the run.
  */
-type Storing = { ahead: boolean; written?: Barrier | undefined; metadata?: object | undefined };
+type Storing = { ahead: boolean; written?: Barrier | undefined; metadata?: object | undefined; lost?: () => void };
 
 type WritesOfTask = { writes: Writes; taskId: string; taskPath: string };
 
@@ -83,12 +84,10 @@ export class Saver extends BaseCheckpointSaver {
     this.#serde = new Serde(this.serde, allowed);
     this.serde = this.#serde;
     this.#shared = new Batcher(async (runs) => {
-      await writeSteps(
-        db,
-        runs.flatMap((run) => run.take()),
-      );
+      const given = runs.map((run) => ({ attempt: run.attempt, steps: run.take() }));
+      const lost = await writeSteps(db, given);
       for (const run of runs) run.taken();
-      return runs.map(() => undefined);
+      return runs.map(({ attempt }) => attempt === undefined || !lost.has(attempt.run_id));
     });
   }
 
@@ -97,12 +96,12 @@ export class Saver extends BaseCheckpointSaver {
    * work itself failed. At the end it waits for what LangGraph still writes for a graph that was stopped, so that
    * whoever rolls the run back afterwards takes back all of it.
    */
-  async during<T>({ thread_id, run_id, empty }: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
-    const steps = new StepsOfRun(this.#shared, { threadId: thread_id, empty, ...storing });
+  async during<T>({ thread_id, run_id, attempt, empty }: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
+    const steps = new StepsOfRun(this.#shared, { threadId: thread_id, attempt: { run_id, attempt }, empty, ...storing });
     this.#runs.set(run_id, steps);
     const close = async (): Promise<unknown> => {
       const failure = await steps.close();
-      await tidy(this.#db, thread_id, steps).catch(this.#untidied);
+      if (failure === undefined) await tidy(this.#db, thread_id, steps).catch(this.#untidied);
       // The run's next attempt may have begun here.
       if (this.#runs.get(run_id) === steps) this.#runs.delete(run_id);
       return failure;

@@ -1,14 +1,19 @@
-import type { Step } from '../../db/checkpoints.ts';
+import { Conflict } from '../../../errors.ts';
+import type { AttemptOfRun, Step } from '../../db/checkpoints.ts';
 import type { Batcher } from '../../db/batcher.ts';
 
-/** The writes of several runs, whose steps share statements. */
-export type SharedWrites = Batcher<StepsOfRun, undefined>;
+/** The writes of several runs, whose steps share statements. Each run hears whether it is still its attempt's. */
+export type SharedWrites = Batcher<StepsOfRun, boolean>;
 
 /** Settles when whoever comes back can read what a run has emitted so far. */
 export type Barrier = () => Promise<void>;
 
 type RunSettings = {
   threadId?: string;
+  /** Whose steps they are; undefined for a state that is written by hand. An attempt that is over stores nothing. */
+  attempt?: AttemptOfRun;
+  /** Hears once that the run is another attempt's. */
+  lost?: (() => void) | undefined;
   /** The graph goes on before its steps are stored. Whoever reads the steps waits, and so does the end of the run. */
   ahead?: boolean;
   /** The thread has no checkpoint. */
@@ -24,6 +29,8 @@ type RunSettings = {
  */
 export class StepsOfRun {
   readonly threadId: string | undefined;
+  readonly attempt: AttemptOfRun | undefined;
+  readonly #lost: (() => void) | undefined;
   /** What each checkpoint of the run carries beside LangGraph's own metadata. */
   readonly metadata: object;
   /** Namespaces whose older checkpoints may be enough for a pack when the run is over. */
@@ -50,9 +57,12 @@ export class StepsOfRun {
   #failed = false;
   #closed = false;
 
-  constructor(shared: SharedWrites, { threadId, ahead = false, empty = false, written, metadata = {} }: RunSettings = {}) {
+  constructor(shared: SharedWrites, settings: RunSettings = {}) {
+    const { threadId, attempt, lost, ahead = false, empty = false, written, metadata = {} } = settings;
     this.#shared = shared;
     this.threadId = threadId;
+    this.attempt = attempt;
+    this.#lost = lost;
     this.#ahead = ahead;
     this.#wasEmpty = empty;
     this.#empty = empty;
@@ -133,7 +143,9 @@ export class StepsOfRun {
       const cleared = this.#waiting.length;
       await this.#written?.();
       this.#cleared = this.#written === undefined ? Infinity : cleared;
-      await this.#shared.add(this);
+      if (await this.#shared.add(this)) continue;
+      this.#lost?.();
+      throw new Conflict('Another worker has the run.');
     }
     this.#sending = undefined;
   }

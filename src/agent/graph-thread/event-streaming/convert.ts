@@ -46,6 +46,11 @@ export class ProtocolEventsOfRun {
     return [...this.#messageEnds([]), ...this.#graphs.end(status).map(lifecycle)];
   }
 
+  /** Returns what is told where the run goes on elsewhere: the messages end that are cut off, and no graph does. */
+  leave(): ProtocolEvent[] {
+    return this.#messageEnds([]);
+  }
+
   #ofGraph(namespace: string[], method: string, payload: Json): ProtocolEvent[] {
     switch (method) {
       case 'values':

@@ -23,10 +23,12 @@ export type ProtocolStream = {
    * the run end.
    */
   end(status: GraphStatus, error?: unknown): Promise<void>;
+  /** Ends the transformers of a run that goes on elsewhere, whose readers hear of no end. */
+  leave(error: unknown): void;
 };
 
 const nothing = (): void => undefined;
-const SILENT: ProtocolStream = { begin: nothing, made: nothing, take: nothing, end: () => Promise.resolve() };
+const SILENT: ProtocolStream = { begin: nothing, made: nothing, take: nothing, end: () => Promise.resolve(), leave: nothing };
 
 /** Returns the protocol events of a run; one that was started without event streaming sends none. */
 export const protocolStream = (spec: RunSpec, emit: Emit): ProtocolStream =>
@@ -36,6 +38,7 @@ class EmittedEvents implements ProtocolStream {
   readonly #events = new ProtocolEventsOfRun();
   readonly #graphId: string;
   readonly #emit: Emit;
+  #isSilent = false;
   #extensions: Extensions | undefined;
 
   constructor({ graph_id }: Pick<RunSpec, 'graph_id'>, emit: Emit) {
@@ -63,7 +66,14 @@ class EmittedEvents implements ProtocolStream {
     this.#send(this.#events.end(status));
   }
 
+  leave(error: unknown): void {
+    this.#send(this.#events.leave());
+    this.#isSilent = true;
+    this.#extensions?.fail(error);
+  }
+
   #send(events: ProtocolEvent[]): void {
+    if (this.#isSilent) return;
     const now = Date.now();
     for (const event of events) this.#emit(eventName(event), eventText(event, now));
   }

@@ -1,3 +1,4 @@
+import type { Log } from '../../../log.ts';
 import { deleteCheckpoints, deleteRunCheckpoints } from '../../db/checkpoint-upkeep.ts';
 import type { Db } from '../../db/pool.ts';
 import { isThere } from '../../db/runs.ts';
@@ -5,7 +6,8 @@ import { isThere } from '../../db/runs.ts';
 type Ids = { run_id: string; thread_id: string };
 
 /** Leaves alone a run that is no longer this process's, because another worker has it or it was deleted. */
-export async function forget({ db }: { db: Db }, run: Ids): Promise<{ more: boolean }> {
+export async function forget({ db, log }: { db: Db; log: Log }, run: Ids): Promise<{ more: boolean }> {
+  log.info({ run_id: run.run_id }, 'run is no longer here');
   await dropIfDeleted(db, run);
   return { more: false };
 }

@@ -13,21 +13,22 @@ type Deps = TellLostDeps & {
   signals: Pick<Signals, 'processId' | 'send'>;
   tickets: Tickets;
   jobs: Pick<JobSettings, 'maxAttempts'>;
-  eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail' | 'written'>;
+  eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail' | 'stored'>;
   log: Log;
 };
 
 type HandBack = Extract<End, { kind: 'hand-back' }>;
 
-/** Gives a run back to the queue: it continues elsewhere, before any new run begins. */
+/** Gives a run back to the queue: it continues elsewhere at once, before any new run begins. */
 export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: HandBack): Promise<{ more: boolean }> {
   const { db, signals, tickets, eventLog, log } = deps;
-  // The next attempt goes on behind the events of this one.
-  await eventLog.written(run.thread_id);
+  // The next attempt goes on behind the events of this one, which stores nothing once it has given the run back.
+  await eventLog.stored(run.thread_id);
   if (losesLife) await loseLife(deps, run.run_id);
   else {
     await giveBack(db, run.run_id, { worker: signals.processId, alone });
     await tickets.send(db, run, { continued: true });
+    await signals.send({ about: 'ticket' });
   }
   log.info({ run_id: run.run_id }, 'run handed back');
   return { more: true };

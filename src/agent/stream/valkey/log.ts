@@ -158,6 +158,7 @@ export class StoreLog implements StreamLog {
       touched: 0,
     };
     run.readers = logged.readers;
+    run.attempt = logged.attempt;
     this.#runs.set(logged.run_id, run);
     return run;
   }
@@ -225,11 +226,11 @@ export class StoreLog implements StreamLog {
   }
 
   #spill(run: HeldRun): void {
-    const { held, run_id, thread_id, kept } = run;
+    const { held, run_id, thread_id, attempt, kept } = run;
     if (held.length === 0) return;
     this.#drop(run);
     this.counts.byTable += held.length;
-    this.#deps.table.append({ run_id, thread_id, kept, readers: [] }, held);
+    this.#deps.table.append({ run_id, thread_id, attempt, kept, readers: [] }, held);
   }
 
   #drop(run: HeldRun): void {

@@ -156,12 +156,16 @@ class Program {
     const doing = given ?? Array.from({ length: 1 + this.number(3) }, () => this.pick(Object.keys(DOINGS)));
     const messages = [new HumanMessage({ id: randomUUID(), content: `a question ${this.number(10)}` })];
     const configurable = { thread_id: this.thread.id, run_id, ...(at !== undefined && { checkpoint_id: at }) };
-    await this.both.own.during({ thread_id: this.thread.id, run_id, empty: false }, { ahead: this.number(2) === 0 }, async () => {
-      await this.graph.invoke(
-        { messages, doing },
-        { configurable, recursionLimit: 300, durability: given ? 'async' : this.pick(['async', 'sync', 'exit'] as const) },
-      );
-    });
+    await this.both.own.during(
+      { thread_id: this.thread.id, run_id, attempt: 1, empty: false },
+      { ahead: this.number(2) === 0 },
+      async () => {
+        await this.graph.invoke(
+          { messages, doing },
+          { configurable, recursionLimit: 300, durability: given ? 'async' : this.pick(['async', 'sync', 'exit'] as const) },
+        );
+      },
+    );
     return run_id;
   }
 
@@ -388,7 +392,7 @@ describe('what is stored', () => {
     const run_id = randomUUID();
     const saver = ours();
     const graph = graphWith(saver, numbers(1));
-    await saver.during({ thread_id, run_id, empty: false }, { ahead: false }, () =>
+    await saver.during({ thread_id, run_id, attempt: 1, empty: false }, { ahead: false }, () =>
       graph.invoke(say('x'), { configurable: { thread_id, run_id } }),
     );
     await db.query({
