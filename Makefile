@@ -70,7 +70,7 @@ test-scale: install ## five hundred runs over four queue pods, wakes by the cloc
 test-packets: install ## the network policies of the native cluster, by real packets between network namespaces (Linux, root)
 	@node dev/test/main.ts packets
 
-test-crash: install ## the agent server under kill -9 of workers, of the process that answers, and of Postgres, and readers behind a bad network; 7 minutes on a quiet machine, 14 on a busy one
+test-crash: install ## the agent server under kill -9 of workers, of the process that answers, and of Postgres, readers behind a bad network, and runs of thirty leases; 10 minutes on a quiet machine, 17 on a busy one
 	@node dev/test/main.ts crash
 
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server
