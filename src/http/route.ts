@@ -3,20 +3,25 @@ import type { Static, TSchema } from 'typebox';
 import type { Log } from '../log.ts';
 
 /**
- * One message of an event stream. `data` is sent as one line of JSON; `json` is such a line already. An `id` is there
- * only where a client may resume.
+ * One message of an event stream. `data` is sent as one line of JSON; `json` is such a line already.
  */
 export type SseEvent = { event: string; id?: string } & ({ data: unknown } | { json: string });
 
 /** Events one by one, or in lists of events that are sent together. */
 export type SseEvents = AsyncIterable<SseEvent | SseEvent[]>;
 
+/**
+ * `idsFrom`: where a client stands that has no message of a stream yet. It makes every message of the stream have an
+ * id: one that comes without has that of the message before it, so that the client goes on behind what it has.
+ */
+export type MessageIds = { idsFrom?: string };
+
 /** What a handler returns. It is made by `json`, `jsonText`, `noContent`, `text`, `sse`, `slowJson` and `webReply`. */
 export type Reply = { status: number; headers?: Record<string, string> } & (
   | { kind: 'json'; body: unknown }
   | { kind: 'empty' }
   | { kind: 'text'; body: string; type: string }
-  | { kind: 'sse'; events: (signal: AbortSignal) => SseEvents }
+  | ({ kind: 'sse'; events: (signal: AbortSignal) => SseEvents } & MessageIds)
   | { kind: 'slow-json'; text: (signal: AbortSignal) => Promise<string> }
   | { kind: 'chunks'; chunks: AsyncIterable<Uint8Array>; type: string }
 );
@@ -35,12 +40,10 @@ export const text = (body: string, type = 'text/plain; charset=utf-8', status = 
 /**
  * Answers with a stream of events. The signal is aborted when the client leaves, and every generator must end on it.
  */
-export const sse = (events: (signal: AbortSignal) => SseEvents, headers: Headers = {}): Reply => ({
-  kind: 'sse',
-  status: 200,
-  events,
-  headers,
-});
+export const sse = (
+  events: (signal: AbortSignal) => SseEvents,
+  { headers = {}, ...ids }: { headers?: Headers } & MessageIds = {},
+): Reply => ({ kind: 'sse', status: 200, events, headers, ...ids });
 
 /**
  * Answers with JSON that may take minutes. The status 200 is sent at once, and blank lines keep the connection alive

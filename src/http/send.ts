@@ -4,7 +4,7 @@ import type Koa from 'koa';
 import { asError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { errorReply, isFault } from './error-body.ts';
-import type { Reply, SseEvents } from './route.ts';
+import type { MessageIds, Reply, SseEvent, SseEvents } from './route.ts';
 import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
 
 /**
@@ -40,7 +40,7 @@ export async function send(
       return;
     case 'sse':
       ctx.set(SSE_HEADERS);
-      ctx.body = withHeartbeat(frames(reply.events(signal), log), HEARTBEAT, heartbeatSeconds, signal);
+      ctx.body = withHeartbeat(frames(reply.events(signal), reply, log), HEARTBEAT, heartbeatSeconds, signal);
       // The client gets its headers at once, not with the first event.
       ctx.flushHeaders();
       return;
@@ -74,12 +74,18 @@ async function sendLate(ctx: Koa.Context, text: Promise<string>, heartbeatSecond
 }
 
 /** Writes events as text. A failure after the headers are out can only be reported inside the stream. */
-async function* frames(events: SseEvents, log: Log): AsyncGenerator<string> {
+async function* frames(events: SseEvents, { idsFrom }: MessageIds, log: Log): AsyncGenerator<string> {
+  let last = idsFrom;
+  const framed = (message: SseEvent): string => {
+    if (idsFrom === undefined) return frame(message);
+    last = message.id ?? last;
+    return frame(message, last);
+  };
   try {
-    for await (const some of events) yield Array.isArray(some) ? some.map(frame).join('') : frame(some);
+    for await (const some of events) yield Array.isArray(some) ? some.map(framed).join('') : framed(some);
   } catch (error) {
     if (isFault(error)) log.error({ err: error }, 'stream failed');
-    yield frame({ event: 'error', data: { error: 'StreamError', message: String(errorReply(error, 'sentence').body.detail) } });
+    yield framed({ event: 'error', data: { error: 'StreamError', message: String(errorReply(error, 'sentence').body.detail) } });
   }
 }
 

@@ -4,10 +4,10 @@ import type { SseEvent } from './route.ts';
 const NEWLINE = '\r\n';
 
 /**
- * Writes one message, with CRLF line ends and one line of JSON. It has an id only where the client may resume from it.
+ * Writes one message, with CRLF line ends and one line of JSON. Without an id, the client keeps the one that it has.
  */
-export function frame(message: SseEvent): string {
-  const id = message.id === undefined ? '' : `id: ${message.id}${NEWLINE}`;
+export function frame(message: SseEvent, messageId = message.id): string {
+  const id = messageId === undefined ? '' : `id: ${messageId}${NEWLINE}`;
   const line = 'json' in message ? message.json : (JSON.stringify(message.data) ?? 'null');
   return `event: ${message.event}${NEWLINE}data: ${line}${NEWLINE}${id}${NEWLINE}`;
 }

@@ -41,7 +41,8 @@ export type ThreadEvent = RunEvent & { thread_seq: number };
 
 export const eventId = ({ ms, seq }: Cursor): string => `${ms}-${seq}`;
 
-const START: Cursor = { ms: 0, seq: 0 };
+/** Stands before the first event of every run. */
+export const START: Cursor = { ms: 0, seq: 0 };
 
 /** 15 digits are as many as a JavaScript number holds exactly. */
 const ID = /^(\d{1,15})(?:-(\d{1,15}|\*))?$/;

@@ -63,6 +63,23 @@ describe('a stream', () => {
     await server.stop();
   });
 
+  test('that has ids gives a failure the id of the message before it, or else where the client stands', async () => {
+    const events = (...ids: string[]) =>
+      async function* () {
+        yield ids.map((id) => ({ event: 'a', data: 1, id }));
+        yield { event: 'b', data: 2 };
+        throw new Unavailable('The database does not answer.');
+      };
+    const [begun, empty] = [sse(events('7-1', '7-2'), { idsFrom: '5-0' }), sse(events(), { idsFrom: '5-0' })];
+    const routes = [begun, empty].map((reply, at) => route({ ...plain, method: 'get', path: `/s${at}`, handler: () => reply }));
+    const server = await serve(routes);
+    const idsOf = async (path: string) =>
+      [...(await (await fetch(server.url + path)).text()).matchAll(/^id: (.*)\r$/gm)].map(([, id]) => id);
+    expect(await idsOf('/s0')).toEqual(['7-1', '7-2', '7-2', '7-2']);
+    expect(await idsOf('/s1')).toEqual(['5-0', '5-0']);
+    await server.stop();
+  });
+
   test('waits for a reader who does not read', async () => {
     let made = 0;
     const events = async function* (signal: AbortSignal) {

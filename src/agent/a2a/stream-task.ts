@@ -19,14 +19,15 @@ export type FollowedTask = { facts: TaskFacts; first: string; events: AsyncItera
 /** Follows the run of a task from now on. */
 export async function followTask({ readers }: StreamDeps, { id, first, run }: FoundTask, signal: AbortSignal): Promise<FollowedTask> {
   const followed = await readers.followRun({ runId: run.run_id, threadId: run.thread_id }, { signal, hears: 'events' });
-  return { facts: { id, run, state: undefined }, first, events: await readers.eventsAfter(undefined, followed, ALL) };
+  const { events } = await readers.eventsAfter(undefined, followed, ALL);
+  return { facts: { id, run, state: undefined }, first, events };
 }
 
 /** Returns the events of a run that has just been made. */
 export const eventsOfMade = (
   { readers }: StreamDeps,
   made: Pick<Parameters<Readers['eventsFromStart']>[0], 'run_id' | 'subscription'>,
-): AsyncIterable<SseEvent[]> => readers.eventsFromStart({ ...made, resumable: false, wanted: ALL });
+): AsyncIterable<SseEvent[]> => readers.eventsFromStart({ ...made, wanted: ALL });
 
 /** Yields the task, what happens to it, and its end, as version 1.0 writes them; nothing more once the client left. */
 export async function* updatesOf(

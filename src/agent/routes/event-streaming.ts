@@ -11,7 +11,7 @@ import { failure, resumeGap } from '../event-streaming/answers.ts';
 import { placeOfEvent } from '../stream/protocol/event-name.ts';
 import { checkChannels, letsThrough, type EventFilter } from '../stream/protocol/filter.ts';
 import type { Batch } from '../stream/protocol/follow.ts';
-import { seqOf, wireForm } from '../stream/protocol/wire-form.ts';
+import { protocolEventId, seqOf, wireForm } from '../stream/protocol/wire-form.ts';
 import { visibility } from '../event-streaming/visibility.ts';
 import { SocketSession, type SessionDeps } from '../event-streaming/socket-session.ts';
 import type { Feature } from './feature.ts';
@@ -30,7 +30,7 @@ async function* filtered(batches: AsyncIterable<Batch>, filter: EventFilter): As
       .map((event) => ({ event, place: placeOfEvent(event.event) }))
       .filter(({ place }) => letsThrough(filter, place));
     if (shown.length > 0)
-      yield shown.map(({ event, place }) => ({ event: place.method, json: wireForm(event, place.method), id: String(event.thread_seq) }));
+      yield shown.map(({ event, place }) => ({ event: place.method, json: wireForm(event, place.method), id: protocolEventId(event) }));
   }
 }
 
@@ -51,7 +51,8 @@ const eventsRoute = ({ db, readers }: Pick<AgentDeps, 'db' | 'readers'>): AgentR
       const seen = await visibility(db, caller, threadId);
       const since = body.since ?? seqOf(String(headers['last-event-id'] ?? '')) ?? 0;
       const followed = readers.followThreadToCome(threadId, signal);
-      return sse(() => filtered(seen.shown(readers.protocolEvents(followed, since)), body));
+      const events = () => filtered(seen.shown(readers.protocolEvents(followed, since)), body);
+      return sse(events, { idsFrom: protocolEventId({ ms: 0, thread_seq: since }) });
     },
   });
 

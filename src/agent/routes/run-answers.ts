@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, jsonText, slowJsonText, sse, type Reply, type Request } from '../../http/route.ts';
 import { isUnfinished, type RunCreate } from '../../schema/run.ts';
-import { STREAM_MODES } from '../../schema/stream-event.ts';
+import { eventId, START, STREAM_MODES, type Cursor } from '../../schema/stream-event.ts';
 import { permission, permitAccess, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/permits.ts';
 import { getRun, selectActive } from '../db/runs.ts';
@@ -54,12 +54,11 @@ export async function answerStream(deps: RunRouteDeps, body: RunCreate, { thread
   const { run, subscription } = await createRun(deps, body, { threadId, request, follow: { signal, hears: 'events' } });
   const { run_id } = run;
   const path = pathOf(run, threadId);
-  const resumable = body.stream_resumable === true;
   const wanted = { modes: undefined, namespaces };
-  const events = deps.readers.eventsFromStart({ run_id, subscription: subscription!, resumable, wanted });
+  const events = deps.readers.eventsFromStart({ run_id, subscription: subscription!, wanted });
   return sse(() => untilLeft(deps, events, { run_id, leaving: leavingOwn(body), signal }), {
-    'content-location': path,
-    location: `${path}/stream`,
+    headers: { 'content-location': path, location: `${path}/stream` },
+    idsFrom: eventId(START),
   });
 }
 
@@ -146,15 +145,33 @@ export async function answerJoin(deps: RunRouteDeps, { runId, threadId, caller, 
 /** Streams the events of a run that was made before, from now on or from an event on. */
 export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, caller, headers, signal, query }: Join): Promise<Reply> {
   const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
-  const cursor = cursorOf(headers);
   const leaving = await leavingJoined({ caller, query, threadId, runId });
   const followed = await joined(deps, { runId, threadId, caller }, { signal, hears: 'events' });
-  const events = await deps.readers.eventsAfter(cursor, followed, wanted);
+  const { from, events } = await deps.readers.eventsAfter(cursorIn(followed, headers), followed, wanted);
   return sse(() => untilLeft(deps, events, { run_id: runId, leaving, signal }), {
-    'content-location': `/threads/${followed.progress.thread_id}/runs/${runId}`,
+    headers: { 'content-location': `/threads/${followed.progress.thread_id}/runs/${runId}` },
+    idsFrom: eventId(from),
   });
 }
 
+/**
+ * Returns how far a client has read a followed run. Clients send the last id that they saw when they reconnect, also
+ * where nothing of the run is kept to go on from; there it means nothing. Throws `Invalid`.
+ */
+function cursorIn({ progress, subscription }: FollowedRun, headers: Request['headers']): Cursor | undefined {
+  if (!progress.resumable) return undefined;
+  try {
+    return cursorOf(headers);
+  } catch (error) {
+    subscription.close();
+    throw error;
+  }
+}
+
 export const AnyState = Type.Unsafe<unknown>({});
-const Message = Type.Object({ event: Type.String(), data: Type.String({ description: 'JSON.' }), id: Type.Optional(Type.String()) });
+const Message = Type.Object({
+  event: Type.String(),
+  data: Type.String({ description: 'JSON.' }),
+  id: Type.String({ description: '<milliseconds>-<number>, which grows.' }),
+});
 export const eventStream = { 200: { description: 'Events of the run.', contentType: 'text/event-stream', schema: Message } };

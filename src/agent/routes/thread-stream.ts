@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { sse } from '../../http/route.ts';
-import { THREAD_STREAM_MODES } from '../../schema/stream-event.ts';
+import { eventId, THREAD_STREAM_MODES } from '../../schema/stream-event.ts';
 import { NotFound } from '../../errors.ts';
 import { permission } from '../auth/caller.ts';
 import { threadHead } from '../db/threads.ts';
@@ -32,10 +32,11 @@ export const threadStreamRoute = ({ db, readers }: Deps): AgentRoute =>
       const asked = [...(query.stream_modes ?? []), ...(query.stream_mode ?? [])];
       const modes = modesOf(asked, { field: 'stream_modes', modes: THREAD_STREAM_MODES }) ?? ['run_modes'];
       const from = cursorOf(headers);
+      const now = { ms: Date.now(), seq: 0 };
       const { permits } = await permission(caller, 'threads:read', params);
       if (permits !== undefined && (await threadHead(db, params.thread_id, permits)) === undefined)
         throw new NotFound(`Thread with ID ${params.thread_id} not found`);
       const followed = await readers.followThread(params.thread_id, signal);
-      return sse(() => readers.threadEvents(followed, { from, modes }));
+      return sse(() => readers.threadEvents(followed, { from, modes }), { idsFrom: eventId(from ?? now) });
     },
   });

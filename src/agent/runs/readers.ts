@@ -117,21 +117,21 @@ export class Readers {
   /* Reading. */
 
   /** Returns the events, up to its end, of a run that was followed before it was made. */
-  eventsFromStart(reading: Pick<RunReading, 'run_id' | 'subscription' | 'resumable' | 'wanted'>): AsyncGenerator<SseEvent[]> {
+  eventsFromStart(reading: Pick<RunReading, 'run_id' | 'subscription' | 'wanted'>): AsyncGenerator<SseEvent[]> {
     return runEvents(this.#deps, { ...reading, from: { ms: 0, seq: 0 }, replay: false, ended: false });
   }
 
-  /** Returns the events of a followed run behind the cursor; without a cursor, those that come from now on. */
+  /** Returns the events of a followed run behind the cursor (without one, those from now on), and where they begin. */
   async eventsAfter(
     cursor: Cursor | undefined,
     { progress, subscription }: FollowedRun,
     wanted: Wanted,
-  ): Promise<AsyncGenerator<SseEvent[]>> {
-    const { run_id, status, resumable } = progress;
+  ): Promise<{ from: Cursor; events: AsyncGenerator<SseEvent[]> }> {
+    const { run_id, status } = progress;
     const last = (): Promise<Cursor | undefined> => lastStoredEvent({ db: this.#deps.db, tail: this.#deps.eventLog.tail }, run_id);
     const from = cursor ?? (await closingOnFailure(subscription, last)) ?? { ms: 0, seq: 0 };
     const ended = !isUnfinished(status);
-    return runEvents(this.#deps, { run_id, subscription, from, replay: cursor !== undefined, ended, resumable, wanted });
+    return { from, events: runEvents(this.#deps, { run_id, subscription, from, replay: cursor !== undefined, ended, wanted }) };
   }
 
   /**

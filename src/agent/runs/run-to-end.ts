@@ -74,5 +74,5 @@ async function passOn(
   hears: NonNullable<Options['hears']>,
 ): Promise<void> {
   const wanted = { modes: undefined, namespaces: undefined };
-  for await (const events of readers.eventsFromStart({ ...run, resumable: false, wanted })) for (const event of events) await hears(event);
+  for await (const events of readers.eventsFromStart({ ...run, wanted })) for (const event of events) await hears(event);
 }

@@ -19,7 +19,6 @@ export type RunReading = {
   replay: boolean;
   /** True when the run is over, so that the table has everything. */
   ended: boolean;
-  resumable: boolean;
   wanted: Wanted;
 };
 
@@ -28,17 +27,18 @@ export type RunReading = {
  * ends. Events that came together are yielded together. Throws `Unavailable` when the reader was too slow.
  */
 export async function* runEvents(source: EventSource, reading: RunReading): AsyncGenerator<SseEvent[]> {
-  const { subscription, wanted, resumable } = reading;
-  const send = (event: RunEvent): SseEvent => ({ event: event.event, json: event.json, ...(resumable && { id: eventId(event) }) });
+  const { subscription, wanted } = reading;
   try {
     for await (const events of allEvents(source, reading)) {
       const shown = events.filter(({ event }) => isWanted(event, wanted));
-      if (shown.length > 0) yield shown.map(send);
+      if (shown.length > 0) yield shown.map(asMessage);
     }
   } finally {
     subscription.close();
   }
 }
+
+const asMessage = (event: RunEvent): SseEvent => ({ event: event.event, json: event.json, id: eventId(event) });
 
 /** Returns true for the end of a run that ended in this process, so that all its events were published here. */
 const endedHere = (message: BusMessage): boolean => message.kind === 'end' && message.result !== undefined;

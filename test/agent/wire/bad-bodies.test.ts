@@ -20,9 +20,16 @@ type Route = { id: string; method: string; path: string; schema: Schema };
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, env: { GX_HTTP_MAX_REQUEST_BODY_BYTES: String(LIMIT), GX_LOG_LEVEL: 'error' } });
+  agent = await startAgent({
+    database: database.uri,
+    env: { GX_HTTP_MAX_REQUEST_BODY_BYTES: String(LIMIT), GX_RESUMABLE_STREAM_TTL_SECONDS: '3600', GX_LOG_LEVEL: 'error' },
+  });
   const { thread_id } = await agent.client.threads.create();
-  const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: { left: 1 }, feedbackKeys: ['liked'] });
+  const { run_id } = await agent.client.runs.create(thread_id, 'steps', {
+    input: { left: 1 },
+    feedbackKeys: ['liked'],
+    streamResumable: true,
+  });
   await agent.client.runs.join(thread_id, run_id);
   const { assistant_id } = await agent.client.assistants.create({ graphId: 'steps' });
   const [row] = await database.sql<{ token: string }>('select token from gx.feedback');

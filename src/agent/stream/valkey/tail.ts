@@ -1,10 +1,8 @@
-import type { Cursor, RunEvent, ThreadEvent } from '../../../schema/stream-event.ts';
+import { START, type Cursor, type RunEvent, type ThreadEvent } from '../../../schema/stream-event.ts';
 import type { EventTail } from '../tail.ts';
 import type { EventStore } from './store.ts';
 
 type Open = (runId: string, events: RunEvent[]) => Promise<RunEvent[]>;
-
-const START: Cursor = { ms: 0, seq: 0 };
 
 export function tailOf(store: EventStore, open: Open): EventTail {
   const eventsOf = async (runId: string, after: Cursor): Promise<RunEvent[]> => open(runId, await store.eventsOf(runId, after));
