@@ -14,7 +14,7 @@ import { refuseUnstorable } from './storable.ts';
 import { send } from './send.ts';
 import { SSE_TYPE } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
-import { whileAllowed } from './while-allowed.ts';
+import { textWhileAllowed, whileAllowed } from './while-allowed.ts';
 
 /** Where a request comes from, and what it asks for. */
 export type Origin = { source: string; method: string; url: string };
@@ -56,7 +56,7 @@ export type AppOptions<Caller> = {
   starts?: (caller: Caller, count: number) => void;
   /** Seconds of silence after which a stream or a slow answer is kept alive by a filler. */
   heartbeatSeconds?: number;
-  /** Seconds after which the credentials of an open stream are checked again; undefined: never. */
+  /** Seconds after which the credentials of an open stream or wait are checked again; undefined: never. */
   checksAgainEvery?: number;
   /** Runs before everything else (CORS, metrics). */
   middleware?: Koa.Middleware[];
@@ -209,9 +209,12 @@ const lostRight = (reason: string): SseEvent | undefined =>
 
 type Checking = { again: () => Promise<unknown>; over: AbortController; every: number };
 
-/** Returns a stream that ends once its credentials are refused; other answers stay as they are. */
-const whileLetIn = (reply: Reply, checking: Checking): Reply =>
-  reply.kind === 'sse' ? { ...reply, events: (signal) => whileAllowed(reply.events, { ...checking, signal, ending: lostRight }) } : reply;
+/** Returns a stream, or a slow answer, that ends once its credentials are refused; other answers stay as they are. */
+function whileLetIn(reply: Reply, checking: Checking): Reply {
+  if (reply.kind === 'sse') return { ...reply, events: (signal) => whileAllowed(reply.events, { ...checking, signal, ending: lostRight }) };
+  if (reply.kind === 'slow-json') return { ...reply, text: (signal) => textWhileAllowed(reply.text, { ...checking, signal }) };
+  return reply;
+}
 
 type Valid<Caller> = Pick<Request<unknown, unknown, unknown, Caller>, 'params' | 'query' | 'body' | 'caller' | 'source'>;
 type Answering<Caller> = { asked: Asked<Caller>; streams: boolean; again: (() => Promise<Caller>) | undefined; valid: Valid<Caller> };

@@ -21,6 +21,33 @@ const sayWhy = (reason: EndReason): SseEvent => ({ event: 'end', data: { reason 
 export const isRefusal = (error: unknown): boolean => error instanceof Unauthorized || error instanceof Forbidden;
 
 /**
+ * Waits for the text of an answer until `again` refuses the caller. Then it throws `Unauthorized` in place of the text,
+ * and aborts the signal with which the text is made. A check that fails for another reason ends nothing.
+ */
+export async function textWhileAllowed(
+  text: (signal: AbortSignal) => Promise<string>,
+  { signal, again, every, over }: Required<Pick<WatchedCaller, 'signal' | 'again' | 'every' | 'over'>>,
+): Promise<string> {
+  const { promise: refused, reject } = Promise.withResolvers<never>();
+  const look = async (): Promise<void> => {
+    try {
+      await again();
+    } catch (error) {
+      if (!isRefusal(error)) return;
+      // First, because the text may be there as soon as the signal is aborted.
+      reject(new Unauthorized('The credentials of this request are no longer valid.'));
+      over.abort();
+    }
+  };
+  const timer = setInterval(() => void look(), every);
+  try {
+    return await Promise.race([refused, text(AbortSignal.any([signal, over.signal]))]);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/**
  * Streams events until `again` refuses the caller, or can't tell for so long that nobody is believed any more. A check
  * that fails for another reason ends nothing.
  */

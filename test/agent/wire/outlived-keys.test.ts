@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
-/* Streams and WebSockets end once the key that opened them opens nothing any more. */
+/* Streams, waits and WebSockets end once the key that opened them opens nothing any more. */
 
 const [FIRST, SECOND] = [`gxa_${'k'.repeat(43)}`, `gxa_${'n'.repeat(43)}`];
 const folder = mkdtempSync(path.join(tmpdir(), 'gx-key-'));
@@ -49,4 +49,19 @@ test('a stream and a WebSocket of a key that is no longer known end, and those o
   next.socket.terminate();
   leaving.abort();
   expect((await next.stream).status).toBe(200);
+});
+
+test('a wait for a run, and a join, of a key that is no longer known end without the result', async () => {
+  const headers = { 'x-api-key': SECOND };
+  const { thread_id } = await new Client({ apiUrl: agent.url, apiKey: SECOND }).threads.create();
+  const body = JSON.stringify({ assistant_id: 'steps', input: { left: 1, pause: 4000 } });
+  const waiting = await fetch(`${agent.url}/threads/${thread_id}/runs/wait`, { method: 'POST', headers, body });
+  const joined = await fetch(`${agent.url}${waiting.headers.get('location')}`, { headers });
+  setKey(FIRST);
+  const refused = { __error__: { error: 'Unauthorized', message: 'The credentials of this request are no longer valid.' } };
+  expect(await Promise.all([waiting.json(), joined.json()])).toEqual([refused, refused]);
+  const next = new Client({ apiUrl: agent.url, apiKey: FIRST });
+  const [run] = await next.runs.list(thread_id);
+  expect(run).toMatchObject({ status: 'running' });
+  expect(await next.runs.join(thread_id, run!.run_id)).toMatchObject({ done: 1 });
 });
