@@ -10,12 +10,17 @@ import { until } from '../../kit/until.ts';
 /* Pods of a deployment start at once, and each brings the database up to date. */
 
 test('one process migrates at a time: the others wait for it, and say so when it takes too long', async () => {
-  const server = await freshDatabase({ migrated: false });
+  const server = await freshDatabase({ migrated: false, superuser: true });
   const db = openDatabase({ uri: server.uri, poolSize: 4, statementTimeoutSeconds: 60, name: 'migration-test' }, silentLog());
+  await server.sql(`create table public.patience (told text);
+    create function public.note() returns event_trigger language plpgsql as
+      $$ begin insert into public.patience values (current_setting('lock_timeout')); end $$;
+    create event trigger note on ddl_command_end execute function public.note()`);
   const applied = () => server.sql('select number from gx.migration order by number');
   await Promise.all([migrate(db), migrate(db), migrate(db)]);
   const all = await applied();
   expect(all.length).toBeGreaterThan(1);
+  expect(await server.sql('select distinct told from public.patience')).toEqual([{ told: '1min' }]);
 
   // Another process: it holds the lock for as long as its connection is open.
   const other = new Client({ connectionString: server.uri });
