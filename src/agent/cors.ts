@@ -93,8 +93,12 @@ const answerHeaders = (settings: Settings, permit: string): Record<string, strin
   ...(settings.allow_credentials === true && permit !== '*' && { 'access-control-allow-credentials': 'true' }),
 });
 
+/** Headers that pages may send, whatever the settings list: what makes a repetition harmless. */
+const ALWAYS_ALLOWED = 'idempotency-key';
+
 const preflightHeaders = (settings: Settings, asked: string): Record<string, string> => ({
   'access-control-allow-methods': (settings.allow_methods ?? METHODS).join(', '),
-  'access-control-allow-headers': settings.allow_headers?.join(', ') ?? (asked || '*'),
+  'access-control-allow-headers':
+    settings.allow_headers === undefined ? asked || '*' : [...settings.allow_headers, ALWAYS_ALLOWED].join(', '),
   'access-control-max-age': String(settings.max_age ?? 600),
 });

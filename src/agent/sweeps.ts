@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../errors.ts';
+import { deleteOldKeys } from './db/idempotency-keys.ts';
 import { deleteExpiredItems } from './db/store-items.ts';
 import { deleteExpiredThreads, pruneExpiredThreads } from './db/thread-expiry.ts';
 import type { AgentDeps } from './deps.ts';
@@ -8,11 +9,16 @@ type SweepDeps = Pick<AgentDeps, 'db' | 'expiry' | 'log'>;
 
 /** Items of the store that one statement removes. */
 const ITEMS = 1000;
+/** Keys of requests that one does. */
+const KEYS = 1000;
 
 /** The part of the time that a sweep leaves to others, in lengths of its own transactions. */
 const REST = 0.25;
 
-/** Removes what has expired, until the signal: threads, their older checkpoints, items of the store. Never throws. */
+/**
+ * Removes what has expired, until the signal: threads, their older checkpoints, items of the store, and the keys of
+ * requests. Never throws.
+ */
 export function removeExpired({ db, expiry, log }: SweepDeps, signal: AbortSignal): void {
   const { threads, store } = expiry;
   const every = async (minutes: number, what: string, work: () => Promise<number>): Promise<void> => {
@@ -26,6 +32,7 @@ export function removeExpired({ db, expiry, log }: SweepDeps, signal: AbortSigna
   };
   void every(threads.intervalMinutes, 'threads', () => deleteExpiredThreads(db, threads));
   void every(threads.intervalMinutes, 'checkpoints of threads', () => pruneExpiredThreads(db, threads));
+  void every(threads.intervalMinutes, 'keys of requests', () => deleteOldKeys(db, KEYS));
   void every(store.intervalMinutes, 'items', () => deleteExpiredItems(db, ITEMS));
 }
 

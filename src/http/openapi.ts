@@ -50,7 +50,7 @@ function operation<Caller>(route: Route<Caller>, schemes: string[]): Json {
     summary: route.summary,
     tags: [route.tag],
     ...(route.access === 'open' ? { security: [] } : { security: schemes.map((name) => ({ [name]: [] })) }),
-    parameters: [...parameters(route.params, 'path'), ...parameters(route.query, 'query')],
+    parameters: [...parameters(route.params, 'path'), ...parameters(route.query, 'query'), ...parameters(route.headers, 'header')],
     ...(route.body && {
       requestBody: {
         required: route.bodyOptional !== true,
@@ -97,7 +97,7 @@ function defaultSchema(status: number): Json | undefined {
   return status >= 400 ? { $ref: '#/components/schemas/Problem' } : undefined;
 }
 
-function parameters(schema: unknown, where: 'path' | 'query'): Json[] {
+function parameters(schema: unknown, where: 'path' | 'query' | 'header'): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, Json>; required?: string[] };
   return Object.entries(properties).map(([name, property]) => ({
     name,

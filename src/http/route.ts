@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Static, TSchema } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
 import type { Log } from '../log.ts';
 
 /**
@@ -115,6 +115,8 @@ export type Route<Caller = unknown> = {
   access: 'open' | 'read' | 'write' | 'admin';
   params?: TSchema;
   query?: TSchema;
+  /** Headers of the route's own, for its description; the handler checks them. */
+  headers?: TObject;
   body?: TSchema;
   /** Takes the body as it came: the handler gets a Buffer, and there is no schema. */
   rawBody?: RawBody;

@@ -22,20 +22,24 @@ import type { PushConfig } from '../db/webhooks.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { isUnfinished } from '../../schema/run.ts';
 import type { AgentDeps } from '../deps.ts';
+import { onlyOnce } from '../only-once.ts';
 import type { Hears } from '../stream/bus.ts';
 import { JSON_PART, TEXT_PART } from './agent-card.ts';
 import { listedTasks } from './list-tasks.ts';
 import type { A2aPackage } from './package.ts';
 import { PushConfigs } from './push-configs.ts';
 import { taskRefusal } from './refusals.ts';
-import { factsAtEnd, factsAtStart, startTask, type SendDeps, type SentMessage, type StartedTask } from './send-message.ts';
+import { factsAtEnd, factsAtStart, keyOfMessage, startTask, type SendDeps, type SentMessage, type StartedTask } from './send-message.ts';
 import { eventsOfMade, followTask, updatesOf, type FollowedTask, type StreamDeps } from './stream-task.ts';
 import { stateOfRun, formOfTask, type TaskFacts } from './task-form.ts';
-import { stateLeft, taskById, type FoundTask, type TaskAction } from './tasks.ts';
+import { stateLeft, taskById, taskIdOf, type FoundTask, type TaskAction } from './tasks.ts';
 
 export type TasksDeps = SendDeps & CancelDeps & StreamDeps & Pick<AgentDeps, 'db' | 'host' | 'webhooks'>;
 
-type Facts = Omit<SentMessage, 'find' | 'push'> & { a2a: A2aPackage; version: PushConfig['version']; card: () => AgentCard };
+type Facts = Omit<SentMessage, 'find' | 'push' | 'key'> & { a2a: A2aPackage; version: PushConfig['version']; card: () => AgentCard };
+
+/** A task that a message has started, or that the same message started before. */
+type BegunTask = { started: StartedTask; before?: undefined } | { before: FoundTask; started?: undefined };
 
 /** What the agent may answer with; a client that takes none of them is told so. */
 const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
@@ -69,7 +73,8 @@ export class AssistantTasks implements A2ARequestHandler {
   sendMessage(asked: SendMessageRequest): Promise<Task> {
     return this.#worded(async () => {
       const waits = asked.configuration?.returnImmediately !== true;
-      const started = await this.#start(asked, waits ? 'end' : undefined);
+      const { started, before } = await this.#start(asked, waits ? 'end' : undefined);
+      if (before !== undefined) return this.#told(waits ? await this.#ended(before) : before);
       return this.#formed(waits ? await factsAtEnd(this.#deps, started, this.#facts.assistant_id) : factsAtStart(started));
     });
   }
@@ -107,21 +112,22 @@ export class AssistantTasks implements A2ARequestHandler {
   }
 
   async *sendMessageStream(asked: SendMessageRequest): AsyncGenerator<StreamResponse> {
-    const followed = await this.#worded(async () => {
-      const started = await this.#start(asked, 'events');
-      const { run, first } = started;
-      const events = eventsOfMade(this.#deps, { run_id: run.run_id, subscription: started.subscription! });
-      return { facts: factsAtStart(started), first, events };
+    const { followed, before } = await this.#worded(async () => {
+      const begun = await this.#start(asked, 'events');
+      if (begun.before !== undefined) return { before: begun.before };
+      const { run, first, subscription } = begun.started;
+      const events = eventsOfMade(this.#deps, { run_id: run.run_id, subscription: subscription! });
+      return { followed: { facts: factsAtStart(begun.started), first, events } };
     });
-    yield* this.#streamed(followed);
+    yield* before === undefined ? this.#streamed(followed) : this.#streamedFrom(before);
   }
 
   async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse> {
-    const { request, a2a } = this.#facts;
+    const { a2a } = this.#facts;
     const task = await this.#worded(() => this.#find(id, 'read'));
-    if (task.run.waits) return yield a2a.StreamResponse.fromJSON({ task: formOfTask({ ...task, state: undefined }) });
-    if (!isUnfinished(task.run.status)) throw new a2a.errors.UnsupportedOperationError(`The task has ended, and GetTask gives it: ${id}`);
-    yield* this.#streamed(await this.#worded(() => followTask(this.#deps, task, request.signal)));
+    if (!task.run.waits && !isUnfinished(task.run.status))
+      throw new a2a.errors.UnsupportedOperationError(`The task has ended, and GetTask gives it: ${id}`);
+    yield* this.#streamedFrom(task);
   }
 
   createTaskPushNotificationConfig(asked: TaskPushNotificationConfig): Promise<TaskPushNotificationConfig> {
@@ -140,16 +146,35 @@ export class AssistantTasks implements A2ARequestHandler {
     return this.#worded(() => this.#pushes.delete(asked));
   }
 
-  #start(asked: SendMessageRequest, hears: Hears | undefined): Promise<StartedTask> {
+  #start(asked: SendMessageRequest, hears: Hears | undefined): Promise<BegunTask> {
     this.#checkConfiguration(asked);
     const given = asked.configuration?.taskPushNotificationConfig;
     const push = given && this.#pushes.targetOf(given, 'configuration.taskPushNotificationConfig');
-    return startTask(this.#deps, asked, {
-      ...this.#facts,
-      find: (id) => this.#find(id, 'read'),
-      push,
-      hears,
+    const { request, assistant_id } = this.#facts;
+    const find = (id: string): Promise<FoundTask> => this.#find(id, 'read');
+    const key = keyOfMessage(asked.message!, request.caller.identity, assistant_id);
+    return onlyOnce<BegunTask>(this.#deps.db, key, {
+      make: async () => ({ started: await startTask(this.#deps, asked, { ...this.#facts, find, push, key, hears }) }),
+      again: async ([run_id = '', thread_id = '', first = run_id]) => ({ before: await find(taskIdOf(thread_id, first)) }),
     });
+  }
+
+  /** Waits for the end of a task that was begun before, and returns it as it is then. */
+  async #ended(task: FoundTask): Promise<FoundTask> {
+    const { run_id, thread_id, status } = task.run;
+    if (!isUnfinished(status)) return task;
+    const run = { runId: run_id, threadId: thread_id };
+    const { progress, subscription } = await this.#deps.readers.followRun(run, { signal: this.#facts.request.signal, hears: 'end' });
+    if (isUnfinished(progress.status)) await this.#deps.readers.waitForEnd(progress, subscription);
+    else subscription.close();
+    return this.#find(task.id, 'read');
+  }
+
+  /** Yields a task that was begun before, and what happens to it from now on. */
+  async *#streamedFrom(task: FoundTask): AsyncGenerator<StreamResponse> {
+    const { a2a, request } = this.#facts;
+    if (isUnfinished(task.run.status)) return yield* this.#streamed(await this.#worded(() => followTask(this.#deps, task, request.signal)));
+    yield a2a.StreamResponse.fromJSON({ task: await this.#worded(() => this.#toldForm(task)) });
   }
 
   async *#streamed(followed: FollowedTask): AsyncGenerator<StreamResponse> {
@@ -180,9 +205,13 @@ export class AssistantTasks implements A2ARequestHandler {
     }
   }
 
-  async #told({ id, run }: FoundTask): Promise<Task> {
+  async #told(task: FoundTask): Promise<Task> {
+    return this.#facts.a2a.Task.fromJSON(await this.#toldForm(task));
+  }
+
+  async #toldForm({ id, run }: FoundTask): Promise<Record<string, unknown>> {
     const state = stateOfRun(run) === 'COMPLETED' ? await stateLeft(this.#deps, run) : undefined;
-    return this.#formed({ id, run, state });
+    return formOfTask({ id, run, state });
   }
 
   #formed(facts: TaskFacts): Task {

@@ -7,7 +7,8 @@ import type { PushTarget, TaskOfRun } from '../db/push-configs.ts';
 import { findTask, lastTask } from '../db/tasks.ts';
 import type { AgentDeps } from '../deps.ts';
 import { isUuid } from '../ids.ts';
-import { createRun, type CreatedRun, type CreateDeps } from '../runs/create.ts';
+import { keyOfContent, type RequestKey } from '../request-key.ts';
+import { makeRun, type CreatedRun, type CreateDeps } from '../runs/create.ts';
 import type { Readers } from '../runs/readers.ts';
 import type { Hears } from '../stream/bus.ts';
 import { parsed } from '../threads/json-text.ts';
@@ -27,6 +28,8 @@ export type SentMessage = {
   find: (id: string) => Promise<FoundTask>;
   /** Whom the task tells, if the message says so. */
   push: PushTarget | undefined;
+  /** By which the same message is known when it comes again. */
+  key: RequestKey;
 };
 
 /** What a stream tells of a run under way. */
@@ -35,11 +38,25 @@ const PROGRESS = ['updates', 'custom'] as const;
 /** A task with a run that a message has started. */
 export type StartedTask = CreatedRun & { id: string; first: string };
 
-/** Starts a run for a message: a new task, or the next run of one that waits. */
+/**
+ * Returns the key of a message: a client that sends it again sends the same id, context and content. A message with
+ * other content is a new one, whatever its id.
+ */
+export const keyOfMessage = ({ messageId, contextId, taskId, parts }: Message, identity: string, assistant_id: string): RequestKey =>
+  keyOfContent({ identity, route: 'a2a' }, [assistant_id, messageId, contextId.toLowerCase(), taskId.toLowerCase(), parts.map(saidIn)]);
+
+/** Files are refused, so that nothing has to be known of them. */
+const saidIn = ({ content }: Message['parts'][number]): unknown =>
+  content?.$case === 'text' || content?.$case === 'data' ? content : content?.$case;
+
+/**
+ * Starts a run for a message: a new task, or the next run of one that waits. Throws some refusal for a message that has
+ * come before.
+ */
 export async function startTask(
   deps: SendDeps,
   { message: given, metadata }: Pick<SendMessageRequest, 'message' | 'metadata'>,
-  { request, assistant_id, takes, find, push, hears }: SentMessage & { hears: Hears | undefined },
+  { request, assistant_id, takes, find, push, key, hears }: SentMessage & { hears: Hears | undefined },
 ): Promise<StartedTask> {
   const message = given!;
   const waiting = await waitingTask(deps, message, { caller: request.caller, assistant_id, find });
@@ -51,7 +68,7 @@ export async function startTask(
   };
   const follow = hears && { signal: request.signal, hears };
   const told = hears === 'events' ? { stream_mode: [...PROGRESS] } : {};
-  const created = await createRun(deps, { ...body, ...told }, { threadId, request, follow, task: taskOfRun(waiting, push) });
+  const created = await makeRun(deps, { ...body, ...told }, { threadId, request, follow, key, task: taskOfRun(waiting, push) });
   const first = waiting?.first ?? created.run.run_id;
   return { ...created, first, id: taskIdOf(created.run.thread_id, first) };
 }

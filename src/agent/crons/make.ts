@@ -1,10 +1,12 @@
 import { Invalid, NotFound, Rejected } from '../../errors.ts';
 import type { Cron, CronCreate, CronPatch } from '../../schema/cron.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import { holdCron, insertCron, updateCron } from '../db/crons.ts';
+import { getCron, holdCron, insertCron, updateCron } from '../db/crons.ts';
 import type { RunPermits } from '../db/guarded-run-context.ts';
 import type { Database } from '../db/pool.ts';
 import { assistantIdOf, newId } from '../ids.ts';
+import { onlyOnce, refuseGone } from '../only-once.ts';
+import type { RequestKey } from '../request-key.ts';
 import { checkFields } from '../runs/kwargs.ts';
 import { permitAssistant } from '../runs/permit-run.ts';
 import { checkCall, contextOf, type PlanDeps } from '../runs/plan.ts';
@@ -21,9 +23,23 @@ export type CronDeps = Pick<PlanDeps, 'batched' | 'graphs' | 'host' | 'jobs' | '
 type Completion = Cron['on_run_completed'];
 
 type Place = { threadId: string | null; caller: AgentCaller };
+type CronRequest = Place & { key: RequestKey | undefined };
 
-/** Makes a cron. Throws `Invalid` for what can't fire or can't run, and `NotFound` for an assistant or a thread. */
-export async function makeCron(deps: CronDeps, body: CronCreate, place: Place): Promise<Cron> {
+/**
+ * Makes a cron, or returns the one that the same request made before. Throws `Invalid` for what can't fire or can't
+ * run, `NotFound` for an assistant or a thread, and a 410 for a cron that is gone.
+ */
+export function makeCron(deps: CronDeps, body: CronCreate, { key, ...place }: CronRequest): Promise<Cron> {
+  return onlyOnce(deps.db, key, {
+    make: () => newCron(deps, body, { key, ...place }),
+    again: async ([cron_id]) => {
+      const { permits } = await permission(place.caller, 'crons:read', { cron_id: cron_id! });
+      return shownCron((await getCron(deps.db, cron_id!, permits)) ?? refuseGone('The cron'));
+    },
+  });
+}
+
+async function newCron(deps: CronDeps, body: CronCreate, { key, ...place }: CronRequest): Promise<Cron> {
   const { threadId: thread_id, caller } = place;
   const ids = { cron_id: newId(), thread_id, assistant_id: assistantIdOf(body.assistant_id, deps.graphs) };
   const owner = caller.guard?.user;
@@ -34,7 +50,7 @@ export async function makeCron(deps: CronDeps, body: CronCreate, place: Place): 
   const on_run_completed = completionOf(thread_id, body.on_run_completed, 'delete');
   const cron = { ...ids, payload: callOf(asked.payload), metadata: asked.metadata, on_run_completed };
   checkRun(deps, cron, await contextOf(deps, { assistantId: ids.assistant_id, threadId: thread_id ?? newId() }, permits));
-  const stored = await insertCron(deps.db, { ...cron, ...when, user_id, owner });
+  const stored = await insertCron(deps.db, { ...cron, ...when, user_id, owner }, key);
   if (stored === undefined) throw new NotFound('Thread or assistant not found.');
   deps.clock.announce(stored.next_run_date);
   return shownCron(stored);

@@ -2,6 +2,8 @@ import type { JsonObject } from '../../schema/agent-types.ts';
 import { CRON_FIELDS, type Cron, type CronCall, type CronCount, type CronSearch } from '../../schema/cron.ts';
 import { openRows, sealNamed, type Place, type SealedColumns } from '../encryption/codec.ts';
 import { toField } from './json-field.ts';
+import { keptKeys } from './idempotency-keys.ts';
+import type { RequestKey } from '../request-key.ts';
 import { patternsField, permits, permitsSearch, type Patterns } from './permits.ts';
 import type { Db } from './pool.ts';
 import { refuseByNamed } from './unsearchable.ts';
@@ -33,19 +35,23 @@ const openedCron = async <C extends { cron_id: string }>(db: Sealing, crons: C[]
 /** `payload` is the stored call; `owner`, the user for whom its runs act. */
 export type NewCron = Omit<Cron, 'created_at' | 'updated_at' | 'payload'> & { payload: CronCall; owner: JsonObject | undefined };
 
+/** Yields a row where the assistant and the thread of a new cron are there. */
+const PLACE = 'from a where $3::uuid is null or exists (select 1 from t)';
+
 /**
- * Inserts a cron; returns undefined when its assistant or its thread is gone. A thread that goes with its run can have
- * none.
+ * Inserts a cron; returns undefined when its assistant or its thread is gone, or its request's key is kept already. A
+ * thread that goes with its run can have none.
  */
-export async function insertCron(db: Db, cron: NewCron): Promise<Cron | undefined> {
+export async function insertCron(db: Db, cron: NewCron, once?: RequestKey): Promise<Cron | undefined> {
   const { codec } = db;
+  const kept = `, kept as (${keptKeys(`select $14, $15, array[$1::uuid] ${PLACE}`)})`;
   const rows = await db.query<Cron>({
-    name: 'cron_insert',
+    name: once === undefined ? 'cron_insert' : 'cron_insert_once',
     text: `with a as (select 1 from gx.assistant where assistant_id = $2 for key share),
-        t as (select 1 from gx.thread where thread_id = $3 and not temporary for key share)
+        t as (select 1 from gx.thread where thread_id = $3 and not temporary for key share)${once === undefined ? '' : kept}
       insert into gx.cron as c (cron_id, assistant_id, thread_id, user_id, owner, schedule, timezone, end_time, next_run_date, enabled,
         on_run_completed, payload, metadata)
-      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 from a where $3::uuid is null or exists (select 1 from t)
+      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 ${once === undefined ? PLACE : 'from kept'}
       returning ${COLUMNS}`,
     values: [
       cron.cron_id,
@@ -54,6 +60,7 @@ export async function insertCron(db: Db, cron: NewCron): Promise<Cron | undefine
       cron.user_id,
       cron.owner === undefined ? null : await codec.seal(cronOwnerPlace(cron.cron_id), toField(cron.owner)!),
       ...(await changeable(codec, cron.cron_id, cron)),
+      ...(once === undefined ? [] : [once.key, once.request]),
     ],
   });
   return openedCron(db, rows);

@@ -1,5 +1,6 @@
 import type { Run } from '../../schema/run.ts';
 import { Batcher } from './batcher.ts';
+import { keptKeys } from './idempotency-keys.ts';
 import { toField } from './json-field.ts';
 import { runKwargsPlace, storedKwargs } from './run-fields.ts';
 import { namedField } from './sealed-fields.ts';
@@ -28,8 +29,11 @@ export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thr
 /** What is stored beside the runs: tickets for those that wait, or the worker that has them at once. */
 type Beside = { ticket: TicketInsert } | { starter: Starter };
 
-/** `rich`: threads show the last run that was made on them, whether or not it has begun. */
-type Variant = { guarded: boolean; rich: boolean };
+/**
+ * `rich`: threads show the last run that was made on them, whether or not it has begun. `keyed`: the runs of requests
+ * that are carried out once.
+ */
+type Variant = { guarded: boolean; rich: boolean; keyed: boolean };
 type Where = Pick<Variant, 'rich'> & { db: Db };
 
 type InsertedRow = Pick<Run, 'run_id' | 'thread_id' | 'created_at' | 'updated_at' | 'status'> & Omit<Inserted, 'run'>;
@@ -56,7 +60,14 @@ const GIVEN = {
   changeable: 'text',
   webhook: 'text',
 };
-const ASKED = `asked as materialized (select * from ${rowsFrom(GIVEN, 'a')})`;
+const WITH_KEYS = { ...GIVEN, key: 'bytea', request: 'bytea', made: 'text' };
+/** Rows from the first parameters, and the number of the next one. */
+const givenAs = (columns: Record<string, string>): { asked: string; next: number } => ({
+  asked: `asked as materialized (select * from ${rowsFrom(columns, 'a')})`,
+  next: Object.keys(columns).length + 1,
+});
+const ASKED = givenAs(GIVEN);
+const ASKED_WITH_KEYS = givenAs(WITH_KEYS);
 
 /** Where a caller is guarded: the thread of a run must be one that it may change, or not be there yet. */
 const GUARD = `not exists (select 1 from gx.thread h where h.thread_id = a.thread_id and not ${permits('h.metadata', 'a.changeable')})`;
@@ -66,14 +77,21 @@ const RICH = `metadata = t.metadata || excluded.metadata, updated_at = now(), `;
 const PLAIN = `metadata = case when t.metadata ? 'graph_id' then t.metadata else t.metadata || excluded.metadata end, `;
 
 /**
+ * Of requests with keys, those that come first. Keys are kept in their order, so that nobody waits in a circle. What is
+ * refused for want of a thread keeps none.
+ */
+const FIRST = `ready as materialized (select * from found where run_id in (select made[1] from kept))`;
+const KEPT = `kept as (${keptKeys('select key, request, made::uuid[] from found order by key')})`;
+
+/**
  * Threads that there are, and those that may be made. The rows are locked one by one in the order of their ids, by
  * their index whatever Postgres knows of the table.
  */
-const threads = ({ guarded, rich }: Variant): string => `ready as materialized (
+const threads = ({ guarded, rich, keyed }: Variant): string => `${keyed ? 'found' : 'ready'} as materialized (
     select a.* from asked a where make ${guarded ? `and ${GUARD}` : ''} union all
     select a.* from asked a, lateral (select 1 from gx.thread t where t.thread_id = a.thread_id for no key update) t
     where not make ${guarded ? `and ${GUARD}` : ''}),
-  t as (
+  ${keyed ? `${KEPT}, ${FIRST}, ` : ''}t as (
     insert into gx.thread as t (thread_id, metadata, temporary, runs, remove_after)
     select thread_id, thread_metadata::jsonb, temporary, 1, case when temporary then now() + (after + ${FORGOTTEN}) * interval '1 second' end from ready
     on conflict (thread_id) do update set ${rich ? RICH : PLAIN}runs = t.runs + 1
@@ -90,11 +108,11 @@ const RETURNED = 'run_id, thread_id, created_at, updated_at, status';
 
 const WAITING = `r as (insert into gx.run (${COLUMNS}) select ${VALUES}, 'pending' from t join asked a using (thread_id) returning ${RETURNED})`;
 
-const STARTED = `s as (select thread_id, ${FREE} as starts from t join asked a using (thread_id)),
+const started = (at: number): string => `s as (select thread_id, ${FREE} as starts from t join asked a using (thread_id)),
   r as (
     insert into gx.run (${COLUMNS}, attempt, worker, lease_until, started_at, begun)
-    select ${VALUES}, case when starts then 'running' else 'pending' end, case when starts then 1 else 0 end, case when starts then $18::uuid end,
-      case when starts then now() + $19::float8 * interval '1 second' end, case when starts then now() end, case when starts then false end
+    select ${VALUES}, case when starts then 'running' else 'pending' end, case when starts then 1 else 0 end, case when starts then $${at}::uuid end,
+      case when starts then now() + $${at + 1}::float8 * interval '1 second' end, case when starts then now() end, case when starts then false end
     from s join asked a using (thread_id) returning ${RETURNED})`;
 
 const INSERTED = `select r.*, t.readers as thread_readers,
@@ -104,16 +122,17 @@ const INSERTED = `select r.*, t.readers as thread_readers,
 
 /** Returns the statement with its own values. Each kind has a plan of its own, because theirs cost differently. */
 function statementOf(beside: Beside, variant: Variant): { name: string; text: string; values: unknown[] } {
-  const suffix = `${variant.guarded ? '_guarded' : ''}${variant.rich ? '' : '_plain'}`;
+  const suffix = `${variant.guarded ? '_guarded' : ''}${variant.rich ? '' : '_plain'}${variant.keyed ? '_keyed' : ''}`;
+  const { asked, next } = variant.keyed ? ASKED_WITH_KEYS : ASKED;
   return 'starter' in beside
     ? {
         name: `run_insert_started${suffix}`,
-        text: `with ${ASKED}, ${threads(variant)}, ${STARTED} ${INSERTED}`,
+        text: `with ${asked}, ${threads(variant)}, ${started(next)} ${INSERTED}`,
         values: [beside.starter.worker, beside.starter.leaseSeconds],
       }
     : {
         name: `run_insert${suffix}_${beside.ticket.name}`,
-        text: `with ${ASKED}, ${threads(variant)}, ticket as (${beside.ticket.sql(18)}), ${WAITING} ${INSERTED}`,
+        text: `with ${asked}, ${threads(variant)}, ticket as (${beside.ticket.sql(next)}), ${WAITING} ${INSERTED}`,
         values: beside.ticket.values,
       };
 }
@@ -121,7 +140,7 @@ function statementOf(beside: Beside, variant: Variant): { name: string; text: st
 /**
  * Inserts runs with their threads, in one statement. With a starter, each run is that worker's at once if its thread is
  * free, and otherwise comes back as pending, without a ticket. Returns undefined in the place of a run whose thread is
- * missing and must not be made. No thread may come twice.
+ * missing and must not be made, or whose request came before. No thread may come twice. All runs have a key, or none.
  */
 async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): Promise<(Inserted | undefined)[]> {
   const inOrder = runs.toSorted((one, other) => (one.thread_id < other.thread_id ? -1 : 1));
@@ -132,7 +151,8 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
     await Promise.all(inOrder.map(async (run) => [run.run_id, await fieldsOf(db, run, texts.get(run.run_id)!)] as const)),
   );
   const guarded = runs.some(({ thread }) => thread.changeable !== undefined);
-  const { name, text, values } = statementOf(beside, { guarded, rich });
+  const keyed = runs.some(({ key }) => key !== undefined);
+  const { name, text, values } = statementOf(beside, { guarded, rich, keyed });
   const rows = await db.query<InsertedRow>({
     name,
     text,
@@ -154,6 +174,7 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
       inOrder.map(({ kwargs }) => kwargs.protocol === true),
       inOrder.map(({ thread }) => patternsField(thread.changeable)),
       inOrder.map(({ run_id }) => stored.get(run_id)!.webhook),
+      ...(keyed ? [inOrder.map(({ key }) => key!.key), inOrder.map(({ key }) => key!.request), inOrder.map(madeWith)] : []),
       ...values,
     ],
   });
@@ -163,6 +184,10 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
     return row && inserted(run, row, texts.get(run.run_id)!);
   });
 }
+
+/** Returns what is kept with the key of a run: its id, its thread's, and that of the task that it goes on with. */
+const madeWith = ({ run_id, thread_id, task }: NewRun): string =>
+  `{${[run_id, thread_id, ...(task !== undefined && 'first' in task ? [task.first] : [])].join()}}`;
 
 /** Returns what the columns of a run get. */
 async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, task, thread }: NewRun, texts: { kwargs: string }) {
@@ -199,7 +224,10 @@ function inserted(
 /** The queue that waiting runs get tickets for. */
 type Queue = { insert<T>(runs: NewRun[], within: (ticket: TicketInsert) => Promise<T>): Promise<T> };
 
-/** Returns the run as it was stored; undefined when its thread is missing and must not be made. */
+/**
+ * Returns the run as it was stored; undefined when its thread is missing and must not be made, or its key is kept
+ * already.
+ */
 type Insert<More extends unknown[] = []> = (run: NewRun, ...more: More) => Promise<Inserted | undefined>;
 
 export type RunInserts = {
@@ -218,21 +246,26 @@ export function runInserts(db: Db, queue: Queue, { rich }: Pick<Variant, 'rich'>
   const where = { db, rich };
   const insertWaiting = (on: Where, runs: NewRun[]): Promise<(Inserted | undefined)[]> =>
     queue.insert(runs, (ticket) => insertSome(on, runs, { ticket }));
-  const starting = new Batcher(
-    (asked: { run: NewRun; starter: Starter }[]) => {
-      const runs = asked.map(({ run }) => run);
-      // There is one worker in this process.
-      return insertSome(where, runs, { starter: asked[0]!.starter });
-    },
-    ({ run }) => run.thread_id,
-  );
-  const waiting = new Batcher(
-    (runs: NewRun[]) => insertWaiting(where, runs),
-    ({ thread_id }) => thread_id,
-  );
+  const batchers = () => ({
+    starting: new Batcher(
+      (some: { run: NewRun; starter: Starter }[]) => {
+        const runs = some.map(({ run }) => run);
+        // There is one worker in this process.
+        return insertSome(where, runs, { starter: some[0]!.starter });
+      },
+      ({ run }) => run.thread_id,
+    ),
+    waiting: new Batcher(
+      (runs: NewRun[]) => insertWaiting(where, runs),
+      ({ thread_id }) => thread_id,
+    ),
+  });
+  // Runs without keys never wait for rivals of those with keys, and their statements stay as short.
+  const [plain, keyed] = [batchers(), batchers()];
+  const batchersOf = ({ key }: NewRun): typeof plain => (key === undefined ? plain : keyed);
   return {
-    started: (run, { worker, leaseSeconds }) => starting.add({ run, starter: { worker, leaseSeconds } }),
-    waiting: (run) => waiting.add(run),
+    started: (run, { worker, leaseSeconds }) => batchersOf(run).starting.add({ run, starter: { worker, leaseSeconds } }),
+    waiting: (run) => batchersOf(run).waiting.add(run),
     waitingIn: (tx, runs) => (runs.length === 0 ? Promise.resolve([]) : insertWaiting({ db: tx, rich }, runs)),
   };
 }

@@ -6,6 +6,7 @@ import { hidden } from './plans.ts';
 import { openRuns } from './run-fields.ts';
 import type { Db } from './pool.ts';
 import type { TaskOfRun } from './push-configs.ts';
+import type { RequestKey } from '../request-key.ts';
 import { tellEnds, type WebhookTarget } from './webhooks.ts';
 
 /** What a run takes from its assistant and its thread. */
@@ -31,6 +32,8 @@ export type NewRun = {
   task?: TaskOfRun | undefined;
   multitask_strategy: MultitaskStrategy;
   after_seconds: number;
+  /** That of the request, where it is carried out once. Such a run is not stored where the key is kept already. */
+  key?: RequestKey | undefined;
   /** Processes that already wait for what the run says. */
   readers: string[];
   /** `changeable`: which thread the run may be put on, where its caller is guarded. */

@@ -1,18 +1,20 @@
+import { Conflict } from '../../errors.ts';
 import type { JsonObject } from '../../schema/agent-types.ts';
 import type { RunKwargs } from '../../schema/run.ts';
 import type { ThreadTtl } from '../../schema/expiry.ts';
 import type { Thread } from '../../schema/thread.ts';
 import { openNamed } from '../encryption/codec.ts';
-import { PLAIN } from '../encryption/codec.ts';
-import { copyCheckpoints, deleteCheckpoints } from './checkpoint-upkeep.ts';
+import { deleteCheckpoints } from './checkpoint-upkeep.ts';
 import { deleteCronsOf } from './crons.ts';
+import { keptKeys, refuseTaken } from './idempotency-keys.ts';
 import { hidden } from './plans.ts';
+import type { RequestKey } from '../request-key.ts';
 import { patternsField, permits, type Patterns } from './permits.ts';
 import type { Database, Db } from './pool.ts';
-import { openRuns, runErrorPlace } from './run-fields.ts';
+import { openRuns } from './run-fields.ts';
 import { namedField, sealField } from './sealed-fields.ts';
 import { ALL_OF_THREAD, openThreads, threadInterruptsPlace, THREAD_STATUS, UNFINISHED } from './thread-fields.ts';
-import { LONG_TEXT, storedColumnsOf, WHOLE_STATE } from './thread-values.ts';
+import { storedColumnsOf, WHOLE_STATE } from './thread-values.ts';
 
 export type NewThread = { thread_id: string; metadata: object; ttl?: ThreadTtl | undefined };
 
@@ -35,6 +37,31 @@ export async function insertThreads(db: Db, threads: NewThread[]): Promise<(Thre
     made.delete(thread_id);
     return thread;
   });
+}
+
+/**
+ * Makes a thread for a request that is carried out once. Returns undefined when the id is taken, and throws `Conflict`
+ * when the key is kept already.
+ */
+export async function insertThreadOnce(
+  db: Db,
+  { thread_id, metadata, ttl }: NewThread,
+  { key, request }: RequestKey,
+): Promise<Thread | undefined> {
+  const rows = await db
+    .query<Thread>({
+      name: 'thread_insert_once',
+      // An id that is taken undoes the statement, so that its key is not kept.
+      text: `with kept as (${keptKeys('values ($4, $5, array[$1::uuid])')})
+        insert into gx.thread as t (thread_id, metadata, ttl) select $1, $2, $3 from kept returning ${ALL_OF_THREAD}`,
+      values: [thread_id, await namedField(db, 'thread.metadata', metadata), ttl === undefined ? null : JSON.stringify(ttl), key, request],
+    })
+    .catch((error: unknown) => {
+      if (error instanceof Conflict) return undefined;
+      throw error;
+    });
+  if (rows === undefined) return undefined;
+  return (await openThreads(db, rows))[0] ?? refuseTaken();
 }
 
 /** Returns the thread; undefined when it is not there, or may not be seen. */
@@ -217,48 +244,6 @@ export async function keepThread(db: Db, threadId: string): Promise<void> {
 export async function deleteRetiredThreads(db: Db): Promise<number> {
   const rows = await db.query({ text: `delete from gx.thread t where t.remove_after < now() and not ${UNFINISHED} returning 1` });
   return rows.length;
-}
-
-/**
- * Makes a copy with its own id, all checkpoints and the given labels besides. It rests as the thread does, and lives as
- * long from now on. Returns undefined when there is no such thread, or it may not be seen.
- */
-export function copyThread(
-  db: Database,
-  threadId: string,
-  { copyId, labels, seen }: { copyId: string; labels: object; seen: Patterns },
-): Promise<Thread | undefined> {
-  return db.transaction(async (tx) => {
-    const copies = await tx.query<Thread>({
-      text: `insert into gx.thread as t (thread_id, metadata, config, "values", long_values, long_values_at, status, interrupts, error, ttl)
-        select $2, s.metadata || $3, s.config, s."values", s.long_text, case when s.long_text is not null then now() end,
-          s.status, s.interrupts, s.error, s.ttl
-        from (select t.*, ${LONG_TEXT} as long_text from gx.thread t where t.thread_id = $1) s
-        where ${permits('s.metadata', '$4')} returning ${ALL_OF_THREAD}`,
-      values: [threadId, copyId, await namedField(tx, 'thread.metadata', labels), patternsField(seen)],
-    });
-    // What is encrypted is still that of the other thread.
-    const [copied] = await openThreads(
-      tx,
-      copies.map((row) => ({ ...row, thread_id: threadId })),
-    );
-    if (copied === undefined) return undefined;
-    if (tx.codec !== PLAIN) await sealCopy(tx, copyId, copied);
-    await copyCheckpoints(tx, threadId, copyId);
-    return { ...copied, thread_id: copyId };
-  });
-}
-
-type Copied = Pick<Thread, 'values' | 'interrupts' | 'error'>;
-
-/** Writes the state of a copy, what it waits for and why its last run failed, as its own. */
-async function sealCopy(tx: Db, copyId: string, { values, interrupts, error }: Copied): Promise<void> {
-  const { values: short, long } = await storedColumnsOf(tx, copyId, values);
-  const sealed = [await sealField(tx, threadInterruptsPlace(copyId), interrupts), long, await sealField(tx, runErrorPlace(copyId), error)];
-  await tx.query({
-    text: `update gx.thread set "values" = coalesce($2, "values"), interrupts = $3, error = $5, state_updated_at = now(), ${WHOLE_STATE('$4')} where thread_id = $1`,
-    values: [copyId, short, ...sealed],
-  });
 }
 
 /** What a thread waits for, and the assistant that it waits with: all that a command that answers needs. */

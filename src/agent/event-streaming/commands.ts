@@ -6,6 +6,8 @@ import { permitAccess, type AgentCaller } from '../auth/caller.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { ThreadQuestions } from '../db/threads.ts';
 import { isAssistant } from '../ids.ts';
+import { onlyOnce } from '../only-once.ts';
+import type { RequestKey } from '../request-key.ts';
 import { createRun, type CreateDeps } from '../runs/create.ts';
 import { askContext, type AskedContext } from '../runs/plan.ts';
 import type { Readers } from '../runs/readers.ts';
@@ -25,7 +27,12 @@ export type CommandDeps = CreateDeps &
 
 type Json = Record<string, unknown>;
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
-type Target = { threadId: string; request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'> };
+type Target = {
+  threadId: string;
+  request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'>;
+  /** That of the request, where its command is carried out once. */
+  key?: RequestKey | undefined;
+};
 
 export async function answerCommand(deps: CommandDeps, command: Command, target: Target): Promise<CommandAnswer> {
   try {
@@ -84,11 +91,15 @@ async function start(deps: CommandDeps, params: Json, target: Target): Promise<J
   return { run_id: await run(deps, body, target, { context, ...(body.command && { answers: open }) }) };
 }
 
-async function respond(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
-  const thread = await settled(deps, target);
-  if (!thread?.assistant_id) throw new CommandError('no_such_run', 'The thread has no run that could wait for an answer.');
-  await run(deps, runOfRespond(params, { assistant_id: thread.assistant_id, waiting: waitingOf(thread) }), target);
-  return {};
+function respond(deps: CommandDeps, params: Json, target: Target): Promise<Json> {
+  const make = async (): Promise<Json> => {
+    const thread = await settled(deps, target);
+    if (!thread?.assistant_id) throw new CommandError('no_such_run', 'The thread has no run that could wait for an answer.');
+    await run(deps, runOfRespond(params, { assistant_id: thread.assistant_id, waiting: waitingOf(thread) }), target);
+    return {};
+  };
+  // A repetition finds no question any more, and would wait for the run that the answer began.
+  return onlyOnce(deps.db, target.key, { make, again: () => Promise.resolve({}), looksFirst: true });
 }
 
 /** Asks what the run needs beside the question where the thread stands. A faulty name is refused where it is read. */
@@ -102,8 +113,8 @@ function contextOfStart(deps: CommandDeps, { assistant_id }: Json, { threadId }:
 
 type RunFacts = { context?: AskedContext | undefined; answers?: string[] };
 
-async function run(deps: CommandDeps, body: RunCreate, { threadId, request }: Target, facts: RunFacts = {}): Promise<string> {
-  const created = await createRun(deps, body, { threadId, request, follow: undefined, protocol: true, ...facts });
+async function run(deps: CommandDeps, body: RunCreate, { threadId, request, key }: Target, facts: RunFacts = {}): Promise<string> {
+  const created = await createRun(deps, body, { threadId, request, key, follow: undefined, protocol: true, ...facts });
   // The client need not wait for it, because others find the run in the table sooner or later.
   deps.readers
     .tellProtocolRun(threadId, created.readers)

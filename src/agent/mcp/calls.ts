@@ -5,6 +5,7 @@ import type { RunCreate } from '../../schema/run.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { deleteThreads } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
+import type { RequestKey } from '../request-key.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
 import { progressOf } from '../runs/progress.ts';
 import { runToEnd, type RunToEndDeps } from '../runs/run-to-end.ts';
@@ -14,8 +15,10 @@ import type { WaitingCall } from './waiting-states.ts';
 
 export type CallDeps = RunToEndDeps & Pick<AgentDeps, 'batched'>;
 
-/** The request that a call came in. */
-export type CallRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller' | 'signal'>;
+/** The request that a call came in. `key`: set where the call is carried out once. */
+export type CallRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller' | 'signal'> & {
+  key?: RequestKey | undefined;
+};
 
 /** `mint` signs where a run waits; undefined for a client that can't be asked. */
 export type ToolCall = {
@@ -31,10 +34,10 @@ const MODES = ['values', 'updates', 'custom'] as const;
 
 /** Calls the assistant, and answers when its run has ended. */
 export function callAssistant(deps: CallDeps, call: ToolCall, input: unknown): Promise<Answer> {
-  return answered(deps, call, { threadId: undefined, body: { input } });
+  return answered(deps, call, { threadId: undefined, body: { input }, key: call.request.key });
 }
 
-/** Goes on with a run that waits, with the client's responses to its questions. */
+/** Goes on with a run that waits, with the client's responses to its questions: once, whether or not it has a key. */
 export async function continueCall(deps: CallDeps, call: ToolCall, waiting: WaitingCall): Promise<Answer> {
   const { thread_id, assistant_id } = waiting;
   const thread = await deps.batched.threadQuestions(thread_id);
@@ -52,13 +55,13 @@ export async function continueCall(deps: CallDeps, call: ToolCall, waiting: Wait
   return answered(deps, call, { threadId: thread_id, body: { command, multitask_strategy: 'reject' } });
 }
 
-type Started = { threadId: string | undefined; body: Partial<RunCreate> };
+type Started = { threadId: string | undefined; body: Partial<RunCreate>; key?: RequestKey | undefined };
 
-async function answered(deps: CallDeps, call: ToolCall, { threadId, body }: Started): Promise<Answer> {
+async function answered(deps: CallDeps, call: ToolCall, { threadId, body, key }: Started): Promise<Answer> {
   const { assistantId, request, context } = call;
   const hears = hearing(context);
   const modes: RunCreate['stream_mode'] = hears === undefined ? 'values' : [...MODES];
-  const end = await runToEnd(deps, { assistant_id: assistantId, stream_mode: modes, ...body }, { threadId, request, hears });
+  const end = await runToEnd(deps, { assistant_id: assistantId, stream_mode: modes, ...body }, { threadId, request, hears, key });
   // Nobody reads what is answered to a client that has left.
   if (end === undefined) return failedResult('The call was cancelled.');
   const ended = endedAs(end.state, end.status);

@@ -3,6 +3,7 @@ import type { Reply } from '../../http/route.ts';
 import { slowWebReply, webReply, webRequest } from '../../http/web.ts';
 import { permitAccess } from '../auth/caller.ts';
 import type { AgentDeps } from '../deps.ts';
+import { keyOfHeader, refuseSeveral, type RequestKey } from '../request-key.ts';
 import { versions } from '../versions.ts';
 import { callAssistant, continueCall, type ToolCall, type CallDeps, type CallRequest } from './calls.ts';
 import { loadPackage, type McpPackage } from './package.ts';
@@ -39,7 +40,7 @@ export class McpEndpoint {
     if (callsIn(body) > 0) permitAccess(request.caller, 'write');
     const { handler } = await (this.#loading ??= this.#load());
     const asked = webRequest({ method: 'POST', path: '/mcp', headers: request.headers, signal: request.signal });
-    this.#asked.set(asked, request);
+    this.#asked.set(asked, { ...request, key: keyOfCall(body, request) });
     const pending = handler.fetch(asked, { parsedBody: body });
     // Where progress is asked for, the answer becomes a stream, and its first event comes soon.
     return asksForProgress(body) ? webReply(await pending) : slowWebReply(pending);
@@ -95,6 +96,16 @@ function canBeAsked({ mcpReq }: ServerContext): boolean {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
+/** Returns the key of a call, if it has one. Requests of JSON-RPC are numbered anew by each client, so ids are none. */
+function keyOfCall(body: unknown, { headers, caller }: CallRequest): RequestKey | undefined {
+  const calls = callsIn(body);
+  if (calls === 0 || headers['idempotency-key'] === undefined) return undefined;
+  if (calls > 1) return refuseSeveral();
+  const [one] = [body].flat().filter(isCall) as { params?: Record<string, unknown> }[];
+  const { _meta: _told, ...asks } = one?.params ?? {};
+  return keyOfHeader(headers, { identity: caller.identity, route: 'mcp' }, asks);
+}
+
 /** Returns true for a call whose client wants to hear of its progress. */
 function asksForProgress(body: unknown): boolean {
   const { params } = (body ?? {}) as { params?: { _meta?: { progressToken?: unknown } } };
@@ -102,5 +113,6 @@ function asksForProgress(body: unknown): boolean {
 }
 
 /** Returns how many runs a request starts. The older era could send several calls in a list. */
-export const callsIn = (body: unknown): number =>
-  [body].flat().filter((one) => (one as { method?: unknown } | null)?.method === 'tools/call').length;
+export const callsIn = (body: unknown): number => [body].flat().filter(isCall).length;
+
+const isCall = (one: unknown): boolean => (one as { method?: unknown } | null)?.method === 'tools/call';

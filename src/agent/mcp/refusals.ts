@@ -10,7 +10,7 @@ type Refusing = { ProtocolError: typeof ProtocolError; log: Log };
 export function refusalOfCall(error: unknown, { ProtocolError: Refused, log }: Refusing): ProtocolError {
   if (error instanceof Refused) return error;
   if (error instanceof Problem && (error.status < 500 || error.status === 503))
-    return new Refused([400, 403, 404, 409, 422].includes(error.status) ? RPC_CODES.invalidParams : RPC_CODES.internal, error.message);
+    return new Refused([400, 403, 404, 409, 410, 422].includes(error.status) ? RPC_CODES.invalidParams : RPC_CODES.internal, error.message);
   log.error({ err: error }, 'a call of a tool failed');
   return new Refused(RPC_CODES.internal, 'Internal error');
 }

@@ -2,13 +2,15 @@ import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent } from '../../http/route.ts';
 import { Cron, CronCount, CronCreate, CronPatch, CronSearch, type CronCount as Asked } from '../../schema/cron.ts';
+import { OnceHeaders } from '../../schema/request-key.ts';
 import { Uuid } from '../../schema/types.ts';
 import { permission } from '../auth/caller.ts';
 import { shownCron } from '../crons/call.ts';
 import { changeCron, makeCron, type CronDeps } from '../crons/make.ts';
 import { countCrons, deleteCron, getCron, searchCrons, type FoundCron } from '../db/crons.ts';
 import { assistantIdOf } from '../ids.ts';
-import { ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
+import { keyOfHeader } from '../request-key.ts';
+import { goneAgain, ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
 const tag = 'crons';
 const CronPath = Type.Object({ cron_id: Uuid('') });
@@ -36,9 +38,13 @@ const createCronRoute = (deps: CronDeps): AgentRoute =>
     summary: 'Start runs by a schedule, each on a thread of its own',
     tag,
     access: 'write',
+    headers: OnceHeaders,
     body: CronCreate,
-    answers: { 200: ok('The cron.', Cron), ...refused },
-    handler: async ({ body, caller }) => json(await makeCron(deps, body, { threadId: null, caller })),
+    answers: { 200: ok('The cron.', Cron), ...refused, ...goneAgain },
+    handler: async ({ body, caller, headers }) => {
+      const key = keyOfHeader(headers, { identity: caller.identity, route: 'runs/crons' }, body);
+      return json(await makeCron(deps, body, { threadId: null, caller, key }));
+    },
   });
 
 const createThreadCronRoute = (deps: CronDeps): AgentRoute =>
@@ -50,9 +56,13 @@ const createThreadCronRoute = (deps: CronDeps): AgentRoute =>
     tag,
     access: 'write',
     params: ThreadPath,
+    headers: OnceHeaders,
     body: CronCreate,
-    answers: { 200: ok('The cron.', Cron), ...refused },
-    handler: async ({ params, body, caller }) => json(await makeCron(deps, body, { threadId: params.thread_id, caller })),
+    answers: { 200: ok('The cron.', Cron), ...refused, ...goneAgain },
+    handler: async ({ params: { thread_id: threadId }, body, caller, headers }) => {
+      const key = keyOfHeader(headers, { identity: caller.identity, route: 'runs/crons', threadId }, body);
+      return json(await makeCron(deps, body, { threadId, caller, key }));
+    },
   });
 
 const searchCronsRoute = ({ db, graphs }: CronDeps): AgentRoute =>

@@ -3,8 +3,10 @@ import { Invalid } from '../../errors.ts';
 import type { SocketRoute } from '../../http/websocket.ts';
 import { json, sse, type SseEvent } from '../../http/route.ts';
 import { Command, EventStream } from '../../schema/event-streaming.ts';
+import { OnceHeaders } from '../../schema/request-key.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { isUuid } from '../ids.ts';
+import { keyOfHeader } from '../request-key.ts';
 import type { AgentDeps } from '../deps.ts';
 import { answerCommand, startsRun, type CommandDeps } from '../event-streaming/commands.ts';
 import { failure, resumeGap } from '../event-streaming/answers.ts';
@@ -65,11 +67,15 @@ const commandsRoute = (deps: CommandDeps): AgentRoute =>
     tag,
     access: 'write',
     params: ThreadPath,
+    headers: OnceHeaders,
     body: Command,
     starts: (body) => (startsRun(body as Command) ? 1 : 0),
     answers: { 200: ok('The answer; also of a command that can not be carried out (`type` error).', Type.Unsafe<unknown>({})), ...refused },
-    handler: async ({ params, body, requestId, headers, caller, signal }) => {
-      return json(await answerCommand(deps, body, { threadId: params.thread_id, request: { requestId, headers, caller, signal } }));
+    handler: async ({ params: { thread_id: threadId }, body, requestId, headers, caller, signal }) => {
+      // A client may number the same command otherwise when it sends it again.
+      const { id: _number, ...asks } = body;
+      const key = startsRun(body) ? keyOfHeader(headers, { identity: caller.identity, route: 'commands', threadId }, asks) : undefined;
+      return json(await answerCommand(deps, body, { threadId, key, request: { requestId, headers, caller, signal } }));
     },
   });
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { OnceHeaders } from '../../schema/request-key.ts';
 import { refusalOfRequest } from '../../http/json-rpc.ts';
 import { callsIn, McpEndpoint, type McpDeps } from '../mcp/endpoint.ts';
 import type { Feature } from './feature.ts';
@@ -19,6 +20,7 @@ function mcpRoute(deps: McpDeps): AgentRoute {
     access: 'read',
     waits: true,
     ownPages: true,
+    headers: OnceHeaders,
     body: Type.Unsafe<unknown>({}),
     starts: callsIn,
     answers: {

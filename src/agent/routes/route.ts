@@ -17,6 +17,11 @@ export const refused: Record<number, AnswerDescription> = {
   422: { description: 'Not valid.' },
 };
 
+/** What a route that makes something answers to a repetition. */
+export const goneAgain: Record<number, AnswerDescription> = {
+  410: { description: 'The same request was carried out before, and what it made is gone.' },
+};
+
 export const ok = (description: string, schema?: AnswerDescription['schema']): AnswerDescription => ({
   description,
   ...(schema !== undefined && { schema }),

@@ -1,15 +1,17 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, jsonText, slowJsonText, sse, type Reply, type Request } from '../../http/route.ts';
+import { json, jsonText, slowJsonText, sse, type Reply, type Request, type SseEvent } from '../../http/route.ts';
 import { isUnfinished, type RunCreate } from '../../schema/run.ts';
 import { eventId, START, STREAM_MODES, type Cursor } from '../../schema/stream-event.ts';
 import { permission, permitAccess, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/permits.ts';
-import { getRun, selectActive } from '../db/runs.ts';
+import { getRun, selectActive, type RunProgress } from '../db/runs.ts';
+import { keyOfHeader, type RequestKey } from '../request-key.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
-import { createRun, type CreateDeps } from '../runs/create.ts';
+import { createRun, type CreateDeps, type CreatedRun } from '../runs/create.ts';
 import type { FollowedRun, Readers } from '../runs/readers.ts';
-import type { Following } from '../stream/bus.ts';
+import type { Following, Subscription } from '../stream/bus.ts';
+import type { Wanted } from '../stream/wanted.ts';
 import type { JsonText } from '../threads/json-text.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 
@@ -25,25 +27,32 @@ export type RunRouteDeps = CreateDeps & CancelDeps & { readers: Readers };
 type Leaving = { permitted: Patterns } | undefined;
 
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
+/** What becomes of the run: it is answered at once, at its end, or as it happens. */
+type Answer = 'runs' | 'runs/wait' | 'runs/stream';
 type Target = { threadId: string | undefined; request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'> };
 
 const pathOf = (run: { thread_id: string; run_id: string }, threadId: string | undefined): string =>
   threadId === undefined ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;
 
+/** Returns the key of a request for a run, if it has one. */
+const keyOf = (route: Answer, body: RunCreate, { threadId, request }: Target): RequestKey | undefined =>
+  keyOfHeader(request.headers, { identity: request.caller.identity, route, threadId }, body);
+
 /** Makes a run and answers with it at once. */
 export async function answerRun(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
-  const { run } = await createRun(deps, body, { threadId, request, follow: undefined });
+  const key = keyOf('runs', body, { threadId, request });
+  const { run } = await createRun(deps, body, { threadId, request, key, follow: undefined });
   return json(run, 200, { 'content-location': pathOf(run, threadId) });
 }
 
 /** Makes a run and answers with its final state. */
 export async function answerEnd(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
-  const { run, subscription } = await createRun(deps, body, { threadId, request, follow: { signal: request.signal, hears: 'end' } });
+  const key = keyOf('runs/wait', body, { threadId, request });
+  const follow = { signal: request.signal, hears: 'end' } as const;
+  const { run, subscription, before } = await createRun(deps, body, { threadId, request, key, follow });
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
-  return slowJsonText(() => stateAtEnd(deps, run, { subscription: subscription!, leaving: leavingOwn(body) }), {
-    'content-location': path,
-    location: `${path}/join`,
-  });
+  const awaited = { subscription: subscription!, leaving: leavingOwn(body), before };
+  return slowJsonText(() => stateAtEnd(deps, run, awaited), { 'content-location': path, location: `${path}/join` });
 }
 
 type StreamTarget = Target & { namespaces: string[] | undefined };
@@ -51,15 +60,26 @@ type StreamTarget = Target & { namespaces: string[] | undefined };
 /** Makes a run and streams its events. */
 export async function answerStream(deps: RunRouteDeps, body: RunCreate, { threadId, request, namespaces }: StreamTarget): Promise<Reply> {
   const { signal } = request;
-  const { run, subscription } = await createRun(deps, body, { threadId, request, follow: { signal, hears: 'events' } });
-  const { run_id } = run;
-  const path = pathOf(run, threadId);
-  const wanted = { modes: undefined, namespaces };
-  const events = deps.readers.eventsFromStart({ run_id, subscription: subscription!, wanted });
+  const key = keyOf('runs/stream', body, { threadId, request });
+  const created = await createRun(deps, body, { threadId, request, key, follow: { signal, hears: 'events' } });
+  const { run_id } = created.run;
+  const path = pathOf(created.run, threadId);
+  const { from, events } = await eventsOf(deps, created, { modes: undefined, namespaces });
   return sse(() => untilLeft(deps, events, { run_id, leaving: leavingOwn(body), signal }), {
     headers: { 'content-location': path, location: `${path}/stream` },
-    idsFrom: eventId(START),
+    idsFrom: eventId(from),
   });
+}
+
+/** Returns the events of a followed run from its start; of one that was made before, those that can still be had. */
+async function eventsOf(
+  { readers }: Pick<RunRouteDeps, 'readers'>,
+  { run, before, ...made }: CreatedRun,
+  wanted: Wanted,
+): Promise<{ from: Cursor; events: AsyncGenerator<SseEvent[]> }> {
+  const subscription = made.subscription!;
+  if (before === undefined) return { from: START, events: readers.eventsFromStart({ run_id: run.run_id, subscription, wanted }) };
+  return readers.eventsAfter(before.resumable ? START : undefined, { progress: before, subscription }, wanted);
 }
 
 /** Returns how whoever starts a run leaves it: the right to start it covers that of stopping it so. */
@@ -68,6 +88,9 @@ const leavingOwn = ({ on_disconnect }: RunCreate): Leaving => (on_disconnect ===
 const stopLeft = (deps: CancelDeps, run_id: string, { permitted }: NonNullable<Leaving>): Promise<number> =>
   cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run_id], permitted }), 'interrupt');
 
+/** `before`: where the run stood when it was followed, if it was made before. */
+type AwaitedRun = { subscription: Subscription; leaving: Leaving; before: RunProgress | undefined };
+
 /**
  * Waits for the final state of a followed run. A client that leaves gets nothing, and thereby stops the run if it asked
  * for that.
@@ -75,8 +98,12 @@ const stopLeft = (deps: CancelDeps, run_id: string, { permitted }: NonNullable<L
 async function stateAtEnd(
   deps: RunRouteDeps,
   run: { run_id: string; thread_id: string },
-  { subscription, leaving }: { subscription: FollowedRun['subscription']; leaving: Leaving },
+  { subscription, leaving, before }: AwaitedRun,
 ): Promise<JsonText> {
+  if (before !== undefined && !isUnfinished(before.status)) {
+    subscription.close();
+    return deps.readers.stateOf(run);
+  }
   const ended = await deps.readers.waitForEnd(run, subscription);
   if (ended !== undefined) return ended.state;
   if (leaving !== undefined) await stopLeft(deps, run.run_id, leaving);
@@ -134,12 +161,9 @@ async function leavingJoined({ caller, query, threadId, runId }: Pick<Join, 'cal
 /** Answers with the final state of a run that was made before. */
 export async function answerJoin(deps: RunRouteDeps, { runId, threadId, caller, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
   const leaving = await leavingJoined({ caller, query, threadId, runId });
-  const { progress, subscription } = await joined(deps, { runId, threadId, caller }, { signal, hears: 'end' });
-  if (!isUnfinished(progress.status)) {
-    subscription.close();
-    return jsonText(await deps.readers.stateOf(progress));
-  }
-  return slowJsonText(() => stateAtEnd(deps, progress, { subscription, leaving }));
+  const { progress: before, subscription } = await joined(deps, { runId, threadId, caller }, { signal, hears: 'end' });
+  const state = (): Promise<JsonText> => stateAtEnd(deps, before, { subscription, leaving, before });
+  return isUnfinished(before.status) ? slowJsonText(state) : jsonText(await state());
 }
 
 /** Streams the events of a run that was made before, from now on or from an event on. */

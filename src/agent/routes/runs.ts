@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent, slowJsonText, type Reply } from '../../http/route.ts';
+import { OnceHeaders } from '../../schema/request-key.ts';
 import { CancelQuery, isUnfinished, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/run.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import { deleteRunCheckpoints } from '../db/checkpoint-upkeep.ts';
@@ -8,7 +9,7 @@ import type { Db } from '../db/pool.ts';
 import { deleteRuns, getRun, listRuns, selectActive, type ActiveRun } from '../db/runs.ts';
 import { threadHead } from '../db/threads.ts';
 import { cancelRuns, stopOf, type CancelAction } from '../runs/cancel.ts';
-import { ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
+import { goneAgain, ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
 import {
   answerEnd,
   answerJoin,
@@ -33,9 +34,10 @@ const createRunRoute = (deps: RunRouteDeps): AgentRoute =>
     tag,
     access,
     params: ThreadPath,
+    headers: OnceHeaders,
     body: RunCreate,
     starts: () => 1,
-    answers: { 200: ok('The run.', Run), ...refused, ...busy },
+    answers: { 200: ok('The run.', Run), ...refused, ...busy, ...goneAgain },
     handler: (request) => answerRun(deps, request.body, { threadId: request.params.thread_id, request }),
   });
 
@@ -49,9 +51,10 @@ const waitRunRoute = (deps: RunRouteDeps): AgentRoute =>
     tag,
     access,
     params: ThreadPath,
+    headers: OnceHeaders,
     body: RunCreate,
     starts: () => 1,
-    answers: { 200: ok('The final state.', AnyState), ...refused, ...busy },
+    answers: { 200: ok('The final state.', AnyState), ...refused, ...busy, ...goneAgain },
     handler: (request) => answerEnd(deps, request.body, { threadId: request.params.thread_id, request }),
   });
 
@@ -65,9 +68,10 @@ const streamRunRoute = (deps: RunRouteDeps): AgentRoute =>
     access,
     params: ThreadPath,
     query: StreamQuery,
+    headers: OnceHeaders,
     body: RunCreate,
     starts: () => 1,
-    answers: { ...eventStream, ...refused, ...busy },
+    answers: { ...eventStream, ...refused, ...busy, ...goneAgain },
     handler: (request) =>
       answerStream(deps, request.body, { threadId: request.params.thread_id, request, namespaces: request.query.namespace }),
   });

@@ -1,13 +1,15 @@
 import { Type } from 'typebox';
 import { Invalid, NotFound } from '../../errors.ts';
 import { json, noContent } from '../../http/route.ts';
+import { OnceHeaders } from '../../schema/request-key.ts';
 import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, RunCreate, StreamQuery } from '../../schema/run.ts';
 import { Uuid } from '../../schema/types.ts';
 import { permission } from '../auth/caller.ts';
 import { selectActive } from '../db/runs.ts';
+import { keyOfHeader } from '../request-key.ts';
 import { cancelRuns, stopOf } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
-import { ok, refused, route, type AgentRoute } from './route.ts';
+import { goneAgain, ok, refused, route, type AgentRoute } from './route.ts';
 import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventStream, type RunRouteDeps } from './run-answers.ts';
 
 const tag = 'runs';
@@ -21,9 +23,10 @@ const createStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
     summary: 'Start a run on a thread of its own',
     tag,
     access,
+    headers: OnceHeaders,
     body: RunCreate,
     starts: () => 1,
-    answers: { 200: ok('The run.', Run), ...refused },
+    answers: { 200: ok('The run.', Run), ...refused, ...goneAgain },
     handler: (request) => answerRun(deps, request.body, { threadId: undefined, request }),
   });
 
@@ -36,9 +39,10 @@ const waitStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
     summary: 'Run on a thread of its own, and answer the final state',
     tag,
     access,
+    headers: OnceHeaders,
     body: RunCreate,
     starts: () => 1,
-    answers: { 200: ok('The final state.', AnyState), ...refused },
+    answers: { 200: ok('The final state.', AnyState), ...refused, ...goneAgain },
     handler: (request) => answerEnd(deps, request.body, { threadId: undefined, request }),
   });
 
@@ -51,9 +55,10 @@ const streamStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
     tag,
     access,
     query: StreamQuery,
+    headers: OnceHeaders,
     body: RunCreate,
     starts: () => 1,
-    answers: { ...eventStream, ...refused },
+    answers: { ...eventStream, ...refused, ...goneAgain },
     handler: (request) => answerStream(deps, request.body, { threadId: undefined, request, namespaces: request.query.namespace }),
   });
 
@@ -65,10 +70,14 @@ const createRunsRoute = (deps: RunRouteDeps): AgentRoute =>
     summary: 'Start several runs, each on a thread of its own',
     tag,
     access,
+    headers: OnceHeaders,
     body: RunBatch,
     starts: (body) => (body as unknown[]).length,
-    answers: { 200: ok('The runs.', Type.Array(Run)), ...refused },
-    handler: async (request) => json(await createRuns(deps, request.body, request)),
+    answers: { 200: ok('The runs.', Type.Array(Run)), ...refused, ...goneAgain },
+    handler: async (request) => {
+      const key = keyOfHeader(request.headers, { identity: request.caller.identity, route: 'runs/batch' }, request.body);
+      return json(await createRuns(deps, request.body, { request, key }));
+    },
   });
 
 const joinStatelessStreamRoute = (deps: RunRouteDeps): AgentRoute =>

@@ -1,22 +1,23 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
-import { Conflict, NotFound, Problem, Rejected } from '../../errors.ts';
-import { json, noContent, type Reply } from '../../http/route.ts';
+import { NotFound } from '../../errors.ts';
+import { json, noContent } from '../../http/route.ts';
 import { ttlOf } from '../../schema/expiry.ts';
+import { OnceHeaders } from '../../schema/request-key.ts';
 import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadQuery, ThreadSearch } from '../../schema/thread.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import { checkpointStorage, keepLatestCheckpoints } from '../db/checkpoint-upkeep.ts';
 import { selectActive } from '../db/runs.ts';
 import { countThreads, searchThreads } from '../db/thread-search.ts';
 import { threadTtl } from '../db/thread-expiry.ts';
-import { copyThread, deleteThreads, getThread, patchThread, threadHead } from '../db/threads.ts';
+import { deleteThreads, getThread, patchThread, threadHead } from '../db/threads.ts';
 import type { AgentDeps } from '../deps.ts';
-import { newId } from '../ids.ts';
+import { keyOfHeader } from '../request-key.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
-import { ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
-import { applySupersteps, type SuperstepDeps } from './thread-state.ts';
+import { newCopy, newThread, type NewThreadDeps } from './new-threads.ts';
+import { goneAgain, ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
-type Deps = CancelDeps & SuperstepDeps & Pick<AgentDeps, 'batched' | 'expiry'>;
+type Deps = CancelDeps & NewThreadDeps & Pick<AgentDeps, 'expiry'>;
 
 const tag = 'threads';
 
@@ -30,10 +31,14 @@ const createThreadRoute = (deps: Deps): AgentRoute =>
     summary: 'Create a thread',
     tag,
     access: 'write',
+    headers: OnceHeaders,
     body: ThreadCreate,
     bodyOptional: true,
-    answers: { 200: ok('The thread.', Thread), 409: { description: 'The id is taken.' }, ...refused },
-    handler: ({ body, caller }) => create(deps, body, caller),
+    answers: { 200: ok('The thread.', Thread), 409: { description: 'The id is taken.' }, ...refused, ...goneAgain },
+    handler: async ({ body, caller, headers }) => {
+      const key = keyOfHeader(headers, { identity: caller.identity, route: 'threads' }, body);
+      return json(await newThread(deps, body, { caller, key }));
+    },
   });
 
 const searchThreadsRoute = (deps: Deps): AgentRoute =>
@@ -155,14 +160,11 @@ const copyThreadRoute = (deps: Deps): AgentRoute =>
     tag,
     access: 'write',
     params: ThreadPath,
-    answers: { 200: ok('The copy.', Thread), 409: { description: 'There is no such thread.' }, ...refused },
-    handler: async ({ params, caller }) => {
-      const { permits: seen } = await permission(caller, 'threads:read', params);
-      const copyId = newId();
-      const { value } = await permission(caller, 'threads:create', { thread_id: copyId, metadata: {}, if_exists: 'raise' });
-      const copy = await copyThread(deps.db, params.thread_id, { copyId, labels: value.metadata, seen });
-      if (copy === undefined) throw new Conflict(`Thread with ID ${params.thread_id} can't be copied: it is not there.`);
-      return json(copy);
+    headers: OnceHeaders,
+    answers: { 200: ok('The copy.', Thread), 409: { description: 'There is no such thread.' }, ...refused, ...goneAgain },
+    handler: async ({ params: { thread_id: threadId }, caller, headers }) => {
+      const key = keyOfHeader(headers, { identity: caller.identity, route: 'threads/copy', threadId }, null);
+      return json(await newCopy(deps, threadId, { caller, key }));
     },
   });
 
@@ -192,39 +194,6 @@ const prefersLess = (headers: IncomingHttpHeaders): boolean =>
     .join(',')
     .split(',')
     .some((one) => /^\s*return\s*=\s*"?minimal"?\s*(;|$)/i.test(one));
-
-async function create(deps: Deps, body: ThreadCreate, caller: AgentCaller): Promise<Reply> {
-  const asked = { thread_id: body.thread_id ?? newId(), metadata: body.metadata ?? {}, if_exists: body.if_exists ?? 'raise' };
-  const { value, permits } = await permission(caller, 'threads:create', asked);
-  const { thread_id: id, metadata } = value;
-  const steps = body.supersteps ?? [];
-  const graphId = metadata['graph_id'];
-  if (steps.length > 0 && typeof graphId !== 'string') throw new Rejected('supersteps: metadata.graph_id must name the graph.');
-  const thread = await deps.batched.insertThread({ thread_id: id, metadata, ttl: ttlOf(body.ttl) });
-  if (thread === undefined) {
-    const existing = value.if_exists === 'do_nothing' ? await getThread(deps.db, id, permits) : undefined;
-    if (existing === undefined) throw new Conflict(`Thread with ID ${id} already exists`);
-    return json(existing);
-  }
-  if (steps.length === 0) return json(thread);
-  await applySupersteps(deps, { thread_id: id, graph_id: graphId as string, supersteps: steps }).catch((error: unknown) =>
-    undo(deps, id, error),
-  );
-  return json(await getThread(deps.db, id));
-}
-
-/**
- * Removes a thread whose history could not be written, so that the caller may send the same again. Throws what went
- * wrong.
- */
-async function undo({ db }: Pick<Deps, 'db'>, threadId: string, failure: unknown): Promise<never> {
-  const gone = await deleteThreads(db, [threadId]).then(
-    () => true,
-    () => false,
-  );
-  if (gone || !(failure instanceof Problem)) throw failure;
-  throw new Problem(failure.status, `${failure.message} The thread ${threadId} was made, and has no state.`, { cause: failure });
-}
 
 type Pruning = { thread_ids: string[]; strategy?: 'delete' | 'keep_latest' };
 

@@ -1,9 +1,14 @@
 import { Invalid } from '../../errors.ts';
 import type { Run, RunCreate } from '../../schema/run.ts';
 import { insertFeedbackTokens } from '../db/feedback.ts';
+import { keepRequestKey } from '../db/idempotency-keys.ts';
 import type { Db } from '../db/pool.ts';
 import type { TaskOfRun } from '../db/push-configs.ts';
+import type { RunProgress } from '../db/runs.ts';
+import { onlyOnce } from '../only-once.ts';
+import type { RequestKey } from '../request-key.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
+import { earlierRun, earlierRuns } from './earlier-run.ts';
 import { feedbackTokens } from './feedback.ts';
 import { insertPlanned, insertTogether, type InsertDeps } from './insert.ts';
 import { planRun, type AskedContext, type PlanDeps, type PlannedRun, type RequestFacts } from './plan.ts';
@@ -12,7 +17,7 @@ import type { Readers } from './readers.ts';
 /** The parts that making runs needs. */
 export type CreateDeps = InsertDeps &
   PlanDeps & {
-    readers: Pick<Readers, 'expectRun' | 'end'>;
+    readers: Pick<Readers, 'expectRun' | 'followRun' | 'end'>;
     requests: {
       /** Returns the address under which the client finds this server, without a slash at its end. */
       address: (headers: RequestFacts['headers']) => string;
@@ -25,6 +30,8 @@ export type CreatedRun = {
   subscription: Subscription | undefined;
   /** Processes that read the run, or the whole thread, and are told of its events. */
   readers: string[];
+  /** Where the run stood when it was followed, if the same request made it before. */
+  before?: RunProgress | undefined;
 };
 
 type CreateOptions = {
@@ -44,28 +51,55 @@ type CreateOptions = {
   task?: TaskOfRun | undefined;
   /** What the run takes from its assistant and thread, where the caller has asked for it already. */
   context?: AskedContext | undefined;
+  /** That of the request, where it is carried out once. */
+  key?: RequestKey | undefined;
 };
+
+/** Makes a run as `makeRun` does, or returns the one that the same request made before. Throws a 410 if it is gone. */
+export function createRun(deps: CreateDeps, body: RunCreate, options: CreateOptions): Promise<CreatedRun> {
+  const { key, follow, request } = options;
+  return onlyOnce(deps.db, key, {
+    make: () => makeRun(deps, body, options),
+    again: async ([runId]) => {
+      const { run, followed } = await earlierRun(deps, runId!, { caller: request.caller, follow });
+      return { run, subscription: followed?.subscription, before: followed?.progress, readers: [] };
+    },
+  });
+}
 
 /**
  * Makes a run, which waits for a worker or starts at once; every protocol comes in here. It takes one statement when no
  * other run has to be stopped and none can refuse it, and otherwise one transaction that holds the thread. Throws
- * `Invalid`, `Rejected` or `NotFound` for what the body asks, and `Conflict` when the thread is busy and the strategy
- * is to reject.
+ * `Invalid`, `Rejected` or `NotFound` for what the body asks, `Conflict` when the thread is busy and the strategy is to
+ * reject, and some refusal when the request's key is kept already.
  */
-export async function createRun(deps: CreateDeps, body: RunCreate, { follow, request, ...options }: CreateOptions): Promise<CreatedRun> {
-  return make(deps, await planRun(deps, body, { request, ...options }), { follow, request });
+export async function makeRun(deps: CreateDeps, body: RunCreate, { follow, request, key, ...options }: CreateOptions): Promise<CreatedRun> {
+  const planned = await planRun(deps, body, { request, ...options });
+  return make(deps, key === undefined ? planned : { ...planned, key }, { follow, request });
 }
+
+type BatchRequest = { request: RequestFacts; key: RequestKey | undefined };
 
 /**
  * Makes runs on threads of their own, which wait for a worker; or none when one of them must be refused, not all of
- * them may wait, or the database fails. A refusal of one names the run's place in the list.
+ * them may wait, or the database fails. A refusal of one names the run's place in the list. Returns those that the same
+ * request made before, if it did; throws a 410 if one of them is gone.
  */
-export async function createRuns(deps: CreateDeps, bodies: RunCreate[], request: RequestFacts): Promise<Run[]> {
+export function createRuns(deps: CreateDeps, bodies: RunCreate[], { request, key }: BatchRequest): Promise<Run[]> {
+  return onlyOnce(deps.db, key, {
+    make: () => makeRuns(deps, bodies, { request, key }),
+    again: (made) => earlierRuns(deps, made, request.caller),
+  });
+}
+
+async function makeRuns(deps: CreateDeps, bodies: RunCreate[], { request, key }: BatchRequest): Promise<Run[]> {
   const all: PlannedRun[] = [];
   for (const [at, body] of bodies.entries()) all.push(await planRun(deps, body, { threadId: undefined, request }).catch(rethrowAt(at)));
   const address = deps.requests.address(request.headers);
   const planned = all.map((run) => ({ ...run, readers: [] }));
+  const ids = planned.map(({ run_id }) => run_id);
   const made = await insertTogether(deps, planned, async (tx) => {
+    if (key !== undefined) await keepRequestKey(tx, key, ids);
     for (const run of planned) await openFeedback(tx, run, address);
   });
   return made.map(({ run }) => run);

@@ -24,6 +24,7 @@ export type WakeDeps = Pick<TellStoppedDeps, 'signals'> & {
 /** The parts that storing a run, and waking a worker for it, need. */
 export type InsertDeps = TellStoppedDeps & WakeDeps & { inserts: RunInserts; queued: QueuedRuns };
 
+const NOT_THERE = 'Thread or assistant not found.';
 const ANSWERED = 'The task does not wait for a message any more: another one has come, or it was given up.';
 const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
@@ -47,7 +48,7 @@ export async function insertTogether(deps: InsertDeps, runs: NewRun[], within: (
   const all = await deps.db.transaction(async (tx) => {
     await within(tx);
     const inserted = await deps.inserts.waitingIn(tx, runs);
-    if (inserted.includes(undefined)) throw new NotFound('Thread or assistant not found.');
+    if (inserted.includes(undefined)) throw new NotFound(NOT_THERE);
     return inserted as Inserted[];
   });
   wakeFor(deps, all.length);
@@ -58,7 +59,7 @@ async function stored(deps: InsertDeps, run: NewRun): Promise<Inserted> {
   const started = await insertStarted(deps, run);
   if (started !== undefined) return started;
   const found = run.multitask_strategy === 'enqueue' ? await deps.inserts.waiting(run) : await insertHolding(deps, run);
-  if (found === undefined) throw new NotFound('Thread or assistant not found.');
+  if (found === undefined) throw new NotFound(NOT_THERE);
   if (run.after_seconds === 0) wakeWorkers(deps);
   return found;
 }
@@ -82,7 +83,7 @@ async function insertStarted({ db, inserts, pump, tickets }: InsertDeps, run: Ne
   if (seat === undefined) return undefined;
   try {
     const found = await inserts.started(run, seat);
-    if (found === undefined) throw new NotFound('Thread or assistant not found.');
+    if (found === undefined) throw new NotFound(NOT_THERE);
     if (found.run.status === 'running') seat.start(claimed(run, found));
     else {
       await tickets.send(db, run);
@@ -140,8 +141,14 @@ export async function insertOnHeldThread({ inserts }: Pick<InsertDeps, 'inserts'
   if (task !== undefined && !(await waitsStill(tx, task.last))) throw new Conflict(ANSWERED);
   const stopped = admission.stop === undefined ? undefined : await stopRuns(tx, active, admission.stop);
   const [inserted] = await inserts.waitingIn(tx, [run]);
+  if (inserted === undefined) undoIfKeyed(run);
   if (inserted !== undefined && task?.push !== undefined) await addPushConfig(tx, { ...task, thread_id: run.thread_id }, task.push);
   return { inserted, stopped };
+}
+
+/** Undoes the transaction of a repetition, which must not stop what the first request made. */
+function undoIfKeyed({ key }: NewRun): void {
+  if (key !== undefined) throw new NotFound(NOT_THERE);
 }
 
 /** Counts runs that were stored elsewhere than here, and wakes workers for them. */

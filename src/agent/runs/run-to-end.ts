@@ -1,6 +1,7 @@
 import type { SseEvent } from '../../http/route.ts';
-import type { RunCreate, RunStatus } from '../../schema/run.ts';
-import { runProgress, selectActive } from '../db/runs.ts';
+import { isUnfinished, type RunCreate, type RunStatus } from '../../schema/run.ts';
+import { runProgress, selectActive, type RunProgress } from '../db/runs.ts';
+import type { RequestKey } from '../request-key.ts';
 import type { BusMessage, Subscription } from '../stream/bus.ts';
 import type { JsonText } from '../threads/json-text.ts';
 import { cancelRuns, type CancelDeps } from './cancel.ts';
@@ -10,7 +11,8 @@ import type { Readers } from './readers.ts';
 
 /* Protocols in which a request is a run: it ends with the run, and whoever leaves stops it. */
 
-export type RunToEndDeps = CreateDeps & CancelDeps & { readers: Pick<Readers, 'eventsFromStart' | 'waitForEnd'> };
+export type RunToEndDeps = CreateDeps &
+  CancelDeps & { readers: Pick<Readers, 'eventsFromStart' | 'eventsAfter' | 'stateOf' | 'waitForEnd'> };
 
 type Options = {
   /** Undefined means a thread of its own, which stays if the run waits for an answer. */
@@ -18,23 +20,29 @@ type Options = {
   request: RequestFacts & { signal: AbortSignal };
   /** Hears what happens meanwhile. The run's `stream_mode` says what that is. */
   hears: ((event: SseEvent) => Promise<void>) | undefined;
+  /** That of the request, where it is carried out once. */
+  key?: RequestKey | undefined;
 };
 
 /** `state`: see `finalState`. `status`: unfinished where this server stops first; undefined where the run is gone. */
 export type RunEnd = { thread_id: string; run_id: string; state: JsonText; status: RunStatus | undefined };
 
 /**
- * Makes a run and returns its end. If the caller leaves before that, the run is stopped, and the result is undefined.
- * Throws what `createRun` throws.
+ * Makes a run, or finds the one that the same request made before, and returns its end. If the caller leaves before
+ * that, the run is stopped, and the result is undefined. Throws what `createRun` throws.
  */
 export async function runToEnd(deps: RunToEndDeps, body: RunCreate, options: Options): Promise<RunEnd | undefined> {
-  const { threadId, request, hears } = options;
+  const { threadId, request, hears, key } = options;
   const keepsWaiting = threadId === undefined ? ({ keepsWaiting: true } as const) : {};
   const follow = { signal: request.signal, hears: hears === undefined ? ('end' as const) : ('events' as const) };
-  const { run, subscription } = await createRun(deps, body, { threadId, request, follow, ...keepsWaiting });
+  const { run, subscription, before } = await createRun(deps, body, { threadId, request, key, follow, ...keepsWaiting });
   const { run_id, thread_id } = run;
+  if (before !== undefined && !isUnfinished(before.status)) {
+    subscription!.close();
+    return { thread_id, run_id, state: await deps.readers.stateOf(run), status: before.status };
+  }
   const ending = new Ending(subscription!);
-  if (hears !== undefined) await passOn(deps, { run_id, subscription: ending }, hears);
+  if (hears !== undefined) await passOn(deps, { run_id, subscription: ending, before }, hears);
   const ended = await deps.readers.waitForEnd({ run_id, thread_id }, ending);
   if (ended !== undefined) return { thread_id, run_id, ...ended, status: ending.status ?? (await runProgress(deps.db, run_id))?.status };
   await cancelRuns(deps, (tx) => selectActive(tx, { run_ids: [run_id] }), 'interrupt');
@@ -70,9 +78,13 @@ class Ending implements Subscription {
 /** Passes on the events of a run until its end. */
 async function passOn(
   { readers }: Pick<RunToEndDeps, 'readers'>,
-  run: { run_id: string; subscription: Subscription },
+  { before, ...run }: { run_id: string; subscription: Subscription; before: RunProgress | undefined },
   hears: NonNullable<Options['hears']>,
 ): Promise<void> {
   const wanted = { modes: undefined, namespaces: undefined };
-  for await (const events of readers.eventsFromStart({ ...run, wanted })) for (const event of events) await hears(event);
+  const all =
+    before === undefined
+      ? readers.eventsFromStart({ ...run, wanted })
+      : (await readers.eventsAfter(undefined, { ...run, progress: before }, wanted)).events;
+  for await (const events of all) for (const event of events) await hears(event);
 }

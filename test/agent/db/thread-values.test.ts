@@ -4,7 +4,8 @@ import { keepLatestCheckpoints } from '../../../src/agent/db/checkpoint-upkeep.t
 import { finishRuns } from '../../../src/agent/db/ends.ts';
 import { LongStates } from '../../../src/agent/db/long-states.ts';
 import { searchThreads } from '../../../src/agent/db/thread-search.ts';
-import { copyThread, getThread, insertThreads, patchThread, setThreadState } from '../../../src/agent/db/threads.ts';
+import { copyThread } from '../../../src/agent/db/thread-copies.ts';
+import { getThread, insertThreads, patchThread, setThreadState } from '../../../src/agent/db/threads.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 
 /* A long state is kept as text. Whoever reads or searches threads must not see a difference. */

@@ -142,6 +142,19 @@ test('a thread that waits for a person goes like others where `include_interrupt
   await own.drop();
 });
 
+test('the key of a request is forgotten a day later, and not before', async () => {
+  const made = async (key: string): Promise<string> => {
+    const answer = await fetch(`${agent.url}/threads`, { method: 'POST', headers: { 'idempotency-key': key } });
+    return ((await answer.json()) as { thread_id: string }).thread_id;
+  };
+  const thread = await made('a');
+  await database.sql(`update gx.idempotency_key set created_at = now() - interval '23 hours 59 minutes'`);
+  await sweepPasses();
+  expect(await made('a')).toBe(thread);
+  await database.sql(`update gx.idempotency_key set created_at = now() - interval '24 hours 1 minute'`);
+  await expect.poll(() => made('a')).not.toBe(thread);
+});
+
 describe('an item of the store', () => {
   /** In steps of five, because a test takes its time. */
   const minutesLeft = async (key: string): Promise<number | null | undefined> =>

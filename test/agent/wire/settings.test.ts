@@ -60,6 +60,16 @@ describe('with routes switched off and a prefix before the others', () => {
     expect(agent.output()).not.toContain('hidden-');
   });
 
+  test('pages may send the headers that are listed, and the key by which a request is known again', async () => {
+    const asked = {
+      origin: 'https://app.example.com',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'x-other',
+    };
+    const { headers } = await fetch(`${agent.url}/agents/runs`, { method: 'OPTIONS', headers: asked });
+    expect(headers.get('access-control-allow-headers')).toBe('x-trace-id, idempotency-key');
+  });
+
   test('pages of the listed origin may call with credentials, and no others', async () => {
     const origin = async (name: string): Promise<Headers> =>
       (await fetch(`${agent.url}/agents/threads`, { method: 'POST', body: '{}', headers: { origin: name } })).headers;
