@@ -13,7 +13,7 @@ import { canonicalJson } from '../schema/revision-of.ts';
 export type RequestKey = { key: Buffer; request: Buffer };
 
 /** Where a key counts: for one caller, on one route, and on one thread where the route has one. */
-export type KeyScope = { identity: string; route: string; threadId?: string | undefined };
+type KeyScope = { identity: string; route: string; threadId?: string | undefined };
 
 const HEADER = 'Idempotency-Key';
 const FORM = new RegExp(KEY_FORM.pattern);

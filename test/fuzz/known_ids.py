@@ -164,7 +164,8 @@ def a2a_message(body, seed):
     newer = method[0].isupper()
     data = body if seed % 3 == 0 else {"left": 1, "said": "x", "request": "x"}
     part = {"data": data} if newer else {"kind": "data", "data": data}
-    message = {"messageId": "m", "role": "ROLE_USER" if newer else "user", "parts": [part]}
+    # Some messages come again, which makes them the same task.
+    message = {"messageId": f"m-{seed}" if seed % 2 else "m", "role": "ROLE_USER" if newer else "user", "parts": [part]}
     if not newer:
         message["kind"] = "message"
     if seed % 4 == 1:
