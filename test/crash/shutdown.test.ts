@@ -37,7 +37,7 @@ async function over(ids: string[]): Promise<Row[]> {
   return rows;
 }
 
-test('SIGTERM under load: short runs finish in the grace, the others are handed back at its end and lose no life', async () => {
+test('SIGTERM under load: short runs finish in the grace, the others go on elsewhere and lose no life', async () => {
   const env = { GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '2', N_JOBS_PER_WORKER: '20' };
   const first = await startWorker({ database: database.uri, env });
   // The runs take half a minute, so they outlast the start of the second worker, however busy the machine is.
