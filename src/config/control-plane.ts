@@ -3,7 +3,7 @@ import type { ConfiguredIntegration } from '../schema/git-connection.ts';
 import type { ObjectKeys } from '../schema/object-keys.ts';
 import { SPEC_LIMIT } from '../schema/object-fault.ts';
 import { SettingsReader, type Env } from './env.ts';
-import { gitIntegrations } from './git-integrations.ts';
+import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
 
@@ -35,7 +35,7 @@ export type ControlPlaneConfig = {
   /** Keys of labels and annotations that REST users may ask for besides harmless ones. */
   objectKeys: ObjectKeys;
   gitIntegrations: ConfiguredIntegration[];
-  /** Hosts with which REST users may connect; empty: any of https. */
+  /** Hosts with which REST users may connect, also at private addresses; empty: any of https with a public one. */
   gitHosts: string[];
   /** Where builds run and Secrets of git integrations are kept. Undefined: REST takes no credential. */
   buildNamespace: string | undefined;
@@ -80,7 +80,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
     grants: settings.someOf(['GX_REST_ALLOW'], GRANTS),
     objectKeys: objectKeys(settings),
     gitIntegrations: gitIntegrations(settings),
-    gitHosts: settings.words(['GX_GIT_HOSTS']).map((host) => host.replace(/\/+$/, '')),
+    gitHosts: gitHosts(settings),
     buildNamespace: settings.optional(['GX_BUILD_NAMESPACE']),
     buildkitNamespace: settings.optional(['GX_BUILDKIT_NAMESPACE']),
     builtImages: {

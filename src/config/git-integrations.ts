@@ -28,6 +28,9 @@ const OPTIONAL: Record<string, Check> = {
   repos: listOf(isRepository),
 };
 
+/** Reads the git hosts that the installation lists, without a slash at their end. */
+export const gitHosts = (settings: SettingsReader): string[] => settings.words(['GX_GIT_HOSTS']).map((host) => host.replace(/\/+$/, ''));
+
 /** Reads the connections to git hosts that the installation sets up itself. */
 export function gitIntegrations(settings: SettingsReader): ConfiguredIntegration[] {
   const value = settings.json(['GX_GIT_INTEGRATIONS']) ?? [];

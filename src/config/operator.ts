@@ -5,7 +5,7 @@ import { DEFAULT_TENANT_ID, specLimit } from './control-plane.ts';
 import type { ConfiguredIntegration } from '../schema/git-connection.ts';
 import type { ObjectKeys } from '../schema/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
-import { gitIntegrations } from './git-integrations.ts';
+import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
 
 /** Sizes for what a resource spec leaves open. CPU is in cores, memory in Mi, storage in Gi. */
@@ -40,6 +40,8 @@ export type OperatorSettings = {
   builder?: Builder;
   /** Connections to git hosts that the installation sets up itself. */
   gitIntegrations: ConfiguredIntegration[];
+  /** Hosts of git that may have private addresses. */
+  gitHosts: string[];
   /** Seconds between two looks at a followed branch, where an integration names none. 0: it is not looked at. */
   pollSeconds: number;
   defaultTenantId: string;
@@ -134,6 +136,7 @@ function settings(read: SettingsReader): OperatorSettings {
     ...otlp(read),
     ...builder(read),
     gitIntegrations: gitIntegrations(read),
+    gitHosts: gitHosts(read),
     pollSeconds: read.integer(['GX_BUILD_POLL_SECONDS'], 0, { min: 0, max: 86_400 }),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     defaultTenantId: read.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),

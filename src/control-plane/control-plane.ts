@@ -1,4 +1,5 @@
 import type { ControlPlaneConfig } from '../config/control-plane.ts';
+import type { GitPlaces } from '../git/places.ts';
 import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import type { ListenerLock } from './listener-lock.ts';
@@ -14,6 +15,8 @@ export type ControlPlane = {
   logs: Kube;
   stored: Stored;
   integrations: StoredIntegrations;
+  /** Where requests to git hosts may go. */
+  gitPlaces: GitPlaces;
   secrets: SecretValues;
   listenerLock: ListenerLock;
   log: Log;

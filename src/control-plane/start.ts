@@ -1,6 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ControlPlaneConfig } from '../config/control-plane.ts';
+import { gitPlaces } from '../git/places.ts';
 import { listen } from '../http/listen.ts';
+import { Lookups } from '../http/lookups.ts';
 import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { ListenerLock } from './listener-lock.ts';
@@ -41,7 +43,8 @@ export async function startControlPlane({
   const health = { synced: () => synced, stopping: () => signal.aborted };
   const secrets = new SecretValues(kube);
   const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
-  const plane = { config, kube, logs, stored, integrations, secrets, listenerLock, log, now: () => new Date(), stopping: closing.signal };
+  const given = { config, kube, logs, log, gitPlaces: gitPlaces(config, new Lookups()), now: () => new Date(), stopping: closing.signal };
+  const plane = { ...given, stored, integrations, secrets, listenerLock };
   const app = controlPlaneApp(plane, health, keys);
   const { host, port: wantedPort, tls } = config;
   const listener = await listen(app, { host, port: wantedPort, tls: tls && { files: tls, log } });

@@ -1,13 +1,16 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Problem, Rejected, Unavailable } from '../errors.ts';
+import { answerTo, callableAddresses, wholeAnswer } from '../http/checked-request.ts';
 import type { GitIntegration } from '../schema/git-connection.ts';
+import type { GitPlaces } from './places.ts';
 
-/** What is needed to ask a git host. */
-export type Host = Pick<GitIntegration, 'kind' | 'apiUrl'> & { host: string };
+/** What is needed to ask a git host. `places`: where requests may go, whatever its name means by then. */
+export type Host = Pick<GitIntegration, 'kind' | 'apiUrl'> & { host: string; places: GitPlaces };
 
 const API_PATHS = { github: '/api/v3', gitlab: '/api/v4', gitea: '/api/v1', generic: '' };
 
 /** Returns the address of a host's API, without a slash at its end. */
-export function apiUrlOf({ kind, host, apiUrl }: Host): string {
+export function apiUrlOf({ kind, host, apiUrl }: Omit<Host, 'places'>): string {
   if (apiUrl !== undefined) return apiUrl.replace(/\/+$/, '');
   const base = host.replace(/\/+$/, '');
   return kind === 'github' && new URL(base).hostname === 'github.com' ? 'https://api.github.com' : `${base}${API_PATHS[kind]}`;
@@ -27,52 +30,60 @@ type Asked = {
   signal: AbortSignal;
 };
 
-type Answer = { status: number; headers: Headers; bytes: Buffer };
+type Answer = { status: number; headers: IncomingHttpHeaders; bytes: Buffer };
+type Place = Pick<Host, 'host' | 'places'>;
 
 /**
  * Asks a host and returns its answer whole. Redirects are followed on the same host only, so that credentials stay
- * there. Throws `Unavailable` if the host does not answer.
+ * there. The host's name is looked up for each request, which goes to the addresses that were found and may be called.
+ * Throws `Unavailable` if the host does not answer, and `Rejected` if it is where requests may not go.
  */
-export async function bytesFrom({ host }: Pick<Host, 'host'>, asked: Asked): Promise<Answer> {
+export async function bytesFrom(place: Place, asked: Asked): Promise<Answer> {
   const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(PATIENCE)]);
   try {
-    let url: string | undefined = asked.url;
-    for (let asks = 0; url !== undefined && asks <= MOST_REDIRECTS; asks += 1) {
-      const response = await ask(url, asked, signal);
-      const next = placeIn(response, url);
-      if (next === undefined) return { status: response.status, headers: response.headers, bytes: await wholeOf(response) };
-      await response.body?.cancel();
-      url = next.origin === new URL(url).origin ? next.href : undefined;
-    }
+    signal.throwIfAborted();
+    // No signal ends the look-up of a name.
+    const late = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }));
+    return await Promise.race([followed(place, asked, signal), late]);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    throw new Unavailable(`The git host ${host} does not answer; try again.`, { cause: error });
+    throw new Unavailable(`The git host ${place.host} does not answer; try again.`, { cause: error });
+  }
+}
+
+async function followed(place: Place, asked: Asked, signal: AbortSignal): Promise<Answer> {
+  const { host } = place;
+  let url: URL | undefined = new URL(asked.url);
+  for (let asks = 0; url !== undefined && asks <= MOST_REDIRECTS; asks += 1) {
+    const answer = await ask(url, place, { ...asked, signal });
+    const { statusCode: status = 0, headers } = answer;
+    const next = placeIn(answer, url);
+    if (next === undefined) {
+      const bytes = await wholeAnswer(answer, MOST_BYTES);
+      if (bytes === undefined) throw new Rejected(`The answer of the git host ${host} is larger than ${MOST_BYTES} bytes, or packed.`);
+      return { status, headers, bytes };
+    }
+    answer.destroy();
+    url = next.origin === url.origin ? next : undefined;
   }
   throw new Rejected(`The git host ${host} sends to another place: name that one in the integration.`);
 }
 
-const ask = (url: string, { headers = {}, method = 'GET', body }: Asked, signal: AbortSignal): Promise<Response> =>
-  fetch(url, { method, headers, redirect: 'manual', signal, ...(body !== undefined && { body }) });
-
-/** Returns where an answer sends to. */
-function placeIn({ status, headers }: Response, from: string): URL | undefined {
-  const location = headers.get('location');
-  return location === null || status < 300 || status > 399 ? undefined : new URL(location, from);
+async function ask(url: URL, { host, places }: Place, { headers = {}, ...asked }: Asked): Promise<IncomingMessage> {
+  const { addressesOf } = places;
+  const addresses = await callableAddresses(url.hostname, { isListed: places.isListed(url), addressesOf });
+  if ('problem' in addresses) throw new Rejected(`The git host ${host} ${addresses.problem} (GX_GIT_HOSTS).`);
+  if (addresses.length === 0) throw new Unavailable(`The git host ${host} has no address.`);
+  return answerTo(url, { ...asked, addresses, headers });
 }
 
-async function wholeOf(response: Response): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MOST_BYTES) throw new Rejected(`The git host's answer is larger than ${MOST_BYTES} bytes.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+/** Returns where an answer sends to. */
+function placeIn({ statusCode = 0, headers: { location } }: IncomingMessage, from: URL): URL | undefined {
+  return location === undefined || statusCode < 300 || statusCode > 399 ? undefined : new URL(location, from);
 }
 
 /** Asks a host's API, which answers in JSON. Throws what a failure means for whoever set up the integration. */
-export async function answerOf(host: Pick<Host, 'host'>, asked: Asked): Promise<{ body: unknown; headers: Headers }> {
+export async function answerOf(host: Place, asked: Asked): Promise<{ body: unknown; headers: IncomingHttpHeaders }> {
   const { status, headers, bytes } = await bytesFrom(host, asked);
   refuseFailure(host, status);
   try {

@@ -1,7 +1,7 @@
-import { bytesFrom, refuseFailure } from './host.ts';
+import { bytesFrom, refuseFailure, type Host } from './host.ts';
 
 /** A repository over http or https, and how git shows its credential there. */
-export type RemoteRepository = { host: string; url: string; authorization?: string | undefined };
+export type RemoteRepository = Pick<Host, 'host' | 'places'> & { url: string; authorization?: string | undefined };
 
 /** Returns the whole name of a ref: a branch by its bare name, anything else as it is given. */
 export const wholeRef = (ref: string): string => (ref.startsWith('refs/') ? ref : `refs/heads/${ref}`);

@@ -3,6 +3,7 @@ import type { ListedRepository } from '../schema/git-integration.ts';
 import { isAmong } from '../schema/repo-url.ts';
 import type { GitToken } from './credential.ts';
 import { answerOf, apiUrlOf, type Host } from './host.ts';
+import type { GitPlaces } from './places.ts';
 
 /** Pages that are read at most: ten thousand repositories. */
 const MOST_PAGES = 100;
@@ -40,17 +41,17 @@ const APIS: Record<Exclude<GitIntegration['kind'], 'generic'>, Api> = {
   },
 };
 
-type Listing = { integration: GitIntegration; token: GitToken | undefined; signal: AbortSignal };
+type Listing = { integration: GitIntegration; token: GitToken | undefined; places: GitPlaces; signal: AbortSignal };
 
 /**
  * Returns the repositories of an integration, in the host's order: those that it lists itself, else those that its
  * credential may see at the host and that its patterns mean. Throws if the host is away or refuses the credential.
  */
-export async function repositoriesOf({ integration, token, signal }: Listing): Promise<ListedRepository[]> {
+export async function repositoriesOf({ integration, token, places, signal }: Listing): Promise<ListedRepository[]> {
   const { kind, host, listed } = integration;
   if (listed !== undefined || kind === 'generic' || host === undefined || token === undefined) return listed ?? [];
   const api = APIS[kind];
-  const place: Host = { kind, host, apiUrl: integration.apiUrl };
+  const place: Host = { kind, host, apiUrl: integration.apiUrl, places };
   const base = apiUrlOf(place);
   const headers = { authorization: api.authorization(token.token), accept: 'application/json', 'user-agent': 'gx-platform' };
   const found: ListedRepository[] = [];
@@ -58,7 +59,7 @@ export async function repositoriesOf({ integration, token, signal }: Listing): P
   for (let page = 0; url !== undefined && page < MOST_PAGES; page += 1) {
     const answer = await answerOf(place, { url, headers, signal });
     found.push(...api.items(answer.body).flatMap((item) => repository(api.of(item), integration) ?? []));
-    url = nextPage(answer.headers.get('link'), url);
+    url = nextPage(answer.headers['link'], url);
   }
   return found;
 }
@@ -77,8 +78,11 @@ function repository({ id, path, branch }: ReturnType<Api['of']>, integration: Gi
 }
 
 /** Returns the next page that an answer names (RFC 8288), if it is of the same host. */
-function nextPage(link: string | null, from: string): string | undefined {
-  const next = link?.split(',').find((part) => /;\s*rel="?next"?/.test(part));
+function nextPage(link: string | string[] | undefined, from: string): string | undefined {
+  const next = link
+    ?.toString()
+    .split(',')
+    .find((part) => /;\s*rel="?next"?/.test(part));
   const target = /<([^>]+)>/.exec(next ?? '')?.[1];
   if (target === undefined) return undefined;
   const url = new URL(target, from);

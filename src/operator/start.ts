@@ -1,6 +1,8 @@
 import { buildNamespaces } from '../config/builder.ts';
 import type { OperatorConfig } from '../config/operator.ts';
 import { asError } from '../errors.ts';
+import { gitPlaces } from '../git/places.ts';
+import { Lookups } from '../http/lookups.ts';
 import type { ConnectedKube } from '../kube/client.ts';
 import { createRecorder } from '../kube/events.ts';
 import type { Kube } from '../kube/kube.ts';
@@ -148,6 +150,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     settings,
     writer,
     branches: new BranchLooks(),
+    gitPlaces: gitPlaces(settings, new Lookups()),
     buildTurns: new InTurn(),
     ports: new PortKeeper({ kube: door, namespace: config.namespace, caches }),
     absences: () => election.absences,

@@ -1,8 +1,6 @@
 import type { LookupAddress } from 'node:dns';
-import { request as overHttp, type IncomingMessage, type RequestOptions } from 'node:http';
-import { request as overHttps } from 'node:https';
 import { Unavailable } from '../errors.ts';
-import { addressBytes, kindOfAddress } from '../http/addresses.ts';
+import { answerTo, callableAddresses, wholeAnswer } from '../http/checked-request.ts';
 
 /** Where the documents of issuers that others chose may be: at public addresses, and at hosts that are named here. */
 export type IssuerPlaces = {
@@ -28,56 +26,23 @@ export async function issuerDocument(url: string, places: IssuerPlaces | undefin
 }
 
 async function read(url: URL, places: IssuerPlaces | undefined, signal: AbortSignal): Promise<unknown> {
-  const pinned = places && (await addressesIn(url, places));
-  const answer = await answerOf(url, pinned, signal);
-  const { statusCode = 0, headers } = answer;
-  if (statusCode < 200 || statusCode > 299) throw leave(answer, `${url.href} answered ${statusCode}.`);
-  const coding = headers['content-encoding'] ?? 'identity';
-  if (coding !== 'identity') throw leave(answer, `${url.href} answered packed, though nobody asked for that.`);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > LARGEST) throw leave(answer, `${url.href} answered with more than ${LARGEST} bytes.`);
-    chunks.push(chunk);
+  const addresses = places && (await addressesIn(url, places));
+  const answer = await answerTo(url, { addresses, headers: { accept: 'application/json' }, signal });
+  const { statusCode = 0 } = answer;
+  if (statusCode < 200 || statusCode > 299) {
+    answer.destroy();
+    throw new Unavailable(`${url.href} answered ${statusCode}.`);
   }
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
-}
-
-function leave(answer: IncomingMessage, message: string): Unavailable {
-  answer.destroy();
-  return new Unavailable(message);
+  const bytes = await wholeAnswer(answer, LARGEST);
+  if (bytes === undefined) throw new Unavailable(`${url.href} answered with more than ${LARGEST} bytes, or packed.`);
+  return JSON.parse(bytes.toString('utf8'));
 }
 
 /** Returns the addresses of the URL's host. Throws if one of them is none that this process may call. */
 async function addressesIn({ hostname, href }: URL, { privateHosts, addressesOf }: IssuerPlaces): Promise<LookupAddress[]> {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  const bytes = addressBytes(host);
-  const found = bytes === undefined ? await addressesOf(host) : [{ address: host, family: bytes.length === 4 ? 4 : 6 }];
+  const isListed = privateHosts.includes(hostname.replace(/^\[(.*)\]$/, '$1').toLowerCase());
+  const found = await callableAddresses(hostname, { isListed, addressesOf });
+  if ('problem' in found) throw new Unavailable(`${href} ${found.problem}.`);
   if (found.length === 0) throw new Unavailable(`${href} has no address.`);
-  const isListed = privateHosts.includes(host.toLowerCase());
-  for (const { address } of found) {
-    const kind = kindOfAddress(address);
-    if (kind === 'never' || (kind !== 'public' && !isListed))
-      throw new Unavailable(`${href} leads to a ${kind === 'never' ? 'reserved' : kind} address, which its host is not listed for.`);
-  }
   return found;
-}
-
-/** Resolves with the head of the answer. The connection goes to the addresses that were checked; TLS keeps the name. */
-function answerOf(url: URL, pinned: LookupAddress[] | undefined, signal: AbortSignal): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const options: RequestOptions = { headers: { accept: 'application/json', 'accept-encoding': 'identity' }, signal };
-  if (pinned !== undefined) {
-    options.agent = false;
-    options.lookup = (_host, { all }, answer) => {
-      if (all === true) answer(null, pinned);
-      else answer(null, pinned[0]!.address, pinned[0]!.family);
-    };
-  }
-  const request = (url.protocol === 'https:' ? overHttps : overHttp)(url, options);
-  request.once('response', resolve);
-  request.on('error', reject);
-  request.end();
-  return promise;
 }

@@ -1,7 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { gitAuthorization, gitCredentialOf, tokenOf } from '../../src/git/credential.ts';
+import { gitPlaces } from '../../src/git/places.ts';
 import { repositoriesOf } from '../../src/git/repositories.ts';
+import { Lookups } from '../../src/http/lookups.ts';
 import { startGitHubAppStub, type GitHubAppStub } from '../kit/github-app-stub.ts';
 
 /* GitHub itself is a stub here, which checks assertions with the App's public key. */
@@ -13,12 +15,13 @@ beforeAll(async () => {
 });
 afterAll(() => github.stop());
 
+const places = () => gitPlaces({ gitHosts: [github.url], gitIntegrations: [] }, new Lookups());
 type Keys = Partial<GitHubAppStub['app']>;
 
 /** The token that the Secret of an App leads to. */
 const tokenFor = (changed: Keys = {}) => {
   const data = Object.entries({ ...github.app, ...changed }).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
-  return tokenOf(gitCredentialOf(Object.fromEntries(data)), { kind: 'github', host: github.url }, signal);
+  return tokenOf(gitCredentialOf(Object.fromEntries(data)), { kind: 'github', host: github.url, places: places() }, signal);
 };
 const list = (token: Awaited<ReturnType<typeof tokenFor>>) => {
   const integration = {
@@ -30,7 +33,7 @@ const list = (token: Awaited<ReturnType<typeof tokenFor>>) => {
     host: github.url,
     repositories: ['acme/*'],
   };
-  return repositoriesOf({ integration, token, signal });
+  return repositoriesOf({ integration, token, places: places(), signal });
 };
 const pem = (type: 'rsa' | 'ec') =>
   (type === 'rsa' ? generateKeyPairSync('rsa', { modulusLength: 2048 }) : generateKeyPairSync('ec', { namedCurve: 'P-256' })).privateKey

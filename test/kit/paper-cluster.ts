@@ -101,6 +101,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       writer,
       settings: settings(overrides),
       branches: new BranchLooks(),
+      gitPlaces: { isListed: () => true, addressesOf: async () => [] },
       buildTurns: new InTurn(),
       ports: { keep: async () => ({}) },
       absences: () => [],

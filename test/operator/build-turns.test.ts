@@ -31,7 +31,7 @@ beforeAll(async () => {
     await crowd!.kube.create(kinds.gitIntegration, { apiVersion: API_VERSION, kind: 'GitIntegration', metadata, spec: integration });
   }
   const builder = { ...BUILDER, staged: { ...STAGED, namespace: builds!.namespace, parallel: 1 } };
-  await crowd!.startOperator({ settings: { builder }, config: { namespaces: [crowd!.namespace, other!.namespace] } });
+  await crowd!.startOperator({ settings: { builder, gitHosts: [git.url] }, config: { namespaces: [crowd!.namespace, other!.namespace] } });
 }, 600_000);
 afterAll(async () => {
   for (const stage of [crowd, other, builds]) await stage?.stop();

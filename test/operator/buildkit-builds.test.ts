@@ -47,7 +47,7 @@ beforeAll(async () => {
   removePolicy = await installPolicy();
   const staged = { ...STAGED, namespace: builds.namespace, buildkit: { namespace: buildkit.namespace, image: IMAGE } };
   const builder = { ...BUILDER, serviceAccountName: 'gx-build', registrySecretName: 'push', staged };
-  await stage.startOperator({ settings: { builder } });
+  await stage.startOperator({ settings: { builder, gitHosts: [git.url] } });
 }, 1_200_000);
 afterAll(async () => {
   await removePolicy();

@@ -40,7 +40,7 @@ afterAll(async () => {
 const start = (given: OperatorGiven = {}) => {
   const second = { namespace: buildkit!.namespace, image: 'registry.example/gx-buildkit:1' };
   const builder = { ...BUILDER, staged: { ...STAGED, namespace: builds!.namespace, parallel: 4, buildkit: second } };
-  return stage!.startOperator({ settings: { builder }, ...given });
+  return stage!.startOperator({ settings: { builder, gitHosts: [git.url, github.url] }, ...given });
 };
 const apply = (name: string) => {
   const sourceConfig = { integrationId: ID, repoUrl: `${git.url}/team/chat` };

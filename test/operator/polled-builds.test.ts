@@ -22,7 +22,7 @@ beforeAll(async () => {
   const integration = { apiVersion: API_VERSION, kind: 'GitIntegration', metadata: { name: 'local', namespace } };
   await kube.create(kinds.gitIntegration, { ...integration, spec: { id: ID, name: 'local', kind: 'generic', host: git.url } });
   const builder = { ...BUILDER, staged: { ...STAGED, namespace: builds!.namespace } };
-  await stage!.startOperator({ settings: { builder, pollSeconds: 1 } });
+  await stage!.startOperator({ settings: { builder, pollSeconds: 1, gitHosts: [git.url] } });
 }, 600_000);
 afterAll(async () => {
   for (const one of [stage, builds]) await one?.stop();

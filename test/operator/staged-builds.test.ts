@@ -19,6 +19,7 @@ import { until } from '../kit/until.ts';
 
 /* Builds in stages, in a namespace of their own. Jobs are the cluster's own, the test reports what the stages do. */
 const ID = '44444444-4444-4444-8444-444444444444';
+const INSIDE = '55555555-5555-4555-8555-555555555555';
 const DIGEST = digestFor('built');
 const LOG = '2026-01-01T00:00:01Z last words';
 let git: GitHttp;
@@ -60,7 +61,9 @@ afterAll(async () => {
   await git.stop();
 });
 
-const given = () => ({ settings: { builder: { ...BUILDER, staged: { ...STAGED, namespace: builds.namespace, parallel: 1 } } } });
+const given = () => ({
+  settings: { gitHosts: [git.url], builder: { ...BUILDER, staged: { ...STAGED, namespace: builds.namespace, parallel: 1 } } },
+});
 const apply = (name: string, repoRef = 'main', repoUrl = `${git.url}/team/chat`) =>
   kube.create(
     kinds.deployment,
@@ -198,6 +201,26 @@ describe('a revision that is built in stages', () => {
       reason: 'RefMissing',
       message: expect.stringContaining('There is no nowhere'),
     });
+  });
+
+  test('has failed where its git host has a private address that the installation does not list, and nothing asked it', async () => {
+    const host = git.url.replace('127.0.0.1', 'localhost');
+    await kube.create(kinds.gitIntegration, {
+      apiVersion: API_VERSION,
+      kind: 'GitIntegration',
+      metadata: { name: 'inside', namespace },
+      spec: { id: INSIDE, name: 'inside', kind: 'generic', host },
+    });
+    const before = git.asked.length;
+    const sourceConfig = { integrationId: INSIDE, repoUrl: `${host}/team/chat` };
+    const asked = fromGit('main', { metadata: { name: 'inside' }, spec: { source: 'git', sourceConfig } });
+    await kube.create(kinds.deployment, newDeployment(namespace, asked));
+    await stage.see.untilPhase('inside-00001', 'BUILD_FAILED');
+    expect((await stage.see.revision('inside-00001')).status).toMatchObject({
+      reason: 'CloneFailed',
+      message: expect.stringContaining('leads to a loopback address, which its host is not listed for'),
+    });
+    expect(git.asked).toHaveLength(before);
   });
 
   test('has failed where its repository is no one of its integration, as kubectl may ask for', async () => {

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
-import type { LookupFunction } from 'node:net';
+import { connectingTo } from '../../http/checked-request.ts';
 import { outcomeOf, type SendOutcome } from './outcome-rules.ts';
 
 /** `addresses` are those that the URL's host was found to have, and that may be called. */
@@ -9,14 +9,6 @@ type Post = { url: URL; addresses: LookupAddress[]; headers: Record<string, stri
 
 /** Milliseconds: `connect` for the connection, `whole` until the receiver has answered. `signal` gives up at once. */
 type Bounds = { connect: number; whole: number; signal: AbortSignal };
-
-/** Makes a connection go to the given addresses, whatever the name means by then; TLS and `Host` keep the name. */
-const to =
-  (addresses: LookupAddress[]): LookupFunction =>
-  (_host, { all }, answer) => {
-    if (all === true) answer(null, addresses);
-    else answer(null, addresses[0]!.address, addresses[0]!.family);
-  };
 
 /**
  * Sends one POST and returns what came of it; never fails. It follows no redirect, reads no more than the head of the
@@ -30,7 +22,7 @@ export function post({ url, addresses, headers, body }: Post, { connect, whole, 
     method: 'POST',
     headers: { ...headers, 'content-length': String(bytes.length) },
     agent: false,
-    lookup: to(addresses),
+    lookup: connectingTo(addresses),
     signal,
   });
   const settle = (outcome: SendOutcome): void => {

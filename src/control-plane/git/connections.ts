@@ -13,7 +13,7 @@ import type { KnownIntegration } from '../stored/integrations.ts';
 import { checkedHost } from './places.ts';
 import { credentialData, integrationResource, type GitIntegrationRequest } from './resource.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'integrations' | 'stored'>;
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'integrations' | 'stored' | 'gitPlaces'>;
 
 /** Returns the connections to git hosts that belong to a tenant. */
 export const ownIntegrations = ({ integrations }: Pick<ControlPlane, 'integrations'>, tenantId: string): KnownIntegration[] =>
@@ -38,9 +38,11 @@ export async function findIntegration(plane: Pick<ControlPlane, 'integrations'>,
 
 /** Returns the repositories that a connection may build, from its host or from its own list. */
 export async function listRepositories(plane: Plane, integration: KnownIntegration, signal: AbortSignal): Promise<ListedRepository[]> {
-  if (integration.listed !== undefined || integration.host === undefined) return repositoriesOf({ integration, token: undefined, signal });
-  const { kind, host, apiUrl } = integration;
-  return repositoriesOf({ integration, token: await tokenFor(plane, integration, { kind, host, apiUrl }, signal), signal });
+  const { gitPlaces: places } = plane;
+  const { kind, host, apiUrl, listed } = integration;
+  if (listed !== undefined || host === undefined) return repositoriesOf({ integration, token: undefined, places, signal });
+  const token = await tokenFor(plane, integration, { kind, host, apiUrl, places }, signal);
+  return repositoriesOf({ integration, token, places, signal });
 }
 
 async function tokenFor(
@@ -65,7 +67,7 @@ export async function createIntegration(
   { caller, signal }: CallContext,
 ): Promise<KnownIntegration> {
   const { config, kube, integrations } = plane;
-  const host = await checkedHost(body, config.gitHosts);
+  const host = await checkedHost(body, config.gitHosts, plane.gitPlaces);
   const credential = body.credential === null || body.credential === undefined ? undefined : credentialData(body.credential);
   if (credential !== undefined && 'problem' in credential) throw new Rejected(credential.problem);
   const name = `git-${randomBytes(5).toString('hex')}`;

@@ -23,7 +23,7 @@ export type Followed = {
 };
 
 type Looking = { revisions: RevisionResource[]; signal: AbortSignal; now: Date };
-type Deps = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'branches'>;
+type Deps = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'branches' | 'gitPlaces'>;
 
 /** Looks at the branch that a deployment follows: when a push event came, and from time to time where none does. */
 export async function followBranch(deps: Deps, deployment: DeploymentResource, looking: Looking): Promise<Followed> {

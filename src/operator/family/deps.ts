@@ -1,4 +1,5 @@
 import type { OperatorSettings } from '../../config/operator.ts';
+import type { GitPlaces } from '../../git/places.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
 import type { WorkView } from '../scale/work-follower.ts';
@@ -16,6 +17,8 @@ export type OperatorDeps = {
   settings: OperatorSettings;
   /** When followed branches were last looked at. */
   branches: BranchLooks;
+  /** Where requests to git hosts may go. */
+  gitPlaces: GitPlaces;
   /** Builds begin in turn, so that each counts those before it. */
   buildTurns: InTurn;
   /** The ports that deployments keep. */

@@ -13,14 +13,19 @@ type Asking = { integration: GitIntegration; url: string; staged: StagedBuilds; 
 type Remote = RemoteRepository & { isWeb: boolean; minted?: string | undefined };
 
 /** Reads what is needed to ask a repository's host; a GitHub App gets a token there. */
-export async function remoteOf(deps: Pick<OperatorDeps, 'kube'>, { integration, url, staged, signal }: Asking): Promise<Remote> {
+export async function remoteOf(
+  deps: Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
+  { integration, url, staged, signal }: Asking,
+): Promise<Remote> {
   const credential = await readCredential(deps, integration, { staged, signal });
   const { kind, apiUrl } = integration;
   const host = integration.host ?? `https://${repoAddress(url)?.host ?? ''}`;
-  const token = await tokenOf(credential, { kind, host, apiUrl }, signal);
+  const places = deps.gitPlaces;
+  const token = await tokenOf(credential, { kind, host, apiUrl, places }, signal);
   const isWeb = repoAddress(url)?.protocol !== 'ssh';
   return {
     host,
+    places,
     url,
     isWeb,
     authorization: token && gitAuthorization(kind, token),

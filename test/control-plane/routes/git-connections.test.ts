@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkedHost } from '../../../src/control-plane/git/places.ts';
 import type { GitIntegrationRequest } from '../../../src/control-plane/git/resource.ts';
+import { Lookups } from '../../../src/http/lookups.ts';
 import { kinds } from '../../../src/kube/kube.ts';
 import { API_VERSION } from '../../../src/schema/custom-resources.ts';
 import { startGitHostStub, type GitHostStub } from '../../kit/git-host-stub.ts';
@@ -127,7 +128,7 @@ test.each([
   ['repos.0.url', 'a listed repository over ssh at a private address', { repos: [repo('git@10.0.0.9:x/y')] }],
 ])('where no hosts are listed, %s refuses %s', async (field, _what, body) => {
   const asked = { name: 'acme', kind: 'github', ...body } as GitIntegrationRequest;
-  await expect(checkedHost(asked, [])).rejects.toThrow(
+  await expect(checkedHost(asked, [], new Lookups())).rejects.toThrow(
     new RegExp(`^${field.replaceAll('.', '\\.')}: .*(must be of https|no public address)`),
   );
 });
@@ -188,6 +189,24 @@ test('a connection that kubectl made is there, by the id that it names', async (
   });
   await until('it is listed', async () => (await repositories(id)).status === 200);
   expect((await repositories(id)).body).toEqual([]);
+});
+
+test('a connection that kubectl made to a private address is not asked there, because the installation lists no such host', async () => {
+  const [stub] = stubs;
+  const id = '88888888-8888-4888-8888-888888888888';
+  const host = stub!.url.replace('127.0.0.1', 'localhost');
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: `token-${plane.namespace}`, namespace: 'default' } };
+  await plane.kube.create(kinds.secret, { ...secret, stringData: { token: SECRET } });
+  await plane.kube.create(kinds.gitIntegration, {
+    apiVersion: API_VERSION,
+    kind: 'GitIntegration',
+    metadata: { name: 'inside', namespace: plane.namespace },
+    spec: { id, name: 'inside', kind: 'github', host, credentialSecret: secret.metadata.name },
+  });
+  const before = stub!.asked.length;
+  await until('it is known', async () => (await repositories(id)).status !== 404);
+  expect(await repositories(id)).toMatchObject({ status: 400, body: { detail: expect.stringContaining('leads to a loopback address') } });
+  expect(stub!.asked).toHaveLength(before);
 });
 
 test('both sources of deployments are taken where the hosting is both', async () => {

@@ -18,7 +18,7 @@ import { keepsOwnUsers, mayHaveOwnUsers, placeOfBuild, USERS_OFF } from './place
 import { inLine } from './staged.ts';
 import { stagedJob, stagedMetadata, type StagedSource } from './staged-job.ts';
 
-type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'settings' | 'buildTurns'>;
+type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'settings' | 'buildTurns' | 'gitPlaces'>;
 type Making = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal };
 
 /** Requests the build of a revision. Returns the decision as it is then: the build may have to wait, or can't begin. */

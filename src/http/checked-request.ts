@@ -1,0 +1,82 @@
+import type { LookupAddress } from 'node:dns';
+import { request as overHttp, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as overHttps } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { addressBytes, kindOfAddress } from './addresses.ts';
+
+/*
+ * Requests to URLs that others chose. A name may mean another address at each look, so whoever sends one looks, judges
+ * what was found, and connects to just that.
+ */
+
+/** `isListed`: the administrator lists the host, so that it may have a private address, or be this machine. */
+type Permission = { isListed: boolean; addressesOf: (host: string) => Promise<LookupAddress[]> };
+
+/**
+ * Returns the addresses of a URL's host, which `addressesOf` looks up, or why it may not be called, as the end of a
+ * sentence. A name without an address has an empty list.
+ */
+export async function callableAddresses(
+  hostname: string,
+  { isListed, addressesOf }: Permission,
+): Promise<LookupAddress[] | { problem: string }> {
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const bytes = addressBytes(host);
+  const found = bytes === undefined ? await addressesOf(host) : [{ address: host, family: bytes.length === 4 ? 4 : 6 }];
+  for (const { address } of found) {
+    const kind = kindOfAddress(address);
+    if (kind === 'never' || (kind !== 'public' && !isListed))
+      return { problem: `leads to a ${kind === 'never' ? 'reserved' : kind} address, which its host is not listed for` };
+  }
+  return found;
+}
+
+/** Makes a connection go to the given addresses, whatever the name means by then; TLS and `Host` keep the name. */
+export const connectingTo =
+  (addresses: LookupAddress[]): LookupFunction =>
+  (_host, { all }, answer) => {
+    if (all === true) answer(null, addresses);
+    else answer(null, addresses[0]!.address, addresses[0]!.family);
+  };
+
+/** Without `addresses` the request goes wherever the name leads. */
+type Sending = Pick<RequestOptions, 'method' | 'signal'> & {
+  addresses: LookupAddress[] | undefined;
+  headers: Record<string, string>;
+  body?: string | Uint8Array | undefined;
+};
+
+/**
+ * Sends a request that asks for an answer as it is, not packed. Resolves with the head of the answer, and follows no
+ * redirect.
+ */
+export function answerTo(url: URL, { addresses, headers, body, method = 'GET', signal }: Sending): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const bytes = body === undefined ? undefined : Buffer.from(body);
+  const request = (url.protocol === 'https:' ? overHttps : overHttp)(url, {
+    method,
+    headers: { ...headers, 'accept-encoding': 'identity', ...(bytes !== undefined && { 'content-length': String(bytes.length) }) },
+    ...(signal !== undefined && { signal }),
+    ...(addresses !== undefined && { agent: false, lookup: connectingTo(addresses) }),
+  });
+  request.once('response', resolve);
+  request.on('error', reject);
+  request.end(bytes);
+  return promise;
+}
+
+/** Reads an answer whole. Undefined if it is packed or has more bytes than `most`; its connection is closed then. */
+export async function wholeAnswer(answer: IncomingMessage, most: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  if ((answer.headers['content-encoding'] ?? 'identity') === 'identity') {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > most) break;
+      chunks.push(chunk);
+    }
+    if (size <= most) return Buffer.concat(chunks);
+  }
+  answer.destroy();
+  return undefined;
+}
