@@ -1,7 +1,7 @@
 import {
   API_KEY_COMMAND_ACCESS,
-  BUILDKIT_NAMESPACE_ACCESS,
   BUILD_NAMESPACE_ACCESS,
+  GIT_NAMESPACE_ACCESS,
   OWN_NAMESPACE_ACCESS,
   POD_ACCESS,
   SECRET_ACCESS,
@@ -27,6 +27,8 @@ export type Access = {
   /** In the namespace where BuildKit builds, if there is one, and then on all nodes. */
   buildkit?: PolicyRule[];
   nodes?: PolicyRule[];
+  /** In the namespace where credentials of git hosts are kept, if builds are on. */
+  git?: PolicyRule[];
   /** Both of these, for a namespace that is watched alone. */
   both: PolicyRule[];
   ownWithApiKeys?: PolicyRule[];
@@ -42,6 +44,7 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
     both: joined([...operatorAccess.worked, ...operatorAccess.secrets]),
     builds: joined(operatorAccess.builds),
     buildkit: joined(operatorAccess.buildkit),
+    git: joined(operatorAccess.git),
     nodes: joined(operatorAccess.nodes),
     apiServer: operatorAccess.apiServer,
   },
@@ -51,7 +54,8 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
     granted: joined([...POD_ACCESS, ...SECRET_ACCESS]),
     both: joined([...SERVED_NAMESPACE_ACCESS, ...POD_ACCESS, ...SECRET_ACCESS]),
     builds: joined(BUILD_NAMESPACE_ACCESS),
-    buildkit: joined(BUILDKIT_NAMESPACE_ACCESS),
+    buildkit: joined(BUILD_NAMESPACE_ACCESS),
+    git: joined(GIT_NAMESPACE_ACCESS),
     ownWithApiKeys: joined([...OWN_NAMESPACE_ACCESS, ...API_KEY_COMMAND_ACCESS]),
   },
   gateway: { own: gatewayOwnAccess, watched: joined(gatewayAccess), granted: [], both: joined(gatewayAccess) },

@@ -2,8 +2,10 @@ import type { SettingsReader } from './env.ts';
 
 /** How the platform's own image builds: in stages, in a namespace of its own. */
 export type StagedBuilds = {
-  /** The namespace of all builds, and of the Secrets of git integrations. */
+  /** The namespace of all builds, and of the credential that they push with. */
   namespace: string;
+  /** The namespace of the Secrets of git integrations, of which each build gets a copy. */
+  gitNamespace: string;
   /** Where builds with the lines of a Dockerfile run, in pods with users of their own, and the image of these. */
   buildkit?: { namespace: string; image: string };
   /** The agent server's image, onto which layers are put. */
@@ -86,6 +88,7 @@ function staged(read: SettingsReader): StagedBuilds {
   const texts = Object.entries(names).map(([key, name]) => [key, read.optional([name])] as const);
   return {
     namespace: read.required(['GX_BUILD_NAMESPACE'], 'the namespace of builds'),
+    gitNamespace: read.required(['GX_GIT_NAMESPACE'], 'the namespace of the Secrets of git integrations'),
     ...Object.fromEntries(texts.filter(([, value]) => value !== undefined)),
     ...buildkit(read),
     insecureRegistry: read.flag(['GX_BUILD_REGISTRY_INSECURE'], false),

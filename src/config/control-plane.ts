@@ -37,9 +37,11 @@ export type ControlPlaneConfig = {
   gitIntegrations: ConfiguredIntegration[];
   /** Hosts with which REST users may connect, also at private addresses; empty: any of https with a public one. */
   gitHosts: string[];
-  /** Where builds run and Secrets of git integrations are kept. Undefined: REST takes no credential. */
+  /** Where builds run. */
   buildNamespace: string | undefined;
   buildkitNamespace: string | undefined;
+  /** Where Secrets of git integrations are kept. Undefined: REST takes no credential. */
+  gitNamespace: string | undefined;
   /** Where builds push, and the Secret with which nodes pull from there: each image there is of one namespace. */
   builtImages: { repository: string | undefined; pullSecret: string | undefined };
   body: BodyLimits;
@@ -83,6 +85,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
     gitHosts: gitHosts(settings),
     buildNamespace: settings.optional(['GX_BUILD_NAMESPACE']),
     buildkitNamespace: settings.optional(['GX_BUILDKIT_NAMESPACE']),
+    gitNamespace: settings.optional(['GX_GIT_NAMESPACE']),
     builtImages: {
       repository: settings.optional(['GX_BUILDER_REPOSITORY'])?.replace(/\/+$/, ''),
       pullSecret: settings.optional(['GX_BUILDER_PULL_SECRET']),

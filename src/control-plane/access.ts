@@ -34,17 +34,16 @@ export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
 ];
 
-/** What it may do in the build namespace: keep the Secrets of git integrations, and read the logs of builds. */
+/** What it may do where builds run: read what they say. It reads no Secret there, because one pushes all images. */
 export const BUILD_NAMESPACE_ACCESS: readonly PolicyRule[] = [
-  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];
 
-/** Where BuildKit builds it only reads what builds say. */
-export const BUILDKIT_NAMESPACE_ACCESS: readonly PolicyRule[] = BUILD_NAMESPACE_ACCESS.filter(
-  ({ resources }) => !resources.includes('secrets'),
-);
+/** What it may do where the Secrets of git integrations are kept: keep them, use them by name, and remove them. */
+export const GIT_NAMESPACE_ACCESS: readonly PolicyRule[] = [
+  { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] },
+];
 
 /** What a person or job needs to run `api-key`, in the control plane's namespace. */
 export const API_KEY_COMMAND_ACCESS: readonly PolicyRule[] = [

@@ -3,7 +3,7 @@ import type { PolicyRule } from '../schema/policy-rule.ts';
 import { deploymentAccess } from './deployment/access.ts';
 import { apiServerAccess, eventAccess, gatewayEndpointAccess, leaseAccess, portsAccess } from './kernel/access.ts';
 import { listenerAccess } from './listener/access.ts';
-import { buildAccess, buildkitAccess, builtAccess, nodeAccess, revisionAccess } from './revision/access.ts';
+import { buildAccess, buildkitAccess, builtAccess, gitAccess, nodeAccess, revisionAccess } from './revision/access.ts';
 import { secretAccess } from './secrets/access.ts';
 
 /** Returns one rule per resource with all its verbs, sorted as a chart prints them. */
@@ -45,8 +45,8 @@ function harmless(rule: PolicyRule): PolicyRule[] {
 
 /**
  * Permissions of the operator: in each namespace that it watches (a ClusterRole if these are all), in each namespace of
- * agents, where it makes workloads and uses Secrets, in its own namespace (`own` and `ports`), in those of builds, on
- * the one object that says where the API server is, and on nodes.
+ * agents, where it makes workloads and uses Secrets, in its own namespace (`own` and `ports`), in those of builds and
+ * of git credentials, on the one object that says where the API server is, and on nodes.
  */
 export const operatorAccess = {
   watched: worked.flatMap(harmless),
@@ -57,5 +57,6 @@ export const operatorAccess = {
   apiServer: apiServerAccess,
   builds: merged(buildAccess),
   buildkit: merged(buildkitAccess),
+  git: merged(gitAccess),
   nodes: merged(nodeAccess),
 };

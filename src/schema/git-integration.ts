@@ -11,7 +11,7 @@ export const HOST_URL = '^https?://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[A-Z
 export const REPOSITORY_PATTERN = String.raw`^(\*|\*\*|[A-Za-z0-9_~.-]+)(/(\*|\*\*|[A-Za-z0-9_~.-]+))*$`;
 
 const SecretOf = (holds: string) =>
-  Type.String({ minLength: 1, maxLength: 253, description: `Secret in the build namespace that holds ${holds}.` });
+  Type.String({ minLength: 1, maxLength: 253, description: `Secret in the namespace of git credentials that holds ${holds}.` });
 
 const ListedRepository = Type.Object({
   id: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Id in answers.' }),

@@ -50,7 +50,7 @@ async function stageOn(kube: Kube, kubeconfig: string): Promise<Stage> {
   const [attacker = '', key = ''] = keys;
   const server = await startWatched(
     ['control-plane'],
-    { ...imageEnvironment('gx-platform'), KUBECONFIG: kubeconfig, GX_NAMESPACE: 'default', GX_BUILD_NAMESPACE: 'default' },
+    { ...imageEnvironment('gx-platform'), KUBECONFIG: kubeconfig, GX_NAMESPACE: 'default', GX_GIT_NAMESPACE: 'default' },
     '/readyz',
   );
   const make = async (path: string, own: string, body: object): Promise<string> => {

@@ -48,6 +48,29 @@ describe('with a registry', () => {
     await expect(rendered({ namespace })).rejects.toThrow('builds run other people');
   });
 
+  test('credentials of git hosts are where nothing runs, and the control plane reads Secrets there and none of builds', async () => {
+    const objects = rendered();
+    expect((await one('Namespace/gx-git', objects)).metadata.labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+    const secretVerbs = async (id: string): Promise<string[]> =>
+      ((await one(id, objects)).rules as { resources: string[]; verbs: string[] }[])
+        .filter(({ resources }) => resources.includes('secrets'))
+        .flatMap(({ verbs }) => verbs);
+    expect(await secretVerbs('Role/gx-git/gx-control-plane-git')).toEqual(['get', 'create', 'delete']);
+    expect(await secretVerbs('Role/gx-git/gx-operator-git')).toEqual(['get']);
+    expect(await secretVerbs('Role/gx-builds/gx-control-plane-builds')).toEqual([]);
+    expect((await rendered({ gitNamespace: 'elsewhere' })).map(idOf)).toContain('Namespace/elsewhere');
+  });
+
+  test.each(['gx-system', 'gx-agents', 'gx-builds'])('%s, where others read Secrets, is refused for credentials of git', async (gitNamespace) => {
+    await expect(rendered({ gitNamespace })).rejects.toThrow('builds.gitNamespace');
+  });
+
+  test('hosts of git that may have private addresses are told to both processes', async () => {
+    const objects = rendered({}, { controlPlane: { gitHosts: ['https://git.internal', 'https://github.com'] } });
+    for (const component of ['operator', 'control-plane'])
+      expect(await environment(component, objects)).toMatchObject({ GX_GIT_HOSTS: 'https://git.internal,https://github.com' });
+  });
+
   test('their account has no token and no role', async () => {
     const objects = rendered();
     expect(await one('ServiceAccount/gx-builds/gx-build', objects)).toMatchObject({ automountServiceAccountToken: false });
@@ -95,6 +118,7 @@ describe('with a registry', () => {
       GX_BUILD_IMAGE: 'docker.io/gx/gx-builder:0.1.0',
       GX_BUILD_BASE_IMAGE: 'docker.io/gx/gx-agent-server:0.1.0',
       GX_BUILD_NAMESPACE: 'gx-builds',
+      GX_GIT_NAMESPACE: 'gx-git',
       GX_BUILDER_REPOSITORY: REGISTRY,
       GX_BUILDER_SERVICE_ACCOUNT: 'gx-build',
     });
@@ -149,7 +173,11 @@ describe('with a registry', () => {
   });
 
   test('the control plane takes both kinds of deployments, unless it is told otherwise', async () => {
-    expect(await environment('control-plane', rendered())).toMatchObject({ GX_HOSTING: 'both', GX_BUILD_NAMESPACE: 'gx-builds' });
+    expect(await environment('control-plane', rendered())).toMatchObject({
+      GX_HOSTING: 'both',
+      GX_BUILD_NAMESPACE: 'gx-builds',
+      GX_GIT_NAMESPACE: 'gx-git',
+    });
     const cloud = rendered({}, { controlPlane: { hosting: 'cloud' } });
     expect(await environment('control-plane', cloud)).toMatchObject({ GX_HOSTING: 'cloud' });
   });

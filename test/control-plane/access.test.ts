@@ -1,12 +1,23 @@
+import { createHmac } from 'node:crypto';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { OWN_NAMESPACE_ACCESS, POD_ACCESS, SECRET_ACCESS, SERVED_NAMESPACE_ACCESS } from '../../src/control-plane/access.ts';
+import {
+  BUILD_NAMESPACE_ACCESS,
+  GIT_NAMESPACE_ACCESS,
+  OWN_NAMESPACE_ACCESS,
+  POD_ACCESS,
+  SECRET_ACCESS,
+  SERVED_NAMESPACE_ACCESS,
+} from '../../src/control-plane/access.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/deployment.ts';
+import type { PolicyRule } from '../../src/schema/policy-rule.ts';
+import { startGitHostStub, type GitHostStub } from '../kit/git-host-stub.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
 
 const rbac = (kind: string, plural: string): Kind => ({ apiVersion: 'rbac.authorization.k8s.io/v1', kind, plural, namespaced: true });
@@ -15,13 +26,20 @@ const account: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'servi
 let admin: Kube;
 let plane: Plane;
 let kubeconfig: string;
+let host: GitHostStub;
+let [builds, credentials]: Stage[] = [];
 
 beforeAll(async () => {
+  host = await startGitHostStub('gitea', [{ id: 1, path: 'acme/one', branch: 'main' }]);
+  [builds, credentials] = await Promise.all(['access-builds', 'access-git'].map((name) => openStage(name)));
   admin = await connect({ fieldManager: 'test', userAgent: 'test/access', kubeconfig: inject('kubeconfig') });
-  plane = await startPlane('access', {}, { own: limited });
+  const places = { buildNamespace: builds!.namespace, gitNamespace: credentials!.namespace };
+  plane = await startPlane('access', { gitHosts: [host.url], ...places }, { own: limited });
 });
 afterAll(async () => {
   await plane.stop();
+  for (const stage of [builds, credentials]) await stage?.stop();
+  await host.stop();
   await admin.close();
 });
 
@@ -29,15 +47,9 @@ afterAll(async () => {
 async function limited(namespace: string): Promise<string> {
   const metadata = { name: 'control-plane', namespace };
   await admin.create(account, { apiVersion: 'v1', kind: 'ServiceAccount', metadata });
-  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata };
-  await admin.create<KubeObject>(rbac('Role', 'roles'), {
-    ...role,
-    kind: 'Role',
-    rules: [...OWN_NAMESPACE_ACCESS, ...SERVED_NAMESPACE_ACCESS, ...POD_ACCESS, ...SECRET_ACCESS],
-  });
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name };
-  const subjects = [{ kind: 'ServiceAccount', ...metadata }];
-  await admin.create<KubeObject>(rbac('RoleBinding', 'rolebindings'), { ...role, kind: 'RoleBinding', roleRef, subjects });
+  await allow(namespace, [...OWN_NAMESPACE_ACCESS, ...SERVED_NAMESPACE_ACCESS, ...POD_ACCESS, ...SECRET_ACCESS], metadata);
+  await allow(builds!.namespace, BUILD_NAMESPACE_ACCESS, metadata);
+  await allow(credentials!.namespace, GIT_NAMESPACE_ACCESS, metadata);
   const request: Kind = { ...account, plural: `serviceaccounts/${metadata.name}/token` };
   const spec = { expirationSeconds: 3600, audiences: [] };
   const granted = (await admin.create<KubeObject>(request, {
@@ -52,6 +64,16 @@ async function limited(namespace: string): Promise<string> {
   writeFileSync(path, stringify(config));
   kubeconfig = path;
   return path;
+}
+
+type Account = { name: string; namespace: string };
+
+async function allow(namespace: string, rules: readonly PolicyRule[], to: Account): Promise<void> {
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name: to.name, namespace } };
+  await admin.create<KubeObject>(rbac('Role', 'roles'), { ...role, kind: 'Role', rules });
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: to.name };
+  const subjects = [{ kind: 'ServiceAccount', ...to }];
+  await admin.create<KubeObject>(rbac('RoleBinding', 'rolebindings'), { ...role, kind: 'RoleBinding', roleRef, subjects });
 }
 
 test('the stated rights are enough for everything that REST offers', async () => {
@@ -90,5 +112,28 @@ test('the stated rights are no more than that', async () => {
   await expect(kube.list(kinds.workload, { namespace })).rejects.toMatchObject({ status: 403 });
   await expect(kube.patchStatus(kinds.deployment, { namespace, name: 'x' }, {})).rejects.toMatchObject({ status: 403 });
   await expect(kube.list(kinds.deployment, { namespace: 'default' })).rejects.toMatchObject({ status: 403 });
+  await kube.close();
+});
+
+test('connections to git hosts work, and what pushes images is out of reach', async () => {
+  const metadata = { name: 'push', namespace: builds!.namespace };
+  await admin.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { '.dockerconfigjson': '{}' } });
+  const connection = { name: 'acme', kind: 'gitea', host: host.url, credential: { token: 'secret' }, webhook_secret: 'sixteen characters' };
+  const { keys } = plane;
+  const made = await plane.call<{ id: string }>('POST', '/v1/integrations/git', { key: keys.admin, body: connection });
+  const path = `/v1/integrations/git/${made.body.id}`;
+  expect([made.status, (await plane.call('GET', `${path}/repos`)).body]).toEqual([201, [expect.objectContaining({ name: 'one' })]]);
+  const event = { ref: 'refs/heads/main', after: 'a'.repeat(40), repository: { full_name: 'acme/one' } };
+  const signature = createHmac('sha256', 'sixteen characters').update(JSON.stringify(event)).digest('hex');
+  const headers = { 'x-gitea-event': 'push', 'x-gitea-signature': signature };
+  expect((await plane.call('POST', `${path}/push`, { key: null, body: event, headers })).status).toBe(200);
+  expect((await plane.call('DELETE', path, { key: keys.admin })).status).toBe(204);
+
+  const kube = await connect({ fieldManager: 'x', userAgent: 'test/limited', kubeconfig: kubeconfig });
+  const refused = { status: 403 };
+  await expect(kube.get(kinds.secret, metadata)).rejects.toMatchObject(refused);
+  await expect(kube.list(kinds.secret, { namespace: metadata.namespace })).rejects.toMatchObject(refused);
+  await expect(kube.list(kinds.secret, { namespace: credentials!.namespace })).rejects.toMatchObject(refused);
+  await expect(kube.delete(kinds.secret, metadata)).rejects.toMatchObject(refused);
   await kube.close();
 });

@@ -69,7 +69,7 @@ export const BUILDER: Builder = {
   keepSeconds: 3600,
 };
 
-export const STAGED: StagedBuilds = { namespace: 'builds', insecureRegistry: false, parallel: 2, diskMb: 1024 };
+export const STAGED: StagedBuilds = { namespace: 'builds', gitNamespace: 'git', insecureRegistry: false, parallel: 2, diskMb: 1024 };
 
 export const settings = (overrides: Partial<OperatorSettings> = {}): OperatorSettings => ({
   ...operatorConfig({ GX_PROFILE: 'small' }).settings,

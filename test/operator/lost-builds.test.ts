@@ -15,31 +15,35 @@ const ID = '44444444-4444-4444-8444-444444444444';
 const NEEDS = { reason: 'NeedsDockerfile', message: '"dockerfile_lines" needs BuildKit.' };
 let git: GitHttp;
 let github: GitHubAppStub;
-let [stage, builds, buildkit]: Stage[] = [];
+let [stage, builds, buildkit, credentials]: Stage[] = [];
 
 beforeAll(async () => {
   git = await startGitHttp();
   git.push('main');
   github = await startGitHubAppStub([]);
-  [stage, builds, buildkit] = await Promise.all(['lost', 'lost-first', 'lost-second'].map((name) => openStage(name)));
+  const names = ['lost', 'lost-first', 'lost-second', 'lost-credentials'];
+  [stage, builds, buildkit, credentials] = await Promise.all(names.map((name) => openStage(name)));
   const { kube, namespace } = stage!;
   stage!.startKubelet();
   const listener = { apiVersion: API_VERSION, kind: 'Listener', metadata: { name: 'default', namespace } };
   await kube.create(kinds.listener, { ...listener, spec: { computeId: 'test', namespaces: [namespace] } });
-  const app = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'app', namespace: builds!.namespace }, type: 'Opaque' };
+  const app = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'app', namespace: credentials!.namespace }, type: 'Opaque' };
   await kube.create(kinds.secret, { ...app, stringData: github.app });
   const integration = { apiVersion: API_VERSION, kind: 'GitIntegration', metadata: { name: 'app', namespace } };
   const addresses = { host: git.url, apiUrl: `${github.url}/api/v3`, credentialSecret: 'app' };
   await kube.create(kinds.gitIntegration, { ...integration, spec: { id: ID, name: 'app', kind: 'github', ...addresses } });
 }, 600_000);
 afterAll(async () => {
-  for (const one of [stage, builds, buildkit]) await one?.stop();
+  for (const one of [stage, builds, buildkit, credentials]) await one?.stop();
   await Promise.all([git.stop(), github.stop()]);
 });
 
 const start = (given: OperatorGiven = {}) => {
   const second = { namespace: buildkit!.namespace, image: 'registry.example/gx-buildkit:1' };
-  const builder = { ...BUILDER, staged: { ...STAGED, namespace: builds!.namespace, parallel: 4, buildkit: second } };
+  const builder = {
+    ...BUILDER,
+    staged: { ...STAGED, namespace: builds!.namespace, gitNamespace: credentials!.namespace, parallel: 5, buildkit: second },
+  };
   return stage!.startOperator({ settings: { builder, gitHosts: [git.url, github.url] }, ...given });
 };
 const apply = (name: string) => {
@@ -56,15 +60,21 @@ const countOf = (name: string): Promise<number[]> =>
   Promise.all(
     [builds!, buildkit!].flatMap((where) => [kinds.job, kinds.secret].map(async (kind) => (await made(kind, name, where)).length)),
   );
+const tell = async (name: string, what: Parameters<typeof stagedStatus>[0]) =>
+  stage!.kube.patchStatus(
+    kinds.pod,
+    { namespace: builds!.namespace, name: (await podOf(name, builds!)).metadata.name },
+    stagedStatus(what),
+  );
 const decoded = ({ data }: KubeObject): object =>
   Object.fromEntries(
     Object.entries((data ?? {}) as Record<string, string>).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
   );
 
-test('each build gets a fresh token of the App in a Secret of its own, and never the key; a lost revision leaves nothing behind', async () => {
+test('each build gets a fresh token of the App in a Secret of its own, and never the key; what has ended or is lost leaves none behind', async () => {
   const first = await start({ identity: 'first' });
   const tokens: string[] = [];
-  for (const name of ['stays', 'gone', 'stays-lines', 'gone-lines']) {
+  for (const name of ['stays', 'ends', 'gone', 'stays-lines', 'gone-lines']) {
     await apply(name);
     const pod = await podOf(name, builds!);
     const [secret] = await made(kinds.secret, name, builds!);
@@ -74,13 +84,13 @@ test('each build gets a fresh token of the App in a Secret of its own, and never
     expect(JSON.stringify(pod.spec)).not.toContain('"secretName":"app"');
     tokens.push(github.given.at(-1)!);
     if (!name.endsWith('-lines')) continue;
-    const status = stagedStatus({ failed: 'restore', message: JSON.stringify(NEEDS) });
-    await stage!.kube.patchStatus(kinds.pod, { namespace: builds!.namespace, name: pod.metadata.name }, status);
+    await tell(name, { failed: 'restore', message: JSON.stringify(NEEDS) });
     await podOf(name, buildkit!);
     const [lent] = await made(kinds.secret, name, buildkit!);
     expect(decoded(lent!)).toEqual({ token: github.given.at(-1), username: 'x-access-token' });
   }
-  expect(new Set(tokens).size).toBe(4);
+  expect(new Set(tokens).size).toBe(5);
+  await tell('ends', { failed: 'build', message: JSON.stringify({ reason: 'BuildFailed', message: 'no' }) });
   await first.stop();
 
   // Somebody removes finalizers while no operator works, so that nobody ends the builds.
@@ -94,7 +104,7 @@ test('each build gets a fresh token of the App in a Secret of its own, and never
     await remove(kinds.revision, `${name}-00001`);
   }
   const before = { plain: await countOf('stays'), lines: await countOf('stays-lines') };
-  expect(before).toEqual({ plain: [1, 1, 0, 0], lines: [0, 1, 1, 1] });
+  expect(before).toEqual({ plain: [1, 1, 0, 0], lines: [0, 0, 1, 1] });
   expect([await countOf('gone'), await countOf('gone-lines')]).toEqual([before.plain, before.lines]);
 
   const { userAgent } = await start({ identity: 'second', times: { sweep: 300 } });
@@ -103,6 +113,8 @@ test('each build gets a fresh token of the App in a Secret of its own, and never
   await plantStray();
   await until('a stray Secret is swept', async () => (await made(kinds.secret, 'stray', builds!)).length === 0);
   expect({ plain: await countOf('stays'), lines: await countOf('stays-lines') }).toEqual(before);
+  // The Job says how the build went. What it showed to its host is needed no more.
+  await until('the Secret of the build that has ended is gone', async () => (await countOf('ends')).join() === '1,0,0,0');
 
   const requests = auditEvents(inject('auditLog'), userAgent).filter(({ objectRef }) => objectRef?.namespace === builds!.namespace);
   const removed = requests.findIndex(({ verb, objectRef }) => verb === 'delete' && objectRef?.resource === 'jobs');

@@ -27,6 +27,7 @@ let stage: Stage;
 let kube: Kube;
 let namespace: string;
 let builds: Stage;
+let credentials: Stage;
 let head: string;
 let operator: RunningOperator;
 
@@ -35,6 +36,7 @@ beforeAll(async () => {
   head = git.push('main');
   stage = await openStage('staged');
   builds = await openStage('staged-builds');
+  credentials = await openStage('staged-credentials');
   ({ kube, namespace } = stage);
   stage.startKubelet();
   await kube.create(kinds.listener, {
@@ -47,22 +49,29 @@ beforeAll(async () => {
     apiVersion: API_VERSION,
     kind: 'GitIntegration',
     metadata: { name: 'local', namespace },
-    spec: { id: ID, name: 'local', kind: 'generic', host: git.url, repositories: ['team/*'] },
+    spec: { id: ID, name: 'local', kind: 'generic', host: git.url, repositories: ['team/*'], credentialSecret: 'local' },
   });
+  const metadata = { name: 'local', namespace: credentials.namespace };
+  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData: { token: 'opens' } });
   const { worked, secrets, own, apiServer } = operatorAccess;
   await grant(kube, { namespace: 'default', rules: apiServer, to: namespace });
   await grant(kube, { namespace: builds.namespace, rules: operatorAccess.builds, to: namespace });
+  await grant(kube, { namespace: credentials.namespace, rules: operatorAccess.git, to: namespace });
   const limited = await accountWith(kube, { namespace, kubeconfig: stage.kubeconfig, rules: [...worked, ...secrets, ...own] });
   operator = await stage.startOperator({ ...given(), kubeconfig: limited, through: (door) => withLog(door, LOG) });
 }, 600_000);
 afterAll(async () => {
   await stage.stop();
   await builds.stop();
+  await credentials.stop();
   await git.stop();
 });
 
 const given = () => ({
-  settings: { gitHosts: [git.url], builder: { ...BUILDER, staged: { ...STAGED, namespace: builds.namespace, parallel: 1 } } },
+  settings: {
+    gitHosts: [git.url],
+    builder: { ...BUILDER, staged: { ...STAGED, namespace: builds.namespace, gitNamespace: credentials.namespace, parallel: 1 } },
+  },
 });
 const apply = (name: string, repoRef = 'main', repoUrl = `${git.url}/team/chat`) =>
   kube.create(
@@ -83,7 +92,8 @@ const tell = async (name: string, status: object) =>
 const image = (name: string) => `registry.example/agents/${namespace}/${name}@${DIGEST}`;
 const built = (name: string, commit = head) =>
   stagedStatus({ succeeded: { clone: { commit }, push: { image: image(name), commit, digest: DIGEST, builder: '1.0.0' } } });
-const untilGone = (name: string) => until('the Job is gone', async () => (await of(kinds.job, name)).length === 0);
+const untilGone = (name: string) =>
+  until('Job and credential are gone', async () => [...(await of(kinds.job, name)), ...(await of(kinds.secret, name))].length === 0);
 const remove = async (name: string) => {
   await kube.delete(kinds.deployment, { namespace, name });
   await until(`${name} is gone`, async () => (await kube.find(kinds.deployment, { namespace, name })) === undefined);
@@ -97,6 +107,10 @@ describe('a revision that is built in stages', () => {
     const [job] = await of(kinds.job, 'whole');
     expect(job?.metadata.ownerReferences).toBeUndefined();
     expect(job?.metadata.annotations).toMatchObject({ 'gx.dev/agents-namespace': namespace, 'gx.dev/revision': 'whole-00001' });
+    // Its credential is a copy of its own. The one of all builds is in a namespace where no pod runs.
+    const [shown] = await of(kinds.secret, 'whole');
+    expect(shown).toMatchObject({ metadata: { name: job?.metadata.name }, data: { token: Buffer.from('opens').toString('base64') } });
+    expect(JSON.stringify(job?.spec)).toContain(`"secretName":"${job?.metadata.name}"`);
     const { metadata, status } = await stage.see.revision('whole-00001');
     expect(metadata.finalizers).toContain('gx.dev/build');
     expect(status?.commitSha).toBe(head);

@@ -180,6 +180,10 @@ a cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing
 {{- define "gx.buildNamespace" -}}
 {{- .Values.builds.namespace | default (printf "%s-builds" .Release.Name) -}}
 {{- end }}
+{{/* Where the credentials of git hosts are kept. */}}
+{{- define "gx.gitNamespace" -}}
+{{- .Values.builds.gitNamespace | default (printf "%s-git" .Release.Name) -}}
+{{- end }}
 {{/* Where the lines of Dockerfiles run; empty if nowhere. */}}
 {{- define "gx.buildkitNamespace" -}}
 {{- if and .Values.builds.registry .Values.builds.buildkit.enabled -}}
@@ -223,6 +227,7 @@ a cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing
   (list "GX_BUILD_IMAGE" ($builds.image | default (include "gx.image" (dict "root" . "name" "builder"))))
   (list "GX_BUILD_BASE_IMAGE" ($builds.baseImage | default (include "gx.image" (dict "root" . "name" "agent-server"))))
   (list "GX_BUILD_NAMESPACE" (include "gx.buildNamespace" .))
+  (list "GX_GIT_NAMESPACE" (include "gx.gitNamespace" .))
   (list "GX_BUILDKIT_NAMESPACE" (include "gx.buildkitNamespace" .))
   (list "GX_BUILDKIT_IMAGE" (ternary (include "gx.buildkitImage" .) "" $builds.buildkit.enabled))
   (list "GX_BUILDER_REPOSITORY" $builds.registry)

@@ -51,15 +51,15 @@ async function tokenFor(
   host: Parameters<typeof tokenOf>[1],
   signal: AbortSignal,
 ): Promise<GitToken | undefined> {
-  if (credentialSecret === undefined || config.buildNamespace === undefined) return undefined;
-  const secret = await kube.find(kinds.secret, { namespace: config.buildNamespace, name: credentialSecret }, signal);
-  if (secret === undefined) throw new Rejected(`The integration's Secret ${credentialSecret} is not in ${config.buildNamespace}.`);
+  if (credentialSecret === undefined || config.gitNamespace === undefined) return undefined;
+  const secret = await kube.find(kinds.secret, { namespace: config.gitNamespace, name: credentialSecret }, signal);
+  if (secret === undefined) throw new Rejected(`The integration's Secret ${credentialSecret} is not in ${config.gitNamespace}.`);
   return tokenOf(gitCredentialOf(secret.data ?? {}), host, signal);
 }
 
 /**
- * Makes a connection. Its credential and the secret of its push events become Secrets of the build namespace, which no
- * answer shows. They are written first: without the resource nothing uses them.
+ * Makes a connection. Its credential and the secret of its push events become Secrets, which no answer shows. They are
+ * written first: without the resource nothing uses them.
  */
 export async function createIntegration(
   plane: Plane,
@@ -91,9 +91,11 @@ export async function createIntegration(
 type Kept = { integration: string; data: Record<string, string>; caller: Caller; signal: AbortSignal };
 
 async function keep({ kube, config }: Plane, name: string, { integration, data, caller, signal }: Kept): Promise<string> {
-  const { buildNamespace: namespace } = config;
+  const { gitNamespace: namespace } = config;
   if (namespace === undefined)
-    throw new Rejected('credential: this installation has no build namespace, where credentials are kept (docs/how-to/build-from-git.md)');
+    throw new Rejected(
+      'credential: this installation has no namespace where credentials of git hosts are kept (docs/how-to/build-from-git.md)',
+    );
   const labels = { [GIT_INTEGRATION]: integration, [PART_OF]: 'gx-platform', [TENANT]: caller.tenantId };
   const metadata = { name, namespace, labels, annotations: requestedBy(caller) };
   await refusing(() =>
@@ -105,7 +107,7 @@ async function keep({ kube, config }: Plane, name: string, { integration, data, 
 type Secrets = { credentialSecret?: string | undefined; webhookSecret?: string | undefined };
 
 async function removeSecrets({ kube, config }: Plane, { credentialSecret, webhookSecret }: Secrets): Promise<void> {
-  const { buildNamespace: namespace } = config;
+  const { gitNamespace: namespace } = config;
   for (const name of [credentialSecret, webhookSecret])
     if (namespace !== undefined && name !== undefined) await kube.delete(kinds.secret, { namespace, name }).catch(() => false);
 }

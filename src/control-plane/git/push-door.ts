@@ -79,12 +79,12 @@ export class PushDoor {
   /** Reads the secret of an integration's webhook, once for all events of some seconds. */
   #secretOf({ webhookSecret: name }: KnownIntegration): Promise<string | undefined> {
     const { kube, config } = this.#plane;
-    if (name === undefined || config.buildNamespace === undefined) return Promise.resolve(undefined);
+    if (name === undefined || config.gitNamespace === undefined) return Promise.resolve(undefined);
     const known = this.#secrets.get(name);
     if (known !== undefined && this.#clock() < known.until) return known.value;
     for (const [other, { until }] of this.#secrets) if (this.#clock() >= until) this.#secrets.delete(other);
     // The read serves others as well, so that it must not end with the client who came first.
-    const value = kube.find(kinds.secret, { namespace: config.buildNamespace, name }).then((secret) => valueOf(secret?.data));
+    const value = kube.find(kinds.secret, { namespace: config.gitNamespace, name }).then((secret) => valueOf(secret?.data));
     this.#secrets.set(name, { value, until: this.#clock() + REMEMBERED });
     value.catch(() => this.#secrets.delete(name));
     return value;

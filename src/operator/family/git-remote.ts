@@ -9,15 +9,21 @@ import type { OperatorDeps } from './deps.ts';
 
 type Asking = { integration: GitIntegration; url: string; staged: StagedBuilds; signal: AbortSignal };
 
-/** A repository as git asks for it; over ssh, nobody tells its refs, and the stage that clones resolves them. */
-type Remote = RemoteRepository & { isWeb: boolean; minted?: string | undefined };
+/** The data of a Secret, in base64. */
+type SecretData = Record<string, string>;
+
+/**
+ * A repository as git asks for it; over ssh, nobody tells its refs, and the stage that clones resolves them. `shown` is
+ * what that stage shows to the host: of a GitHub App a token for an hour, so that no build gets the App's own key.
+ */
+type Remote = RemoteRepository & { isWeb: boolean; shown?: SecretData | undefined };
 
 /** Reads what is needed to ask a repository's host; a GitHub App gets a token there. */
 export async function remoteOf(
   deps: Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
   { integration, url, staged, signal }: Asking,
 ): Promise<Remote> {
-  const credential = await readCredential(deps, integration, { staged, signal });
+  const { credential, data } = await readCredential(deps, integration, { staged, signal });
   const { kind, apiUrl } = integration;
   const host = integration.host ?? `https://${repoAddress(url)?.host ?? ''}`;
   const places = deps.gitPlaces;
@@ -29,21 +35,24 @@ export async function remoteOf(
     url,
     isWeb,
     authorization: token && gitAuthorization(kind, token),
-    minted: token?.isApp === true ? token.token : undefined,
+    shown: token?.isApp === true ? { token: encoded(token.token), username: encoded(token.username ?? '') } : data,
   };
 }
 
-/** Reads the credential of a git integration, a Secret in the build namespace. */
+const encoded = (text: string): string => Buffer.from(text).toString('base64');
+
+/** Reads the credential of a git integration, a Secret in the namespace of git credentials. */
 async function readCredential(
   { kube }: Pick<OperatorDeps, 'kube'>,
   { credentialSecret: name }: GitIntegration,
-  { staged: { namespace }, signal }: { staged: StagedBuilds; signal: AbortSignal },
-): Promise<GitCredential | undefined> {
-  if (name === undefined) return undefined;
+  { staged: { gitNamespace: namespace }, signal }: { staged: StagedBuilds; signal: AbortSignal },
+): Promise<{ credential?: GitCredential; data?: SecretData }> {
+  if (name === undefined) return {};
   const secret = await kube.find(kinds.secret, { namespace, name }, signal);
   if (secret === undefined) throw new Rejected(`The integration's Secret ${name} is not in the namespace ${namespace}.`);
-  const credential = gitCredentialOf(secret.data ?? {});
+  const { data = {} } = secret;
+  const credential = gitCredentialOf(data);
   if (credential === undefined)
     throw new Rejected(`The integration's Secret ${name} holds no credential: no token, GitHub App or ssh key.`);
-  return credential;
+  return { credential, data };
 }

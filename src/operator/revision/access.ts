@@ -1,16 +1,19 @@
 import { GROUP } from '../../schema/custom-resources.ts';
 import type { PolicyRule } from '../../schema/policy-rule.ts';
 
-/** Permissions in the build namespace: it makes Jobs there, and reads the Secrets of git integrations by name. */
+/** Permissions where builds run: it makes Jobs there, and reads the credential that they push with, to lend it. */
 export const buildAccess: PolicyRule[] = [
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'create', 'delete'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
-  // A GitHub App's token for one build is a Secret beside its Job.
+  // What one build shows to its git host is a Secret beside its Job.
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },
   // Builds elsewhere are lent the certificate authorities of this namespace.
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
 ];
+
+/** Permissions where the Secrets of git integrations are kept: it reads them by name. */
+export const gitAccess: PolicyRule[] = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];
 
 /** Permissions where BuildKit builds: it reads no Secret there, and lends each build one of its own. */
 export const buildkitAccess: PolicyRule[] = [

@@ -25,7 +25,7 @@ beforeAll(async () => {
   stubs = await Promise.all(HOSTS.map((kind) => startGitHostStub(kind, REPOSITORIES)));
   app = await startGitHubAppStub([{ id: 9, full_name: 'acme/nine', default_branch: 'trunk' }]);
   const gitHosts = [...stubs.map(({ url }) => url), app.url, 'https://github.com', 'http://127.0.0.1:1'];
-  plane = await startPlane('connections', { hosting: 'both', gitHosts, buildNamespace: 'default' });
+  plane = await startPlane('connections', { hosting: 'both', gitHosts, gitNamespace: 'default' });
 });
 afterAll(async () => {
   await plane.stop();
@@ -59,7 +59,7 @@ test.each(HOSTS.map((kind, index) => [kind, index] as const))(
   },
 );
 
-test('the repositories of a GitHub App are listed with a fresh token of it, and its key stays in the build namespace', async () => {
+test('the repositories of a GitHub App are listed with a fresh token of it, and its key stays with the credentials', async () => {
   const { appId, installationId, privateKey } = app.app;
   const credential = { app_id: appId, app_installation_id: installationId, private_key: privateKey };
   const { status, body } = await connect({ host: app.url, credential });
@@ -84,7 +84,7 @@ test('a host that is away, or that refuses the credential, is told as such', asy
   expect(await repositories(away.body.id)).toMatchObject({ status: 503, body: { detail: expect.stringContaining('does not answer') } });
 });
 
-test('secrets are kept in the build namespace, shown nowhere, and go with their connection', async () => {
+test('secrets are kept in the namespace of git credentials, shown nowhere, and go with their connection', async () => {
   const made = await connect({ credential: { token: SECRET }, webhook_secret: 'sixteen characters' });
   expect(made).toMatchObject({ status: 201, body: { takes_pushes: true, push_path: `/v1/integrations/git/${made.body.id}/push` } });
   const all = await plane.call<Connection[]>('GET', '/v1/integrations/git', { key: plane.keys.admin });

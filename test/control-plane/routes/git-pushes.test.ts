@@ -15,7 +15,7 @@ const HOSTS: Record<GitKind, string> = {
 };
 let plane: Plane;
 beforeAll(async () => {
-  plane = await startPlane('pushes', { hosting: 'both', buildNamespace: 'default' });
+  plane = await startPlane('pushes', { hosting: 'both', gitNamespace: 'default' });
 });
 afterAll(() => plane.stop());
 

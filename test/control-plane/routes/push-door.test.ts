@@ -22,7 +22,7 @@ const countingSecrets = (kube: Kube): Kube =>
 
 let plane: Plane;
 beforeAll(async () => {
-  plane = await startPlane('push-door', { hosting: 'both', buildNamespace: 'default' }, { through: countingSecrets });
+  plane = await startPlane('push-door', { hosting: 'both', gitNamespace: 'default' }, { through: countingSecrets });
 });
 afterAll(() => plane.stop());
 

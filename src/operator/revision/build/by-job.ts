@@ -32,10 +32,17 @@ export function podStarting(found: Diagnosis | undefined, left: number): Decisio
 
 type JobStatus = { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
 
+function endOf({ status: told }: KubeObject) {
+  const { conditions = [] } = (told ?? {}) as JobStatus;
+  return conditions.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True');
+}
+
+/** Returns whether a Job of a build has ended, whichever way. */
+export const hasEnded = (job: KubeObject): boolean => endOf(job) !== undefined;
+
 /** Decides by the Job, if it has no pod yet or its pod went before anybody read the result. */
 export function byJob(job: KubeObject, builder: Builder, situation: Situation): Decision {
-  const { conditions = [] } = (job.status ?? {}) as JobStatus;
-  const end = conditions.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True');
+  const end = endOf(job);
   if (end?.reason === 'DeadlineExceeded')
     return buildFailed({ reason: 'DeadlineExceeded', message: `The build did not end within ${builder.deadlineSeconds} seconds.` });
   if (end !== undefined) {

@@ -10,13 +10,13 @@ import { names } from '../../../schema/names.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
 import { remoteOf } from '../../family/git-remote.ts';
 import { idle, type Decision } from '../decision.ts';
-import { buildFailed } from './by-job.ts';
+import { buildFailed, hasEnded } from './by-job.ts';
 import { buildJob } from './job.ts';
 import type { BuildWorld } from './observe.ts';
-import { lendTo } from './lend.ts';
+import { lendCredential, lendTo, type Prepared } from './lend.ts';
 import { keepsOwnUsers, mayHaveOwnUsers, placeOfBuild, USERS_OFF } from './place.ts';
 import { inLine } from './staged.ts';
-import { stagedJob, stagedMetadata, type StagedSource } from './staged-job.ts';
+import { stagedJob } from './staged-job.ts';
 
 type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'settings' | 'buildTurns' | 'gitPlaces'>;
 type Making = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal };
@@ -73,13 +73,18 @@ const LOOK_AGAIN = 20;
 const started = (
   deps: Deps,
   revision: RevisionResource,
-  { builder, staged, source, decision, signal }: Staging & { source: StagedSource },
+  { builder, staged, source, decision, signal }: Staging & { source: Prepared },
 ): Promise<Decision> =>
   deps.buildTurns.run(async () => {
     if ((await unfinished(deps, staged, signal)) >= staged.parallel) return inLine(1, SOON);
     const { namespace, hasBuildkit } = placeOfBuild(revision, builder, staged);
     const lent = hasBuildkit ? await lendTo(deps, revision, { builder, staged, namespace, source, signal }) : undefined;
-    const job = stagedJob(revision, { ...source, lent }, { builder, staged, imagePullPolicy: deps.settings.imagePullPolicy });
+    const credentialSecret = hasBuildkit ? undefined : await lendCredential(deps, revision, { namespace, source, signal });
+    const job = stagedJob(
+      revision,
+      { ...source, credentialSecret, lent },
+      { builder, staged, imagePullPolicy: deps.settings.imagePullPolicy },
+    );
     if (!(await deps.writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
     deps.buildTurns.note(source.tenant);
     if (hasBuildkit && !keepsOwnUsers(await madeJob(deps, job, signal))) {
@@ -96,49 +101,29 @@ async function madeJob({ kube }: Pick<Deps, 'kube'>, { metadata }: KubeObject, s
   return jobs.find((known) => known.metadata.name === name);
 }
 
-type JobStatus = { conditions?: { type: string; status: string }[] };
-
 /** Returns how many Jobs of builds have not ended. */
 async function unfinished({ kube }: Pick<Deps, 'kube'>, staged: StagedBuilds, signal: AbortSignal): Promise<number> {
   const list = (namespace: string) => kube.all(kinds.job, { namespace, labelSelector: `${COMPONENT}=build` }, signal);
   const jobs = (await Promise.all(buildNamespaces({ staged }).map(list))).flat();
-  const ended = ({ status }: KubeObject): boolean =>
-    ((status ?? {}) as JobStatus).conditions?.some(({ type, status: is }) => ['Complete', 'Failed'].includes(type) && is === 'True') ===
-    true;
-  return jobs.filter((job) => !ended(job) && job.metadata.deletionTimestamp === undefined).length;
+  return jobs.filter((job) => !hasEnded(job) && job.metadata.deletionTimestamp === undefined).length;
 }
 
 type Source = { staged: StagedBuilds; integration: GitIntegration; signal: AbortSignal };
 
-/** Finds the commit that is to be built, and keeps a Secret with the token of a GitHub App. */
-async function prepared(deps: Deps, revision: RevisionResource, place: Source): Promise<StagedSource | { missing: string }> {
+/** Finds the commit that is to be built, and what opens the repository. */
+async function prepared(deps: Deps, revision: RevisionResource, place: Source): Promise<Prepared | { missing: string }> {
   const { integration, staged, signal } = place;
   const { repoUrl = '' } = revision.spec.sourceConfig ?? {};
   const { repoRef = '' } = revision.spec.template.sourceRevisionConfig ?? {};
   const remote = await remoteOf(deps, { integration, url: repoUrl, staged, signal });
-  const tenant = integration.tenantId;
   const commit = pinnedCommit(revision) ?? (remote.isWeb ? await headOf(remote, repoRef, signal) : undefined);
   if (commit === undefined && remote.isWeb) return { missing: `There is no ${repoRef} in ${repoUrl}.` };
-  const { minted } = remote;
-  const credentialSecret =
-    minted === undefined ? integration.credentialSecret : await keepToken(deps, revision, { staged, token: minted, tenant, signal });
-  return { insecureGit: repoUrl.startsWith('http://'), tenant, commit, credentialSecret };
+  return { insecureGit: repoUrl.startsWith('http://'), tenant: integration.tenantId, commit, git: remote.shown };
 }
 
 /** A build that goes on with BuildKit is of the same commit. */
 const pinnedCommit = ({ spec, status }: RevisionResource): string | undefined =>
   spec.commit ?? (status?.buildsWith === undefined ? undefined : status.commitSha);
-
-type Token = { staged: StagedBuilds; token: string; tenant: string; signal: AbortSignal };
-
-/** Keeps the token of a GitHub App for one build, so that no build gets the App's own key. */
-async function keepToken({ writer, kube }: Deps, revision: RevisionResource, { staged, token, tenant, signal }: Token): Promise<string> {
-  const metadata = stagedMetadata(revision, staged.namespace, tenant);
-  const secret = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData: { token, username: 'x-access-token' } };
-  await kube.delete(kinds.secret, { namespace: staged.namespace, name: metadata.name }, {}, signal);
-  if (!(await writer.create(secret, signal))) throw taken(`Secret ${metadata.name}`);
-  return metadata.name;
-}
 
 /** Ends a build and removes what was made for it. Its pod goes with its Job. */
 export async function dropBuild(

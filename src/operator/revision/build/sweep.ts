@@ -1,10 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { buildNamespaces } from '../../../config/builder.ts';
 import { asError } from '../../../errors.ts';
+import { keyOf } from '../../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
 import { AGENTS_NAMESPACE, COMPONENT, REVISION, REVISION_UID } from '../../../schema/labels.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
+import { hasEnded } from './by-job.ts';
 
 type Options = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {
   log: Log;
@@ -12,7 +14,10 @@ type Options = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {
   every: number;
 };
 
-/** Removes builds whose revision is gone, until the signal is aborted. Some are left where finalizers were removed. */
+/**
+ * Removes credentials of builds that have ended, until the signal is aborted, and builds whose revision is gone. Some
+ * of these are left where finalizers were removed.
+ */
 export async function sweepBuilds(options: Options, signal: AbortSignal): Promise<void> {
   let suspects = new Set<string>();
   while (!signal.aborted && options.settings.builder?.staged !== undefined) {
@@ -31,19 +36,23 @@ async function sweepOnce(
   suspects: Set<string>,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const made: KubeObject[] = [];
+  const jobs: KubeObject[] = [];
+  const secrets: KubeObject[] = [];
   for (const namespace of buildNamespaces(settings.builder)) {
     const scope = { namespace, labelSelector: `${COMPONENT}=build,${REVISION_UID}` };
-    made.push(...(await kube.all(kinds.job, scope, signal)), ...(await kube.all(kinds.secret, scope, signal)));
+    // A Job that begins after this look has a Secret that is younger than the look before.
+    secrets.push(...(await kube.all(kinds.secret, scope, signal)));
+    jobs.push(...(await kube.all(kinds.job, scope, signal)));
   }
   const isLost = ({ metadata }: KubeObject): boolean => {
     const revision = caches.revisions.get(`${metadata.annotations?.[AGENTS_NAMESPACE]}/${metadata.annotations?.[REVISION]}`);
     return revision?.metadata.uid !== metadata.labels?.[REVISION_UID];
   };
-  const lost = made.filter(isLost);
+  const underWay = new Set(jobs.filter((job) => !hasEnded(job)).map(({ metadata }) => keyOf(metadata)));
+  const lost = [...jobs.filter(isLost), ...secrets.filter((secret) => isLost(secret) || !underWay.has(keyOf(secret.metadata)))];
   for (const object of lost.filter(({ metadata }) => suspects.has(metadata.uid ?? ''))) {
     await writer.remove(object, signal);
-    log.info({ name: object.metadata.name }, 'build without a revision removed');
+    log.info({ kind: object.kind, name: object.metadata.name }, 'what is left of a build removed');
   }
   return new Set(lost.map(({ metadata }) => metadata.uid ?? ''));
 }
