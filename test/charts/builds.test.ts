@@ -61,14 +61,29 @@ describe('with a registry', () => {
     expect((await rendered({ gitNamespace: 'elsewhere' })).map(idOf)).toContain('Namespace/elsewhere');
   });
 
-  test.each(['gx-system', 'gx-agents', 'gx-builds'])('%s, where others read Secrets, is refused for credentials of git', async (gitNamespace) => {
-    await expect(rendered({ gitNamespace })).rejects.toThrow('builds.gitNamespace');
-  });
+  test.each(['gx-system', 'gx-agents', 'gx-builds'])(
+    '%s, where others read Secrets, is refused for credentials of git',
+    async (gitNamespace) => {
+      await expect(rendered({ gitNamespace })).rejects.toThrow('builds.gitNamespace');
+    },
+  );
 
   test('hosts of git that may have private addresses are told to both processes', async () => {
     const objects = rendered({}, { controlPlane: { gitHosts: ['https://git.internal', 'https://github.com'] } });
     for (const component of ['operator', 'control-plane'])
       expect(await environment(component, objects)).toMatchObject({ GX_GIT_HOSTS: 'https://git.internal,https://github.com' });
+  });
+
+  test.each([
+    ['registry.example.com/agents', '^registry[.]example[.]com(:0*(443|80))?/agents/'],
+    ['registry.example.com:443/agents', '^registry[.]example[.]com(:0*(443|80))?/agents/'],
+    ['registry:5000', '^registry:5000(:0*(443|80))?/'],
+    ['index.docker.io/acme', '^(((index|registry-1)[.])?docker[.]io(:0*(443|80))?/)?acme/'],
+    ['acme', '^(((index|registry-1)[.])?docker[.]io(:0*(443|80))?/)?acme/'],
+  ])('images below %s are known by each of their names', async (registry, pattern) => {
+    const { spec } = await one('ValidatingAdmissionPolicy/gx-built-images', rendered({ registry }));
+    const { validations } = spec as unknown as { validations: { expression: string }[] };
+    expect(validations[0]?.expression).toContain(`matches("${pattern}")`);
   });
 
   test('their account has no token and no role', async () => {

@@ -347,7 +347,10 @@ describe('a user of kubectl', () => {
   test('runs no image that was built for a deployment of another namespace, and has no node pull one', async () => {
     expect(await making('fine', {})).toBe('made');
     expect(await making('peek', { uri: image('team-b') })).toMatch(/built are for deployments of their own namespace/);
-    expect(await making('peek', { uri: image('team-b').replace('registry', 'Registry') })).toMatch(/their own namespace/);
+    for (const other of ['Registry.example.com', 'registry.example.com:443', 'registry.example.com:0443'])
+      expect(await making('peek', { uri: image('team-b').replace('registry.example.com', other) })).toMatch(/their own namespace/);
+    expect(await making('fine', { uri: image(AGENTS).replace('registry.example.com', 'registry.example.com:443') })).toBe('made');
+    expect(await making('fine', { uri: image('team-b').replace('registry.example.com', 'registry-example.com') })).toBe('made');
     for (const field of ['initContainers', 'sidecars'])
       expect(await making('peek', { [field]: [{ name: 'x', image: image('team-b') }] })).toMatch(/their own namespace/);
     expect(await making('pull', { imagePullSecrets: [{ name: 'pull' }] })).toMatch(/The pull credential of builds/);

@@ -180,6 +180,24 @@ a cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing
 {{- define "gx.buildNamespace" -}}
 {{- .Values.builds.namespace | default (printf "%s-builds" .Release.Name) -}}
 {{- end }}
+{{/*
+How the name of an image that builds pushed begins, up to the namespace that it was built for, as a regular expression.
+The registry's usual port may be in it or not, and Docker Hub has several names, or none.
+*/}}
+{{- define "gx.builtImages" -}}
+{{- $registry := lower (trimSuffix "/" .Values.builds.registry) -}}
+{{- $first := first (splitList "/" $registry) -}}
+{{- $host := ternary $first "docker.io" (or (contains "." $first) (contains ":" $first) (eq $first "localhost")) -}}
+{{- $path := trimPrefix $host $registry | trimPrefix "/" -}}
+{{- $port := "(:0*(443|80))?" -}}
+{{- if has $host (list "docker.io" "index.docker.io" "registry-1.docker.io") -}}
+^(((index|registry-1)[.])?docker[.]io{{ $port }}/)?
+{{- else -}}
+^{{ regexReplaceAll ":0*(443|80)$" $host "" | replace "." "[.]" }}{{ $port }}/
+{{- end -}}
+{{- with $path }}{{ replace "." "[.]" . }}/{{ end -}}
+{{- end }}
+
 {{/* Where the credentials of git hosts are kept. */}}
 {{- define "gx.gitNamespace" -}}
 {{- .Values.builds.gitNamespace | default (printf "%s-git" .Release.Name) -}}

@@ -36,8 +36,9 @@ export function brokenImages({ repository, pullSecret }: BuiltImages, { spec, im
 
 /** Returns the namespace for whose deployment an image was built; undefined for an image of another origin. */
 function builtFor(image: string, repository: string): string | undefined {
-  const [name, home] = [spelledOut(image), spelledOut(repository)];
-  return name.startsWith(`${home}/`) ? (name.slice(home.length + 1).split(/[/:@]/)[0] ?? '') : undefined;
+  // With a slash behind it, a registry without a path is no name of Docker Hub.
+  const [name, home] = [spelledOut(image), spelledOut(`${repository}/`)];
+  return name.startsWith(home) ? (name.slice(home.length).split(/[/:@]/)[0] ?? '') : undefined;
 }
 
 const DOCKER_HUB = ['index.docker.io', 'registry-1.docker.io'];
@@ -46,6 +47,6 @@ const DOCKER_HUB = ['index.docker.io', 'registry-1.docker.io'];
 function spelledOut(image: string): string {
   const [first = '', ...rest] = image.split('/');
   const isHost = rest.length > 0 && (/[.:]/.test(first) || first.toLowerCase() === 'localhost');
-  const host = isHost ? first.toLowerCase().replace(/:(443|80)$/, '') : 'docker.io';
+  const host = isHost ? first.toLowerCase().replace(/:0*(443|80)$/, '') : 'docker.io';
   return [DOCKER_HUB.includes(host) ? 'docker.io' : host, ...(isHost ? rest : [first, ...rest])].join('/');
 }

@@ -11,6 +11,7 @@ test.each([
   ['of a namespace that begins alike', 'registry.example.com/agents/team-ab/chat:1'],
   ['of another tenant, at the registry in capitals', 'Registry.Example.com/agents/team-b/chat:1'],
   ['of another tenant, at the usual port', 'registry.example.com:443/agents/team-b/chat:1'],
+  ['of another tenant, at the usual port in other words', 'registry.example.com:00443/agents/team-b/chat:1'],
   ['of packages of another tenant', 'registry.example.com/agents/team-b/chat/cache:1'],
 ])('a deployment runs no image %s', (_what, image) => {
   expect(brokenBy(image)).toEqual([expect.stringMatching(/^source_revision_config\.image_uri: images of builds/)]);
@@ -41,6 +42,12 @@ test('init containers and sidecars are bound as the agent is, and nobody names t
     expect.stringMatching(/^source_config\.resource_spec\.sidecars\.1\.image: /),
     'source_config.resource_spec.image_pull_secrets.1: pull is for images that the platform built',
   ]);
+});
+
+test.each(['registry.example.com', 'registry.example.com:443', 'registry:5000'])('images of builds may be right below %s', (repository) => {
+  const broken = (image: string) => brokenImages({ repository, pullSecret: undefined }, { spec: undefined, image, namespaces: OWN });
+  expect(broken(`${repository}/team-b/chat:1`)).toHaveLength(1);
+  expect(broken(`${repository}/team-a/chat:1`)).toEqual([]);
 });
 
 test('a registry of Docker Hub has several names', () => {
