@@ -91,7 +91,8 @@ describe('feedback', () => {
     const { feedback_keys: feedbackKeys, input } = asking;
     const events = await Array.fromAsync(agent.client.runs.stream(thread_id, 'steps', { input, feedbackKeys, streamMode: 'updates' }));
     const last = events.at(-1) as unknown as { event: string; data: Links };
-    expect(last).toEqual({ event: 'feedback', data: { score: expect.any(String) as string, tone: expect.any(String) as string } });
+    const data = { score: expect.any(String) as string, tone: expect.any(String) as string };
+    expect(last).toEqual({ id: expect.stringMatching(/^\d+-\d+$/) as string, event: 'feedback', data });
     expect((await fetch(`${last.data['score']}?score=0.5&comment=fair`)).status).toBe(204);
     expect((await fetch(last.data['tone']!, { method: 'POST', body: '{"value": "curt", "score": true}' })).status).toBe(204);
     expect((await fetch(last.data['score']!, { method: 'POST', body: '{"score": 1}' })).status).toBe(204);

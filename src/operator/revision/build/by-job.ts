@@ -38,7 +38,7 @@ function endOf({ status: told }: KubeObject) {
 }
 
 /** Returns whether a Job of a build has ended, whichever way. */
-export const hasEnded = (job: KubeObject): boolean => endOf(job) !== undefined;
+export const isJobOver = (job: KubeObject): boolean => endOf(job) !== undefined;
 
 /** Decides by the Job, if it has no pod yet or its pod went before anybody read the result. */
 export function byJob(job: KubeObject, builder: Builder, situation: Situation): Decision {

@@ -11,8 +11,8 @@ const REGISTRY = '.dockerconfigjson';
 
 type Deps = Pick<OperatorDeps, 'kube' | 'writer'>;
 /** A build that is about to begin. `git` is what it shows to its git host: the data of a Secret, in base64. */
-export type Prepared = Pick<StagedSource, 'commit' | 'insecureGit' | 'tenant'> & { git?: Record<string, string> | undefined };
-type Lending = { builder: Builder; staged: StagedBuilds; namespace: string; source: Prepared; signal: AbortSignal };
+export type PreparedSource = Pick<StagedSource, 'commit' | 'insecureGit' | 'tenant'> & { git?: Record<string, string> | undefined };
+type Lending = { builder: Builder; staged: StagedBuilds; namespace: string; source: PreparedSource; signal: AbortSignal };
 
 /** Lends one build what it shows to its git host, in a Secret that goes with it. Returns the Secret's name. */
 export async function lendCredential(

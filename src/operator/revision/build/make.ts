@@ -10,10 +10,10 @@ import { names } from '../../../schema/names.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
 import { remoteOf } from '../../family/git-remote.ts';
 import { idle, type Decision } from '../decision.ts';
-import { buildFailed, hasEnded } from './by-job.ts';
+import { buildFailed, isJobOver } from './by-job.ts';
 import { buildJob } from './job.ts';
 import type { BuildWorld } from './observe.ts';
-import { lendCredential, lendTo, type Prepared } from './lend.ts';
+import { lendCredential, lendTo, type PreparedSource } from './lend.ts';
 import { keepsOwnUsers, mayHaveOwnUsers, placeOfBuild, USERS_OFF } from './place.ts';
 import { inLine } from './staged.ts';
 import { stagedJob } from './staged-job.ts';
@@ -73,7 +73,7 @@ const LOOK_AGAIN = 20;
 const started = (
   deps: Deps,
   revision: RevisionResource,
-  { builder, staged, source, decision, signal }: Staging & { source: Prepared },
+  { builder, staged, source, decision, signal }: Staging & { source: PreparedSource },
 ): Promise<Decision> =>
   deps.buildTurns.run(async () => {
     if ((await unfinished(deps, staged, signal)) >= staged.parallel) return inLine(1, SOON);
@@ -105,13 +105,13 @@ async function madeJob({ kube }: Pick<Deps, 'kube'>, { metadata }: KubeObject, s
 async function unfinished({ kube }: Pick<Deps, 'kube'>, staged: StagedBuilds, signal: AbortSignal): Promise<number> {
   const list = (namespace: string) => kube.all(kinds.job, { namespace, labelSelector: `${COMPONENT}=build` }, signal);
   const jobs = (await Promise.all(buildNamespaces({ staged }).map(list))).flat();
-  return jobs.filter((job) => !hasEnded(job) && job.metadata.deletionTimestamp === undefined).length;
+  return jobs.filter((job) => !isJobOver(job) && job.metadata.deletionTimestamp === undefined).length;
 }
 
 type Source = { staged: StagedBuilds; integration: GitIntegration; signal: AbortSignal };
 
 /** Finds the commit that is to be built, and what opens the repository. */
-async function prepared(deps: Deps, revision: RevisionResource, place: Source): Promise<Prepared | { missing: string }> {
+async function prepared(deps: Deps, revision: RevisionResource, place: Source): Promise<PreparedSource | { missing: string }> {
   const { integration, staged, signal } = place;
   const { repoUrl = '' } = revision.spec.sourceConfig ?? {};
   const { repoRef = '' } = revision.spec.template.sourceRevisionConfig ?? {};

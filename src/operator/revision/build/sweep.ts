@@ -6,7 +6,7 @@ import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
 import { AGENTS_NAMESPACE, COMPONENT, REVISION, REVISION_UID } from '../../../schema/labels.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
-import { hasEnded } from './by-job.ts';
+import { isJobOver } from './by-job.ts';
 
 type Options = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {
   log: Log;
@@ -48,7 +48,7 @@ async function sweepOnce(
     const revision = caches.revisions.get(`${metadata.annotations?.[AGENTS_NAMESPACE]}/${metadata.annotations?.[REVISION]}`);
     return revision?.metadata.uid !== metadata.labels?.[REVISION_UID];
   };
-  const underWay = new Set(jobs.filter((job) => !hasEnded(job)).map(({ metadata }) => keyOf(metadata)));
+  const underWay = new Set(jobs.filter((job) => !isJobOver(job)).map(({ metadata }) => keyOf(metadata)));
   const lost = [...jobs.filter(isLost), ...secrets.filter((secret) => isLost(secret) || !underWay.has(keyOf(secret.metadata)))];
   for (const object of lost.filter(({ metadata }) => suspects.has(metadata.uid ?? ''))) {
     await writer.remove(object, signal);
