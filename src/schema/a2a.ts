@@ -9,14 +9,21 @@ const OptionalId = Type.Optional(Nullable(Type.String({ maxLength: 200 })));
 const OptionalObject = Type.Optional(Nullable(JsonObject('Free.')));
 const HistoryLength = Type.Optional(Nullable(Type.Integer({ minimum: 0 })));
 
-const file = Type.Object({ bytes: Type.Optional(Type.String()), uri: Type.Optional(Type.String()) });
+/** Either alphabet of base64, with or without what fills it up. */
+const Bytes = Type.Optional(Type.String({ pattern: '^[A-Za-z0-9+/_-]*={0,2}$' }));
+const Url = Type.Optional(Type.String({ maxLength: 8192 }));
+const ShortText = Type.Optional(Nullable(Type.String({ maxLength: 255 })));
+
+const file = Type.Object({ bytes: Bytes, uri: Url, mimeType: ShortText, name: ShortText });
 const Part = Type.Object({
   kind: Type.Optional(StringEnum(['text', 'data', 'file'])),
   text: Type.Optional(Type.String()),
-  raw: Type.Optional(Type.String()),
-  url: Type.Optional(Type.String()),
+  raw: Bytes,
+  url: Url,
   data: Type.Optional(Anything('JSON.')),
   file: Type.Optional(file),
+  mediaType: ShortText,
+  filename: ShortText,
   metadata: OptionalObject,
 });
 
@@ -27,6 +34,7 @@ const message = (role: string): TObject =>
     parts: Type.Array(Part, { minItems: 1 }),
     taskId: OptionalId,
     contextId: OptionalId,
+    referenceTaskIds: Type.Optional(Nullable(Type.Array(Type.String()))),
     metadata: OptionalObject,
   });
 

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 
 /* Requests of A2A as they go over the wire, so that a test sees what a client would read away. */
 
-export type A2aPart = { text?: string; data?: unknown; metadata?: { interrupt_id: string } };
+export type A2aPart = {
+  text?: string;
+  data?: unknown;
+  raw?: string;
+  url?: string;
+  mediaType?: string;
+  filename?: string;
+  metadata?: { interrupt_id: string };
+};
 export type A2aTask = {
   id: string;
   contextId: string;

@@ -3,7 +3,7 @@ import { securityFields, type Door } from './security-schemes.ts';
 
 type Json = Record<string, unknown>;
 
-/** What an assistant takes: text, or only the data that its graph's schema describes. */
+/** What an assistant takes: text and files, or only the data that its graph's schema describes. */
 export type Takes = 'text' | 'data' | 'unknown';
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -18,7 +18,28 @@ export function takenBy(input: unknown): Takes {
 export const TEXT_PART = 'text/plain';
 export const JSON_PART = 'application/json';
 
-const MODES: Record<Takes, string[]> = { text: [TEXT_PART, JSON_PART], data: [JSON_PART], unknown: [TEXT_PART, JSON_PART] };
+/** Files that models of some provider read, or that say nothing of their type. */
+const FILES = [
+  'text/*',
+  'image/*',
+  'audio/*',
+  'video/*',
+  'application/pdf',
+  'application/xml',
+  'application/octet-stream',
+  ...['wordprocessingml.document', 'spreadsheetml.sheet', 'presentationml.presentation'].map(
+    (kind) => `application/vnd.openxmlformats-officedocument.${kind}`,
+  ),
+];
+const ALL = [TEXT_PART, JSON_PART, ...FILES];
+
+/** Returns true for the media type of a file that an agent takes, if it takes files. */
+export function takesFileOf(mediaType: string): boolean {
+  const type = mediaType.split(';')[0]!.trim().toLowerCase();
+  return ALL.includes(type) || ALL.includes(`${type.split('/')[0]}/*`);
+}
+
+const MODES: Record<Takes, string[]> = { text: ALL, data: [JSON_PART], unknown: ALL };
 
 type Facts = {
   assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>;
@@ -38,7 +59,7 @@ export function agentCard({ assistant, takes, address, version, pushes, door }: 
   const url = `${address}/a2a/${assistant_id}`;
   const description = assistant.description ?? `The agent "${name}".`;
   const inputModes = MODES[takes];
-  const offered = takes === 'data' ? `${description} It takes no text: send its input as a data part.` : description;
+  const offered = takes === 'data' ? `${description} It takes neither text nor files: send its input as a data part.` : description;
   const interfaceOf = (protocolVersion: string): Json => ({ url, protocolBinding: 'JSONRPC', protocolVersion });
   return {
     name,

@@ -1,7 +1,8 @@
 import type { Message } from '@a2a-js/sdk';
 import { Problem, Rejected } from '../../errors.ts';
 import { answerMeant, type AskedQuestion } from '../runs/asked.ts';
-import type { Takes } from './agent-card.ts';
+import { fileBlock, type ContentFile } from '../runs/content-files.ts';
+import { takesFileOf, type Takes } from './agent-card.ts';
 
 /* A message of the protocol as the input of a graph, or as the answer to what a graph asks. */
 
@@ -13,30 +14,62 @@ const unsupported = (message: string): never => {
   throw new Problem(415, message);
 };
 
-type Read = { texts: string[]; data: unknown[] };
+/** What the parts hold, each kind in order; `said` has text and files as blocks of content. */
+type Read = { said: Json[]; texts: string[]; files: number[]; data: unknown[] };
 
-/** Reads the parts. Throws a 415 for one that is neither text nor data. */
+/** Reads the parts. Throws a 415 for one that no agent takes, and `Rejected` for a file that can't be read. */
 function readParts({ parts }: Pick<Message, 'parts'>): Read {
-  const read: Read = { texts: [], data: [] };
-  for (const [at, { content }] of parts.entries()) {
-    if (content?.$case === 'text') read.texts.push(content.value);
-    else if (content?.$case === 'data') read.data.push(content.value);
-    else unsupported(`message.parts.${at}: this agent takes parts of text and data, and no files.`);
+  const read: Read = { said: [], texts: [], files: [], data: [] };
+  for (const [at, part] of parts.entries()) {
+    const { content } = part;
+    if (content?.$case === 'data') read.data.push(content.value);
+    else if (content?.$case === 'text') {
+      read.texts.push(content.value);
+      read.said.push({ type: 'text', text: content.value });
+    } else if (content === undefined) unsupported(`message.parts.${at}: has neither text, nor data, nor a file.`);
+    else {
+      read.files.push(at);
+      read.said.push(fileBlock(fileOf(part, `message.parts.${at}`)));
+    }
   }
   return read;
 }
 
-/** Returns a graph's input: data is merged into it, and text is a message of the user. */
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:\s*;.*)?$/;
+
+/** Throws `Rejected` for what is no media type, and a 415 for one that no agent takes. */
+function checkMediaType(mediaType: string, at: string): void {
+  if (mediaType === '') return;
+  if (!MEDIA_TYPE.test(mediaType)) throw new Rejected(`${at}.mediaType: is not a media type, such as image/png.`);
+  if (!takesFileOf(mediaType)) unsupported(`${at}.mediaType: an agent takes no ${mediaType}; its card says which types it takes.`);
+}
+
+/** Returns the file of a part. One with a URL is passed on as that: this server does not fetch it. */
+function fileOf({ content, mediaType, filename }: Message['parts'][number], at: string): ContentFile {
+  checkMediaType(mediaType, at);
+  const told = { mediaType: mediaType === '' ? undefined : mediaType, name: filename === '' ? undefined : filename };
+  if (content?.$case === 'raw')
+    return { ...told, mediaType: told.mediaType ?? 'application/octet-stream', data: Buffer.from(content.value).toString('base64') };
+  const url = String(content?.value);
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+    throw new Rejected(`${at}.url: must begin with https:// or http://; bytes are sent as they are, and not in a URL.`);
+  return { ...told, url };
+}
+
+/** Returns a graph's input: data is merged into it, and text and files are a message of the user. */
 export function graphInputOf(message: Pick<Message, 'parts' | 'messageId'>, takes: Takes): Json {
-  const { texts, data } = readParts(message);
-  if (takes === 'data' && texts.length > 0) unsupported('This agent takes no text: send its input as a data part (application/json).');
+  const { said, texts, files, data } = readParts(message);
+  if (takes === 'data' && said.length > 0)
+    unsupported('This agent takes neither text nor files: send its input as a data part (application/json).');
   if (!data.every(isObject)) unsupported('A data part must hold a JSON object, which is merged into the input of the agent.');
   const input: Json = Object.assign({}, ...(data as Json[]));
-  if (texts.length === 0) return input;
+  if (said.length === 0) return input;
   const before = input['messages'] ?? [];
   if (!Array.isArray(before)) throw new Rejected('message.parts: "messages" of a data part must be a list.');
-  const content = texts.length === 1 ? texts[0] : texts.map((text) => ({ type: 'text', text }));
-  return { ...input, messages: [...before, { role: 'user', content, id: message.messageId }] };
+  const content = said.length === 1 && files.length === 0 ? texts[0] : said;
+  // Models know by the version that the blocks are standard ones.
+  const version = files.length > 0 && { response_metadata: { output_version: 'v1' } };
+  return { ...input, messages: [...before, { role: 'user', content, id: message.messageId, ...version }] };
 }
 
 /**
@@ -44,7 +77,8 @@ export function graphInputOf(message: Pick<Message, 'parts' | 'messageId'>, take
  * one data part; several by a data part with an answer for each id.
  */
 export function answersIn(message: Pick<Message, 'parts'>, questions: AskedQuestion[]): Json {
-  const { texts, data } = readParts(message);
+  const { texts, files, data } = readParts(message);
+  if (files.length > 0) unsupported(`message.parts.${files[0]}: an answer is text or data, and no file.`);
   const ids = questions.map(({ id }) => id);
   if (data.length > 1 || (data.length === 1 && texts.length > 0))
     throw new Rejected('message.parts: an answer is either text or one data part.');

@@ -1,5 +1,6 @@
 import type { RunError, RunStatus } from '../../schema/run.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
+import { saidLast, type SaidPart } from '../runs/content-files.ts';
 
 /* A run in the form of a task. */
 
@@ -41,7 +42,8 @@ export const stateOfRun = ({ status, waits }: Pick<TaskFacts['run'], 'status' | 
   waits ? 'INPUT_REQUIRED' : OF_STATUS[status];
 
 /** A part of a message or of a result, as the protocol writes it. */
-type Part = { metadata?: Json } & ({ text: string } | { data: unknown });
+type Part = { metadata?: Json } & ({ text: string } | { data: unknown } | FilePart);
+type FilePart = { mediaType?: string; filename?: string } & ({ raw: string } | { url: string });
 
 /** Returns the task as version 1.0 writes it, from which the package makes that of 0.3. */
 export function formOfTask({ id, run, state }: TaskFacts): Json {
@@ -89,24 +91,21 @@ function wordsOf({ status, waits, error, interrupts }: TaskFacts['run']): Part[]
   return [{ text: error === null ? 'The agent failed.' : `${error.error}: ${error.message}` }];
 }
 
-/** Returns the result: the text of the last message, and the rest of the state as data. */
+/** Returns the result: text and files of the last message, and the rest of the state as data. */
 function artifactOf(runId: string, state: unknown): Json {
   const named = { artifactId: `${runId}-result`, name: 'result' };
   if (!isObject(state)) return { ...named, parts: [{ data: { value: state } }] };
   const { __interrupt__: _asked, __feedback__: _feedback, ...values } = state;
   const { messages, ...others } = values;
-  const said = Array.isArray(messages) ? saidIn(messages.at(-1)) : [];
+  const said = saidLast(messages).map(partOf);
   if (said.length === 0) return { ...named, parts: [{ data: values }] };
   return { ...named, parts: Object.keys(others).length > 0 ? [...said, { data: others }] : said };
 }
 
-/** Returns the parts of a message's content, if the agent said it. */
-function saidIn(message: unknown): Part[] {
-  if (!isObject(message) || message['type'] === 'human') return [];
-  const { content } = message;
-  if (typeof content === 'string') return content === '' ? [] : [{ text: content }];
-  if (!Array.isArray(content)) return [];
-  return content.map((block: unknown) =>
-    isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string' ? { text: block['text'] } : { data: block },
-  );
+function partOf(said: SaidPart): Part {
+  if ('text' in said) return said;
+  if ('other' in said) return { data: said.other };
+  const { mediaType, name, ...at } = said.file;
+  const told = { ...(mediaType !== undefined && { mediaType }), ...(name !== undefined && { filename: name }) };
+  return 'data' in at ? { raw: at.data, ...told } : { url: at.url, ...told };
 }

@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isUnfinished, type RunError, type RunStatus } from '../../schema/run.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
+import { fileIn, saidLast, type ContentFile } from '../runs/content-files.ts';
 import type { JsonText } from '../threads/json-text.ts';
 import { parsed } from '../threads/json-text.ts';
 
@@ -30,9 +31,58 @@ export function endedAs(text: JsonText, status: RunStatus | undefined): Ended {
 
 export const failedResult = (message: string): CallToolResult => ({ content: [{ type: 'text', text: message }], isError: true });
 
-/** Returns the state as text for a model to read, and as it is for programs. */
-export const stateResult = (state: Json, text = JSON.stringify(state)): CallToolResult => ({
-  content: [{ type: 'text', text }],
-  structuredContent: state,
-  isError: false,
-});
+/**
+ * Returns the state as text for a model to read, and as it is for programs. Files of what the agent said last are
+ * content of their own. A model can't read their bytes in the text, so that names them only.
+ */
+export function stateResult(state: Json, text?: JsonText): CallToolResult {
+  const files = saidLast(state['messages']).flatMap((said) => ('file' in said ? [said.file] : []));
+  const read = isHolding(state) ? JSON.stringify(withoutBytes(state)) : (text ?? JSON.stringify(state));
+  return { content: [{ type: 'text', text: read }, ...files.map(fileContent)], structuredContent: state, isError: false };
+}
+
+type Block = Exclude<CallToolResult['content'][number], { type: 'text' }>;
+
+function fileContent(file: ContentFile, index: number): Block {
+  const { mediaType, name = `file-${index + 1}` } = file;
+  const told = mediaType !== undefined && { mimeType: mediaType };
+  if ('url' in file) return { type: 'resource_link', uri: file.url, name, ...told };
+  const { data } = file;
+  if (mediaType?.startsWith('image/')) return { type: 'image', data, mimeType: mediaType };
+  if (mediaType?.startsWith('audio/')) return { type: 'audio', data, mimeType: mediaType };
+  const at = { uri: `result:///${index + 1}/${encodeURIComponent(name.toWellFormed())}`, ...told };
+  const words = TEXT.test(mediaType ?? '') ? wordsIn(data) : undefined;
+  return { type: 'resource', resource: words === undefined ? { ...at, blob: data } : { ...at, text: words } };
+}
+
+const TEXT = /^(?:text\/|application\/(?:[\w.+-]+\+)?json\b)/;
+
+/** Returns the text that the bytes are in UTF-8; undefined for other bytes. */
+function wordsIn(data: string): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(data, 'base64'));
+  } catch {
+    return undefined;
+  }
+}
+
+const blocksOf = (message: unknown): unknown[] => {
+  const { content } = (message ?? {}) as { content?: unknown };
+  return Array.isArray(content) ? content : [];
+};
+
+const hasBytes = (block: unknown): boolean => 'data' in (fileIn(block) ?? {});
+const isHolding = ({ messages }: Json): boolean => Array.isArray(messages) && messages.some((message) => blocksOf(message).some(hasBytes));
+
+/** Returns the state with the files of its messages named by their type, name and size. */
+function withoutBytes({ messages, ...others }: Json): Json {
+  const named = (block: unknown): unknown => {
+    const file = fileIn(block);
+    if (file === undefined || 'url' in file) return block;
+    const { data, mediaType, name } = file;
+    return { type: (block as Json)['type'], mimeType: mediaType, name, bytes: Buffer.byteLength(data, 'base64') };
+  };
+  const short = (message: Json): Json =>
+    blocksOf(message).some(hasBytes) ? { ...message, content: blocksOf(message).map(named) } : message;
+  return { ...others, messages: (messages as Json[]).map(short) };
+}

@@ -430,7 +430,7 @@ describe('messages and errors', () => {
   });
 });
 
-const fileMessage = { messageId: 'm', role: 'ROLE_USER', parts: [{ url: 'https://example.com/file' }] };
+const fileMessage = { messageId: 'm', role: 'ROLE_USER', parts: [{ url: 'https://example.com/file', mediaType: 'application/x-unknown' }] };
 
 describe('versions', () => {
   const older = rpc('message/send', {

@@ -289,7 +289,7 @@ describe('cards', () => {
     const { body } = await card('/a2a/form');
     expect(body).toMatchObject({
       defaultInputModes: ['application/json'],
-      description: /^Asks two people about a request. It takes no text/,
+      description: /^Asks two people about a request. It takes neither text nor files/,
     });
   });
 
@@ -337,7 +337,7 @@ describe('what is wrong is answered in the words of the protocol', () => {
     ['a message without parts', ask('SendMessage', one([])), 200, -32_602],
     ['parts that are no list', ask('SendMessage', one('hello')), 200, -32_602],
     ['a part of nothing', ask('SendMessage', one([{}])), 200, -32_005],
-    ['a file', ask('SendMessage', one([{ url }])), 200, -32_005],
+    ['a file for a graph that takes none', ask('SendMessage', one([{ url }]), 'form'), 200, -32_005],
     ['data that is no object', ask('SendMessage', one([{ data: [1] }])), 200, -32_005],
     ['messages that are no list', ask('SendMessage', one([{ data: { messages: 1 } }, { text: 'a' }])), 200, -32_602],
     ['text for a graph that takes none', ask('SendMessage', one([{ text: 'a' }]), 'form'), 200, -32_005],
@@ -381,7 +381,7 @@ describe('what is wrong is answered in the words of the protocol', () => {
     ['a configuration without its id', ask('GetTaskPushNotificationConfig', { taskId: noTask }), 200, -32_602],
     ['a stream of an unknown task', ask('SubscribeToTask', { id: noTask }), 200, -32_001],
     ['a stream for a message without parts', ask('SendStreamingMessage', one([])), 200, -32_602],
-    ['a stream for a file', ask('SendStreamingMessage', one([{ url }])), 200, -32_005],
+    ['a stream for a file that it takes not', ask('SendStreamingMessage', one([{ url }]), 'form'), 200, -32_005],
     ['an unknown assistant', ask('GetTask', { id: noTask }, randomUUID()), 404, -32_000],
     ['an assistant that is no id', ask('GetTask', { id: noTask }, 'nobody'), 400, -32_600],
   ])('%s', async (_what, request, status, code) => {

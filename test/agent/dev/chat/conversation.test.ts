@@ -26,6 +26,30 @@ describe('the conversation that the chat page shows', () => {
     expect(texts(told(piece('Good '), piece([{ type: 'text', text: 'news' }, { type: 'image' }])))).toEqual(['agent: Good news']);
   });
 
+  test('pictures and files are shown with what is said, in each form that they have', () => {
+    const content = [
+      { type: 'text', text: 'Look:' },
+      { type: 'image', mimeType: 'image/png', data: 'AAAA', metadata: { filename: 'pixel.png' } },
+      { type: 'image_url', image_url: { url: 'data:image/gif;base64,BBBB' } },
+      { type: 'file', source_type: 'base64', mime_type: 'application/pdf', data: 'CCCC' },
+      { type: 'image', url: 'https://example.com/a.png' },
+      { type: 'file', url: 'javascript:alert(1)' },
+    ];
+    const [entry] = entriesOf(told({ id: 'a', type: 'ai', content }));
+    expect(entry).toMatchObject({ text: 'Look:' });
+    expect(entry?.files).toEqual([
+      { kind: 'picture', name: 'pixel.png', url: 'data:image/png;base64,AAAA' },
+      { kind: 'picture', name: 'A picture', url: 'data:image/gif;base64,BBBB' },
+      { kind: 'bytes', name: 'A file (application/pdf)', url: 'data:application/pdf;base64,CCCC' },
+      { kind: 'link', name: 'https://example.com/a.png', url: 'https://example.com/a.png' },
+    ]);
+  });
+
+  test('a message of a picture only is shown, too', () => {
+    const content = [{ type: 'image', mimeType: 'image/png', data: 'AAAA' }];
+    expect(entriesOf(told({ id: 'a', type: 'ai', content })).map(({ files }) => files.length)).toEqual([1]);
+  });
+
   test('the whole message takes the place of its pieces, and pieces that come again change nothing', () => {
     const whole: Message = { id: 'a', type: 'ai', content: 'Good news.' };
     expect(texts(told(piece('Good '), whole, piece('Good ')))).toEqual(['agent: Good news.']);

@@ -1,3 +1,5 @@
+import { filesOf, type ShownFile } from './files.ts';
+
 /** A message as the server sends it: whole, or a piece (`AIMessageChunk`) of one that is still being said. */
 export type Message = {
   id?: string | null;
@@ -96,7 +98,7 @@ export const textOf = ({ content }: Message): string =>
 
 export type ToolUse = { id: string; name: string; args: string; result: string | undefined; failed: boolean };
 /** What is shown of one message; a tool is shown with its answer. */
-export type Entry = { id: string; speaker: 'you' | 'agent' | 'system' | 'tool'; text: string; tools: ToolUse[] };
+export type Entry = { id: string; speaker: 'you' | 'agent' | 'system' | 'tool'; text: string; files: ShownFile[]; tools: ToolUse[] };
 
 /** Returns what is shown of a conversation, in order. */
 export function entriesOf({ messages }: Conversation): Entry[] {
@@ -108,9 +110,10 @@ export function entriesOf({ messages }: Conversation): Entry[] {
       id: message.id ?? `${index}`,
       speaker: speakerOf(message.type),
       text: textOf(message),
+      files: filesOf(message.content),
       tools: callsOf(message).map((call) => toolUse(call, answers.get(call.id))),
     }))
-    .filter(({ text, tools }) => text !== '' || tools.length > 0);
+    .filter(({ text, files, tools }) => text !== '' || files.length > 0 || tools.length > 0);
 }
 
 const toolUse = (call: { id: string; name: string; args: string }, answer: Message | undefined): ToolUse => ({

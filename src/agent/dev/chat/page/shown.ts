@@ -1,4 +1,5 @@
 import type { Entry, ToolUse } from './conversation.ts';
+import type { ShownFile } from './files.ts';
 import { paragraphsOf, wordsOf, type Piece } from './words.ts';
 
 type Child = Node | string;
@@ -29,12 +30,20 @@ function shownTool({ name, args, result, failed }: ToolUse): HTMLElement {
   return element('details', { class: 'use' }, element('summary', {}, 'Tool ', element('b', {}, name), ' ', state), ...asked, ...answered);
 }
 
-export const shownEntry = ({ speaker, text, tools }: Entry): HTMLElement =>
+/** Shows a picture, or a link to a file. Nothing is loaded from elsewhere before somebody follows the link. */
+function shownFile({ kind, name, url }: ShownFile): HTMLElement {
+  if (kind === 'picture') return element('p', {}, element('img', { src: url, alt: name }));
+  const how: Record<string, string> = kind === 'bytes' ? { download: name } : { target: '_blank', rel: 'noreferrer' };
+  return element('p', {}, element('a', { href: url, ...how }, name));
+}
+
+export const shownEntry = ({ speaker, text, files, tools }: Entry): HTMLElement =>
   element(
     'article',
     { class: `entry ${speaker}` },
     element('span', { class: 'unseen' }, `${SPEAKERS[speaker]}: `),
     ...shownText(text),
+    ...files.map(shownFile),
     ...tools.map(shownTool),
   );
 

@@ -1,0 +1,35 @@
+/* Files in what a message says, in the forms that LangChain and OpenAI have for them. */
+
+/** A file as the page shows it. `url` has its bytes, or is where it lies: of that the page loads nothing by itself. */
+export type ShownFile = { kind: 'picture' | 'bytes' | 'link'; name: string; url: string };
+
+type Json = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const KINDS = ['image', 'audio', 'video', 'file', 'text-plain', 'image_url'];
+
+/** Returns the files of a message's content, in order. */
+export const filesOf = (content: unknown): ShownFile[] => (Array.isArray(content) ? content.flatMap(fileOf) : []);
+
+function fileOf(block: unknown): ShownFile[] {
+  if (!isObject(block) || !KINDS.includes(block['type'] as string)) return [];
+  const mediaType = mediaTypeOf(block);
+  const bytes = textIn(block['data']) ?? textIn(block['base64']);
+  const url = bytes === undefined ? urlIn(block) : `data:${mediaType};base64,${bytes}`;
+  if (url === undefined) return [];
+  const name = nameIn(block['metadata']);
+  if (url.startsWith('data:image/')) return [{ kind: 'picture', name: name ?? 'A picture', url }];
+  if (url.startsWith('data:')) return [{ kind: 'bytes', name: name ?? `A file (${mediaType})`, url }];
+  return /^https?:/.test(url) ? [{ kind: 'link', name: name ?? url, url }] : [];
+}
+
+const mediaTypeOf = ({ type, mimeType, mime_type }: Json): string =>
+  textIn(mimeType) ?? textIn(mime_type) ?? (type === 'image' ? 'image/png' : 'application/octet-stream');
+
+const urlIn = ({ url, image_url: image }: Json): string | undefined => textIn(url ?? (isObject(image) ? image['url'] : image));
+
+function nameIn(metadata: unknown): string | undefined {
+  if (!isObject(metadata)) return undefined;
+  return textIn(metadata['filename']) ?? textIn(metadata['name']) ?? textIn(metadata['title']);
+}

@@ -1,0 +1,78 @@
+/*
+ * Files in the content of messages, as blocks of LangChain have them: its standard ones of both languages, those from
+ * before its version 1, and OpenAI's.
+ */
+
+type Json = Record<string, unknown>;
+
+/** A file by its bytes, in base64, or by where it lies. `mediaType` and `name` are undefined where nobody told them. */
+export type ContentFile = { mediaType: string | undefined; name: string | undefined } & ({ data: string } | { url: string });
+
+/** What a part of a message says: text, a file, or something that is neither. */
+export type SaidPart = { text: string } | { file: ContentFile } | { other: unknown };
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+const KINDS = ['image', 'audio', 'video', 'file'];
+
+/** Returns the file as LangChain.js writes it, as a block that the models of its integrations take. */
+export function fileBlock({ mediaType, name, ...at }: ContentFile): Json {
+  const [kind = ''] = mediaType?.toLowerCase().split('/') ?? [];
+  return {
+    type: KINDS.includes(kind) ? kind : 'file',
+    ...(mediaType !== undefined && { mimeType: mediaType }),
+    ...at,
+    ...(name !== undefined && { metadata: { filename: name } }),
+  };
+}
+
+/** Returns the parts of the content that a message has, or that of a state's last message, if the agent said it. */
+export function saidLast(messages: unknown): SaidPart[] {
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
+  if (!isObject(last) || last['type'] === 'human') return [];
+  const { content } = last;
+  if (typeof content === 'string') return content === '' ? [] : [{ text: content }];
+  return Array.isArray(content) ? content.map(partOf) : [];
+}
+
+function partOf(block: unknown): SaidPart {
+  if (isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string') return { text: block['text'] };
+  const file = fileIn(block);
+  return file === undefined ? { other: block } : { file };
+}
+
+/** Returns the file that a block of content is; undefined for another block. */
+export function fileIn(block: unknown): ContentFile | undefined {
+  if (!isObject(block)) return undefined;
+  const { type } = block;
+  if (type === 'image_url') return filed(undefined, undefined, { url: fieldOf(block['image_url'], 'url') });
+  if (type === 'input_audio') {
+    const format = fieldOf(block['input_audio'], 'format');
+    return filed(format && `audio/${format}`, undefined, { data: fieldOf(block['input_audio'], 'data') });
+  }
+  if (typeof type !== 'string' || ![...KINDS, 'text-plain'].includes(type)) return undefined;
+  if (isObject(block['file'])) return filed(undefined, textIn(block['file']['filename']), { url: textIn(block['file']['file_data']) });
+  const { metadata, mimeType, mime_type, data, base64, url } = block;
+  const name = fieldOf(metadata, 'filename') ?? fieldOf(metadata, 'name') ?? fieldOf(metadata, 'title');
+  return filed(textIn(mimeType) ?? textIn(mime_type), name, { data: textIn(data) ?? textIn(base64), url: textIn(url) });
+}
+
+/** Returns a field of what may be an object; a text stands for itself. */
+const fieldOf = (value: unknown, name: string): string | undefined =>
+  isObject(value) ? textIn(value[name]) : name === 'url' ? textIn(value) : undefined;
+
+const DATA_URL = /^data:([^;,]{0,200})[^,]{0,200};base64,/;
+const NOT_BASE64 = /[^A-Za-z0-9+/=_-]/;
+
+function filed(
+  mediaType: string | undefined,
+  name: string | undefined,
+  { data, url }: { data?: string | undefined; url?: string | undefined },
+): ContentFile | undefined {
+  const [head, told] = DATA_URL.exec(url?.slice(0, 500) ?? '') ?? [];
+  const bytes = data ?? (head === undefined ? undefined : url!.slice(head.length));
+  const type = mediaType ?? textIn(told);
+  if (bytes !== undefined) return NOT_BASE64.test(bytes) ? undefined : { mediaType: type, name, data: bytes };
+  return url === undefined ? undefined : { mediaType: type, name, url };
+}
