@@ -41,7 +41,7 @@ type Facts = Omit<SentMessage, 'find' | 'push' | 'key'> & { a2a: A2aPackage; ver
 /** A task that a message has started, or that the same message started before. */
 type BegunTask = { started: StartedTask; before?: undefined } | { before: FoundTask; started?: undefined };
 
-/** What the agent may answer with; a client that takes none of them is told so. */
+/** What every agent may answer with; a client that takes none of them is told so. Files come beside them. */
 const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
 
 /** Answers one request for an assistant's tasks, for the package, which reads and writes the protocol. */
@@ -174,7 +174,9 @@ export class AssistantTasks implements A2ARequestHandler {
   async *#streamedFrom(task: FoundTask): AsyncGenerator<StreamResponse> {
     const { a2a, request } = this.#facts;
     if (isUnfinished(task.run.status)) return yield* this.#streamed(await this.#worded(() => followTask(this.#deps, task, request.signal)));
-    yield a2a.StreamResponse.fromJSON({ task: await this.#worded(() => this.#toldForm(task)) });
+    const told = await this.#worded(() => this.#toldForm(task));
+    const { id: taskId, contextId, status } = told;
+    for (const update of [{ task: told }, { statusUpdate: { taskId, contextId, status } }]) yield a2a.StreamResponse.fromJSON(update);
   }
 
   async *#streamed(followed: FollowedTask): AsyncGenerator<StreamResponse> {
@@ -190,7 +192,7 @@ export class AssistantTasks implements A2ARequestHandler {
   #checkConfiguration({ configuration }: SendMessageRequest): void {
     const { errors } = this.#facts.a2a;
     const accepted = configuration?.acceptedOutputModes ?? [];
-    if (accepted.length > 0 && !accepted.some((mode) => GIVEN.includes(mode)))
+    if (accepted.length > 0 && !accepted.some((mode) => GIVEN.includes(mode.split(';')[0]!.trim().toLowerCase())))
       throw new errors.ContentTypeNotSupportedError(
         `The agent answers with ${TEXT_PART} and ${JSON_PART}, none of which acceptedOutputModes has.`,
       );

@@ -1,4 +1,5 @@
 import type { AgentCard } from '@a2a-js/sdk';
+import type { TObject } from 'typebox';
 import { Problem } from '../../errors.ts';
 import { refusalOfRequest, RPC_CODES } from '../../http/json-rpc.ts';
 import { json, sse, type PlainFailure, type Reply, type Request, type SseEvent } from '../../http/route.ts';
@@ -10,6 +11,7 @@ import type { AgentDeps } from '../deps.ts';
 import { AssistantTasks, type TasksDeps } from './assistant-tasks.ts';
 import type { Cards } from './cards.ts';
 import { loadA2a, type A2aPackage } from './package.ts';
+import { withJsonNames } from './proto-names.ts';
 
 export type A2aDeps = TasksDeps & Pick<AgentDeps, 'graphs' | 'host' | 'typedSchemas' | 'requests'>;
 
@@ -25,14 +27,14 @@ const MOST_ITEMS = 1000;
 export class A2aEndpoint {
   readonly #deps: A2aDeps;
   readonly #cards: Cards;
-  readonly #checks: ReadonlyMap<string, Check>;
+  readonly #requests: ReadonlyMap<string, { schema: TObject; check: Check }>;
   #loading: Promise<A2aPackage> | undefined;
 
   constructor(deps: A2aDeps, cards: Cards) {
     this.#deps = deps;
     this.#cards = cards;
     const check = createValidator({ listItems: MOST_ITEMS });
-    this.#checks = new Map(Object.entries(A2A_REQUESTS).map(([method, schema]) => [method, check(schema, 'body')]));
+    this.#requests = new Map(Object.entries(A2A_REQUESTS).map(([method, schema]) => [method, { schema, check: check(schema, 'body') }]));
   }
 
   /** Answers one request to an assistant. Throws `NotFound` for one that the caller may not see. */
@@ -46,24 +48,28 @@ export class A2aEndpoint {
     const card = (): AgentCard => a2a.AgentCard.fromJSON(this.#cards.cardOf(known, request.headers));
     const facts = { request, assistant_id, takes: known.takes, a2a, version: version ?? ('1.0' as const), card };
     const tasks = new AssistantTasks(this.#deps, facts);
-    const refusal = this.#refusalOf(body, { request, a2a });
-    if (refusal !== undefined) return json({ jsonrpc: '2.0', id: idOf(body), error: refusal });
+    const read = this.#read(body, { request, a2a });
+    if ('refusal' in read) return json({ jsonrpc: '2.0', id: idOf(body), error: read.refusal });
     const versioned = { a2a, tasks, version: version! };
-    if (A2A_STREAMS.includes((body as JsonRpc).method)) return streamed(body as JsonRpc, versioned);
-    return slowReply(answered(body, versioned));
+    if (A2A_STREAMS.includes(read.asked.method)) return streamed(read.asked, versioned);
+    return slowReply(answered(read.asked, versioned));
   }
 
-  /** Returns why the request can't be read, if it can't. */
-  #refusalOf(body: unknown, { request, a2a }: { request: A2aRequest; a2a: A2aPackage }): object | undefined {
+  /** Returns the request with its fields under their names of JSON, or why it can't be read. */
+  #read(body: unknown, { request, a2a }: { request: A2aRequest; a2a: A2aPackage }): { asked: JsonRpc } | { refusal: object } {
     const { VersionNotSupportedError, toJsonRpcError } = a2a.errors;
     if (versionOf(request, body) === undefined)
-      return toJsonRpcError(new VersionNotSupportedError('A2A-Version: this server speaks 1.0 and 0.3.'));
+      return { refusal: toJsonRpcError(new VersionNotSupportedError('A2A-Version: this server speaks 1.0 and 0.3.')) };
     try {
-      if (!isRequest(body)) return { code: RPC_CODES.invalidRequest, message: 'The body must be one request of JSON-RPC 2.0.' };
-      this.#checks.get(body.method)?.(body, 'body');
-      return undefined;
+      if (!isRequest(body))
+        return { refusal: { code: RPC_CODES.invalidRequest, message: 'The body must be one request of JSON-RPC 2.0.' } };
+      const known = this.#requests.get(body.method);
+      if (known === undefined) return { asked: body };
+      const asked = withJsonNames(known.schema, body) as JsonRpc;
+      known.check(asked, 'body');
+      return { asked };
     } catch (error) {
-      if (error instanceof Problem) return { code: RPC_CODES.invalidParams, message: error.message };
+      if (error instanceof Problem) return { refusal: { code: RPC_CODES.invalidParams, message: error.message } };
       throw error;
     }
   }

@@ -45,9 +45,9 @@ export type StartedTask = CreatedRun & { id: string; first: string };
 export const keyOfMessage = ({ messageId, contextId, taskId, parts }: Message, identity: string, assistant_id: string): RequestKey =>
   keyOfContent({ identity, route: 'a2a' }, [assistant_id, messageId, contextId.toLowerCase(), taskId.toLowerCase(), parts.map(saidIn)]);
 
-/** Files are refused, so that nothing has to be known of them. */
-const saidIn = ({ content }: Message['parts'][number]): unknown =>
-  content?.$case === 'text' || content?.$case === 'data' ? content : content?.$case;
+/** Returns what a part says, with its file as text. */
+const saidIn = ({ content, mediaType, filename }: Message['parts'][number]): unknown =>
+  content?.$case === 'raw' ? [content.value.toString('base64'), mediaType, filename] : [content, mediaType, filename];
 
 /**
  * Starts a run for a message: a new task, or the next run of one that waits. Throws some refusal for a message that has

@@ -1,4 +1,4 @@
-import { NotFound } from '../../errors.ts';
+import { NotFound, Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import { isUnfinished } from '../../schema/run.ts';
 import { findTask } from '../db/tasks.ts';
@@ -40,7 +40,8 @@ export async function* updatesOf(
   if (signal.aborted) return;
   const { thread_id } = facts.run;
   const run = await findTask(deps.db, { thread_id, run_id: first }, { assistant_id, seen: undefined });
-  if (run === undefined || isUnfinished(run.status)) throw new NotFound(`The task was removed: ${facts.id}`);
+  if (run === undefined) throw new NotFound(`The task was removed: ${facts.id}`);
+  if (isUnfinished(run.status)) throw new Unavailable('The stream ended before the task did; join it again.');
   const state = stateOfRun(run) === 'COMPLETED' ? await stateLeft(deps, run) : undefined;
   yield* updatesAtEnd({ id: facts.id, run, state });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { a2aCalls, dataMessage, textMessage, type A2aCalls, type A2aError, type A2aTask } from '../../kit/a2a-calls.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
@@ -54,6 +55,21 @@ test('of answers that come at one moment one goes on with the task, and the othe
   expect(done).toMatchObject([{ id, status: { state: 'TASK_STATE_COMPLETED' } }]);
   expect(answers.filter(({ task }) => task === undefined).map(({ code }) => code)).toEqual([-32_004, -32_004, -32_004]);
   expect(await calls.get('approval', id)).toEqual(done[0]);
+});
+
+test('who joins a task while it ends hears of its last state, or that it has ended', async () => {
+  const joined = await Promise.all(
+    [0, 0, 100, 150, 160, 170, 180, 250].map(async (pause) => {
+      const params = { ...dataMessage({ left: 1, pause: 150 }), configuration: { returnImmediately: true } };
+      const { id } = await calls.send('steps', params);
+      await sleep(pause);
+      return calls.stream('steps', 'SubscribeToTask', { id });
+    }),
+  );
+  const states = joined.map((events) => (events.at(-1) as { statusUpdate?: A2aTask } | undefined)?.statusUpdate?.status.state);
+  expect(states).toContain(DONE);
+  // No stream, but an error without one.
+  expect(joined.filter((events, index) => states[index] !== DONE && events.length > 0)).toEqual([]);
 });
 
 test('a task that is given up stays cancelled, and its thread rests and takes the next message', async () => {

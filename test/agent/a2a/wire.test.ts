@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { resultsIn } from '../../kit/a2a-calls.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
@@ -34,10 +35,14 @@ type Task = {
 type Page = { tasks: Task[]; nextPageToken: string; totalSize: number; pageSize: number };
 type Answer = { status: number; message: Json };
 
-async function post(assistant: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+function raw(assistant: string, body: unknown, headers: Record<string, string> = VERSION): Promise<Response> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const all = { 'content-type': 'application/json', ...headers };
-  const response = await fetch(`${agent.url}/a2a/${assistant}`, { method: 'POST', headers: all, body: text });
+  return fetch(`${agent.url}/a2a/${assistant}`, { method: 'POST', headers: all, body: text });
+}
+
+async function post(assistant: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const response = await raw(assistant, body, headers);
   return { status: response.status, message: (await response.json()) as Json };
 }
 
@@ -229,6 +234,34 @@ describe('lists of tasks', () => {
   });
 });
 
+describe('fields under the names of the proto files', () => {
+  const proto = (parts: object[], more: object = {}): object => ({
+    message: { message_id: randomUUID(), role: 'ROLE_USER', parts, ...more },
+  });
+
+  test('are read as those of JSON, wherever the protocol has them', async () => {
+    const configuration = { accepted_output_modes: ['Text/Plain; charset=utf-8'], return_immediately: true, history_length: 0 };
+    const began = await send('approval', { ...proto([{ data: { request: 'go' } }]), configuration });
+    expect(began.status.state).toBe('TASK_STATE_SUBMITTED');
+    await until('it asks', async () => (await getTask('approval', began.id)).status.state === 'TASK_STATE_INPUT_REQUIRED');
+    const done = await send('approval', proto([{ text: 'yes' }], { task_id: began.id, context_id: began.contextId }));
+    expect(done).toMatchObject({ id: began.id, status: { state: 'TASK_STATE_COMPLETED' } });
+    const asked = { context_id: began.contextId, page_size: 1, include_artifacts: true, history_length: 0 };
+    expect(await call('approval', 'ListTasks', asked)).toMatchObject({ pageSize: 1, tasks: [{ id: began.id, artifacts: [{}] }] });
+    const config = await call<{ id: string }>('approval', 'CreateTaskPushNotificationConfig', {
+      task_id: began.id,
+      url: 'https://example.com/hook',
+    });
+    expect(await call('approval', 'GetTaskPushNotificationConfig', { task_id: began.id, id: config.id })).toMatchObject(config);
+  });
+
+  test('what is free stays as it was sent', async () => {
+    const free = { task_id: 'mine', some_name: { message_id: 1 } };
+    const task = await send('approval', proto([{ data: { request: 'go', extra_field: 1 } }], { metadata: free }));
+    expect(await agent.client.runs.get(task.contextId, task.id.split(':')[1]!)).toMatchObject({ metadata: free });
+  });
+});
+
 describe('version 0.3', () => {
   const sent = (words: string, more: object = {}): object => ({
     message: { kind: 'message', messageId: randomUUID(), role: 'user', parts: [{ kind: 'text', text: words }], ...more },
@@ -382,6 +415,8 @@ describe('what is wrong is answered in the words of the protocol', () => {
     ['a stream of an unknown task', ask('SubscribeToTask', { id: noTask }), 200, -32_001],
     ['a stream for a message without parts', ask('SendStreamingMessage', one([])), 200, -32_602],
     ['a stream for a file that it takes not', ask('SendStreamingMessage', one([{ url }]), 'form'), 200, -32_005],
+    ['a field under both of its names', ask('GetTask', { id: noTask, historyLength: 1, history_length: 1 }), 200, -32_602],
+    ['a field of the proto name that is wrong', ask('SendMessage', one([{ text: 'a' }], { context_id: 5 })), 200, -32_602],
     ['an unknown assistant', ask('GetTask', { id: noTask }, randomUUID()), 404, -32_000],
     ['an assistant that is no id', ask('GetTask', { id: noTask }, 'nobody'), 400, -32_600],
   ])('%s', async (_what, request, status, code) => {
@@ -393,6 +428,13 @@ describe('what is wrong is answered in the words of the protocol', () => {
   test('the task of another assistant is unknown', async () => {
     const { id } = await send('chat', text('Hello'));
     expect(await call('steps', 'GetTask', { id })).toMatchObject({ code: -32_001 });
+  });
+
+  test('the stream of a task that asks ends with that', async () => {
+    const { id } = await send('approval', data({ request: 'go' }));
+    const events = resultsIn(await (await raw('approval', rpc('SubscribeToTask', { id }))).text());
+    const asking = { id, status: { state: 'TASK_STATE_INPUT_REQUIRED' } };
+    expect(events).toMatchObject([{ task: asking }, { statusUpdate: { taskId: id, status: asking.status } }]);
   });
 
   test('a task that has ended has no stream', async () => {

@@ -1,0 +1,30 @@
+import type { TSchema } from 'typebox';
+import { Rejected } from '../../errors.ts';
+
+/* The protocol's fields have two names: that of its proto files, and that of JSON. */
+
+type Json = Record<string, unknown>;
+type Known = { properties?: Record<string, TSchema>; items?: TSchema };
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const jsonName = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/**
+ * Returns the value with the fields of the schema under their names of JSON: `task_id` becomes `taskId`. What the
+ * schema leaves free, such as metadata and data, stays as it is. Throws `Rejected` for a field that has both names.
+ */
+export function withJsonNames(schema: TSchema, value: unknown, at: string[] = []): unknown {
+  const { properties, items } = schema as Known;
+  if (Array.isArray(value) && items !== undefined) return value.map((item, index) => withJsonNames(items, item, [...at, String(index)]));
+  if (!isObject(value) || properties === undefined) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([given, field]) => {
+      const name = Object.hasOwn(properties, given) ? given : jsonName(given);
+      if (!Object.hasOwn(properties, name)) return [given, field];
+      const path = [...at, given];
+      if (name !== given && Object.hasOwn(value, name)) throw new Rejected(`${path.join('.')}: is there as ${name}, too.`);
+      return [name, withJsonNames(properties[name]!, field, path)];
+    }),
+  );
+}
