@@ -38,6 +38,11 @@ async def play(url, streaming):
         done = await chat.get_task(a2a.GetTaskRequest(id=task_id))
         assert done.status.state == a2a.TASK_STATE_COMPLETED, done
         assert done.artifacts[0].parts[0].text == "I hear you well.", done
+        copies = await client_of(http, url, "copies", streaming)
+        picture = a2a.Part(raw=b"\x89PNG", media_type="image/png", filename="a picture.png")
+        sent = await every(copies.send_message(message(picture)))
+        copied = await copies.get_task(a2a.GetTaskRequest(id=sent[0].task.id))
+        assert copied.artifacts[0].parts[0] == picture, copied
         approval = await client_of(http, url, "approval", streaming)
         asked = await every(approval.send_message(message(data({"request": "go"}))))
         task = asked[0].task

@@ -3,29 +3,32 @@ import process from 'node:process';
 import { program, say } from '../../dev/steps.ts';
 import { startDev } from '../matrix/dev-server.ts';
 import { Project } from '../matrix/project.ts';
-
-/** The official suites of MCP. Each lists, with the reasons, which of its checks an agent server can't pass. */
-const SUITES = [
-  { version: '0.1.16', about: 'revisions until 2025-11-25', expected: 'older-failures.yaml', args: [] },
-  {
-    version: '0.2.0-alpha.12',
-    about: 'revision 2026-07-28',
-    expected: 'newer-failures.yaml',
-    args: ['--suite', 'all', '--spec-version', '2026-07-28'],
-  },
-];
+import { announcedBy, CONFORMANCE, expectedFailures, REQUIREMENTS } from './requirements.ts';
 
 /** The official Python clients, from PyPI. `client` plays one against the address that it is given. */
 const PYTHON = [
-  { packages: ['mcp==2.3.0'], path: '/mcp', client: 'mcp_client.py', about: 'lists, calls, hears progress, is asked and goes on' },
-  { packages: ['a2a-sdk==1.3.0', 'httpx'], path: '', client: 'a2a_client.py', about: 'sends, hears, is asked, goes on, lists and cancels' },
+  {
+    packages: ['mcp==2.3.0'],
+    path: '/mcp',
+    client: 'mcp_client.py',
+    about: 'lists, calls, hears progress, gets a picture, is asked and goes on',
+  },
+  {
+    packages: ['a2a-sdk==1.3.0', 'httpx'],
+    path: '',
+    client: 'a2a_client.py',
+    about: 'sends words and a picture, hears, is asked, goes on, lists and cancels',
+  },
 ];
 
-async function playSuite({ version, expected, args }: (typeof SUITES)[number], url: string): Promise<string> {
-  await using project = new Project();
-  await project.install({ '@modelcontextprotocol/conformance': version }, 'module');
-  const failures = resolve('test/protocols', expected);
-  const output = await project.run('node_modules/.bin/conformance', ['server', '--url', url, '--expected-failures', failures, ...args]);
+/** Returns what the suite says in sum. Throws if a check fails that may not, or passes and is among those that may. */
+async function playRequirements(project: Project, requirements: (typeof REQUIREMENTS)[number], url: string): Promise<string> {
+  const { revision } = requirements;
+  const failures = `failures-${revision}.yaml`;
+  // JSON is YAML.
+  project.write(failures, { server: expectedFailures(requirements, await announcedBy(url)) });
+  const args = ['server', '--url', url, '--requirements', revision, '--expected-failures', failures];
+  const output = await project.run('node_modules/.bin/conformance', args);
   return /^Total: .*$/m.exec(output)?.[0] ?? 'no total';
 }
 
@@ -38,8 +41,12 @@ async function playPython({ packages, path, client }: (typeof PYTHON)[number], u
 
 async function main(): Promise<void> {
   await using server = await startDev(process.execPath, 'test/protocols/graphs/gx.json');
-  for (const suite of SUITES)
-    say(`  conformance ${suite.version}, ${suite.about}: ${await playSuite(suite, `${server.url}/mcp`)}, as ${suite.expected} lists them`);
+  await using suite = new Project();
+  await suite.install({ '@modelcontextprotocol/conformance': CONFORMANCE }, 'module');
+  for (const one of REQUIREMENTS) {
+    const total = await playRequirements(suite, one, `${server.url}/mcp`);
+    say(`  conformance ${CONFORMANCE}, requirements of ${one.revision}: ${total}, as requirements.ts has them`);
+  }
   for (const python of PYTHON) {
     await playPython(python, server.url);
     say(`  PyPI ${python.packages[0]}: ${python.about}`);

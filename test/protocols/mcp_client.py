@@ -18,6 +18,9 @@ async def play(url, mode):
         result = await client.call_tool("chat", {"messages": [{"role": "user", "content": "hello"}]})
         contents = [message["content"] for message in result.structured_content["messages"]]
         assert contents == ["hello", "I hear you well."] and not result.is_error, result
+        picture = {"type": "image", "mimeType": "image/png", "data": "iVBORw=="}
+        copied = await client.call_tool("copies", {"messages": [{"role": "user", "content": [picture]}]})
+        assert isinstance(copied.content[1], types.ImageContent) and copied.content[1].data == "iVBORw==", copied
         failed = await client.call_tool("test_error_handling", {})
         assert failed.is_error and "intentionally" in failed.content[0].text, failed
         heard = []

@@ -9,7 +9,7 @@ import type { RequestKey } from '../request-key.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
 import { progressOf } from '../runs/progress.ts';
 import { runToEnd, type RunToEndDeps } from '../runs/run-to-end.ts';
-import { questionForm, responsesTo } from './questions.ts';
+import { questionForm, questionsByKey, responsesTo } from './questions.ts';
 import { endedAs, failedResult, stateResult, type Ended } from './results.ts';
 import type { WaitingCall } from './waiting-states.ts';
 
@@ -51,9 +51,13 @@ export async function continueCall(deps: CallDeps, call: ToolCall, waiting: Wait
     await deleteThreads(deps.db, [thread_id]);
     return failedResult('The question of the agent was not answered, so it was given up.');
   }
-  const command = { resume: Object.fromEntries(responses.answers) };
-  return answered(deps, call, { threadId: thread_id, body: { command, multitask_strategy: 'reject' } });
+  return answered(deps, call, goingOn(thread_id, responses.answers));
 }
+
+const goingOn = (threadId: string, answers: Map<string, unknown>): Started => ({
+  threadId,
+  body: { command: { resume: Object.fromEntries(answers) }, multitask_strategy: 'reject' },
+});
 
 type Started = { threadId: string | undefined; body: Partial<RunCreate>; key?: RequestKey | undefined };
 
@@ -66,6 +70,11 @@ async function answered(deps: CallDeps, call: ToolCall, { threadId, body, key }:
   if (end === undefined) return failedResult('The call was cancelled.');
   const ended = endedAs(end.state, end.status);
   if (threadId !== undefined && ended.kind !== 'asks') await deleteThreads(deps.db, [threadId]);
+  if (threadId === undefined && ended.kind === 'asks') {
+    // A client that knows what is asked brings its responses with the first request.
+    const brought = responsesTo(ended.questions, context.mcpReq.inputResponses);
+    if (brought.kind === 'given') return answered(deps, call, goingOn(end.thread_id, brought.answers));
+  }
   return answerOf(call, ended, end.thread_id);
 }
 
@@ -82,7 +91,10 @@ async function answerOf(call: ToolCall, ended: Ended, thread_id: string): Promis
 
 async function inputRequired({ mint, assistantId }: ToolCall, questions: AskedQuestion[], thread_id: string): Promise<InputRequiredResult> {
   if (mint === undefined) throw new Invalid([{ loc: ['requestState'], msg: 'Needs the capability elicitation', type: 'value_error' }]);
-  const forms = questions.map((question) => [question.id, { method: 'elicitation/create' as const, params: questionForm(question) }]);
+  const forms = [...questionsByKey(questions)].map(([key, question]) => [
+    key,
+    { method: 'elicitation/create' as const, params: questionForm(question) },
+  ]);
   return {
     resultType: 'input_required',
     inputRequests: Object.fromEntries(forms),

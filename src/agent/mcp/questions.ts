@@ -33,14 +33,27 @@ export const questionForm = ({ value }: AskedQuestion): ElicitRequestFormParams 
   ...(ownForm(value) ?? { message: typeof value === 'string' ? value : JSON.stringify(value, null, 2), requestedSchema: ANSWER }),
 });
 
+const NAME = /^[\w-]{1,64}$/;
+
+/**
+ * Returns the questions by what the client knows them by: the `name` of a graph's own form where no other one has it,
+ * or else the id.
+ */
+export function questionsByKey(questions: AskedQuestion[]): Map<string, AskedQuestion> {
+  const names = questions.map(({ value }) => (isObject(value) && ownForm(value) !== undefined ? value['name'] : undefined));
+  const isUsable = (name: unknown): name is string =>
+    typeof name === 'string' && NAME.test(name) && names.filter((other) => other === name).length === 1;
+  return new Map(questions.map((question, index) => [isUsable(names[index]) ? names[index] : question.id, question]));
+}
+
 /** What a person did with the form of each question; `missing`: the client did not bring it. */
 export type Responses = { kind: 'given'; answers: Map<string, unknown> } | { kind: 'missing' } | { kind: 'refused' };
 
-/** Reads the client's responses, by the ids of the questions. */
+/** Reads the client's responses. The answers are by the ids of the questions. */
 export function responsesTo(questions: AskedQuestion[], given: Json = {}): Responses {
   const answers = new Map<string, unknown>();
-  for (const question of questions) {
-    const response = given[question.id];
+  for (const [key, question] of questionsByKey(questions)) {
+    const response = Object.hasOwn(given, key) ? given[key] : undefined;
     if (!isObject(response)) return { kind: 'missing' };
     if (response['action'] !== 'accept') return { kind: 'refused' };
     answers.set(question.id, answerIn(question, response['content']));

@@ -51,6 +51,33 @@ test('a graph that brings a form gets what stands in it', async () => {
   expect(await called('form', { 'How many seats?': { seats: 4 } })).toMatchObject({ state: { seats: 4 }, asked: ['How many seats?'] });
 });
 
+test('a client knows the form of a graph by its name, and may bring the response with the first request', async () => {
+  const call = async (more: object): Promise<Record<string, unknown>> => {
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+    };
+    const response = await fetch(`${agent.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'form',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'form', arguments: {}, _meta: meta, ...more } }),
+    });
+    return ((await response.json()) as { result: Record<string, unknown> }).result;
+  };
+  const asked = await call({});
+  expect(asked).toMatchObject({ resultType: 'input_required', inputRequests: { table: { params: { message: 'How many seats?' } } } });
+  const accepted = { inputResponses: { table: { action: 'accept', content: { seats: 2 } }, other: {} } };
+  const { requestState } = asked;
+  expect(await call({ ...accepted, requestState })).toMatchObject({ resultType: 'complete', structuredContent: { seats: 2 } });
+  expect(await call(accepted)).toMatchObject({ resultType: 'complete', structuredContent: { seats: 2 } });
+});
+
 test('a graph that stops without a question has ended', async () => {
   expect(await called('paused', {})).toMatchObject({ state: { said: ['one'] }, asked: [] });
 });

@@ -1,10 +1,11 @@
-import { Annotation, END, interrupt, START, StateGraph } from '@langchain/langgraph';
+import { AIMessage } from '@langchain/core/messages';
+import { Annotation, END, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 
 /* The tools that the conformance suite calls by name, as far as agents can be such tools. */
 
 const State = Annotation.Root({ text: Annotation<string>() });
 
-const form = (message: string, properties: object): unknown => ({
+const form = (message: string, properties: object): object => ({
   message,
   requestedSchema: { type: 'object', properties, required: Object.keys(properties) },
 });
@@ -36,7 +37,10 @@ export const slow = new StateGraph(State)
   .compile();
 
 export const asking = new StateGraph(State)
-  .addNode('ask', () => ({ text: `Hello, ${name('What is your name?')}!` }))
+  .addNode('ask', () => {
+    const asked = { ...form('What is your name?', { name: { type: 'string' } }), name: 'user_name' };
+    return { text: `Hello, ${interrupt<unknown, { name: string }>(asked).name}!` };
+  })
   .addEdge(START, 'ask')
   .addEdge('ask', END)
   .compile();
@@ -60,3 +64,30 @@ export const twice = new StateGraph(State)
   .addEdge('first', 'second')
   .addEdge('second', END)
   .compile();
+
+type Block = Record<string, unknown> & { type: string };
+
+/** A graph whose agent says these blocks. */
+const saying = (...content: Block[]) =>
+  new StateGraph(MessagesAnnotation)
+    .addNode('say', () => ({ messages: [new AIMessage({ content })] }))
+    .addEdge(START, 'say')
+    .addEdge('say', END)
+    .compile();
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const pixel: Block = {
+  type: 'image',
+  mimeType: 'image/png',
+  data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+};
+const file = (mimeType: string, text: string): Block => ({ type: 'file', mimeType, data: base64(text) });
+
+export const picture = saying(pixel);
+export const sound = saying({ type: 'audio', mimeType: 'audio/wav', data: base64('RIFF....WAVE') });
+export const document = saying(file('text/plain', 'This is an embedded resource content.'));
+export const mixed = saying(
+  { type: 'text', text: 'Multiple content types test:' },
+  pixel,
+  file('application/json', '{"test":"data","value":123}'),
+);

@@ -36,10 +36,11 @@ export const both = new StateGraph(State)
   .addEdge('right', END)
   .compile();
 
-/** Brings its own form. */
+/** Brings its own form, with a name. */
 export const form = new StateGraph(State)
   .addNode('order', () =>
     interrupt<unknown, { seats: number }>({
+      name: 'table',
       message: 'How many seats?',
       requestedSchema: { type: 'object', properties: { seats: { type: 'integer' } }, required: ['seats'] },
     }),
