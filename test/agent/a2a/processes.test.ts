@@ -69,15 +69,3 @@ test('whom a task tells hears of an end elsewhere', async () => {
   const [told] = await until('it is told', () => (receiver.at('/elsewhere').length > 0 ? receiver.at('/elsewhere') : undefined));
   expect(told!.body).toEqual({ task });
 });
-
-test('who follows a task on a process that stops is told to join it again, and may do so elsewhere', async () => {
-  const answer = await calls.post('broken', rpc('SendStreamingMessage', dataMessage({ how: 'never' })));
-  const [told] = await Promise.all([answer.text(), pair.api.kill()]);
-  const events = resultsIn(told);
-  expect(events.at(-1)).toMatchObject({ error: { message: /join it again/ } });
-  const { id } = (events[0] as { task: A2aTask }).task;
-  const elsewhere = a2aCalls({ url: pair.queue.url, headers: { 'x-api-key': KEY } });
-  const joined = await elsewhere.post('broken', rpc('SubscribeToTask', { id }));
-  await elsewhere.call('broken', 'CancelTask', { id });
-  expect(lastState(resultsIn(await joined.text()))).toBe('TASK_STATE_CANCELED');
-});

@@ -66,7 +66,12 @@ describe('a message of another agent', () => {
     });
     expect((told[0]!['task'] as A2aTask).id).toBe(began.id);
     expect(told.at(-1)).toMatchObject({ statusUpdate: { taskId: began.id, status: { state: 'TASK_STATE_COMPLETED' } } });
-    expect(await calls.stream('steps', 'SendStreamingMessage', message)).toEqual([{ task: await calls.get('steps', began.id) }]);
+    const task = await calls.get('steps', began.id);
+    const { id: taskId, contextId, status } = task;
+    expect(await calls.stream('steps', 'SendStreamingMessage', message)).toEqual([
+      { task },
+      { statusUpdate: { taskId, contextId, status } },
+    ]);
     const legacy = {
       message: {
         ...(message as { message: Json }).message,
