@@ -100,6 +100,8 @@ test('spans hold no inputs and outputs, unless the deployment asks for them', as
 });
 
 test("LangSmith's library in a graph traces into the deployment's project, unless it is told another", async () => {
+  // No other server may take a run from the same database.
+  await agent.kill();
   const projectOf = async (more: Record<string, string>): Promise<unknown> => {
     const told = await start(20, more);
     const { messages } = (await told.client.runs.wait(null, 'project', { input })) as { messages: { content: string }[] };
@@ -110,6 +112,7 @@ test("LangSmith's library in a graph traces into the deployment's project, unles
   expect(await projectOf({ GX_DEPLOYMENT: 'chat', LANGSMITH_PROJECT: 'theirs' })).toBe('theirs');
   // The library reads its older name when the newer one is not set.
   expect(await projectOf({ GX_DEPLOYMENT: 'chat', LANGCHAIN_PROJECT: 'older' })).toBe('undefined');
+  agent = await start(20);
 });
 
 test('a run that fails is a trace that says why', async () => {

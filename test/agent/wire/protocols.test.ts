@@ -41,10 +41,12 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-/** Runs the graph once, by either protocol. */
+/** Runs the graph once, by either protocol. A message of A2A that comes again would be the same task. */
 const CALLS: Record<(typeof PROTOCOLS)[number], object> = {
   '/mcp': rpc('tools/call', { name: 'steps', arguments: { left: 1 } }),
-  '/a2a/steps': rpc('SendMessage', dataMessage({ left: 1 })),
+  get '/a2a/steps'() {
+    return rpc('SendMessage', dataMessage({ left: 1 }));
+  },
 };
 
 describe.each(PROTOCOLS)('%s', (path) => {
