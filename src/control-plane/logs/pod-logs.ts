@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NotFound } from '../../errors.ts';
 import { KubeRefused } from '../../kube/errors.ts';
 import { kinds, type Kube, type KubeObject, type PodLogOptions } from '../../kube/kube.ts';
@@ -64,6 +65,8 @@ export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'confi
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const { text, missed } = await logOf(plane.logs, next, signal);
       const newest = newestLines(text);
+      // Logs that came together are parsed one at a time, with other requests in between.
+      await nextTurn();
       await take(linesOf(inStage(newest, next.stage), next.id), missed || newest.length < text.length);
     }
   };

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** Lines that one stream sends in its turn. */
-export const LINES_A_TURN = 100;
-/** Milliseconds between two turns: all streams together send at most 20,000 lines a second. */
+export const LINES_A_TURN = 50;
+/** Milliseconds between two turns: all streams together send at most 10,000 lines a second. */
 const EVERY = 5;
 
 /**
