@@ -1,4 +1,5 @@
 import type { CallerLimits } from '../config/agent.ts';
+import { Invalid } from '../errors.ts';
 import { Places, Rate } from '../http/quota.ts';
 import { ANONYMOUS, type AgentCaller } from './auth/caller.ts';
 
@@ -32,8 +33,14 @@ export class Callers {
     ]);
   }
 
-  /** Counts runs that the caller is about to start. Throws a 429 when they are too many for a minute. */
+  /**
+   * Counts runs that the caller is about to start. Throws a 429 when they are too many for this minute, and a 422 when
+   * they are too many for any.
+   */
   starts(caller: AgentCaller, count: number): void {
+    const most = this.#limits.runsPerMinute;
+    if (most > 0 && count > most)
+      throw new Invalid([{ loc: ['body'], msg: `must start at most ${most} runs (GX_RUNS_PER_MINUTE)`, type: 'value_error' }]);
     this.#runs.take(boundedName(caller), count);
   }
 }

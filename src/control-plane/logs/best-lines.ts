@@ -4,7 +4,7 @@ import type { LogEntry } from './schema.ts';
  * An entry with its place in the order, made of its time, its pod, and its number among the pod's lines of that time. A
  * line has the same place whenever it is read.
  */
-export type Line = LogEntry & { order: string; pod: string };
+export type Line = Omit<LogEntry, 'id'> & { order: string; pod: string };
 
 export const byOrder = (a: Line, b: Line): number => (a.order < b.order ? -1 : 1);
 
@@ -36,15 +36,28 @@ export class BestLines {
     return this.#isFull;
   }
 
+  /** Takes lines that stand in their order, the oldest first. */
   add(lines: readonly Line[]): void {
-    const { order, lines: most, wants } = this.#wanted;
+    const { order, lines: most } = this.#wanted;
     if (most === 0) return;
-    const fresh = new Set(lines.filter((line) => this.#isBetter(line) && wants(line)));
+    const fresh = new Set(this.#best(lines));
     if (fresh.size === 0) return;
     const sorted = [...this.#kept, ...fresh].toSorted(order === 'asc' ? byOrder : (a, b) => byOrder(b, a));
     const kept = sorted.slice(0, this.#room(sorted));
     if (kept.length < sorted.length) this.#isFull = true;
     this.#kept = kept.map((line) => (fresh.has(line) ? detached(line) : line));
+  }
+
+  /** Returns the best of some lines, one more than there can be room for, and looks at no line behind them. */
+  #best(lines: readonly Line[]): Line[] {
+    const { order, lines: most, wants } = this.#wanted;
+    const best: Line[] = [];
+    for (let at = 0; at < lines.length && best.length <= most; at += 1) {
+      const line = lines[order === 'asc' ? at : lines.length - 1 - at] as Line;
+      if (!this.#isBetter(line)) break;
+      if (wants(line)) best.push(line);
+    }
+    return best;
   }
 
   /** Returns true for a line that comes before the last one of a full page. */

@@ -100,15 +100,15 @@ export class LogFeeds {
     await this.#plane.reads.since(request, (lines, missed) => {
       missedAny ||= missed;
       newest.add(lines);
-      noteLast(last, lines);
+      noteEnd(last, lines);
     });
     return { lines: newest.lines.toReversed(), missed: missedAny || newest.isFull };
   }
 }
 
-/** Notes the last line of each pod, with copies of what is part of a long text. */
-export function noteLast(last: Map<string, Line>, lines: readonly Line[]): void {
-  const newest = new Map<string, Line>();
-  for (const line of lines) if (line.order > (newest.get(line.pod)?.order ?? last.get(line.pod)?.order ?? '')) newest.set(line.pod, line);
-  for (const [pod, line] of newest) last.set(pod, detached({ ...line, message: '' }));
+/** Notes a copy of the last line of one pod, of lines in their order. A part of a long text would hold all of it. */
+export function noteEnd(last: Map<string, Line>, lines: readonly Line[]): void {
+  const end = lines.at(-1);
+  if (end === undefined || end.order <= (last.get(end.pod)?.order ?? '')) return;
+  last.set(end.pod, detached({ ...end, message: '' }));
 }

@@ -3,7 +3,7 @@ import { NotFound, Problem, Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { BestLines, byOrder, MOST_CHARACTERS, type Line } from './best-lines.ts';
-import { noteLast, type LogFeeds } from './feeds.ts';
+import { noteEnd, type LogFeeds } from './feeds.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
 import { entryOf, lets, logCursor, orderOf } from './lines.ts';
@@ -88,7 +88,7 @@ async function pastLines(reads: LogReads, { source, seen, query, tail = MOST_PAS
   try {
     await reads.last(source, (lines) => {
       newest.add(lines);
-      noteLast(last, lines);
+      noteEnd(last, lines);
     });
   } catch (error) {
     if (error instanceof Unavailable || (error instanceof Problem && error.status === 429)) return undefined;
@@ -126,8 +126,9 @@ class ReadPositions {
     return fresh;
   }
 
+  /** Notes lines in their order. */
   note(lines: readonly Line[]): void {
-    noteLast(this.#last, lines);
+    for (const ofPod of Map.groupBy(lines, ({ pod }) => pod).values()) noteEnd(this.#last, ofPod);
   }
 }
 

@@ -7,8 +7,8 @@ import { AGENTS_NAMESPACE, COMPONENT, DEPLOYMENT, REVISION, REVISION_UID } from 
 import { AGENT_CONTAINER, BUILD_CONTAINER, BUILD_STAGES, labelValue } from '../../schema/names.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { keptBuildLog } from './kept-log.ts';
-import type { Line } from './best-lines.ts';
-import { inStage, linesOf, stageId } from './lines.ts';
+import { byOrder, type Line } from './best-lines.ts';
+import { inStage, linePieces, stageId } from './lines.ts';
 
 /** How many lines are read per container. Older lines are a log store's business. */
 const TAIL = 5000;
@@ -39,7 +39,10 @@ export type LogRequest = LogSource & {
 };
 type Pod = KubeObject & { status?: { containerStatuses?: { name: string; restartCount: number }[] } };
 
-/** Takes some lines of one container. `missed` says that others, which came before them, were too many to read. */
+/**
+ * Takes some lines of one container, in their order. `missed` says that others, which came before them, were too
+ * many to read.
+ */
 export type TakeLines = (lines: Line[], missed: boolean) => void | Promise<void>;
 
 /**
@@ -65,12 +68,20 @@ export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'confi
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const { text, missed } = await logOf(plane.logs, next, signal);
       const newest = newestLines(text);
-      // Logs that came together are parsed one at a time, with other requests in between.
-      await nextTurn();
-      await take(linesOf(inStage(newest, next.stage), next.id), missed || newest.length < text.length);
+      await take(await linesInTurns(inStage(newest, next.stage), next.id), missed || newest.length < text.length);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, reader));
+}
+
+/** Parses a log, and lets other requests have their turn after each piece of it. */
+async function linesInTurns(text: string, pod: string): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (const piece of linePieces(text, pod)) {
+    lines.push(...piece);
+    await nextTurn();
+  }
+  return lines.toSorted(byOrder);
 }
 
 /** Returns the last lines of a text: a mebibyte may have half a million of them. */

@@ -56,7 +56,7 @@ test('the log of a build is that of its stages, from the namespace of builds, of
 });
 
 test('it is the same, line by line, when its pod is gone', async () => {
-  const ids = async (pod: boolean) => (await linesFrom(cluster({ pod }).plane, pod ? running : built)).map(({ id }) => id).toSorted();
+  const ids = async (pod: boolean) => (await linesFrom(cluster({ pod }).plane, pod ? running : built)).map(({ order }) => order).toSorted();
   expect(await messages(cluster({ pod: false }).plane)).toEqual(WHOLE);
   expect(await ids(false)).toEqual(await ids(true));
 });

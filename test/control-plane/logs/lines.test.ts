@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { linesOf, logPage } from '../../../src/control-plane/logs/lines.ts';
+import { entryOf, linePieces, linesOf, logPage, pageFor } from '../../../src/control-plane/logs/lines.ts';
 
 const text = [
   '2026-01-01T00:00:00.1Z {"level":"info","msg":"server listens"}',
@@ -14,7 +14,7 @@ const messages = (query: Parameters<typeof logPage>[1]): string[] => logPage(lin
 
 test('each line has a time, a level and an id of its own', () => {
   expect(lines.map(({ level }) => level)).toEqual(['INFO', 'INFO', 'ERROR', 'INFO', 'INFO']);
-  expect(new Set(lines.map(({ id }) => id)).size).toBe(5);
+  expect(new Set(lines.map((line) => entryOf(line).id)).size).toBe(5);
 });
 
 test.each([
@@ -37,7 +37,7 @@ test.each(['asc', 'desc'] as const)('pages follow one another without gap or rep
     seen.push(...page.logs.map(({ id }) => id));
     offset = page.next_offset;
   } while (offset !== null);
-  expect(seen).toEqual((order === 'asc' ? lines : lines.toReversed()).map(({ id }) => id));
+  expect(seen).toEqual((order === 'asc' ? lines : lines.toReversed()).map((line) => entryOf(line).id));
 });
 
 test('a line can neither move the cursor of a terminal nor colour, rename or clear it', () => {
@@ -48,4 +48,24 @@ test('a line can neither move the cursor of a terminal nor colour, rename or cle
 test('lines of several pods are put in the order of their times', () => {
   const other = linesOf('2026-01-01T00:00:01.5Z b', 'pod-b');
   expect(logPage([...other, ...lines], {}).logs.map(({ message }) => message)[3]).toBe('b');
+});
+
+test('a long log that is parsed in pieces has the same lines, also where many have one time', () => {
+  const long = Array.from({ length: 1700 }, (_, at) => `2026-01-01T00:00:0${Math.floor(at / 600)}Z line ${at}`).join('\n');
+  const inPieces = [...linePieces(long, 'pod-a')].flat();
+  expect(inPieces).toEqual(linesOf(long, 'pod-a'));
+  expect(new Set(inPieces.map(({ order }) => order)).size).toBe(1700);
+});
+
+test.each(['asc', 'desc'] as const)('a page of several logs has the first lines of all of them, read in any sequence: %s', (order) => {
+  const logs = ['a', 'b', 'c'].map((pod, nth) =>
+    linesOf(Array.from({ length: 40 }, (_, at) => `2026-01-01T00:00:${String(10 + ((at * 7 + nth * 5) % 50))}Z ${at}`).join('\n'), pod),
+  );
+  const whole = logPage(logs.flat(), { order, limit: 1000 }).logs.filter(({ message }) => message.includes('1'));
+  for (const sequence of [logs, logs.toReversed()]) {
+    const page = pageFor({ order, limit: 20, query: '1' });
+    for (const log of sequence) page.add(log);
+    expect(page.lines.map(entryOf)).toEqual(whole.slice(0, 20));
+    expect(page.isFull).toBe(true);
+  }
 });
