@@ -14,20 +14,27 @@ const LISTS: Record<string, string> = { $in: '= any', $nin: '<> all' };
 export const OPERATORS = [...Object.keys(COMPARISONS), ...Object.keys(LISTS)];
 
 /**
- * Returns one condition for each field of the filter: an exact value, or operators. A name that begins with `$` but is
- * no operator is refused, because it would be searched for as a value.
+ * Returns the conditions of a filter, whose fields have an exact value or operators. All exact values together are one
+ * condition. A name that begins with `$` but is no operator is refused, because it would be searched for as a value.
  */
 export function filterConditions(filter: Record<string, unknown>, parameter: Parameter): string[] {
-  return Object.entries(filter).flatMap(([field, wanted]) => {
-    const names = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) ? Object.keys(wanted) : [];
-    if (!names.some((name) => name.startsWith('$'))) return [`value @> ${parameter(JSON.stringify({ [field]: wanted }))}::jsonb`];
-    return Object.entries(wanted as object).map(([name, operand]: [string, unknown]) => {
-      const at = `value->${parameter(field)}::text`;
-      if (Object.hasOwn(COMPARISONS, name)) return `${at} ${COMPARISONS[name]} ${parameter(JSON.stringify(operand))}::jsonb`;
-      if (!Object.hasOwn(LISTS, name)) return refuse([field, name], `is none of ${OPERATORS.join(', ')}`);
-      if (!Array.isArray(operand)) return refuse([field, name], 'must be a list');
-      return `${at} ${LISTS[name]}(${parameter(operand.map((one) => JSON.stringify(one)))}::jsonb[])`;
-    });
+  const fields = Object.entries(filter);
+  const exact = Object.fromEntries(fields.filter(([, wanted]) => !hasOperators(wanted)));
+  const holds = Object.keys(exact).length === 0 ? [] : [`value @> ${parameter(JSON.stringify(exact))}::jsonb`];
+  const compared = fields.flatMap(([field, wanted]) => (hasOperators(wanted) ? comparisons(field, wanted, parameter) : []));
+  return [...holds, ...compared];
+}
+
+const hasOperators = (wanted: unknown): wanted is Record<string, unknown> =>
+  typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) && Object.keys(wanted).some((name) => name.startsWith('$'));
+
+function comparisons(field: string, wanted: Record<string, unknown>, parameter: Parameter): string[] {
+  return Object.entries(wanted).map(([name, operand]) => {
+    const at = `value->${parameter(field)}::text`;
+    if (Object.hasOwn(COMPARISONS, name)) return `${at} ${COMPARISONS[name]} ${parameter(JSON.stringify(operand))}::jsonb`;
+    if (!Object.hasOwn(LISTS, name)) return refuse([field, name], `is none of ${OPERATORS.join(', ')}`);
+    if (!Array.isArray(operand)) return refuse([field, name], 'must be a list');
+    return `${at} ${LISTS[name]}(${parameter(operand.map((one) => JSON.stringify(one)))}::jsonb[])`;
   });
 }
 
