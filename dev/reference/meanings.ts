@@ -54,7 +54,8 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   MigrationFailed: {
     means: 'The agent server could not bring the database schema to its version.',
-    remedy: 'Read the log lines. A schema of a newer major version needs a newer image.',
+    remedy:
+      'Read the log lines. A schema of a newer major version needs a newer image. One of a version before the first release needs an empty database.',
   },
   SecretMissing: {
     means: 'A Secret that the pods refer to does not exist.',

@@ -12,7 +12,13 @@ const LOCK = 7_233_412;
 const LOCK_TIMEOUT_SECONDS = 60;
 const FOLDER = new URL('migrations/', import.meta.url);
 
+/** The step with which every database of a release begins. Versions before the first release began with another. */
+const FIRST = '0001-schema.sql';
+
+const TOO_OLD = 'Such versions are not supported: start with an empty database. To keep threads, read them by the API of that version.';
+
 type Migration = { number: number; name: string; text: string };
+type Applied = { number: number; name: string; major: number };
 
 /**
  * Brings schema `gx` up to date: only forward, one process at a time, each step in one transaction with its record.
@@ -46,22 +52,26 @@ async function locked(client: pg.PoolClient, patience: number, work: () => Promi
   }
 }
 
-/** Returns the number of the newest applied step, after making sure that the schema is of our major version. */
+/** Returns the number of the newest applied step, after making sure that this server works on the schema. */
 async function state(client: pg.PoolClient): Promise<number> {
   await client.query('create schema if not exists gx');
   // pg-boss makes its own before it takes its lock, so two new servers would both try.
   await client.query('create schema if not exists pgboss');
   await client.query(`create table if not exists gx.migration (
     number integer primary key, name text not null, major integer not null, applied_at timestamptz not null default now())`);
-  const { rows } = await client.query<{ number: number | null; major: number | null }>(
-    'select max(number)::int as number, max(major)::int as major from gx.migration',
-  );
-  const { number, major } = rows[0] ?? { number: null, major: null };
-  if (major !== null && major > MAJOR)
-    throw new StartError(`The database has schema version ${major}; this server knows up to ${MAJOR}. Use a newer server image.`, {
-      exitCode: EXIT.migration,
-    });
-  return number ?? 0;
+  const { rows } = await client.query<Applied>('select number, name, major from gx.migration order by number');
+  const problem = problemOf(rows);
+  if (problem !== undefined) throw new StartError(problem, { exitCode: EXIT.migration });
+  return rows.at(-1)?.number ?? 0;
+}
+
+/** Returns why this server can't work on a schema to which these steps were applied; undefined where it can. */
+function problemOf(applied: Applied[]): string | undefined {
+  const [first, last] = [applied[0], applied.at(-1)];
+  const major = Math.max(0, ...applied.map((step) => step.major));
+  if (major > MAJOR) return `The database has schema version ${major}; this server knows up to ${MAJOR}. Use a newer server image.`;
+  if (first === undefined || first.name === FIRST) return undefined;
+  return `The database has schema ${last!.number} (${last!.name}) of a version before the first release. ${TOO_OLD}`;
 }
 
 async function apply(client: pg.PoolClient, step: Migration): Promise<void> {

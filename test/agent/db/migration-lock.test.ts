@@ -19,7 +19,7 @@ test('one process migrates at a time: the others wait for it, and say so when it
   const applied = () => server.sql('select number from gx.migration order by number');
   await Promise.all([migrate(db), migrate(db), migrate(db)]);
   const all = await applied();
-  expect(all.length).toBeGreaterThan(1);
+  expect(all).not.toEqual([]);
   expect(await server.sql('select distinct told from public.patience')).toEqual([{ told: '1min' }]);
 
   // Another process: it holds the lock for as long as its connection is open.
