@@ -8,7 +8,7 @@ export type EncryptionSettings = {
   encrypts: boolean;
   /** Names of fields that are encrypted in metadata, config and context. */
   names: string[];
-  /** True where a value is refused that is not encrypted, or not bound to its row, as earlier versions wrote some. */
+  /** True where a value is refused that is not encrypted. */
   strict?: boolean;
 };
 

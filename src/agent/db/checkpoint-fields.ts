@@ -40,7 +40,7 @@ type Opened = {
   metadata: Record<string, unknown>;
   values: [channel: string, type: string, value: unknown, base?: string | null][] | null;
   writes: [taskId: string, channel: string, type: string, value: unknown][] | null;
-  lists: [thread: string, namespace: string, channel: string, version: string, base: string | null, type: string, value: unknown][] | null;
+  lists: [thread: string, namespace: string, channel: string, version: string, base: string | null, value: unknown][] | null;
 };
 
 /** Opens what was read of checkpoints, in place. */
@@ -63,7 +63,7 @@ async function openCheckpoint(codec: Codec, row: Opened): Promise<void> {
     one[3] = await openEncoded(codec, writePlace(taskId, channel), { type, value });
   }
   for (const one of row.lists ?? []) {
-    const [, , channel, version, , type, value] = one;
-    one[6] = await openEncoded(codec, valuePlace(channel, version), { type, value });
+    const [, , channel, version, , value] = one;
+    one[5] = await codec.open(valuePlace(channel, version), value);
   }
 }

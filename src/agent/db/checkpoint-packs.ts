@@ -15,7 +15,7 @@ export const IN_A_PACK = 32;
 /** The newest checkpoints of a graph, or of one of its subgraphs, are rows of their own: at least so many. */
 export const UNPACKED = 32;
 
-/** Packs that one run makes at most, so that the first run on a long thread of an older server does not wait long. */
+/** Packs that one run makes at most, so that the end of a very long run does not wait for all of its own. */
 const AT_ONCE = 8;
 
 /** The columns of packed checkpoints, from packs `p`. */
@@ -36,6 +36,13 @@ export function packsFor({ key, checkpointId, before, packs }: Wanted): string {
   if (checkpointId !== undefined) return `p.last_id = (select min(last_id) from ${from} and last_id >= ${checkpointId})`;
   const upTo = before === undefined ? '' : ` and last_id <= coalesce((select min(last_id) from ${from} and last_id >= ${before}), 'g')`;
   return `p.last_id in (select last_id from ${from}${upTo} order by last_id desc limit ${packs ?? 'null'})`;
+}
+
+/** Packs several graphs of a thread. Throws the first failure once all are tried; a later run packs the rest. */
+export async function packGraphs(db: Db, threadId: string, namespaces: Iterable<string>): Promise<void> {
+  const ended = await Promise.allSettled([...namespaces].map((namespace) => packCheckpoints(db, threadId, namespace)));
+  const failed = ended.find((one) => one.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
 }
 
 /** Packs the older checkpoints of a graph where there are enough of them. The thread's run is under way meanwhile. */

@@ -6,7 +6,7 @@ import { namedField, sealField } from './sealed-fields.ts';
 /** Seconds that a link to give feedback works, because a person needs time to read the answer. */
 const LIFE_SECONDS = 3 * 3600;
 
-export const feedbackPlace = (token: string): Place => ({ kind: 'feedback', of: token, was: '' });
+export const feedbackPlace = (token: string): Place => ({ kind: 'feedback', of: token });
 
 export type FeedbackToken = { token: string; key: string; url: string };
 

@@ -175,7 +175,7 @@ const STORED = `(exists (select 1 from gx.checkpoints c where c.thread_id = r.th
     or exists (select 1 from gx.checkpoint_writes w where w.thread_id = r.thread_id::text and w.run_id = r.run_id::text))`;
 
 const LOST = `r.run_id, r.thread_id, r.graph_id, r.worker, r.temporary, r.cancel, r.lost, r.readers,
-  r.begun is not false or (r.attempt = 1 and ${STORED}) as begun,
+  r.begun or (r.attempt = 1 and ${STORED}) as begun,
   r.kwargs->'protocol' is not null as protocol, r.webhook is not null as told, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 
 /** The most lost runs that one transaction settles. */

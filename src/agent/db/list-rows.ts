@@ -4,7 +4,7 @@
  */
 
 /** What a row of type `list` holds, as JSON. A row without a base is a whole list: it has one part. */
-export type ListChange = {
+type ListChange = {
   /** Rows between this one and the last that sums up: 0 where this one does. */
   steps: number;
   /** Elements and rows that a reader of this version reads. */
@@ -15,16 +15,8 @@ export type ListChange = {
 /** Elements of the base from the first number to the second, both included; or new ones. */
 type ListPart = [from: number, to: number] | { new: unknown[] };
 
-/** A row as it was read. In a row of type `json`, which is older than this form, the value is the whole list. */
-export type StoredList = [
-  threadId: string,
-  namespace: string,
-  channel: string,
-  version: string,
-  base: string | null,
-  type: 'json' | 'list',
-  value: unknown,
-];
+/** A row as it was read. */
+export type StoredList = [threadId: string, namespace: string, channel: string, version: string, base: string | null, value: ListChange];
 
 /** A version of a list, with what the next version has to know of the rows below it. */
 export type ListVersion<E> = {
@@ -72,9 +64,7 @@ const baseKey = ([threadId, namespace, channel, , base]: StoredList): string | u
   base === null ? undefined : listKey(threadId, namespace, channel, base);
 
 function listOf<E>(row: StoredList, found: Find<E>, own: (stored: unknown) => E): ListVersion<E> {
-  const [, , channel, version, base, type, value] = row;
-  if (type === 'json') return wholeList(version, (value as unknown[]).map(own));
-  const { parts, steps, stored } = value as ListChange;
+  const [, , channel, version, base, { parts, steps, stored }] = row;
   const below = base === null ? undefined : found(baseKey(row)!);
   if (base !== null && below === undefined) throw new RangeError(`Version ${version} of "${channel}" has lost its base ${base}.`);
   const elements = elementsOf(parts, below?.elements ?? [], own);

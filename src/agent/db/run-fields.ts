@@ -5,7 +5,7 @@ import type { Db } from './pool.ts';
 /* This file knows which fields of runs are encrypted. */
 
 /** A thread shows the error of its last run, so that an error is its thread's. */
-export const runErrorPlace = (thread_id: string): Place => ({ kind: 'run.error', of: thread_id, was: '' });
+export const runErrorPlace = (thread_id: string): Place => ({ kind: 'run.error', of: thread_id });
 
 export const runKwargsPlace = (run_id: string): Place => ({ kind: 'run.kwargs', of: run_id });
 

@@ -63,7 +63,7 @@ const WRITES_ORDER = `order by task_path collate "C", task_id collate "C", idx`;
 
 const VALUE = `case type when 'json' then convert_from(blob, 'UTF8')::json when 'bytes' then to_json(encode(blob, 'base64')) end`;
 
-const LIST_KEY = 'b.thread_id, b.checkpoint_ns, b.channel, b.version, b.base, b.type';
+const LIST_KEY = 'b.thread_id, b.checkpoint_ns, b.channel, b.version, b.base';
 
 /**
  * What tasks wrote on the packed checkpoint `c`. Something may have been written later, by a run that began there: as
@@ -151,7 +151,7 @@ async function readFrom(db: Db, which: WhichCheckpoints, packed: boolean): Promi
               and b.channel = v.key and b.version = v.value limit 1) b) as values,
         ${packed ? writesOf('w.value', PACKED_WRITES) : writesOf(VALUE, ROW_WRITES)} as writes,
         case when row_number() over (order by checkpoint_id desc) = 1 then (
-          select json_agg(json_build_array(l.thread_id, l.checkpoint_ns, l.channel, l.version, l.base, l.type, b.value)) from chain l, lateral (
+          select json_agg(json_build_array(l.thread_id, l.checkpoint_ns, l.channel, l.version, l.base, b.value)) from chain l, lateral (
             select convert_from(b.blob, 'UTF8')::json as value from gx.checkpoint_blobs b where b.thread_id = l.thread_id
               and b.checkpoint_ns = l.checkpoint_ns and b.channel = l.channel and b.version = l.version limit 1) b) end as lists
       from c order by checkpoint_id desc`,

@@ -14,7 +14,7 @@ const EXPRESSIONS: Record<string, string> = { status: `${THREAD_STATUS} as statu
 export const threadColumns = (names: readonly string[]): string => names.map((name) => EXPRESSIONS[name] ?? `t.${name}`).join(', ');
 export const ALL_OF_THREAD = threadColumns(THREAD_FIELDS);
 
-export const threadInterruptsPlace = (thread_id: string): Place => ({ kind: 'thread.interrupts', of: thread_id, was: '' });
+export const threadInterruptsPlace = (thread_id: string): Place => ({ kind: 'thread.interrupts', of: thread_id });
 
 /** Fields of a thread that only those can open who know its id. */
 export const OF_ONE_THREAD: readonly string[] = ['values', 'interrupts', 'error'];

@@ -12,7 +12,7 @@ import type { Db } from './pool.ts';
  * (`long-states.ts`). Otherwise `values` has the whole state. A state may always be written whole.
  */
 
-export const threadValuesPlace = (thread_id: string): Place => ({ kind: 'thread.values', of: thread_id, was: '' });
+export const threadValuesPlace = (thread_id: string): Place => ({ kind: 'thread.values', of: thread_id });
 
 /** Characters of JSON above which a state with fields is long. */
 const LONG = 16_000;

@@ -52,7 +52,7 @@ export function aesCodec({ keys, encrypts, names, strict = false }: EncryptionSe
     if (base64.startsWith(CUSTOM)) throw ofModule();
     return opened(place, Buffer.from(base64, 'base64')).toString();
   };
-  const opened = (place: Place, bytes: Buffer): Buffer => decrypted(ring, strict ? { ...place, was: undefined } : place, bytes);
+  const opened = (place: Place, bytes: Buffer): Buffer => decrypted(ring, place, bytes);
   const asIs = <T>(place: Place, stored: T): T => {
     if (strict && !isEmpty(stored)) throw new Unavailable(`A value (${place.kind}) is not encrypted, and GX_AES_STRICT takes none such.`);
     return stored;
@@ -137,25 +137,12 @@ function decrypted(ring: ReadonlyMap<string, SaltedKeys>, place: Place, bytes: B
   if (key === undefined) throw new Unavailable(`A value is encrypted with the key ${id}, which GX_AES_KEY does not have; add that key.`);
   if (form === COMPRESSED && !HAS_ZSTANDARD) throw new Unavailable('A value was encrypted under a newer Node; use Node 22.15 or newer.');
   const salt = bytes.subarray(1 + ID_BYTES, 1 + ID_BYTES + SALT_BYTES);
-  const read = (at: Place): Buffer => {
-    const decipher = createDecipheriv(CIPHER, key.of(salt), bytes.subarray(HEAD - NONCE_BYTES, HEAD), { authTagLength: TAG_BYTES });
-    decipher.setAAD(authenticated(form, at)).setAuthTag(bytes.subarray(-TAG_BYTES));
-    return Buffer.concat([decipher.update(bytes.subarray(HEAD, -TAG_BYTES)), decipher.final()]);
-  };
   try {
-    const text = either(() => read(place), place.was === undefined ? undefined : () => read({ ...place, of: place.was }));
+    const decipher = createDecipheriv(CIPHER, key.of(salt), bytes.subarray(HEAD - NONCE_BYTES, HEAD), { authTagLength: TAG_BYTES });
+    decipher.setAAD(authenticated(form, place)).setAuthTag(bytes.subarray(-TAG_BYTES));
+    const text = Buffer.concat([decipher.update(bytes.subarray(HEAD, -TAG_BYTES)), decipher.final()]);
     return form === COMPRESSED ? zlib.zstdDecompressSync(text) : text;
   } catch (error) {
     throw new Unavailable(`An encrypted value (${place.kind}) was changed, or belongs elsewhere; it can't be read.`, { cause: error });
-  }
-}
-
-/** Returns what the first gives; where it throws, what the second gives, if there is one. */
-function either<T>(first: () => T, second: (() => T) | undefined): T {
-  try {
-    return first();
-  } catch (error) {
-    if (second === undefined) throw error;
-    return second();
   }
 }

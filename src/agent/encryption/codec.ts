@@ -17,7 +17,6 @@ export const SEALED = '__gx_sealed__';
 export type Place = {
   kind: SealedKind;
   of?: string | undefined;
-  /** What `of` was in an earlier version. */ was?: string | undefined;
   /** What a module is told in place of the kind's field. */ field?: string;
 };
 
@@ -52,7 +51,7 @@ export type SealedKind =
 export type Codec = {
   /** True where new values are encrypted. */
   readonly encrypts: boolean;
-  /** True where a value that is not encrypted, or not bound to its place, is refused. */
+  /** True where a value that is not encrypted is refused. */
   readonly strict?: boolean;
   /** Names of fields that are encrypted in metadata, config and context, at any depth. */
   readonly names: ReadonlySet<string>;

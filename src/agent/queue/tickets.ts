@@ -28,7 +28,8 @@ type Settings = { works: boolean; preparing?: Database; queue?: string };
 
 /**
  * A ticket that was taken is gone within a second, unless its process died. It is not delivered again: the run is
- * claimed by then, so its lease guards it, and `stragglers` finds a run that has no ticket.
+ * claimed by then, so its lease guards it, and `stragglers` finds a run that has no ticket. A queue keeps the life that
+ * it was made with: a version that changes it must change the queues that exist.
  */
 const LIFE = { retryLimit: 0, expireInSeconds: 30, deleteAfterSeconds: 30 };
 /** Seconds between two looks at tickets that have expired. */
@@ -88,20 +89,12 @@ async function openBoss(db: Database, { works, preparing, queue }: Required<Sett
   boss.on('error', (error) => log.warn({ err: error }, 'queue maintenance failed'));
   try {
     await boss.start();
-    await prepare(boss, queue);
+    await boss.createQueue(queue, LIFE);
     pool = db.pool;
   } catch (error) {
     throw new StartError(`The queue's tables can't be prepared: ${(error as Error).message}.`, { cause: error });
   }
   return boss;
-}
-
-/** Makes the queue, or gives one that an older server made the life that its tickets have today. */
-async function prepare(boss: PgBoss, queue: string): Promise<void> {
-  await boss.createQueue(queue, LIFE);
-  const made = await boss.getQueue(queue);
-  const differs = Object.entries(LIFE).some(([name, value]) => made?.[name as keyof typeof LIFE] !== value);
-  if (differs) await boss.updateQueue(queue, LIFE);
 }
 
 const jobOf = ({ run_id, thread_id, after_seconds = 0 }: Waiting): JobInsert => ({

@@ -66,7 +66,6 @@ describe('a value', () => {
 describe('a strict codec', () => {
   const secret = key();
   const [lax, strict] = [codec([secret], ['secret']), aesCodec({ keys: [secret], encrypts: true, names: ['secret'], strict: true })];
-  const moved: Place = { kind: 'thread.values', of: 'one', was: '' };
 
   test('refuses what is not encrypted, but for what nothing was written to', async () => {
     for (const value of [VALUE, 'text', 1, [1]]) await expect(strict.open(PLACE, value)).rejects.toThrow(Unavailable);
@@ -76,16 +75,6 @@ describe('a strict codec', () => {
     for (const value of [null, {}, []]) expect(await strict.open(PLACE, value)).toEqual(value);
     expect(await openNamed(strict, { secret: null, plain: 'x' })).toEqual({ secret: null, plain: 'x' });
     expect(await strict.open(PLACE, await sealed(lax))).toEqual(VALUE);
-  });
-
-  test('refuses what an earlier version did not bind to its row, which another one still reads', async () => {
-    const before = await sealed(lax, VALUE, { kind: 'thread.values' });
-    expect(await lax.open(moved, before)).toEqual(VALUE);
-    await expect(lax.open({ ...moved, was: undefined }, before)).rejects.toThrow(Unavailable);
-    await expect(strict.open(moved, before)).rejects.toThrow(Unavailable);
-    const own = await sealed(lax, VALUE, moved);
-    expect(await strict.open(moved, own)).toEqual(VALUE);
-    await expect(lax.open({ ...moved, of: 'other' }, own)).rejects.toThrow(Unavailable);
   });
 });
 

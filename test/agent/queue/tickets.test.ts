@@ -149,16 +149,6 @@ test('tickets of a process that died are not delivered again, and are gone after
   expect(await states()).toEqual([]);
 });
 
-test('a queue that an older server made gets the life of tickets that this one counts on, once', async () => {
-  const settings = `select retry_limit, expire_seconds, deletion_seconds, updated_on from pgboss.queue where name = 'runs'`;
-  await on.database.sql(`update pgboss.queue set retry_limit = 2, expire_seconds = 900, deletion_seconds = 3600 where name = 'runs'`);
-  await (await open()).close();
-  const [today] = await on.database.sql(settings);
-  expect(today).toMatchObject({ retry_limit: 0, expire_seconds: 30, deletion_seconds: 30 });
-  await (await open()).close();
-  expect(await on.database.sql(settings)).toEqual([today]);
-});
-
 test('a run whose ticket was taken by a process that died before it claimed the run is executed soon', async () => {
   const [api, worker] = await Promise.all([
     startAgent({ database: on.database.uri, env: { N_JOBS_PER_WORKER: '0' } }),

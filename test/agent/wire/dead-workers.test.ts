@@ -125,7 +125,7 @@ test('a worker whose session ends, and that lives, keeps its runs and gets anoth
   expect(other.output()).not.toContain('worker of a run died');
 });
 
-test.each<[string, { lost: number; begun: boolean | null; attempt: number }, object]>([
+test.each<[string, { lost: number; begun: boolean; attempt: number }, object]>([
   ['that had only been claimed loses no life', { lost: 2, begun: false, attempt: 3 }, { status: 'success', attempt: 4, lost: 2 }],
   ['that had begun loses its last life', { lost: 2, begun: true, attempt: 3 }, { status: 'error', attempt: 3 }],
   ['that had begun loses a life', { lost: 0, begun: true, attempt: 2 }, { status: 'success', attempt: 3, lost: 1 }],
@@ -133,11 +133,6 @@ test.each<[string, { lost: number; begun: boolean | null; attempt: number }, obj
     'of a first attempt that stored nothing loses no life',
     { lost: 0, begun: false, attempt: 1 },
     { status: 'success', attempt: 2, lost: 0 },
-  ],
-  [
-    'of an older server, which says nothing, loses a life',
-    { lost: 0, begun: null, attempt: 1 },
-    { status: 'success', attempt: 2, lost: 1 },
   ],
 ])('a run of a dead worker %s', async (_, left, expected) => {
   await start();
@@ -147,7 +142,7 @@ test.each<[string, { lost: number; begun: boolean | null; attempt: number }, obj
 
 test('a worker that never said that it holds a lock is not dead for that', async () => {
   await start();
-  const silent = await leftBehind({ worker: randomUUID() }, { lost: 0, begun: null, attempt: 1 });
+  const silent = await leftBehind({ worker: randomUUID() }, { lost: 0, begun: false, attempt: 1 });
   const dead = await leftBehind({ worker: randomUUID(), lock: '4712' }, { lost: 0, begun: true, attempt: 2 });
   await ended(dead);
   expect(await row(silent)).toMatchObject({ status: 'running', attempt: 1, lost: 0 });

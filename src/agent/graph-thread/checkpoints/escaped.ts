@@ -8,7 +8,7 @@ import { DeltaSnapshot } from '@langchain/langgraph-checkpoint';
 
 type Json = Record<string, unknown>;
 
-/** The type of the record in which data that looks like a record stands. Servers that don't know it keep it as data. */
+/** The type of the record in which data that looks like a record stands. */
 const ESCAPED = 'escaped';
 
 /** The types of LangGraph's records, and of the one above. */

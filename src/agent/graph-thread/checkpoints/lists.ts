@@ -1,6 +1,6 @@
 import type { StoredCheckpoint } from '../../db/stored-checkpoints.ts';
 import { graphKey, listKey, wholeList, type ListVersion } from '../../db/list-rows.ts';
-import { Element } from './element.ts';
+import type { Element } from './element.ts';
 
 export type List = ListVersion<Element>;
 
@@ -73,22 +73,11 @@ export class Lists {
 const weightOf = (lists: ListsOfCheckpoint): number =>
   [...lists.values()].reduce((sum, { elements }) => sum + elements.reduce((own, { weight }) => own + weight, 0), 0);
 
-/** Returns the lists of a checkpoint, including those that were stored whole before there was another form. */
-export function listsOfRow(
-  { thread_id, checkpoint_ns, checkpoint, values }: StoredCheckpoint,
-  lists: ReadonlyMap<string, List>,
-): ListsOfCheckpoint {
+/** Returns the lists of a checkpoint. */
+export function listsOfRow({ thread_id, checkpoint_ns, values }: StoredCheckpoint, lists: ReadonlyMap<string, List>): ListsOfCheckpoint {
   const own = new Map<string, List>();
   for (const [channel, type, value, base = null] of values ?? [])
     if (type === 'list') own.set(channel, asStored(lists.get(listKey(thread_id, checkpoint_ns, channel, value)), { channel, base }));
-    else if (type === 'json' && Array.isArray(value))
-      own.set(
-        channel,
-        wholeList(
-          String(checkpoint.channel_versions?.[channel]),
-          value.map((stored) => new Element(stored)),
-        ),
-      );
   return own;
 }
 

@@ -2,7 +2,7 @@ import { BaseCheckpointSaver, maxChannelVersion, TASKS, WRITES_IDX_MAP, type Che
 import { asError } from '../../../errors.ts';
 import type { Database } from '../../db/pool.ts';
 import { deleteCheckpoints } from '../../db/checkpoint-upkeep.ts';
-import { IN_A_PACK } from '../../db/checkpoint-packs.ts';
+import { IN_A_PACK, packGraphs } from '../../db/checkpoint-packs.ts';
 import { writeSteps } from '../../db/checkpoints.ts';
 import { readCheckpoints, type StoredCheckpoint, type WhichCheckpoints } from '../../db/stored-checkpoints.ts';
 import { Batcher } from '../../db/batcher.ts';
@@ -12,7 +12,6 @@ import { listsOfRow, Lists, type CheckpointKey, type List, type ListsOfCheckpoin
 import { ListTexts } from './list-texts.ts';
 import { newValue } from './new-value.ts';
 import { Serde, type Form } from './serde.ts';
-import { tidy } from './tidy.ts';
 import { StepsOfRun, type Barrier, type SharedWrites } from './steps-of-run.ts';
 
 type Config = Parameters<BaseCheckpointSaver['put']>[0];
@@ -73,7 +72,7 @@ export class Saver extends BaseCheckpointSaver {
 
   /**
    * With `form` "records" the saver is only for showing states: no graph may run on what it reads. `allowed` are the
-   * classes that states may hold. `untidied` hears why older steps could not be stored in a shorter form.
+   * classes that states may hold. `untidied` hears why older steps could not be packed.
    */
   constructor(db: Database, lists: Lists, { form = 'objects', allowed, untidied = () => undefined }: SaverOptions = {}) {
     super();
@@ -101,7 +100,7 @@ export class Saver extends BaseCheckpointSaver {
     this.#runs.set(run_id, steps);
     const close = async (): Promise<unknown> => {
       const failure = await steps.close();
-      if (failure === undefined) await tidy(this.#db, thread_id, steps).catch(this.#untidied);
+      if (failure === undefined) await packGraphs(this.#db, thread_id, steps.toPack).catch(this.#untidied);
       // The run's next attempt may have begun here.
       if (this.#runs.get(run_id) === steps) this.#runs.delete(run_id);
       return failure;
@@ -141,7 +140,6 @@ export class Saver extends BaseCheckpointSaver {
     const [row] = rows;
     if (row === undefined) return undefined;
     const own = listsOfRow(row, lists);
-    if (hasOlderLists(row)) for (const run of this.#runsOf(thread_id)) run.toRewrite.add(checkpoint_ns);
     // A mere look at states must not push out what a run stands on.
     if (this.#form === 'objects' || !this.#lists.has(row.thread_id, checkpoint_ns))
       this.#lists.remember([row.thread_id, checkpoint_ns, row.checkpoint_id], own);
@@ -213,16 +211,13 @@ export class Saver extends BaseCheckpointSaver {
     checkpoint.channel_versions[TASKS] = versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
   }
 
-  /**
-   * Returns a version whose text sorts after the former one's, character by character. A thread that began with longer
-   * numbers keeps their length.
-   */
+  /** Returns a version whose text sorts after the former one's, character by character. */
   override getNextVersion(current: number | undefined): number {
     const digits = String(current ?? '').split('.')[0]!;
     const next = Number.parseInt(digits || '0', 10) + 1;
     const unique = Math.random().toString(36).slice(2, 12).padEnd(10, '0');
     // LangGraph compares versions as they are stored; only its types say that they are numbers.
-    return `${String(next).padStart(Math.max(VERSION_DIGITS, digits.length), '0')}.${unique}` as unknown as number;
+    return `${String(next).padStart(VERSION_DIGITS, '0')}.${unique}` as unknown as number;
   }
 
   override async put(config: Config, checkpoint: Checkpoint, metadata: Metadata, newVersions: Versions): Promise<Config> {
@@ -291,9 +286,5 @@ export class Saver extends BaseCheckpointSaver {
     await steps.add({ writes: step });
   }
 }
-
-/** Returns true where an older server stored a list whole: one of these, or one that they are made from. */
-const hasOlderLists = ({ values, lists }: StoredCheckpoint): boolean =>
-  (values ?? []).some(([, type, value]) => type === 'json' && Array.isArray(value)) || (lists ?? []).some((list) => list[5] === 'json');
 
 const tasklessWrites = ({ writes }: StoredCheckpoint): unknown[] => (writes ?? []).filter(([task]) => task === NO_TASK);

@@ -35,8 +35,6 @@ export class StepsOfRun {
   readonly metadata: object;
   /** Namespaces whose older checkpoints may be enough for a pack when the run is over. */
   readonly toPack = new Set<string>();
-  /** Namespaces that have lists which an older server stored whole. */
-  readonly toRewrite = new Set<string>();
   readonly #shared: SharedWrites;
   readonly #ahead: boolean;
   /**

@@ -12,7 +12,6 @@ import {
 } from '../../../../src/agent/db/checkpoint-upkeep.ts';
 import { packCheckpoints } from '../../../../src/agent/db/checkpoint-packs.ts';
 import { hasCheckpoint, readCheckpoints } from '../../../../src/agent/db/stored-checkpoints.ts';
-import { listKey, listsOf } from '../../../../src/agent/db/list-rows.ts';
 import { openDatabase, type Database } from '../../../../src/agent/db/pool.ts';
 import { Lists } from '../../../../src/agent/graph-thread/checkpoints/lists.ts';
 import { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
@@ -419,51 +418,3 @@ describe('what is stored', () => {
     await expect(ours().getTuple({ configurable: { thread_id } })).rejects.toThrow('has lost its base');
   });
 });
-
-describe('rows that are older', () => {
-  const storedWhole = async (id: string): Promise<number> => {
-    const [row] = await db.query<{ count: number }>({
-      text: `select count(*) as count from gx.checkpoint_blobs where thread_id = $1 and type = 'json'
-        and substring(blob from 1 for 1) = '[' and position('"[Circular]"'::bytea in blob) = 0`,
-      values: [id],
-    });
-    return row!.count;
-  };
-
-  test('lists that were stored whole are read, and are rewritten by the next run', async () => {
-    const program = new Program(1);
-    await program.begin();
-    const { both, thread: of } = program;
-    for (let run = 0; run < 3; run += 1) await program.run();
-    for (let run = 0; run < 20; run += 1) await program.run();
-    await storedAsBefore(of.id);
-    expect(await storedWhole(of.id)).toBeGreaterThan(64);
-    expect(await both.read(of.id)).toEqual(await both.expected(of.id));
-    both.own = ours();
-    await program.run();
-    expect(await storedWhole(of.id)).toBe(0);
-    expect(await both.read(of.id)).toEqual(await both.expected(of.id));
-    for (let run = 0; run < 3; run += 1) await program.run();
-    expect(await both.read(of.id)).toEqual(await both.expected(of.id));
-    await program.prune();
-    expect(await both.read(of.id)).toEqual(await both.expected(of.id));
-  });
-});
-
-/** Rewrites the rows of a thread into those of a server that stored each list whole. */
-async function storedAsBefore(thread: string): Promise<void> {
-  const rows = await readCheckpoints(db, { threadId: thread });
-  const lists = listsOf(
-    rows.flatMap(({ lists: own }) => own ?? []),
-    () => undefined,
-    (element) => element,
-  );
-  for (const { checkpoint_ns, values } of rows)
-    for (const [channel, type, version] of values ?? [])
-      if (type === 'list')
-        await db.query({
-          text: `update gx.checkpoint_blobs set type = 'json', base = null, blob = convert_to($4, 'UTF8')
-            where thread_id = $1 and channel = $2 and version = $3`,
-          values: [thread, channel, version, JSON.stringify(lists.get(listKey(thread, checkpoint_ns, channel, version))!.elements)],
-        });
-}
