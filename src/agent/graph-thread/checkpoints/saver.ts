@@ -133,6 +133,7 @@ export class Saver extends BaseCheckpointSaver {
 
   override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
     const { thread_id, checkpoint_ns = '', checkpoint_id } = config.configurable as Record<string, string | undefined>;
+    if (thread_id === undefined) return undefined;
     if (checkpoint_ns === '' && checkpoint_id === undefined && this.#runsOf(thread_id).some((run) => run.isFirstLook())) return undefined;
     await this.#settled(thread_id);
     const which = { threadId: thread_id, namespace: checkpoint_ns, checkpointId: checkpoint_id || undefined, limit: 1 };
