@@ -86,13 +86,6 @@ function parsed(message: string): { level: Level; message: string } {
   }
 }
 
-/** Returns the entries that match the query, after its offset, as many as it asks for. */
-export function logPage(lines: Line[], query: LogQuery): LogPage {
-  const page = pageFor(query);
-  page.add(lines.toSorted(byOrder));
-  return logPageAnswer(page);
-}
-
 /** Makes a page that takes the lines which the query wants, after its offset. */
 export function pageFor(query: LogQuery): BestLines {
   const { order = 'asc', limit = 50, offset } = query;

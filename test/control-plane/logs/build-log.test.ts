@@ -2,10 +2,10 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { ControlPlane } from '../../../src/control-plane/control-plane.ts';
 import type { Line } from '../../../src/control-plane/logs/best-lines.ts';
-import { logPage } from '../../../src/control-plane/logs/lines.ts';
 import { podLogs } from '../../../src/control-plane/logs/pod-logs.ts';
 import { packedLog } from '../../../src/operator/revision/build/packed-log.ts';
 import { deployment, fromGit, revision } from '../../kit/objects.ts';
+import { logPage } from './log-page.ts';
 
 const of = deployment(fromGit('main'));
 const built = revision(of, { status: { phase: 'DEPLOYED', buildLog: 'chat-00001-build-log' } });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { entryOf, linePieces, linesOf, logPage, pageFor } from '../../../src/control-plane/logs/lines.ts';
+import { entryOf, linePieces, linesOf, pageFor } from '../../../src/control-plane/logs/lines.ts';
+import { logPage } from './log-page.ts';
 
 const text = [
   '2026-01-01T00:00:00.1Z {"level":"info","msg":"server listens"}',
