@@ -93,7 +93,7 @@ export const STATES: Record<string, Record<string, string>> = {
 const FAULTS: Record<ObjectFault['reason'], string> = {
   TooDeep:
     'The object is nested too deep. The operator leaves it as it is, and what it has already made stays. Write another one, or delete it.',
-  TooLarge: 'The object is too large; `settings.specLimitBytes` of the chart is the limit of a spec. The operator leaves it as it is.',
+  TooLarge: 'The object is too large: its spec may have 256 KiB. The operator leaves it as it is.',
   Unreadable: 'Of an event: the object has a shape that the operator can not read. It is ignored until it is written again.',
 };
 

@@ -215,8 +215,6 @@ function settings(read: SettingsReader): AgentConfig {
   };
 }
 
-const range = (min: number): { min: number; max: number } => ({ min, max: Number.MAX_SAFE_INTEGER });
-
 /** Reads the whole section as JSON, or only its origins. */
 function corsSettings(read: SettingsReader): Cors {
   const names = ['GX_CORS_CONFIG', 'CORS_CONFIG'];
@@ -234,10 +232,13 @@ function corsSettings(read: SettingsReader): Cors {
 }
 
 const bodySettings = (read: SettingsReader): BodyLimits => ({
-  bytes: read.integer(['GX_HTTP_MAX_REQUEST_BODY_BYTES', 'HTTP_MAX_REQUEST_BODY_BYTES'], 20 * 1024 * 1024, range(1024)),
-  selectionBytes: read.integer(['GX_HTTP_MAX_SELECTION_BODY_BYTES'], 1024 * 1024, range(1024)),
-  values: read.integer(['GX_HTTP_MAX_BODY_VALUES'], 100_000, range(100)),
-  listItems: read.integer(['GX_HTTP_MAX_LIST_ITEMS'], 1000, range(1)),
+  bytes: read.integer(['GX_HTTP_MAX_REQUEST_BODY_BYTES', 'HTTP_MAX_REQUEST_BODY_BYTES'], 20 * 1024 * 1024, {
+    min: 1024,
+    max: Number.MAX_SAFE_INTEGER,
+  }),
+  selectionBytes: 1024 * 1024,
+  values: 100_000,
+  listItems: 1000,
 });
 
 function databaseSettings(read: SettingsReader): AgentConfig['database'] {
@@ -249,7 +250,7 @@ function databaseSettings(read: SettingsReader): AgentConfig['database'] {
         ? undefined
         : read.integer(['GX_POSTGRES_MAX_CONNECTIONS'], 5, { min: 5, max: 10_000 }),
     poolSize: read.integer(['GX_POSTGRES_POOL_MAX_SIZE', 'LANGGRAPH_POSTGRES_POOL_MAX_SIZE'], 20, { min: 2, max: 1000 }),
-    statementTimeoutSeconds: read.integer(['GX_STATEMENT_TIMEOUT_SECS'], 900, { min: 1, max: DAY }),
+    statementTimeoutSeconds: 15 * 60,
   };
 }
 

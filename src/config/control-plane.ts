@@ -1,7 +1,6 @@
 import type { BodyLimits } from '../http/body.ts';
 import type { ConfiguredIntegration } from '../schema/git-connection.ts';
 import type { ObjectKeys } from '../schema/object-keys.ts';
-import { SPEC_LIMIT } from '../schema/object-fault.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
@@ -45,8 +44,6 @@ export type ControlPlaneConfig = {
   /** Where builds push, and the Secret with which nodes pull from there: each image there is of one namespace. */
   builtImages: { repository: string | undefined; pullSecret: string | undefined };
   body: BodyLimits;
-  /** Characters of JSON that the spec of a deployment may have. */
-  specLimit: number;
   limits: KeyLimits;
   /** Undefined means that only API keys are accepted, and no bearer tokens. */
   oidc: OidcConfig | undefined;
@@ -61,10 +58,6 @@ export const DEFAULT_TENANT_ID = '00000000-0000-4000-8000-000000000000';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-/** Reads how large a spec may be. Etcd takes no object above 1.5 MiB. */
-export const specLimit = (read: SettingsReader): number =>
-  read.integer(['GX_SPEC_LIMIT_BYTES'], SPEC_LIMIT, { min: 16_384, max: 1_500_000 });
 
 /** Reads the settings of the control plane. Throws one `StartError` with every problem. */
 export function controlPlaneConfig(env: Env): ControlPlaneConfig {
@@ -91,15 +84,14 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
       pullSecret: settings.optional(['GX_BUILDER_PULL_SECRET']),
     },
     body: bodyLimits(settings),
-    specLimit: specLimit(settings),
     limits: {
       streamsPerKey: settings.integer(['GX_STREAMS_PER_KEY'], 100, { min: 0, max: 100_000 }),
       streamsPerTenant: settings.integer(['GX_STREAMS_PER_TENANT'], 400, { min: 0, max: 100_000 }),
-      failedLoginsPerMinute: settings.integer(['GX_FAILED_LOGINS_PER_MINUTE'], 600, { min: 0, max: 1_000_000 }),
+      failedLoginsPerMinute: 600,
     },
     oidc: oidcConfig(settings),
     shutdownDelaySeconds: settings.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 5, { min: 0, max: 600 }),
-    graceSeconds: settings.integer(['GX_SHUTDOWN_GRACE_SECONDS'], 20, { min: 0, max: 3600 }),
+    graceSeconds: 20,
   };
   if (!UUID.test(config.defaultTenantId)) settings.problem('GX_DEFAULT_TENANT_ID must be a uuid');
   settings.finish();
@@ -109,9 +101,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
 /** Most lists of the interface have a smaller bound of their own. */
 function bodyLimits(settings: SettingsReader): BodyLimits {
   const bytes = settings.integer(['GX_BODY_LIMIT_BYTES'], 1024 * 1024, { min: 1000, max: 300 * 1024 * 1024 });
-  const values = settings.integer(['GX_MAX_BODY_VALUES'], 100_000, { min: 100, max: 100_000_000 });
-  const listItems = settings.integer(['GX_MAX_LIST_ITEMS'], 1000, { min: 1, max: 100_000_000 });
-  return { bytes, selectionBytes: bytes, values, listItems };
+  return { bytes, selectionBytes: bytes, values: 100_000, listItems: 1000 };
 }
 
 function tlsFiles(settings: SettingsReader): ControlPlaneConfig['tls'] {

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { agentNetwork, type AgentNetwork } from './agent-network.ts';
 import { builder, type Builder } from './builder.ts';
-import { DEFAULT_TENANT_ID, specLimit } from './control-plane.ts';
+import { DEFAULT_TENANT_ID } from './control-plane.ts';
 import type { ConfiguredIntegration } from '../schema/git-connection.ts';
 import type { ObjectKeys } from '../schema/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
@@ -71,8 +71,6 @@ export type OperatorSettings = {
   drainSeconds: number;
   /** Keys of labels and annotations that go to one kind of object alone. */
   objectKeys: ObjectKeys;
-  /** Characters of JSON that the spec of a custom resource may have. */
-  specLimit: number;
 };
 
 export type OperatorConfig = {
@@ -155,7 +153,6 @@ function settings(read: SettingsReader): OperatorSettings {
     sleepDatabases: read.flag(['GX_SLEEP_DATABASES'], false),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
     objectKeys: objectKeys(read),
-    specLimit: specLimit(read),
   };
 }
 
@@ -182,15 +179,13 @@ function otlp(read: SettingsReader): Pick<OperatorSettings, 'otlp'> {
 /** Reads a named profile. Each of its sizes may also be set on its own. */
 function profile(read: SettingsReader): Profile {
   const base = PROFILES[read.oneOf(['GX_PROFILE'], 'standard', ['small', 'standard'])];
-  const size = { min: 1, max: 4_194_304 };
   return {
     cpu: milli(read, 'GX_DEFAULT_CPU_MILLI', base.cpu),
-    memoryMb: read.integer(['GX_DEFAULT_MEMORY_MB'], base.memoryMb, size),
+    memoryMb: read.integer(['GX_DEFAULT_MEMORY_MB'], base.memoryMb, { min: 1, max: 4_194_304 }),
     replicas: read.integer(['GX_DEFAULT_REPLICAS'], base.replicas, { min: 0, max: 1000 }),
     prod: prodReplicas(read),
     database: {
-      cpu: milli(read, 'GX_DEFAULT_DB_CPU_MILLI', base.database.cpu),
-      memoryMb: read.integer(['GX_DEFAULT_DB_MEMORY_MB'], base.database.memoryMb, size),
+      ...base.database,
       storageGi: read.integer(['GX_DEFAULT_DB_STORAGE_GI'], base.database.storageGi, { min: 1, max: 65_536 }),
       maxConnections: read.integer(['GX_DEFAULT_DB_MAX_CONNECTIONS'], base.database.maxConnections, { min: 20, max: 10_000 }),
     },

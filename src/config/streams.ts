@@ -13,10 +13,12 @@ export type StreamSettings = {
 const DAY = 86_400;
 
 export function streamSettings(read: SettingsReader): StreamSettings {
-  const maxEventBytes = ['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'];
   return {
     resumableSeconds: read.integer(['GX_RESUMABLE_STREAM_TTL_SECONDS', 'RESUMABLE_STREAM_TTL_SECONDS'], 120, { min: 1, max: DAY }),
-    maxEventBytes: read.integer(maxEventBytes, 128 * 1024 * 1024, { min: 1024, max: Number.MAX_SAFE_INTEGER }),
+    maxEventBytes: read.integer(['GX_MAX_STREAM_CHUNK_SIZE_BYTES', 'MAX_STREAM_CHUNK_SIZE_BYTES'], 128 * 1024 * 1024, {
+      min: 1024,
+      max: Number.MAX_SAFE_INTEGER,
+    }),
     store: storeSettings(read),
   };
 }

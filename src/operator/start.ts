@@ -122,7 +122,7 @@ type End = 'stopped' | 'lost';
 const PACE = 100;
 
 function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, metrics: OperatorMetrics) {
-  const caches = createCaches(config.settings.specLimit, buildNamespaces(config.settings.builder));
+  const caches = createCaches(buildNamespaces(config.settings.builder));
   metrics.faulty(() => faultyIn(caches));
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());

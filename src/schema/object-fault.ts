@@ -5,7 +5,7 @@
 export const OBJECT_FAULTS = ['TooDeep', 'TooLarge', 'Unreadable'] as const;
 export type ObjectFault = { reason: (typeof OBJECT_FAULTS)[number]; message: string };
 
-/** How large the spec of a custom resource may be, in characters of JSON, where an installation says nothing else. */
+/** How large the spec of a custom resource may be, in characters of JSON. Etcd takes no object above 1.5 MiB. */
 export const SPEC_LIMIT = 262_144;
 /** How deep an object may be nested. The pods of the largest deployments are nested 15 levels deep. */
 export const DEPTH_LIMIT = 64;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeRecipe } from '../../src/builder/buildkit/recipe.ts';
 import { daemonSettings, solveFailure, hasOwnUsers } from '../../src/builder/buildkit/said.ts';
+import { runBuilder } from '../../src/builder/run.ts';
 import { imageBuildConfig } from '../../src/config/image-build.ts';
 
 /* The Dockerfile that a gx.json asks for, and what BuildKit says. */
@@ -64,6 +65,19 @@ test.each<[string, Given, string]>([
   ['a base image that is no name', { json: { base_image: 'a b\nRUN c' } }, 'is no name of an image'],
 ])('%s is refused', (_what, given, words) => {
   expect(() => recipeFor(given)).toThrow(words);
+});
+
+test('a pod that has BuildKit refuses a commit whose gx.json asks for no Dockerfile', async () => {
+  const work = mkdtempSync(join(tmpdir(), 'gx-recipe-'));
+  cpSync('test/builder/fixtures/small', join(work, 'source'), { recursive: true });
+  const terminationLog = join(work, 'told.json');
+  const env = { GX_BUILDKIT: 'true', GX_BASE_IMAGE: 'registry.invalid/base:1', GX_WORK_FOLDER: work, GX_TERMINATION_LOG: terminationLog };
+  await runBuilder(['restore'], imageBuildConfig(env), new AbortController().signal);
+  process.exitCode = undefined;
+  expect(JSON.parse(readFileSync(terminationLog, 'utf8'))).toMatchObject({
+    reason: 'BuildFailed',
+    message: expect.stringContaining('asks for no Dockerfile') as string,
+  });
 });
 
 test('only a pod with users of its own runs BuildKit', () => {

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { agentConfig } from '../../src/config/agent.ts';
 import { controlPlaneConfig } from '../../src/config/control-plane.ts';
+import { gatewayConfig } from '../../src/config/gateway.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
 import { KINDS } from '../../src/schema/custom-kinds.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
@@ -114,6 +115,40 @@ describe.each([
       });
     }
   });
+});
+
+/** The section of each process in the values, and the name of its objects. */
+const PROCESSES = { operator: 'gx-operator', controlPlane: 'gx-control-plane', gateway: 'gx-gateway' };
+
+test.each(Object.entries(PROCESSES))('the pods of %s stand where they are put, and carry what they are given', async (section, name) => {
+  const placement = {
+    nodeSelector: { disk: 'ssd' },
+    tolerations: [{ operator: 'Exists' }],
+    affinity: { nodeAffinity: {} },
+    priorityClassName: 'high',
+  };
+  const values = {
+    ...placement,
+    replicas: 3,
+    podDisruptionBudget: true,
+    logLevel: 'warn',
+    podAnnotations: { note: 'a' },
+    podLabels: { team: 'a' },
+    serviceAccount: { annotations: { role: 'cloud' } },
+    resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { memory: '2Gi' } },
+  };
+  const objects = await render.chart({ [section]: values });
+  const { spec } = find(objects, `Deployment/gx-system/${name}`);
+  expect(spec).toMatchObject({
+    replicas: 3,
+    template: {
+      metadata: { annotations: { note: 'a' }, labels: { team: 'a' } },
+      spec: { ...placement, containers: [{ resources: values.resources }] },
+    },
+  });
+  expect(envOf(objects, name.slice('gx-'.length))).toMatchObject({ GX_LOG_LEVEL: 'warn' });
+  expect(find(objects, `ServiceAccount/gx-system/${name}`).metadata.annotations).toEqual({ role: 'cloud' });
+  expect(find(objects, `PodDisruptionBudget/gx-system/${name}`).spec).toMatchObject({ maxUnavailable: 1 });
 });
 
 describe('rights', () => {
@@ -260,6 +295,8 @@ describe('settings', () => {
       agents: { namespaces: ['gx-agents'] },
       settings: {
         profile: 'small',
+        cpuMilli: 250,
+        memoryMb: 512,
         dbStorageGi: 1,
         replicas: 0,
         prodReplicas: 3,
@@ -268,9 +305,18 @@ describe('settings', () => {
         nodeHost: 'node',
         storageClass: 'fast',
         deletionPolicy: 'Delete',
+        clusterDomain: 'cluster.example',
+        progressDeadlineSeconds: 1800,
+        imagePullPatienceSeconds: 300,
       },
       operator: { workers: 3, logLevel: 'debug' },
-      controlPlane: { hosting: 'cloud', allow: ['nfs', 'secrets'], bodyLimitBytes: 100_000_000 },
+      controlPlane: {
+        hosting: 'cloud',
+        allow: ['nfs', 'secrets'],
+        bodyLimitBytes: 100_000_000,
+        limits: { streamsPerKey: 7, streamsPerTenant: 0 },
+        shutdownDelaySeconds: 30,
+      },
     });
     const operator = operatorConfig(envOf(objects, 'operator'));
     expect(operator).toMatchObject({
@@ -287,10 +333,18 @@ describe('settings', () => {
       nodeHost: 'node',
       storageClass: 'fast',
       deletionPolicy: 'Delete',
-      profile: { cpu: 0.1, replicas: 0, prod: { least: 3, most: 9 }, database: { storageGi: 1 } },
+      clusterDomain: 'cluster.example',
+      controlPlaneUrl: 'http://gx-control-plane.gx-system.svc.cluster.example:80',
+      progressDeadlineSeconds: 1800,
+      imagePullPatienceSeconds: 300,
+      profile: { cpu: 0.25, memoryMb: 512, replicas: 0, prod: { least: 3, most: 9 }, database: { storageGi: 1 } },
     });
+    expect(gatewayConfig(envOf(objects, 'gateway'))).toMatchObject({ clusterDomain: 'cluster.example' });
     const controlPlane = controlPlaneConfig(envOf(objects, 'control-plane'));
     expect(controlPlane).toMatchObject({ namespaces: ['gx-agents', 'more'], hosting: 'cloud', port: 8080, body: { bytes: 100_000_000 } });
+    expect(controlPlane).toMatchObject({ limits: { streamsPerKey: 7, streamsPerTenant: 0 }, shutdownDelaySeconds: 30 });
+    // The delay, the grace of open requests, and ten seconds to end the process.
+    expect(podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')])[0]).toMatchObject({ terminationGracePeriodSeconds: 60 });
     expect(controlPlane.grants.toSorted()).toEqual(['nfs', 'secrets']);
   });
 
@@ -412,7 +466,17 @@ describe('TLS', () => {
     const service = async (controlPlane: object) =>
       portsOf(find(await render.chart({ controlPlane }), 'Service/gx-system/gx-control-plane'));
     expect(await service({ tls, service: { port: 8443 } })).toEqual([{ name: 'https', port: 8443, targetPort: 'https' }]);
+    expect(await service({ service: { type: 'NodePort', nodePort: 30_080 } })).toMatchObject([{ port: 80, nodePort: 30_080 }]);
     expect(await service({})).toEqual([{ name: 'http', port: 80, targetPort: 'http' }]);
+  });
+
+  test('the Service carries annotations, by which clouds know their load balancers', async () => {
+    const annotations = { 'cloud.example/internal': 'true' };
+    const objects = await render.chart({ controlPlane: { service: { type: 'LoadBalancer', annotations } } });
+    expect(find(objects, 'Service/gx-system/gx-control-plane')).toMatchObject({
+      metadata: { annotations },
+      spec: { type: 'LoadBalancer' },
+    });
   });
 
   test('cert-manager is asked for the Secret, for the names of the Service and others', async () => {

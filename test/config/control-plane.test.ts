@@ -22,6 +22,8 @@ test('each setting is read', () => {
     GX_REST_ALLOW: 'secrets,claims',
     GX_NAMESPACE: 'gx',
     GX_GIT_INTEGRATIONS: JSON.stringify([INTEGRATION]),
+    GX_STREAMS_PER_KEY: '3',
+    GX_STREAMS_PER_TENANT: '0',
     GX_DEFAULT_TENANT_ID: 'AAAAAAAA-0000-4000-8000-000000000000',
   };
   expect(controlPlaneConfig(env)).toMatchObject({
@@ -30,6 +32,7 @@ test('each setting is read', () => {
     grants: ['secrets', 'claims'],
     namespace: 'gx',
     gitIntegrations: [INTEGRATION],
+    limits: { streamsPerKey: 3, streamsPerTenant: 0 },
     defaultTenantId: 'aaaaaaaa-0000-4000-8000-000000000000',
   });
 });

@@ -70,7 +70,7 @@ async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call:
     }),
     ...brokenSecrets(body.secrets),
     ...refusedSecrets(body.secrets),
-    ...brokenSize(body, config.specLimit),
+    ...brokenSize(body),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   if (body.source === 'git') await checkRepository(plane, body, call);

@@ -40,7 +40,7 @@ export async function readDeployment(
   const { metadata } = await findDeployment(plane, id, call);
   const live = await plane.kube.find(kinds.deployment, { namespace: metadata.namespace, name: metadata.name }, call.signal);
   if (live === undefined || live.metadata.uid !== metadata.uid) throw missing(id);
-  const { object, fault } = bounded(live, plane.config.specLimit);
+  const { object, fault } = bounded(live);
   if (fault !== undefined && purpose === 'change')
     throw new Conflict(`Deployment ID ${id} can't be changed here: ${fault.message} Write it anew with kubectl, or delete it.`);
   return object;

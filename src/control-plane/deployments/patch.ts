@@ -90,7 +90,7 @@ async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: C
     ...brokenSecrets(patch.secrets ?? []),
     ...refusedSecrets(patch.secrets ?? []),
     ...lostDatabase(deployment, patch.secrets),
-    ...brokenSize(wanted, config.specLimit),
+    ...brokenSize(wanted),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   const { namespace = '' } = deployment.metadata;

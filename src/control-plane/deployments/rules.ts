@@ -1,7 +1,7 @@
 import type { Hosting } from '../../config/control-plane.ts';
 import type { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, Secret } from '../../schema/deployment.ts';
 import { brokenAuth } from '../../schema/auth-spec.ts';
-import { faultOfPart } from '../../schema/object-fault.ts';
+import { faultOfPart, SPEC_LIMIT } from '../../schema/object-fault.ts';
 import { isReservedEnv } from '../../schema/reserved-env.ts';
 import { ORDERED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
@@ -82,9 +82,9 @@ function brokenNames(secrets: readonly Secret[]): Broken[] {
   });
 }
 
-/** Returns what is wrong with a deployment whose fields together are larger than the installation allows. */
-export function brokenSize({ source_config, source_revision_config }: WantedDeployment, limit: number): Broken[] {
-  const fault = faultOfPart('source_config', { source_config, source_revision_config }, limit);
+/** Returns what is wrong with a deployment whose fields together are larger than a spec may be. */
+export function brokenSize({ source_config, source_revision_config }: WantedDeployment): Broken[] {
+  const fault = faultOfPart('source_config', { source_config, source_revision_config }, SPEC_LIMIT);
   return fault === undefined ? [] : [fault.message];
 }
 

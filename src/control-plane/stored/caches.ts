@@ -1,4 +1,3 @@
-import type { ControlPlaneConfig } from '../../config/control-plane.ts';
 import { Cache, keyOf, type IndexBy } from '../../kube/cache.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../../schema/custom-resources.ts';
@@ -35,9 +34,9 @@ export type StoredCaches = {
   namespaces: Cache;
 };
 
-export const storedCaches = ({ specLimit }: Pick<ControlPlaneConfig, 'specLimit'>): StoredCaches => ({
-  deployments: new Cache<DeploymentResource>(DEPLOYMENT_INDEXES, { specLimit }),
-  revisions: new Cache<RevisionResource>(REVISION_INDEXES, { specLimit }),
+export const storedCaches = (): StoredCaches => ({
+  deployments: new Cache<DeploymentResource>(DEPLOYMENT_INDEXES),
+  revisions: new Cache<RevisionResource>(REVISION_INDEXES),
   listeners: new Cache<ListenerResource>({ uid: at(uidOf), namespace: ({ spec }) => spec.namespaces.map(String) }),
   projects: new Cache<TracingProjectResource>({ uid: at(uidOf), name: at(({ spec }: TracingProjectResource) => spec.projectName) }),
   namespaces: new Cache(),

@@ -26,7 +26,7 @@ const silent = { relisted: () => undefined, missed: () => undefined, active: () 
 const REST_PER_LIST = 2;
 const REMEMBERED = 10_000;
 
-type StoredConfig = Pick<ControlPlaneConfig, 'namespace' | 'namespaces' | 'agentNamespaces' | 'defaultTenantId' | 'specLimit'>;
+type StoredConfig = Pick<ControlPlaneConfig, 'namespace' | 'namespaces' | 'agentNamespaces' | 'defaultTenantId'>;
 type StoredOptions = { kube: Kube; config: StoredConfig; log: Log };
 
 /**
@@ -53,7 +53,7 @@ export class Stored {
     this.#kube = kube;
     this.#config = config;
     this.#log = log;
-    this.#caches = storedCaches(config);
+    this.#caches = storedCaches();
     const own = [config.namespace];
     // An empty list stands for the whole cluster, which a reflector takes as no namespace.
     const everywhere: (string | undefined)[] = config.namespaces.length === 0 ? [undefined] : [...new Set(config.namespaces)];

@@ -11,7 +11,6 @@ import type {
 } from '../../schema/custom-resources.ts';
 import { idsOf } from '../../schema/deployment-ids.ts';
 import { AGENTS_NAMESPACE, COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
-import { SPEC_LIMIT } from '../../schema/object-fault.ts';
 import type { Watched } from '../kernel/writer.ts';
 
 export const BY_DEPLOYMENT = 'deployment';
@@ -96,10 +95,11 @@ export type Caches = {
  * changed last stay unpacked: as many as some hundreds of new deployments have, some 40 MB at most for all kinds
  * together.
  */
-const PACKED = { packed: true, recent: 1000, specLimit: Infinity };
+const PACKED = { packed: true, recent: 1000 };
+/** The operator itself makes the objects of these kinds, so no length of their spec is a fault. */
+const OWN = { ...PACKED, specLimit: Infinity };
 
-/** `specLimit` is the greatest length of a custom resource's spec. The operator itself makes those of other kinds. */
-export const createCaches = (specLimit = SPEC_LIMIT, buildNamespaces?: readonly string[]): Caches => ({
+export const createCaches = (buildNamespaces?: readonly string[]): Caches => ({
   deployments: new Cache<DeploymentResource>(
     {
       [BY_NAME]: ({ metadata }) => [metadata.name],
@@ -107,27 +107,24 @@ export const createCaches = (specLimit = SPEC_LIMIT, buildNamespaces?: readonly 
       [BY_ID]: idsOf,
       [BY_SECRET]: secretNames,
     },
-    { ...PACKED, specLimit },
+    PACKED,
   ),
-  revisions: new Cache<RevisionResource>(
-    { [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames, [BY_BUILD]: buildState },
-    { ...PACKED, specLimit },
-  ),
+  revisions: new Cache<RevisionResource>({ [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames, [BY_BUILD]: buildState }, PACKED),
   // Who owns what is read from the list, so a Listener with another value in its place is set aside.
-  listeners: new Cache<ListenerResource>({ namespace: ({ spec }) => spec.namespaces.map(String) }, { specLimit }),
+  listeners: new Cache<ListenerResource>({ namespace: ({ spec }) => spec.namespaces.map(String) }),
   namespaces: new Cache(),
-  tracingProjects: new Cache({ [BY_NAME]: projectName }, { ...PACKED, specLimit }),
-  gitIntegrations: new Cache<GitIntegrationResource>({}, { specLimit }),
-  workloads: new Cache(children, PACKED),
-  statefulSets: new Cache(children, PACKED),
-  services: new Cache(children, PACKED),
-  policies: new Cache(children, PACKED),
-  budgets: new Cache(children, PACKED),
-  slices: new Cache(children, PACKED),
-  autoscalers: new Cache(children, PACKED),
+  tracingProjects: new Cache({ [BY_NAME]: projectName }, PACKED),
+  gitIntegrations: new Cache<GitIntegrationResource>(),
+  workloads: new Cache(children, OWN),
+  statefulSets: new Cache(children, OWN),
+  services: new Cache(children, OWN),
+  policies: new Cache(children, OWN),
+  budgets: new Cache(children, OWN),
+  slices: new Cache(children, OWN),
+  autoscalers: new Cache(children, OWN),
   apiServers: new Cache(),
   gateways: new Cache(),
-  pods: new Cache({ ...childrenOf(buildNamespaces), [PASSWORD_PODS]: passwordPods }, PACKED),
+  pods: new Cache({ ...childrenOf(buildNamespaces), [PASSWORD_PODS]: passwordPods }, OWN),
 });
 
 /** Returns the caches of what a deployment owns besides its revisions. */

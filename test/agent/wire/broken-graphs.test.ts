@@ -10,7 +10,8 @@ let agent: AgentProcess;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startAgent({ database: database.uri, env: { GX_WORKER_HEAP_MB: '160', GX_WORKER_THREADS: '1', GX_LOG_LEVEL: 'warn' } });
+  const env = { GX_WORKER_HEAP_MB: '160', GX_WORKER_THREADS: '1', GX_LOG_LEVEL: 'warn', BG_JOB_MAX_RETRIES: '2' };
+  agent = await startAgent({ database: database.uri, env });
 });
 
 afterAll(async () => {
@@ -103,13 +104,13 @@ describe('a graph that', () => {
     ['eats all memory', 'memory'],
     ['ends its thread', 'die'],
   ])(
-    '%s is given up after three lives, and costs its neighbours none',
+    '%s is given up after the two lives that are set, and costs its neighbours none',
     async (_what, how) => {
       const body = { assistant_id: 'steps', input: { left: 8, pause: 150 }, on_completion: 'keep' };
       const neighbours = Array.from({ length: 4 }, async () => (await post('/runs', body)).run_id);
       const ids = await Promise.all(neighbours);
       expect(await broken(how)).toMatchObject({
-        __error__: { error: 'WorkerLost', message: expect.stringMatching(/given up after 3 attempts/) as string },
+        __error__: { error: 'WorkerLost', message: expect.stringMatching(/given up after 2 attempts/) as string },
       });
       const rows = await until('the neighbours are done', async () => {
         const found = await database.sql('select status, lost from gx.run where run_id = any($1)', [ids]);

@@ -39,8 +39,9 @@ const stop = async (): Promise<void> => {
   agent = undefined;
 };
 
-const start = (http: object): Promise<AgentProcess> => {
+const start = (http: object, more: Record<string, string> = {}): Promise<AgentProcess> => {
   const env = {
+    ...more,
     LANGSERVE_GRAPHS: JSON.stringify({ steps: './test/agent/wire/graphs/steps.js:graph' }),
     LANGGRAPH_HTTP: JSON.stringify(http),
   };
@@ -83,4 +84,11 @@ test.each(Object.entries(GONE))('%s takes away its own routes and no others', as
   const served = await Promise.all(all.map(async (operation) => ({ ...operation, served: await isServed(server, operation) })));
   expect(served).toEqual(all.map((operation) => ({ ...operation, served: !goes(operation.path) })));
   expect((await fetch(`${server.url}/ok`)).status).toBe(200);
+});
+
+test('a variable turns event streaming off, too', async () => {
+  agent = await start({}, { FF_V2_EVENT_STREAMING: 'false' });
+  const server = agent;
+  const switched = all.filter(({ path }) => EVENT_STREAMING.test(path));
+  expect(await Promise.all(switched.map((operation) => isServed(server, operation)))).toEqual(switched.map(() => false));
 });
