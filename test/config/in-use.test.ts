@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { isRead, isSet, isValueSet, readers, settingsIn, textsOf, valuesIn, valuesOf, type Texts } from './in-use.ts';
 
 /*
- * Each setting has a user: a test that sets it, or a guide that tells an administrator when to. A table of the reference
- * or a default is none.
+ * Each setting has a user: a test that sets it, or a guide that tells an administrator when to. A table of the
+ * reference or a default is none.
  */
 
 const sources = textsOf(['src/config/*.ts']);
