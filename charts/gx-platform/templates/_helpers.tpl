@@ -162,8 +162,8 @@ subjects:
 
 {{/*
 How the default Listener stands: `undefined` if Helm installs into a cluster that does not know its kind yet; `unowned`
-if it exists and Helm would refuse it as another release's, as one that an earlier chart made by a hook. Renderers without
-a cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing for them.
+if it exists and Helm would refuse it as another release's, or as one that somebody made by hand. Renderers without a
+cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing for them.
 */}}
 {{- define "gx.defaultListener" -}}
 {{- if not (.Capabilities.APIVersions.Has "gx.dev/v1alpha1/Listener") -}}
