@@ -146,8 +146,6 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.FOLLOWS_BRANCH]:
       'Never True. False while the branch whose pushes make revisions is missing or its host does not answer. Absent otherwise.',
     [conditions.PASSWORD_ROTATED]: 'Never True. False while the password of the managed database is being changed. Absent otherwise.',
-    [conditions.ROLES_SEPARATED]:
-      'Never True. False while a database of an earlier version, whose agents were superusers, gets the roles of today. Absent otherwise.',
     [conditions.ASLEEP]: 'It has no pods because nobody needs it, and wakes by itself. Absent unless `minScale` is 0.',
     [conditions.QUEUE_SCALED]:
       'As many queue pods are ready as their work, or `queueReplicas`, asks for. Absent while their number is fixed.',

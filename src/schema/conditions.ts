@@ -39,8 +39,6 @@ export const VOLUME_GROWN = 'VolumeGrown';
 export const VOLUME_HAS_ROOM = 'VolumeHasRoom';
 /** False while the database's password is being changed, else absent. */
 export const PASSWORD_ROTATED = 'PasswordRotated';
-/** False while a database whose agents were superusers is being given today's roles, else absent. */
-export const ROLES_SEPARATED = 'RolesSeparated';
 /** True while an older deployment of the tenant has the same name, and so the same tracing project; else absent. */
 export const TRACING_PROJECT_SHARED = 'TracingProjectShared';
 /** Whether the number of api pods follows their load; absent where it is fixed. */

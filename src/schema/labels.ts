@@ -67,11 +67,6 @@ export const PASSWORD_NUMBER = `${GROUP}/password-number`;
 export const PASSWORD_REQUESTED = `${GROUP}/password-requested-at`;
 /** Annotation on a Secret that replaces the deleted Secret of a password. */
 export const PASSWORD_LOST = `${GROUP}/password-lost`;
-/**
- * Annotation on the Secret of a database's admin: the database was made with that role. Without it, the role is or will
- * be created later.
- */
-export const MADE_WITH_ROLES = `${GROUP}/made-with-roles`;
 /** Annotation on a pod that changes a password in a database: the Job that it belongs to. */
 export const PASSWORD_TASK = `${GROUP}/password-task`;
 /**

@@ -10,7 +10,7 @@ import type {
   TracingProjectResource,
 } from '../../schema/custom-resources.ts';
 import { idsOf } from '../../schema/deployment-ids.ts';
-import { AGENTS_NAMESPACE, COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
+import { AGENTS_NAMESPACE, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
 import type { Watched } from '../kernel/writer.ts';
 
 export const BY_DEPLOYMENT = 'deployment';
@@ -24,8 +24,6 @@ export const BY_ID = 'id';
 export const BY_SECRET = 'secret';
 /** Indexes revisions that are being built or wait for it. */
 export const BY_BUILD = 'build';
-/** Indexes all pods that change a password. */
-export const PASSWORD_PODS = 'password';
 
 /** Returns `namespace/name` of the deployment or revision that an object was made for, which its annotation names. */
 const named = (annotation: string, buildNamespaces?: readonly string[]): IndexBy => {
@@ -57,8 +55,6 @@ const secretNames = ({ metadata, spec, status }: UsesSecret): string[] => {
   const known = [spec.template.secretName, status?.secretName].filter((name) => name !== undefined);
   return [...new Set(known)].map((name) => `${metadata.namespace}/${name}`);
 };
-
-const passwordPods: IndexBy = ({ metadata }) => (metadata.labels?.[COMPONENT] === PASSWORD_PODS ? [PASSWORD_PODS] : []);
 
 /** Reasons of a revision whose build has not been requested yet. */
 const UNBUILT = ['BuildQueued', 'GitHostAway'];
@@ -124,7 +120,7 @@ export const createCaches = (buildNamespaces?: readonly string[]): Caches => ({
   autoscalers: new Cache(children, OWN),
   apiServers: new Cache(),
   gateways: new Cache(),
-  pods: new Cache({ ...childrenOf(buildNamespaces), [PASSWORD_PODS]: passwordPods }, OWN),
+  pods: new Cache(childrenOf(buildNamespaces), OWN),
 });
 
 /** Returns the caches of what a deployment owns besides its revisions. */
