@@ -32,7 +32,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   OOMKilled: {
     means: 'A container used more memory than its limit.',
-    remedy: 'Raise `memory_mb` or `memory_limit_mb`, or `settings.builder.memoryMb` of the chart for a build.',
+    remedy: 'Raise `memory_mb` or `memory_limit_mb`.',
   },
   ProbeFailed: {
     means: 'The pods run, but `/ok` does not report success.',
@@ -106,8 +106,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   DeadlineExceeded: {
     means: 'The revision was not ready, or its build not finished, before its deadline.',
-    remedy:
-      'Look at the pods. If they only need more time, raise `progressDeadlineSeconds`, or `settings.builder.deadlineSeconds` of the chart.',
+    remedy: 'Look at the pods. If they only need more time, raise `progressDeadlineSeconds`, or `builds.deadlineSeconds` of the chart.',
   },
   SpecChanged: {
     means: 'Somebody changed the spec of a revision.',

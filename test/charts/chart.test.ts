@@ -58,7 +58,6 @@ describe('values', () => {
     ['no pod of a type that has some', { settings: { prodReplicas: 0 } }],
     ['a tenant that is no uuid', { settings: { defaultTenantId: 'me' } }],
     ['a Listener of namespaces that are not watched', { watchNamespaces: ['other'] }],
-    ['a builder that has nowhere to push to', { settings: { builder: { image: 'builder:1' } } }],
     ['an issuer of a certificate without a Secret for it', { controlPlane: { tls: { certManager: { issuer: 'x' } } } }],
     ['all namespaces and some', { watchAllNamespaces: true, watchNamespaces: ['gx-agents'] }],
   ])('%s is refused', async (_situation, values) => {
@@ -382,34 +381,6 @@ describe('settings', () => {
     expect(pod?.volumes).toContainEqual({ name: 'oidc-ca', configMap: { name: 'login-ca' } });
     const overlay = controlPlaneConfig(envOf(await render.kustomize('config/oidc'), 'control-plane'));
     expect(overlay.oidc).toMatchObject({ audiences: ['gx-platform'] });
-  });
-
-  test('of a builder reach the operator', async () => {
-    const builder = {
-      image: 'builder:1',
-      command: ['/bin/build', 'a, b'],
-      repository: 'registry.example/agents',
-      serviceAccount: 'builder',
-      secret: 'git-token',
-      registrySecret: 'registry',
-      cpuMilli: 250,
-      deadlineSeconds: 60,
-    };
-    const { settings } = operatorConfig(envOf(await render.chart({ settings: { builder } }), 'operator'));
-    expect(settings.builder).toEqual({
-      image: 'builder:1',
-      command: ['/bin/build', 'a, b'],
-      repository: 'registry.example/agents',
-      serviceAccountName: 'builder',
-      secretName: 'git-token',
-      registrySecretName: 'registry',
-      cpu: 0.25,
-      memoryMb: 1024,
-      deadlineSeconds: 60,
-      keepSeconds: 86_400,
-    });
-    const overlay = operatorConfig(envOf(await render.kustomize('config/builder'), 'operator'));
-    expect(overlay.settings.builder).toMatchObject({ repository: 'registry.example.com/agents' });
   });
 
   test("left alone, are the processes' own defaults", async () => {

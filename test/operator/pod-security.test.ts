@@ -3,9 +3,10 @@ import type { Builder } from '../../src/config/builder.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { desiredDeployment } from '../../src/operator/deployment/desired.ts';
 import { passwordJob } from '../../src/operator/database/own/credentials/job.ts';
-import { buildJob } from '../../src/operator/revision/build/job.ts';
+import { stagedJob } from '../../src/operator/revision/build/staged-job.ts';
 import { desiredRevision } from '../../src/operator/revision/desired.ts';
 import type { RevisionTemplate } from '../../src/schema/custom-resources.ts';
+import { names } from '../../src/schema/names.ts';
 import { renderer, type Renderer } from '../charts/render.ts';
 import { testNamespace } from '../kit/api-server.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../kit/objects.ts';
@@ -106,20 +107,15 @@ describe('it takes', () => {
     await admitAll(pods);
   });
 
-  const withAll = {
-    secretName: 'repository',
-    registrySecretName: 'registry',
-    serviceAccountName: 'builder',
-    command: ['build'],
-    args: ['now'],
-  };
+  const withAll = { registrySecretName: 'registry', serviceAccountName: 'builder', caConfigMapName: 'authorities' };
   test.each<[string, Partial<Builder>]>([
     ['as little as it takes', {}],
     ['all that an installation may give it', withAll],
   ])('the pod that builds a revision from its repository, with %s', async (_, given) => {
     const one = revision(deployment(fromGit('main')));
-    const pods = podsAmong([buildJob(one, { ...BUILDER, ...given }, settings())] as Templated[]);
-    expect(pods.map(({ metadata }) => metadata.name)).toEqual(['job-chat-00001-build']);
+    const source = { insecureGit: false, tenant: 'a', credentialSecret: 'repository' };
+    const pods = podsAmong([stagedJob(one, source, { builder: { ...BUILDER, ...given }, imagePullPolicy: 'IfNotPresent' })] as Templated[]);
+    expect(pods.map(({ metadata }) => metadata.name)).toEqual([`job-${names.stagedBuild('chat-00001', one.metadata.uid ?? '')}`]);
     await admitAll(pods);
   });
 

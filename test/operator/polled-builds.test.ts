@@ -3,7 +3,7 @@ import { kinds } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { PUSHED_AT } from '../../src/schema/labels.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
-import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await kube.create(kinds.listener, { ...listener, spec: { computeId: 'test', namespaces: [namespace] } });
   const integration = { apiVersion: API_VERSION, kind: 'GitIntegration', metadata: { name: 'local', namespace } };
   await kube.create(kinds.gitIntegration, { ...integration, spec: { id: ID, name: 'local', kind: 'generic', host: git.url } });
-  const builder = { ...BUILDER, staged: { ...STAGED, namespace: builds!.namespace } };
+  const builder = { ...BUILDER, namespace: builds!.namespace };
   await stage!.startOperator({ settings: { builder, pollSeconds: 1, gitHosts: [git.url] } });
 }, 600_000);
 afterAll(async () => {

@@ -11,7 +11,7 @@ import { auditEvents, rightsUsed } from '../kit/audit-log.ts';
 import { digestFor } from '../kit/fake-kubelet.ts';
 import { withLog } from '../kit/given-log.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
-import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import type { RunningOperator } from '../kit/operator.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { stagedStatus } from '../kit/status-of-stages.ts';
@@ -70,7 +70,7 @@ afterAll(async () => {
 const given = () => ({
   settings: {
     gitHosts: [git.url],
-    builder: { ...BUILDER, staged: { ...STAGED, namespace: builds.namespace, gitNamespace: credentials.namespace, parallel: 1 } },
+    builder: { ...BUILDER, namespace: builds.namespace, gitNamespace: credentials.namespace, parallel: 1 },
   },
 });
 const apply = (name: string, repoRef = 'main', repoUrl = `${git.url}/team/chat`) =>

@@ -1,4 +1,4 @@
-import type { StagedBuilds } from '../../config/builder.ts';
+import type { Builder } from '../../config/builder.ts';
 import { Problem } from '../../errors.ts';
 import { headOf } from '../../git/ls-refs.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
@@ -43,22 +43,22 @@ export async function followBranch(deps: Deps, deployment: DeploymentResource, l
   }
 }
 
-type Place = { branch: string; integration: GitIntegration; staged: StagedBuilds };
+type Place = { branch: string; integration: GitIntegration; builder: Builder };
 
 /** Returns where the branch is, if one is followed and may be. A revision says why it may not. */
 function placeOf({ caches, settings }: Deps, deployment: DeploymentResource): Place | undefined {
-  const staged = settings.builder?.staged;
+  const { builder } = settings;
   const branch = followedBranch(deployment);
-  if (staged === undefined || branch === undefined) return undefined;
+  if (builder === undefined || branch === undefined) return undefined;
   const source = buildSource(caches, settings, deployment);
-  return 'fault' in source ? undefined : { branch, integration: source.integration, staged };
+  return 'fault' in source ? undefined : { branch, integration: source.integration, builder };
 }
 
 async function look(deps: Deps, deployment: DeploymentResource, place: Place & Looking): Promise<Followed> {
-  const { branch, integration, staged, revisions, signal, now } = place;
+  const { branch, integration, builder, revisions, signal, now } = place;
   const noted = pushNoted(deployment);
   const status = { ...followedFields(deployment), ...(noted !== undefined && { pushHandled: noted }) };
-  const remote = await remoteOf(deps, { integration, url: deployment.spec.sourceConfig?.repoUrl ?? '', staged, signal });
+  const remote = await remoteOf(deps, { integration, url: deployment.spec.sourceConfig?.repoUrl ?? '', builder, signal });
   deps.branches.looked(deployment.metadata.uid ?? '', now);
   if (!remote.isWeb)
     return { ...(asksUnseen(deployment, revisions) && { revision: pushedRevision(deployment, revisions) }), status, statements: [] };

@@ -16,8 +16,7 @@ export function fieldsWithoutEffect(
   const hasRange = (component: WorkloadComponent): boolean =>
     replicasAllowed(deployment, component, settings) > replicasWanted(deployment, component, settings);
   const fields: [string, boolean][] = [
-    // An administrator's builder resolves the branch itself, and its credential is not the operator's.
-    ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true && settings.builder?.staged === undefined],
+    ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true && settings.builder === undefined],
     ['queueMaxScale', hasRange('queue') && !isQueueScaled(deployment, deployment, settings)],
     // Kubernetes always restarts the containers of a workload's pods, and those before them until they succeed.
     ...(['initContainers', 'sidecars'] as const).map((name): [string, boolean] => [

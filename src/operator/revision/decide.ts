@@ -13,7 +13,7 @@ import { imageOf, isEnded } from '../family/revisions.ts';
 import { diagnose, readySince, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
-import { building } from './build/decide.ts';
+import { building } from './build/staged.ts';
 import { idle, type Decision, type Situation, type Question, type Wish } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 
