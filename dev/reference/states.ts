@@ -40,7 +40,6 @@ export const STATES: Record<string, Record<string, string>> = {
     Automounted: 'Of TokenMounted: `automountServiceAccountToken` of the serving revision is true.',
     NotBuiltYet: 'Of FieldsWithoutEffect: the message names the fields.',
     AskedFor: 'Of Unauthenticated: the mode of auth is open.',
-    OlderRevision: 'Of Unauthenticated: the serving revision was made before agents had keys. The next one closes them.',
     NoKey: 'Of Unauthenticated: its pods started without the key of the deployment.',
     OlderServer: 'Of Unauthenticated: the agent server in the image is older than keys. Build it again.',
     NotTold: 'Of Unauthenticated, which is Unknown: the log of the pods could not be read.',

@@ -161,9 +161,6 @@ export const RevisionSpec = withRules(
         description: 'Commit that is built. Unset: the head when its build begins.',
       }),
     ),
-    guarded: Type.Optional(
-      Type.Boolean({ description: 'Its agents ask for a key. Unset: it was made before agents had keys, and they stay open.' }),
-    ),
   }),
   [{ rule: 'self == oldSelf', message: "spec: a revision can't be changed" }],
 );

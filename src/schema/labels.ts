@@ -83,8 +83,6 @@ export const BEGAN_WITH = `${GROUP}/began-with`;
 export const ROTATE_KEY = `${GROUP}/rotate-key`;
 /** Annotation on the Secret of a key: until when the key before it opens the agents, too. */
 export const PREVIOUS_UNTIL = `${GROUP}/previous-until`;
-/** Annotation on an agent's pod: the modes of calling it that it was started with. */
-export const GUARDED = `${GROUP}/guard`;
 /** Finalizer of a Deployment, whose children are first removed as its policy says. */
 export const FINALIZER = `${GROUP}/children`;
 

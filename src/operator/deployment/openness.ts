@@ -11,11 +11,9 @@ const NETWORK = 'Whoever reaches the Service may call the agents.';
 export function openness(revisions: RevisionResource[], active: string | undefined): StatedCondition[] {
   const serving = revisions.find(({ metadata }) => metadata.name === active);
   if (serving === undefined) return [];
-  const { spec, status = {}, metadata } = serving;
+  const { spec, status = {} } = serving;
   if (status.guard === 'key' || status.guard === 'handlers') return [];
   if (spec.template.sourceRevisionConfig?.auth?.mode === 'open') return [open('AskedFor', `${NETWORK} The mode of auth is open.`)];
-  if (spec.guarded !== true)
-    return [open('OlderRevision', `${NETWORK} Revision ${metadata.name} was made before agents had keys; the next one closes them.`)];
   if (status.guard === 'open') return [open('NoKey', `${NETWORK} They started without the key of the deployment.`)];
   if (status.guard === 'unknown')
     return [open('OlderServer', `${NETWORK} The agent server in the image does not know keys: build it again on today's.`)];

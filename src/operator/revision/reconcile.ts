@@ -44,7 +44,7 @@ export const reconcileRevision =
       .flatMap((workload) => workload ?? [])
       .filter(({ metadata }) => wanted.includes(metadata.name));
     const standing = await writer.reconcile(desired, existing, signal);
-    const told = await toldByPods(kube, revision, { decision, world, settings, signal, log });
+    const told = await toldByPods(kube, revision, { decision, world, signal, log });
     return revisionReport(revision, {
       decision,
       world,

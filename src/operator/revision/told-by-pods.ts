@@ -1,15 +1,11 @@
-import type { OperatorSettings } from '../../config/operator.ts';
 import { asError } from '../../errors.ts';
-import type { Kube, KubeObject } from '../../kube/kube.ts';
+import type { Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { ROLLED_OUT } from '../../schema/conditions.ts';
-import { GUARDED } from '../../schema/labels.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import type { ReportedGuard } from '../../schema/revision.ts';
-import { isApiUp } from '../family/complete.ts';
 import { isTrue } from '../kernel/conditions.ts';
-import { isPodReady } from '../pods/diagnose.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
 
@@ -24,7 +20,6 @@ const GUARDED_BY = /"guard":"(?<guard>open|key|handlers)"/;
 type Rollout = {
   decision: Decision;
   world: RevisionWorld;
-  settings: Pick<OperatorSettings, 'profile' | 'gateway'>;
   signal: AbortSignal;
   log: Log;
 };
@@ -33,18 +28,14 @@ type Rollout = {
 export type Told = { version?: string; guard?: ReportedGuard; mountPrefix?: string };
 
 /**
- * Reads the line that a server logs when it is ready: once, when its revision has rolled out, and once more when its
- * pods were closed later. Empty if there is none. The operator may read logs anyway, so it needs no other access.
+ * Reads the line that a server logs when it is ready, once its revision has rolled out. Empty if there is none. The
+ * operator may read logs anyway, so it needs no other access.
  */
-export async function toldByPods(
-  kube: Kube,
-  revision: RevisionResource,
-  { decision, world, settings, signal, log }: Rollout,
-): Promise<Told> {
+export async function toldByPods(kube: Kube, revision: RevisionResource, { decision, world, signal, log }: Rollout): Promise<Told> {
   const { phase, serverVersion: known } = revision.status ?? {};
   const isNews = decision.rolledOut && phase === 'DEPLOYING' && known === undefined && !isTrue(revision, ROLLED_OUT);
   const pod = world.apiPods.find(({ metadata }) => metadata.deletionTimestamp === undefined) ?? world.queuePods[0];
-  if (pod === undefined || (!isNews && !wasClosed(revision, pod, { world, settings }))) return {};
+  if (pod === undefined || !isNews) return {};
   const ref = { namespace: revision.metadata.namespace, name: pod.metadata.name };
   try {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
@@ -53,13 +44,6 @@ export async function toldByPods(
     log.debug({ err: asError(error), pod: ref.name }, 'no log to read the version from');
     return {};
   }
-}
-
-/** Returns true if pods of an older revision were replaced by pods that ask for a key, and have not told so yet. */
-function wasClosed(revision: RevisionResource, pod: KubeObject, { world, settings }: Pick<Rollout, 'world' | 'settings'>): boolean {
-  const { guard, phase } = revision.status ?? {};
-  const isDue = phase === 'DEPLOYED' && revision.spec.guarded !== true && (guard === undefined || guard === 'open');
-  return isDue && isPodReady(pod) && pod.metadata.annotations?.[GUARDED] !== undefined && isApiUp(revision, world, settings);
 }
 
 function toldIn(text: string): Told {

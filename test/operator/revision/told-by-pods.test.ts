@@ -5,7 +5,7 @@ import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
 import { toldByPods } from '../../../src/operator/revision/told-by-pods.ts';
 import { Unavailable } from '../../../src/errors.ts';
 import { silentLog } from '../../kit/log.ts';
-import { deployment, revision, settings } from '../../kit/objects.ts';
+import { deployment, revision } from '../../kit/objects.ts';
 
 type Status = NonNullable<ReturnType<typeof revision>['status']>;
 
@@ -17,7 +17,7 @@ async function read(log: string | Error, status: Status = { phase: 'DEPLOYING' }
     return typeof log === 'string' ? Promise.resolve(log) : Promise.reject(log);
   };
   const world = { apiPods: [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } }], queuePods: [] } as unknown as RevisionWorld;
-  const seen = { decision: { rolledOut } as Decision, world, settings: settings(), signal: AbortSignal.timeout(1000), log: silentLog() };
+  const seen = { decision: { rolledOut } as Decision, world, signal: AbortSignal.timeout(1000), log: silentLog() };
   const told = await toldByPods({ podLog } as unknown as Kube, revision(deployment(), { status }), seen);
   return { ...told, asked };
 }
