@@ -2,6 +2,7 @@ import { kinds } from '../../src/kube/kube.ts';
 import type { Builder } from '../../src/config/builder.ts';
 import type { OperatorSettings } from '../../src/config/operator.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
+import { POD_SECURITY } from '../../src/schema/labels.ts';
 import { BUILDER, GIT } from './objects.ts';
 import type { OperatorGiven } from './operator.ts';
 import { openStage, type OperatedStage } from './stage.ts';
@@ -16,6 +17,8 @@ export const buildsIn = (namespace: string, builder: Partial<Builder> = {}): Par
 export async function setBuildStage(name: string, given: OperatorGiven = {}, builder: Partial<Builder> = {}): Promise<OperatedStage> {
   const stage = await openStage(name);
   const { kube, namespace } = stage;
+  const labels = { [POD_SECURITY]: 'baseline' };
+  await kube.apply(kinds.namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } });
   const metadata = { name: 'default', namespace };
   await kube.create(kinds.listener, {
     apiVersion: API_VERSION,

@@ -44,6 +44,7 @@ const settledText = (text: string): string =>
     .replace(/((?:Spec Hash|Hash): +)[0-9a-f]{32}/g, '$1HASH')
     .replace(/(Key Hashes:\n +)\S+/g, '$1HASH')
     .replace(/(Template: +)\S+/g, '$1SEEN')
+    .replace(/(Build Seconds: +)\d+/g, '$1SECONDS')
     .replace(/ +\d+[smh](\d+[sm])?$/gm, '  AGE')
     .replace(/^ *-+$/gm, '---')
     .replace(/(\S) {2,}/g, '$1  ');
