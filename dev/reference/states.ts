@@ -24,7 +24,6 @@ export const STATES: Record<string, Record<string, string>> = {
     StoreReady: 'Of StoreReady: the key-value store takes connections.',
     StoreNotReady: 'Of StoreReady: its pod is not ready. Streams go through the database meanwhile.',
     Making: 'Of PasswordRotated: the next password is being created.',
-    SeparatingRoles: "A Job takes superuser permissions of the managed database away from the agents' login.",
     SettingPassword: 'Of PasswordRotated: a Job gives the database the next password.',
     CredentialLost:
       "Of PasswordRotated: the Secrets of the managed database's logins were deleted, and nobody knows a password. See docs/how-to/databases.md.",
