@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { Worker, type MessagePort, type ResourceLimits } from 'node:worker_threads';
+import { Worker, type ResourceLimits } from 'node:worker_threads';
 import { environmentOfOthers } from '../config/env.ts';
 import { asError } from '../errors.ts';
 
@@ -22,20 +22,16 @@ export type OpenedThread<Message> = {
 /** The ending of the file beside this one: `.js`, like this one, in the compiled package for developers. */
 const ENDING = path.extname(import.meta.url);
 
-/**
- * Opens the thread whose `main` lies in this folder of `src/agent`. It crashes when it takes more than its limits. It
- * finds `inside` in its `workerData`, and asks its server through it.
- */
+/** Opens the thread whose `main` lies in this folder of `src/agent`. It crashes when it takes more than its limits. */
 export function openThread<ToThread, FromThread>(
   folder: string,
   listener: ThreadListener<FromThread>,
-  { inside, ...resourceLimits }: ResourceLimits & { inside?: MessagePort | undefined },
+  resourceLimits: ResourceLimits,
 ): OpenedThread<ToThread> {
   const worker = new Worker(new URL(`./${folder}/main${ENDING}`, import.meta.url), {
     execArgv: [],
     env: environmentOfOthers(),
     resourceLimits,
-    ...(inside && { workerData: { inside }, transferList: [inside] }),
   });
   worker.on('message', (message: FromThread) => listener.message(message));
   worker.on('error', (error) => listener.crashed(asError(error)));

@@ -1,12 +1,8 @@
-import type { MessagePort } from 'node:worker_threads';
 import { asError, NotFound, Problem } from '../../errors.ts';
 import { sourceOfStream, streamOfSource } from './bodies.ts';
 import { Exchanges, type Replied } from './exchanges.ts';
-import type { ExchangeMessage } from './messages.ts';
+import type { ExchangeMessage, OwnCall } from './messages.ts';
 import { exchangeRefusal } from './refusal.ts';
-
-/** The purpose of a request that the user's code makes by itself. */
-export type OwnCall = { want: 'call' };
 
 /** A body as the Fetch standard takes it. */
 export type LeftBody = string | ArrayBuffer | ReadableStream<Uint8Array> | null;
@@ -52,17 +48,15 @@ export function bindFetch(ask: (request: Request) => Promise<Response>): void {
   names[Symbol.for('langgraph_api:fetch')] = (input: string | URL | Request, init?: RequestInit) => ask(new Request(input, init));
 }
 
-/** Does so by a port, at whose other end the server answers. */
-export function bindFetchTo(port: MessagePort): void {
+/** Does so by messages that `send` takes to the server. Returns the function that hears the server's messages. */
+export function bindFetchBy(send: (message: ExchangeMessage<OwnCall>) => void): (message: ExchangeMessage<never>) => void {
   let last = 0;
   const exchanges = new Exchanges<OwnCall, never>({
-    send: (message) => port.postMessage(message),
+    send,
     answer: () => Promise.reject(new NotFound('Nothing is served here.')),
     refusal: (thrown) => exchangeRefusal(asError(thrown)),
     nextId: () => (last += 1),
   });
-  port.on('message', (message: ExchangeMessage<never>) => exchanges.hear(message));
-  // The thread lives as long as its server wants.
-  port.unref();
   bindFetch((request) => fetchFrom(exchanges, { want: 'call' }, request, request));
+  return (message) => exchanges.hear(message);
 }

@@ -1,5 +1,5 @@
 /*
- * HTTP between two threads of a process, in both directions over one port, which keeps the order of messages.
+ * HTTP between the server and a thread, in both directions, over what carries the messages of the two in their order.
  *
  * Either side asks: `ask` with a number of its own, then the body of the request. The other side answers with one
  * `answer` and its body, or with `refused`. A body crosses in `chunk`s and is over with its `end`, which tells of a
@@ -19,6 +19,9 @@ export type AnswerHead = { status: number; headers: HeaderPairs; hasBody: boolea
 
 /** Which of the two bodies of an exchange. */
 export type BodyOf = 'request' | 'answer';
+
+/** The purpose of a request that the user's code makes by itself. */
+export type OwnCall = { want: 'call' };
 
 export type ExchangeMessage<Purpose> =
   | { kind: 'ask'; exchange: number; head: RequestHead; purpose: Purpose }

@@ -1,10 +1,8 @@
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { asError, Unavailable } from '../../errors.ts';
 import { isFault } from '../../http/error-body.ts';
 import type { Log } from '../../log.ts';
 import { Exchanges, type AnswerHere, type AskedHere } from './exchanges.ts';
-import type { OwnCall } from './fetch.ts';
-import type { ExchangeMessage } from './messages.ts';
+import type { ExchangeMessage, OwnCall } from './messages.ts';
 import { exchangeRefusal } from './refusal.ts';
 
 /** Answers a request that the user's code makes by itself. */
@@ -24,12 +22,10 @@ export class ThreadCalls {
     this.#answer = answer;
   }
 
-  /** Returns the port through which a new thread asks. */
-  connect(): MessagePort {
-    const { port1: near, port2: far } = new MessageChannel();
-    const exchanges = new Exchanges<never, OwnCall>({
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has no origin
-      send: (message) => near.postMessage(message),
+  /** Returns the server's side of the requests of a new thread, to which `send` takes messages. */
+  connect(send: (message: ExchangeMessage<never>) => void): Exchanges<never, OwnCall> {
+    return new Exchanges<never, OwnCall>({
+      send,
       answer: (asked) => this.#answer(asked),
       refusal: (thrown) => {
         if (isFault(thrown)) this.#log.error({ err: asError(thrown) }, 'a request of a thread to its server failed');
@@ -37,9 +33,5 @@ export class ThreadCalls {
       },
       nextId: () => 0,
     });
-    near.on('message', (message: ExchangeMessage<OwnCall>) => exchanges.hear(message));
-    near.once('close', () => exchanges.failAll(() => new Unavailable('The thread has ended.')));
-    near.unref();
-    return far;
   }
 }

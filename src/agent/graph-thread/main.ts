@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
-import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
 import { asError, NotFound, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
@@ -10,7 +10,7 @@ import { markBegun } from '../db/leases.ts';
 import { codecOf } from '../encryption/codec-of.ts';
 import { userCipher } from '../encryption/user-module.ts';
 import { openDatabase } from '../db/pool.ts';
-import { bindFetchTo } from '../exchange/fetch.ts';
+import { bindFetchBy } from '../exchange/fetch.ts';
 import { importExport } from '../gx-json/import-export.ts';
 import { loadEmbed } from '../gx-json/embed.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
@@ -61,6 +61,7 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
       case 'call':
         void answerCall(message, deps, failed).then(tell);
         return;
+      case 'exchange':
       case 'start':
     }
   });
@@ -70,6 +71,14 @@ const graphIn =
   (graphs: Map<string, LoadedGraph>) =>
   (graphId: string): MakeGraph =>
     graphs.get(graphId)?.make ?? (() => Promise.reject(new NotFound(`Graph "${graphId}" is not part of this revision.`)));
+
+/** Lets graphs ask their server, also while they load. */
+function serveFetch(): void {
+  const hear = bindFetchBy((message) => tell({ kind: 'exchange', message }));
+  port.on('message', (message: ToThread) => {
+    if (message.kind === 'exchange') hear(message.message);
+  });
+}
 
 /**
  * Logs what a graph leaves behind (a timer that throws, a promise that nobody waits for), which must end neither its
@@ -133,8 +142,7 @@ async function start({
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   serveEnvironment(env);
   survive(log);
-  const { inside } = (workerData ?? {}) as { inside?: MessagePort };
-  if (inside !== undefined) bindFetchTo(inside);
+  serveFetch();
   // Modules of graphs may ask for the logger while they load.
   const duringRun = serveLogger(log);
   register();

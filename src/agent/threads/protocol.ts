@@ -2,6 +2,7 @@ import type { JsonObject } from '../../schema/agent-types.ts';
 import type { EncryptionSettings } from '../../config/encryption.ts';
 import type { RunError, RunKwargs } from '../../schema/run.ts';
 import type { ModuleExport } from '../gx-json/import-export.ts';
+import type { ExchangeMessage, OwnCall } from '../exchange/messages.ts';
 import type { GraphSource } from '../gx-json/read.ts';
 import type { StoreIndex } from '../gx-json/embed.ts';
 import type { StoreLife } from '../gx-json/expiry.ts';
@@ -12,15 +13,15 @@ import type { JsonText } from './json-text.ts';
  * The protocol between the server and a graph thread: all that the two ever say to each other.
  *
  * Messages. Each message is one JSON object whose `kind` names it. It holds null, booleans, finite numbers, texts,
- * lists and plain objects, nothing else; a field that is undefined counts as absent. Messages of one side arrive in
- * the order in which they were sent. Today they cross between two threads of a process; nothing here keeps the graph
- * side from being another process, or from being written in another language.
+ * lists and plain objects, and the bytes of an `exchange`, nothing else; a field that is undefined counts as absent.
+ * Messages of one side arrive in the order in which they were sent. Today they cross between two threads of a process;
+ * nothing here keeps the graph side from being another process, or from being written in another language.
  *
  * Start. The server opens a thread and sends `start` once, before all else. The thread loads its graphs and answers
- * `ready` with the names of their nodes, or `broken` with one sentence for a person; after `broken` it is of no more
- * use. A graph that can't be loaded breaks the thread, unless `start` asks for a `partial` one: then `ready` says in
- * `failures` why, and each run and call of that graph fails with the same sentence. The server sends nothing more
- * before `ready`.
+ * `ready` with the names of their nodes, or `broken` with one sentence for a person, after which the server ends
+ * it. A graph that can't be loaded breaks the thread, unless `start` asks for a `partial` one: then `ready` says in
+ * `failures` why, and each run and call of that graph fails with the same sentence. Before `ready` the server sends
+ * nothing more than `exchange`.
  *
  * Life. From then on the thread sends `beat` twice a second (BEAT_MILLISECONDS). Any message is a sign of life; a
  * thread that is silent for 1.5 seconds counts as stuck in a graph that never yields, and gets no more work until it
@@ -47,6 +48,9 @@ import type { JsonText } from './json-text.ts';
  * that does not exist, values that the graph does not take), 409 and 503 for the database (another writer was first;
  * it does not answer), 500 for a fault of the graph's own code, 501 for an operation that the thread does not know.
  * The server gives up a call after a minute; an answer that comes later is ignored.
+ *
+ * Exchanges. `exchange` carries a message of exchange/messages.ts: graphs ask their server, also while they load. The
+ * server asks nothing.
  *
  * Later versions. Either side ignores a message whose kind it does not know, and a field that it does not know.
  */
@@ -208,6 +212,7 @@ export type ToThread<K extends Operation = Operation> =
   | { kind: 'drain'; run_id: string }
   | { kind: 'hear'; run_id: string }
   | { kind: 'written'; wait_id: number }
+  | { kind: 'exchange'; message: ExchangeMessage<never> }
   | Call<K>;
 
 /** The names of each graph's nodes; null where each call may make others. */
@@ -227,4 +232,5 @@ export type FromThread =
   | { kind: 'spans'; run_id: string; spans: Span[] }
   | { kind: 'done'; run_id: string; outcome: Outcome }
   | { kind: 'result'; call_id: number; json: JsonText<Answer<Operation>> }
-  | { kind: 'failed'; call_id: number; status: number; message: string };
+  | { kind: 'failed'; call_id: number; status: number; message: string }
+  | { kind: 'exchange'; message: ExchangeMessage<OwnCall> };

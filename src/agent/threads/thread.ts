@@ -1,5 +1,7 @@
 import { Problem, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import type { Exchanges } from '../exchange/exchanges.ts';
+import type { OwnCall } from '../exchange/messages.ts';
 import type { ThreadCalls } from '../exchange/thread-calls.ts';
 import type { Span } from '../tracing/span.ts';
 import type { JsonText } from './json-text.ts';
@@ -47,6 +49,7 @@ export class GraphThread {
   readonly #started = Promise.withResolvers<Loaded>();
   readonly #runs = new Map<string, RunListener>();
   readonly #calls = new Map<number, PendingCall>();
+  readonly #exchanges: Exchanges<never, OwnCall>;
   #callId = 0;
   #heardAt = performance.now();
   #busyAt = performance.now();
@@ -62,6 +65,7 @@ export class GraphThread {
     this.ready = this.#started.promise;
     // Whoever waits for the thread handles the failure; one that nobody waits for is logged when the thread ends.
     this.ready.catch(() => undefined);
+    this.#exchanges = calls.connect((message) => this.#runner.send({ kind: 'exchange', message }));
     const gone = Promise.withResolvers<void>();
     this.gone = gone.promise;
     this.#runner = open(
@@ -74,7 +78,7 @@ export class GraphThread {
           gone.resolve();
         },
       },
-      { heapMegabytes, inside: calls.connect() },
+      { heapMegabytes },
     );
     this.#runner.send({ kind: 'start', start });
   }
@@ -150,6 +154,10 @@ export class GraphThread {
         return;
       case 'broken':
         this.#started.reject(new StartError(message.sentence));
+        void this.kill();
+        return;
+      case 'exchange':
+        this.#exchanges.hear(message.message);
         return;
       case 'result':
       case 'failed':
@@ -205,5 +213,6 @@ export class GraphThread {
     for (const listener of runs) listener.gone(this.#killed ? 'killed' : 'crashed');
     for (const call of this.#calls.values()) call.reject(new Unavailable('The graph thread that was to answer has ended; try again.'));
     this.#calls.clear();
+    this.#exchanges.failAll(() => new Unavailable('The thread has ended.'));
   }
 }

@@ -1,19 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
-import type { MessagePort } from 'node:worker_threads';
 import { openThread, type OpenedThread, type ThreadListener } from '../open-thread.ts';
 import type { FromThread, Operation, ToThread } from './protocol.ts';
 
 /** The graph side of the protocol, wherever it runs. */
 export type Runner = Omit<OpenedThread<never>, 'send'> & { send<K extends Operation>(message: ToThread<K>): void };
 
-/**
- * Opens a runner, which waits for `start`. It crashes when it takes more than `heapMegabytes`. Graphs in this process
- * ask their server through `inside`; those elsewhere go by the network.
- */
-export type OpenRunner = (
-  listener: ThreadListener<FromThread>,
-  limits: { heapMegabytes: number; inside?: MessagePort | undefined },
-) => Runner;
+/** Opens a runner, which waits for `start`. It crashes when it takes more than `heapMegabytes`. */
+export type OpenRunner = (listener: ThreadListener<FromThread>, limits: { heapMegabytes: number }) => Runner;
 
 /**
  * Megabytes of V8's young generation. Node's default is 48; with 12 a thread takes 45 MB less at the same CPU time a
@@ -28,8 +21,8 @@ const YOUNG_MEGABYTES = 12;
 const GROWTH = 60;
 
 /** Opens a runner in a worker thread of this process, whose heaps grow slowly from then on. */
-export const openWorker: OpenRunner = (listener, { heapMegabytes, inside }) => {
+export const openWorker: OpenRunner = (listener, { heapMegabytes }) => {
   // V8 reads this flag at each collection. It can't stand in NODE_OPTIONS.
   setFlagsFromString(`--heap-growing-percent=${GROWTH}`);
-  return openThread('graph-thread', listener, { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: heapMegabytes, inside });
+  return openThread('graph-thread', listener, { maxYoungGenerationSizeMb: YOUNG_MEGABYTES, maxOldGenerationSizeMb: heapMegabytes });
 };

@@ -1,7 +1,6 @@
 import type { AuthEvent, AuthUser, HandlerAnswer } from '../auth/events.ts';
-import type { OwnCall } from '../exchange/fetch.ts';
 import type { CipherCall } from '../encryption/custom.ts';
-import type { ExchangeMessage } from '../exchange/messages.ts';
+import type { ExchangeMessage, OwnCall } from '../exchange/messages.ts';
 import type { ModuleExport } from '../gx-json/import-export.ts';
 
 /*

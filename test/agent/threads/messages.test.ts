@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AnswerCall } from '../../../src/agent/exchange/thread-calls.ts';
 import { readGraphsFile } from '../../../src/agent/gx-json/read.ts';
 import { GraphHost } from '../../../src/agent/threads/host.ts';
 import { parsed } from '../../../src/agent/threads/json-text.ts';
@@ -14,7 +15,7 @@ import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 
 /*
  * Everything that the server and a graph thread say to each other must be able to go to another process. So each
- * message is plain JSON, and the test sees every kind.
+ * message is plain JSON, but for the bytes of bodies, and the test sees every kind.
  */
 
 const log = createLog({ level: 'silent', process: 'test' });
@@ -44,10 +45,12 @@ const openRecorded: OpenRunner = (listener, limits) => {
   };
 };
 
+const INSIDE = { graphId: 'inside', file: resolve('test/agent/threads/graphs/inside.ts'), exportName: 'graph', description: null };
+
 const startOf = (config: string): ThreadStart => {
   const { graphs, index, env } = readGraphsFile(resolve(config));
   return {
-    graphs,
+    graphs: [...graphs, INSIDE],
     partial: false,
     index,
     env,
@@ -62,9 +65,24 @@ const startOf = (config: string): ThreadStart => {
 const hostOf = (start: ThreadStart): GraphHost =>
   new GraphHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open: openRecorded });
 
+/** Requests that graphs left before they were answered. */
+const left: string[] = [];
+
+/** Answers a request at /echo with its own body, and no other. */
+const echo: AnswerCall = ({ head, body, signal }) => {
+  if (head.url.endsWith('/echo')) return Promise.resolve({ head: { status: 200, headers: [['content-type', 'text/plain']] }, body });
+  const { promise, reject } = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => {
+    left.push(head.url);
+    reject(signal.reason as Error);
+  });
+  return promise;
+};
+
 beforeAll(async () => {
   database = await freshDatabase();
   host = hostOf(startOf('test/agent/wire/contract/graphs/gx.json'));
+  host.serve(echo);
   await host.open();
 });
 
@@ -75,6 +93,7 @@ afterAll(async () => {
 
 /** Returns the path of the first part that JSON can't carry as it is, or undefined if there is none. */
 function notPlain(value: unknown, path = ''): string | undefined {
+  if (value instanceof Uint8Array) return path === '/message/bytes' ? undefined : path;
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined;
   if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0) ? undefined : path;
   if (typeof value !== 'object') return path;
@@ -148,7 +167,10 @@ const KINDS: Record<ToThread['kind'] | FromThread['kind'], true> = {
   done: true,
   result: true,
   failed: true,
+  exchange: true,
 };
+
+const asking = (path: string): Partial<RunSpec> => ({ graph_id: 'inside', kwargs: { ...kwargs, input: { path } } });
 
 test('every kind of message, and every operation, is plain JSON', async () => {
   const thread_id = randomUUID();
@@ -159,6 +181,8 @@ test('every kind of message, and every operation, is plain JSON', async () => {
   expect(await run(randomUUID(), slow, (runId) => host.drain(runId))).toEqual({ status: 'interrupted', waiting: false, drained: true });
 
   await run(randomUUID(), { unheard: true }, (runId) => host.hear(runId));
+  const { values } = await run(randomUUID(), asking('/echo'));
+  expect(JSON.parse(values!)).toEqual({ path: '/echo', heard: ['while the graph loads', 'while it runs'] });
 
   expect(parsed(await host.call('state', { ...at, subgraphs: true })).values).toMatchObject({ done: 2 });
   expect(parsed(await host.call('history', { ...at, limit: 2, metadata: null }))).toHaveLength(2);
@@ -181,8 +205,14 @@ test('every kind of message, and every operation, is plain JSON', async () => {
   expect([...asked].toSorted()).toEqual(Object.keys(OPERATIONS).toSorted());
   for (const message of said) {
     expect([message.kind, notPlain(message)]).toEqual([message.kind, undefined]);
-    expect(JSON.parse(JSON.stringify(message))).toEqual(message);
+    if (message.kind !== 'exchange') expect(JSON.parse(JSON.stringify(message))).toEqual(message);
   }
+});
+
+test('a request of a graph to its server is given up with its thread', async () => {
+  const killed = run(randomUUID(), { ...asking('/killed'), alone: true }, (runId) => setTimeout(() => void host.kill(runId), 500));
+  await expect(killed).rejects.toThrow('killed');
+  await expect.poll(() => left).toContain('http://localhost/killed');
 });
 
 test('a run whose events nobody reads sends none, until somebody does', async () => {

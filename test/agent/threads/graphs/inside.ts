@@ -1,0 +1,16 @@
+import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
+
+const State = Annotation.Root({ path: Annotation<string>(), heard: Annotation<string[]>() });
+
+const ask = (globalThis as unknown as Record<symbol, typeof fetch>)[Symbol.for('langgraph_api:fetch')]!;
+
+const post = async (path: string, body: string): Promise<string> =>
+  (await ask(`http://localhost${path}`, { method: 'POST', body })).text();
+
+const early = await post('/echo', 'while the graph loads');
+
+/** Asks its server by the path of the input. */
+export const graph = new StateGraph(State)
+  .addNode('ask', async ({ path }) => ({ heard: [early, await post(path, 'while it runs')] }))
+  .addEdge(START, 'ask')
+  .addEdge('ask', END);
