@@ -22,16 +22,20 @@ export type OpenedThread<Message> = {
 /** The ending of the file beside this one: `.js`, like this one, in the compiled package for developers. */
 const ENDING = path.extname(import.meta.url);
 
-/** Opens the thread whose `main` lies in this folder of `src/agent`. It crashes when it takes more than its limits. */
+/**
+ * Opens the thread whose `main` lies in this folder of `src/agent`. It crashes when it takes more than its limits, and
+ * finds `data` in its `workerData`.
+ */
 export function openThread<ToThread, FromThread>(
   folder: string,
   listener: ThreadListener<FromThread>,
-  resourceLimits: ResourceLimits,
+  { data, ...resourceLimits }: ResourceLimits & { data?: SharedArrayBuffer },
 ): OpenedThread<ToThread> {
   const worker = new Worker(new URL(`./${folder}/main${ENDING}`, import.meta.url), {
     execArgv: [],
     env: environmentOfOthers(),
     resourceLimits,
+    workerData: data,
   });
   worker.on('message', (message: FromThread) => listener.message(message));
   worker.on('error', (error) => listener.crashed(asError(error)));

@@ -4,12 +4,13 @@ import { Exchanges, type AnswerHere, type AskedHere } from '../exchange/exchange
 import { bindFetch, BODILESS, fetchFrom, type Seen, type Sent } from '../exchange/fetch.ts';
 import type { ExchangeMessage } from '../exchange/messages.ts';
 import type { Refusal } from '../exchange/refusal.ts';
-import { BEGUN, HOLDS, type ForApp, type ForServer } from '../user-code/protocol.ts';
+import type { Liveness } from '../user-code/liveness.ts';
+import type { ForApp, ForServer } from '../user-code/protocol.ts';
 import type { App, Standing } from './app.ts';
 
 type Options = {
   send(message: ExchangeMessage<ForServer>): void;
-  running: Int32Array<SharedArrayBuffer>;
+  liveness: Liveness;
   refusal(thrown: unknown): Refusal;
   /** Hears of a failure that no answer tells. */
   failed(error: Error): void;
@@ -38,11 +39,11 @@ export class AppServer {
   }
 
   #answer(asked: AskedHere<ForApp>): Promise<AnswerHere> {
-    const { running } = this.#options;
-    Atomics.store(running, BEGUN, asked.exchange);
-    Atomics.store(running, HOLDS, asked.exchange);
+    const { liveness } = this.#options;
+    liveness.begun = asked.exchange;
+    liveness.holds = asked.exchange;
     const answer = this.#fetch(asked);
-    Atomics.store(running, HOLDS, 0);
+    liveness.holds = 0;
     return answer;
   }
 

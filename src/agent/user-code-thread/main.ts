@@ -1,19 +1,13 @@
 import process from 'node:process';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
 import { asError, Problem, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
 import { userCipher } from '../encryption/user-module.ts';
 import type { Cipher } from '../encryption/custom.ts';
 import { importExport, type ModuleExport } from '../gx-json/import-export.ts';
-import {
-  HOLDS,
-  type FromUserCode,
-  type HandlerQuestion,
-  type Questions,
-  type ToUserCode,
-  type UserCodeStart,
-} from '../user-code/protocol.ts';
+import { SharedLiveness, type Liveness } from '../user-code/liveness.ts';
+import type { FromUserCode, HandlerQuestion, Questions, ToUserCode, UserCodeStart } from '../user-code/protocol.ts';
 import { appOf, type App } from './app.ts';
 import { authenticate, authorize, handlersOf, type Handlers } from './auth.ts';
 import { AppServer } from './app-server.ts';
@@ -37,9 +31,9 @@ function refusal(thrown: unknown, of: string, log: Log): Omit<Extract<FromUserCo
   return { status: 500, message: `${of} failed.`, headers: {} };
 }
 
-type Served = Answering & { server: AppServer; running: Int32Array<SharedArrayBuffer>; log: Log };
+type Served = Answering & { server: AppServer; liveness: Liveness; log: Log };
 
-function serve({ server, running, log, ...answering }: Served): void {
+function serve({ server, liveness, log, ...answering }: Served): void {
   const answer = async (call_id: number, question: HandlerQuestion): Promise<void> => {
     try {
       tell({ kind: 'answer', call_id, answer: await answerTo(answering, question) });
@@ -51,9 +45,9 @@ function serve({ server, running, log, ...answering }: Served): void {
   port.on('message', (message: ToUserCode) => {
     switch (message.kind) {
       case 'question':
-        Atomics.store(running, HOLDS, message.call_id);
+        liveness.holds = message.call_id;
         void answer(message.call_id, message.question);
-        Atomics.store(running, HOLDS, 0);
+        liveness.holds = 0;
         return;
       case 'exchange':
         server.hear(message.message);
@@ -84,16 +78,17 @@ async function cipherFrom(encryption: UserCodeStart['encryption'], log: Log): Pr
   return userCipher(await importExport(encryption, 'encryption.path'), { at: nameOf(encryption), seconds, log });
 }
 
-async function start({ auth, encryption, logLevel, sendsLog, env, running, ...own }: UserCodeStart): Promise<void> {
+async function start({ auth, encryption, logLevel, sendsLog, env, ...own }: UserCodeStart): Promise<void> {
   const also = sendsLog ? (line: string) => tell({ kind: 'log', line }) : undefined;
   const log = createLog({ level: logLevel, process: 'user-code-thread', also });
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
   process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a handler'));
   process.on('uncaughtException', (thrown) => log.error({ err: asError(thrown) }, 'uncaught exception in a handler'));
   register();
+  const liveness = new SharedLiveness(workerData as SharedArrayBuffer);
   const server = new AppServer({
     send: (message) => tell({ kind: 'exchange', message }),
-    running,
+    liveness,
     refusal: (thrown) => refusal(thrown, 'http.app', log),
     failed: (error) => log.error({ err: error }, 'http.app failed'),
   });
@@ -101,7 +96,7 @@ async function start({ auth, encryption, logLevel, sendsLog, env, running, ...ow
   const module = await cipherFrom(encryption, log);
   const app = await appFrom(own, (error) => log.error({ err: error }, 'http.app failed'));
   server.app = app;
-  serve({ handlers, cipher: module?.cipher, server, running, log });
+  serve({ handlers, cipher: module?.cipher, server, liveness, log });
   tell({ kind: 'ready', handles: Object.keys(handlers.callbacks ?? {}), app: app?.facts, encrypts: module?.encrypts === true });
   const document = await app?.document((error) => log.warn({ err: error }, 'http.app does not describe itself'));
   if (document) tell({ kind: 'document', document: JSON.parse(JSON.stringify(document)) as Record<string, unknown> });

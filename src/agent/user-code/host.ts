@@ -4,10 +4,7 @@ import { isFault } from '../../http/error-body.ts';
 import type { Log } from '../../log.ts';
 import { Exchanges, type AnswerHere, type Replied, type AskedHere, type Asking } from '../exchange/exchanges.ts';
 import { exchangeRefusal } from '../exchange/refusal.ts';
-import { Liveness } from './liveness.ts';
-import { openThread, type OpenedThread } from '../open-thread.ts';
 import {
-  BEGUN,
   handlerOf,
   type ForApp,
   type ForServer,
@@ -15,17 +12,20 @@ import {
   type HandlerQuestion,
   type LoadedCode,
   type Questions,
-  type ToUserCode,
   type UserCodeStart,
 } from './protocol.ts';
+import { StuckWatch } from './stuck.ts';
+import { openCodeWorker, type CodeRunner, type OpenCodeRunner } from './worker.ts';
 
 type HostOptions = {
-  start: Omit<UserCodeStart, 'running' | 'sendsLog'>;
+  start: Omit<UserCodeStart, 'sendsLog'>;
   /** Milliseconds that a handler of `auth.path` or `encryption.path`, and `http.app`, may take to answer. */
   within: { auth: number; encryption: number; app: number };
   log: Log;
   /** Hears the lines of the thread's log, where it sends them. */
   line?: ((line: string) => void) | undefined;
+  /** The place where the code runs: a worker of this process unless another is given. */
+  open?: OpenCodeRunner;
 };
 
 type Answer = Questions[keyof Questions]['answer'];
@@ -40,9 +40,6 @@ type Waiting = {
 
 /** Answers what the application asks the server. */
 export type Serve = (asked: AskedHere<ForServer>) => Promise<AnswerHere>;
-
-/** The thread's heap: handlers look up a user, and a page of their cache. */
-const HEAP = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 };
 
 /** Milliseconds between two looks at the thread. */
 const LOOK_EVERY = 500;
@@ -61,13 +58,13 @@ class NotBegun extends Unavailable {}
  * asked again in the next one.
  */
 export class UserCode {
-  readonly #options: HostOptions;
+  readonly #options: HostOptions & { open: OpenCodeRunner };
   readonly #waiting = new Map<number, Waiting>();
   readonly #exchanges: Exchanges<ForApp, ForServer>;
   readonly #look: NodeJS.Timeout;
   #serve: Serve = () => Promise.reject(new Unavailable('The server is starting.'));
-  #worker: OpenedThread<ToUserCode> | undefined;
-  #liveness = new Liveness();
+  #worker: CodeRunner | undefined;
+  #stuck = new StuckWatch();
   #callId = 0;
   #ready = false;
   #closed = false;
@@ -77,7 +74,7 @@ export class UserCode {
   #document: Record<string, unknown> | undefined;
 
   constructor(options: HostOptions) {
-    this.#options = options;
+    this.#options = { open: openCodeWorker, ...options };
     this.#exchanges = new Exchanges<ForApp, ForServer>({
       send: (message) => this.#worker?.send({ kind: 'exchange', message }),
       answer: (asked) => this.#serve(asked),
@@ -189,18 +186,14 @@ export class UserCode {
   }
 
   #open(): void {
-    this.#liveness = new Liveness();
-    this.#worker = openThread<ToUserCode, FromUserCode>(
-      'user-code-thread',
-      {
-        message: (message) => this.#hear(message),
-        crashed: (error) => this.#options.log.error({ err: error }, "the thread of the user's own code crashed"),
-        ended: () => void this.#replace(),
-      },
-      HEAP,
-    );
+    this.#stuck = new StuckWatch();
+    this.#worker = this.#options.open({
+      message: (message) => this.#hear(message),
+      crashed: (error) => this.#options.log.error({ err: error }, "the thread of the user's own code crashed"),
+      ended: () => void this.#replace(),
+    });
     const sendsLog = this.#options.line !== undefined;
-    this.#worker.send({ kind: 'start', start: { ...this.#options.start, sendsLog, running: this.#liveness.running } });
+    this.#worker.send({ kind: 'start', start: { ...this.#options.start, sendsLog } });
   }
 
   #send(call_id: number, waiting: Waiting): void {
@@ -211,7 +204,7 @@ export class UserCode {
   }
 
   #hear(message: FromUserCode): void {
-    this.#liveness.heard();
+    this.#stuck.heard();
     if (message.kind === 'log') this.#options.line?.(message.line);
     else this.#heard(message);
   }
@@ -262,11 +255,12 @@ export class UserCode {
 
   /** Ends the thread when something has held it for too long. */
   #watch(): void {
-    if (!this.#ready) return;
-    const look = this.#liveness.look(performance.now(), this.#waiting.size + this.#exchanges.count > 0);
+    if (!this.#ready || this.#worker === undefined) return;
+    const isAsked = this.#waiting.size + this.#exchanges.count > 0;
+    const look = this.#stuck.look(this.#worker.liveness, { now: performance.now(), isAsked });
     if (look === 'well') return;
     if (look === 'ping') {
-      this.#worker?.send({ kind: 'ping' });
+      this.#worker.send({ kind: 'ping' });
       return;
     }
     const { call = 0 } = look;
@@ -276,14 +270,14 @@ export class UserCode {
       'ending the thread of a handler that does not yield',
     );
     this.#fail(call, `${handlerOf(asked)} does not yield: it held its thread for more than two seconds.`);
-    void this.#worker?.kill();
+    void this.#worker.kill();
   }
 
   async #replace(): Promise<void> {
     const wasReady = this.#ready;
     this.#ready = false;
     this.#started.reject(new StartError("The thread of the user's own code ended while it was loading."));
-    const begun = Atomics.load(this.#liveness.running, BEGUN);
+    const begun = this.#worker?.liveness.begun ?? 0;
     this.#exchanges.failAll((exchange) => (exchange > begun ? new NotBegun(ENDED) : new Unavailable(ENDED)));
     if (this.#closed) {
       for (const call_id of this.#waiting.keys()) this.#fail(call_id, 'The server is stopping.');

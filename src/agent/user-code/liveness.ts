@@ -1,33 +1,41 @@
-import { HOLDS } from './protocol.ts';
+/**
+ * How far the other side has come with the questions and exchanges of the server, by their numbers; 0 stands for none.
+ * A side that does not know for sure how far it has come gives the higher number for `begun`: a request that was begun
+ * must not be made twice.
+ */
+export type Liveness = {
+  /** The one that holds the thread. */
+  holds: number;
+  /** The last exchange that was begun. */
+  begun: number;
+};
 
-/** Milliseconds for which one handler may hold the thread before it counts as one that never yields. */
-const STUCK = 2000;
-/** The same for what holds the thread unknown: a timer, or the later part of a handler. */
-const SILENT = 5000;
+const HOLDS = 0;
+const BEGUN = 1;
 
-/** What a look at the thread leads to: nothing, a ping, or its end; `call` is the number of what holds it, if known. */
-export type Look = 'well' | 'ping' | { stuck: true; call: number | undefined };
+/** Liveness in memory that two threads share, because one that never yields can't answer. */
+export class SharedLiveness implements Liveness {
+  readonly memory: SharedArrayBuffer;
+  readonly #places: Int32Array<SharedArrayBuffer>;
 
-/** Tells a thread that never yields from one that works. */
-export class Liveness {
-  /** What the thread writes. */
-  readonly running = new Int32Array(new SharedArrayBuffer(8));
-  #held = { call: 0, since: 0 };
-  /** When the thread was pinged; undefined once it was heard since. */
-  #pinged: number | undefined;
-
-  heard(): void {
-    this.#pinged = undefined;
+  constructor(memory = new SharedArrayBuffer(8)) {
+    this.memory = memory;
+    this.#places = new Int32Array(memory);
   }
 
-  /** Looks at the thread, which `isAsked` if anything waits for it. `now` is in milliseconds. */
-  look(now: number, isAsked: boolean): Look {
-    const call = Atomics.load(this.running, HOLDS);
-    if (call === 0 || call !== this.#held.call) this.#held = { call, since: now };
-    else if (now - this.#held.since > STUCK) return { stuck: true, call };
-    if (this.#pinged !== undefined) return now - this.#pinged > SILENT ? { stuck: true, call: undefined } : 'well';
-    if (!isAsked) return 'well';
-    this.#pinged = now;
-    return 'ping';
+  get holds(): number {
+    return Atomics.load(this.#places, HOLDS);
+  }
+
+  set holds(call: number) {
+    Atomics.store(this.#places, HOLDS, call);
+  }
+
+  get begun(): number {
+    return Atomics.load(this.#places, BEGUN);
+  }
+
+  set begun(exchange: number) {
+    Atomics.store(this.#places, BEGUN, exchange);
   }
 }

@@ -2,6 +2,7 @@ import type { AuthEvent, AuthUser, HandlerAnswer } from '../auth/events.ts';
 import type { CipherCall } from '../encryption/custom.ts';
 import type { ExchangeMessage, OwnCall } from '../exchange/messages.ts';
 import type { ModuleExport } from '../gx-json/import-export.ts';
+import type { Liveness } from './liveness.ts';
 
 /*
  * What the server and the thread of the user's own code say to each other. The thread runs the handlers of `auth.path`
@@ -9,10 +10,11 @@ import type { ModuleExport } from '../gx-json/import-export.ts';
  *
  * The server sends `start` once, and the thread answers `ready` or `broken`, with one sentence for a person. After
  * `ready`, each question gets exactly one answer with its `call_id`, in any order, and both sides have exchanges with
- * each other (exchange/messages.ts): the server asks the application, and the application asks the server. `ping` is
- * answered with `pong` at once. Questions and exchanges of the server are numbered together. While the thread runs a
- * handler, it writes the number into `running`, so that the server knows which one never yields. The server then ends
- * the thread, opens another and asks again what the thread had not begun.
+ * each other (exchange/messages.ts): the server asks the application, and the application asks the server. Questions
+ * and exchanges of the server are numbered together. `ping` is answered with `pong` at once. The server knows at any
+ * time which number holds the other side, and which exchange it began last (liveness.ts): a worker thread writes both
+ * into memory that it shares, and a process says them in each `pong`, which it answers even while its code never yields.
+ * The server ends a side whose code never yields, opens another and asks again what the former had not begun.
  */
 
 export type UserCodeStart = {
@@ -29,8 +31,6 @@ export type UserCodeStart = {
   sendsLog: boolean;
   /** Variables of gx.json, which yield to those of the process. */
   env: Record<string, string>;
-  /** The number of what holds the thread, 0 when nothing does, and of the last exchange that was begun. */
-  running: Int32Array<SharedArrayBuffer>;
 };
 
 /** A request as `authenticate` sees it: without its body. */
@@ -80,12 +80,8 @@ export type FromUserCode =
   | ({ kind: 'ready' } & LoadedCode)
   | { kind: 'broken'; sentence: string }
   | { kind: 'log'; line: string }
-  | { kind: 'pong' }
+  | ({ kind: 'pong' } & Partial<Liveness>)
   | { kind: 'document'; document: Record<string, unknown> }
   | { kind: 'answer'; call_id: number; answer: Questions[keyof Questions]['answer'] }
   | { kind: 'refused'; call_id: number; status: number; message: string; headers: Record<string, string> }
   | { kind: 'exchange'; message: ExchangeMessage<ForServer> };
-
-/** The places in `running`. */
-export const HOLDS = 0;
-export const BEGUN = 1;
