@@ -1,5 +1,6 @@
 import type { AgentConfig } from '../config/agent.ts';
 import type { Log } from '../log.ts';
+import { parsed } from '../schema/wall/json-text.ts';
 import { signingKeys } from './auth/signing-keys.ts';
 import { batchedStatements } from './db/batched-statements.ts';
 import type { Database } from './db/pool.ts';
@@ -14,7 +15,6 @@ import type { Embed } from './gx-json/embed.ts';
 import { builtSchemas } from './graph-types/built-schemas.ts';
 import { TypedSchemas } from './graph-types/typed-schemas.ts';
 import { GraphHost } from './threads/host.ts';
-import { parsed } from './threads/json-text.ts';
 import { threadLimits } from './threads/memory.ts';
 import { SemanticSearch } from './gx-json/semantic-search.ts';
 import { newId } from './ids.ts';

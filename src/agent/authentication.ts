@@ -1,5 +1,6 @@
 import type { AgentConfig } from '../config/agent.ts';
 import type { Log } from '../log.ts';
+import type { AuthUser } from '../schema/wall/auth.ts';
 import { AgentKeys } from './auth/agent-keys.ts';
 import {
   byHandlers,
@@ -13,7 +14,6 @@ import {
 import type { AgentCaller } from './auth/caller.ts';
 import { byCredentials } from './auth/closed.ts';
 import { TenantKeys } from '../tokens/tenant-keys.ts';
-import type { AuthUser } from './auth/events.ts';
 import { UserCache } from './auth/user-cache.ts';
 import type { GraphsFile } from './gx-json/read.ts';
 import { IssuerTokens } from '../tokens/issuer-tokens.ts';

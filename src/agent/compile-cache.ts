@@ -1,5 +1,6 @@
 import process from 'node:process';
-import type { ThreadStart } from './threads/protocol.ts';
+import type { ThreadStart } from '../schema/wall/graph-start.ts';
+import { WALL_VERSION } from '../schema/wall/rules.ts';
 import { openWorker } from './threads/worker.ts';
 
 /*
@@ -37,4 +38,4 @@ const runner = openWorker(
   },
   { heapMegabytes: HEAP_MEGABYTES },
 );
-runner.send({ kind: 'start', start });
+runner.send({ kind: 'start', version: WALL_VERSION, start });

@@ -4,6 +4,7 @@ import { ASSISTANT_DEFAULTS, assistantDefaults, type AssistantDefaults } from '.
 import { listen, type ListeningServer } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { collectAtRest } from '../at-rest.ts';
+import type { GraphFailures } from '../schema/wall/graphs.ts';
 import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
 import { openAuthentication, openUserCode, type Authentication } from './authentication.ts';
 import type { ClockDeps } from './crons/clock.ts';
@@ -21,7 +22,6 @@ import { systemAssistantId } from './ids.ts';
 import { agentApp, agentSockets, mountPrefix } from './server.ts';
 import type { GraphFaults } from './threads/graph-faults.ts';
 import type { GraphHost } from './threads/host.ts';
-import type { GraphFailures } from './threads/protocol.ts';
 import type { Logging } from './tracing/agent-log.ts';
 import type { Bundles } from './ui/main.ts';
 import { servedBundles } from './ui/bundles.ts';

@@ -9,7 +9,8 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export const isUnfinished = (status: RunStatus): boolean => status === 'pending' || status === 'running';
 
 /** Why a run failed: the error's name, and its message. */
-export type RunError = { error: string; message: string };
+export const RunError = Type.Object({ error: Type.String(), message: Type.String() });
+export type RunError = Static<typeof RunError>;
 
 export const STRATEGIES = ['reject', 'interrupt', 'rollback', 'enqueue'] as const;
 export type MultitaskStrategy = (typeof STRATEGIES)[number];
@@ -162,26 +163,30 @@ export const JoinQuery = Type.Object({
 
 export const StreamQuery = Type.Object(namespaces);
 
+const Free = JsonObject('Not ours to describe.');
+const Nodes = Type.Union([Type.Literal('*'), Type.Array(Type.String()), Type.Null()]);
+
 /** The stored call of a run. */
-export type RunKwargs = {
-  input: unknown;
-  command: JsonObject | null;
-  config: JsonObject;
-  context: JsonObject | null;
-  stream_mode: StreamMode[];
-  interrupt_before: '*' | string[] | null;
-  interrupt_after: '*' | string[] | null;
-  webhook: string | null;
-  feedback_keys: string[] | null;
-  temporary: boolean;
+export const RunKwargs = Type.Object({
+  input: Type.Unknown(),
+  command: Type.Union([Free, Type.Null()]),
+  config: Free,
+  context: Type.Union([Free, Type.Null()]),
+  stream_mode: Type.Array(StringEnum(STREAM_MODES)),
+  interrupt_before: Nodes,
+  interrupt_after: Nodes,
+  webhook: Type.Union([Type.String(), Type.Null()]),
+  feedback_keys: Type.Union([Type.Array(Type.String()), Type.Null()]),
+  temporary: Type.Boolean(),
   /** True on a temporary run whose thread stays, with its checkpoint, where the run waits for an answer. */
-  keeps_waiting?: true;
-  subgraphs: boolean;
-  resumable: boolean;
+  keeps_waiting: Type.Optional(Type.Literal(true)),
+  subgraphs: Type.Boolean(),
+  resumable: Type.Boolean(),
   /** True on runs that commands of event streaming started, which report in that protocol's events. */
-  protocol?: true;
+  protocol: Type.Optional(Type.Literal(true)),
   /** Ids of the questions that were open when the input came that the command brings as their answer. */
-  answers?: string[];
-  checkpoint_during: boolean | null;
-  durability: 'sync' | 'async' | 'exit';
-};
+  answers: Type.Optional(Type.Array(Type.String())),
+  checkpoint_during: Type.Union([Type.Boolean(), Type.Null()]),
+  durability: StringEnum(['sync', 'async', 'exit']),
+});
+export type RunKwargs = Static<typeof RunKwargs>;

@@ -1,11 +1,11 @@
 import { NotFound, Problem } from '../../errors.ts';
 import type { JsonObject } from '../../schema/agent-types.ts';
+import { parsed } from '../../schema/wall/json-text.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/permits.ts';
 import { findTask, type TaskRun } from '../db/tasks.ts';
 import type { AgentDeps } from '../deps.ts';
 import { isUuid } from '../ids.ts';
-import { parsed } from '../threads/json-text.ts';
 import { threadCall } from '../threads/thread-call.ts';
 
 /* Tasks by their ids, and the states that they left. */

@@ -1,7 +1,8 @@
 import { Forbidden, Problem } from '../../errors.ts';
 import type { JsonObject } from '../../schema/agent-types.ts';
+import type { AuthEvent, AuthUser, HandlerAnswer } from '../../schema/wall/auth.ts';
 import type { Patterns } from '../db/permits.ts';
-import { handlerNames, type AuthEvent, type AuthUser, type HandlerAnswer } from './events.ts';
+import { handlerNames } from './events.ts';
 import { patternsOf } from './filter.ts';
 
 /** Asks the user's handler for one event. Throws its refusal. */

@@ -1,12 +1,12 @@
 import { Forbidden, Unauthorized } from '../../errors.ts';
 import type { AuthCheck } from '../../schema/auth-check.ts';
+import type { AuthUser } from '../../schema/wall/auth.ts';
 import { wordsAt } from '../../tokens/claims.ts';
 import type { IssuerTokens, TokenClaims } from '../../tokens/issuer-tokens.ts';
 import type { AgentKeys } from './agent-keys.ts';
 import { openToAll, openToUser, type CallerRequest } from './authenticate.ts';
 import type { AgentCaller } from './caller.ts';
 import { credentialOf, type ShownKey } from '../../http/shown-key.ts';
-import type { AuthUser } from './events.ts';
 import type { TenantKeys } from '../../tokens/tenant-keys.ts';
 
 /** Schemes of the OpenAPI document of an agent that asks for a key. */

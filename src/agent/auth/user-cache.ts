@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AuthSettings } from '../../schema/gx-json.ts';
-import type { AuthUser } from './events.ts';
+import type { AuthUser } from '../../schema/wall/auth.ts';
 
 type CacheSettings = NonNullable<AuthSettings['cache']>;
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError, Conflict, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { AuthUser } from '../auth/events.ts';
+import type { AuthUser } from '../../schema/wall/auth.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { deleteCronsWithoutThread, dueCrons, takeTicks, type DueCron, type SeenTick } from '../db/cron-ticks.ts';
 import type { NewRun } from '../db/runs.ts';

@@ -1,4 +1,4 @@
-import type { GraphSource } from '../gx-json/read.ts';
+import type { GraphSource } from '../../schema/wall/graph-start.ts';
 import type { GraphFault } from '../threads/graph-faults.ts';
 import { USUAL_PORT } from './front-door.ts';
 

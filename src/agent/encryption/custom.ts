@@ -1,3 +1,4 @@
+import type { CipherCall } from '../../schema/wall/user-code.ts';
 import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, SEALED, SEALED_TEXT, type Codec, type Place, type RecordName } from './codec.ts';
 
 /*
@@ -7,11 +8,6 @@ import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, SEALED, SEALED_TEXT, type Codec, 
  *   {"__gx_sealed__":"custom","of":"run.error","blob":"..."}       bytes that the module made, as base64
  *   {"__gx_sealed__":"custom","of":"thread.metadata","key":"..."}  what stands under a key of some metadata
  */
-
-/** What the module is asked to do with a value, as JSON text or bytes. `of` is the kind of record and its field. */
-export type CipherCall =
-  | { does: 'seal' | 'open' | 'seal-keys'; of: string; text: string }
-  | { does: 'seal' | 'open'; of: string; bytes: Uint8Array };
 
 /** Asks the module, wherever it runs. Text is answered with JSON text, and bytes with bytes. */
 export type Cipher = (call: CipherCall) => Promise<string | Uint8Array>;

@@ -1,7 +1,8 @@
 import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
 import { isSystemName } from '../../config/encryption.ts';
 import type { Log } from '../../log.ts';
-import type { Cipher, CipherCall } from './custom.ts';
+import type { CipherCall } from '../../schema/wall/user-code.ts';
+import type { Cipher } from './custom.ts';
 
 /*
  * This file calls the handlers of `encryption.path`, in a thread that runs the user's own code. The module encrypts

@@ -1,7 +1,6 @@
 import { asError, Problem, Unavailable } from '../../errors.ts';
+import type { AnswerHead, BodyOf, ExchangeMessage, Refusal, RequestHead } from '../../schema/wall/exchange.ts';
 import { IncomingBody, OutgoingBody, type BodySource } from './bodies.ts';
-import type { Refusal } from './refusal.ts';
-import type { AnswerHead, BodyOf, ExchangeMessage, RequestHead } from './messages.ts';
 
 /** A request of the other side. The signal is aborted when it wants no answer any more. */
 export type AskedHere<Purpose> = {

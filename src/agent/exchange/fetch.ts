@@ -1,7 +1,7 @@
 import { asError, NotFound, Problem } from '../../errors.ts';
+import type { ExchangeMessage, OwnCall } from '../../schema/wall/exchange.ts';
 import { sourceOfStream, streamOfSource } from './bodies.ts';
 import { Exchanges, type Replied } from './exchanges.ts';
-import type { ExchangeMessage, OwnCall } from './messages.ts';
 import { exchangeRefusal } from './refusal.ts';
 
 /** A body as the Fetch standard takes it. */

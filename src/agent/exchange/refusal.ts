@@ -1,7 +1,5 @@
 import { errorReply } from '../../http/error-body.ts';
-
-/** What the other thread hears of a request that failed. */
-export type Refusal = { status: number; message: string; headers: Record<string, string> };
+import type { Refusal } from '../../schema/wall/exchange.ts';
 
 /** Returns whatever was thrown as a client would hear it. */
 export function exchangeRefusal(thrown: unknown): Refusal {

@@ -1,8 +1,8 @@
 import { asError, Unavailable } from '../../errors.ts';
 import { isFault } from '../../http/error-body.ts';
 import type { Log } from '../../log.ts';
+import type { ExchangeMessage, OwnCall } from '../../schema/wall/exchange.ts';
 import { Exchanges, type AnswerHere, type AskedHere } from './exchanges.ts';
-import type { ExchangeMessage, OwnCall } from './messages.ts';
 import { exchangeRefusal } from './refusal.ts';
 
 /** Answers a request that the user's code makes by itself. */

@@ -1,4 +1,5 @@
-import type { Answer, Args, GraphSchemas } from '../threads/protocol.ts';
+import type { GraphSchemas } from '../../schema/wall/graph-answers.ts';
+import type { Answer, Args } from '../../schema/wall/operations.ts';
 import type { Graph, MakeGraph } from './load.ts';
 import { zodSchemas } from './zod-schemas.ts';
 

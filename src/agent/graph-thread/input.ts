@@ -1,4 +1,4 @@
-import type { RunSpec } from '../threads/protocol.ts';
+import type { RunSpec } from '../../schema/wall/run-in-thread.ts';
 import { commandOf } from './command.ts';
 import type { Graph, Snapshot } from './load.ts';
 

@@ -1,10 +1,10 @@
 import { Unavailable } from '../../errors.ts';
 import type { StreamMode } from '../../schema/stream-event.ts';
+import type { Outcome, RunSpec } from '../../schema/wall/run-in-thread.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
 import { failureOf } from './failures.ts';
 import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
 import { nodesOf, type Graph, type MakeGraph } from './load.ts';
-import type { Outcome, RunSpec } from '../threads/protocol.ts';
 import { MemorySteps } from './checkpoints/memory-steps.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import type { Barrier } from './checkpoints/steps-of-run.ts';

@@ -1,7 +1,7 @@
 import { Problem, StartError } from '../../errors.ts';
+import type { GraphSource } from '../../schema/wall/graph-start.ts';
+import type { GraphFailures } from '../../schema/wall/graphs.ts';
 import { importExport } from '../gx-json/import-export.ts';
-import type { GraphSource } from '../gx-json/read.ts';
-import type { GraphFailures } from '../threads/protocol.ts';
 import type { GraphBuilder } from './zod-schemas.ts';
 
 type Config = Record<string, unknown>;

@@ -6,6 +6,9 @@ import { register } from 'tsx/esm/api';
 import { asError, NotFound, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
 import { collectAtRest } from '../../at-rest.ts';
+import type { ThreadStart } from '../../schema/wall/graph-start.ts';
+import type { FromThread, ToThread } from '../../schema/wall/graphs.ts';
+import { BEAT_MILLISECONDS, versionFault, WALL_VERSION } from '../../schema/wall/rules.ts';
 import { markBegun } from '../db/leases.ts';
 import { codecOf } from '../encryption/codec-of.ts';
 import { userCipher } from '../encryption/user-module.ts';
@@ -14,7 +17,6 @@ import { bindFetchBy } from '../exchange/fetch.ts';
 import { importExport } from '../gx-json/import-export.ts';
 import { loadEmbed } from '../gx-json/embed.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
-import { BEAT_MILLISECONDS, type FromThread, type ThreadStart, type ToThread } from '../threads/protocol.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
 import { Lists } from './checkpoints/lists.ts';
 import { Saver } from './checkpoints/saver.ts';
@@ -24,7 +26,7 @@ import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { Running } from './running.ts';
 import { PgStore } from './store.ts';
 
-/* This thread runs users' graphs, by the protocol of threads/protocol.ts. It decides nothing about runs. */
+/* This thread runs users' graphs, by the protocol of schema/wall/graphs.ts. It decides nothing about runs. */
 
 /**
  * The shares of a processor's time between two beats, and of the heap, above which another thread should take new work.
@@ -164,11 +166,16 @@ async function start({
   collectAtRest();
   flushCompileCache();
   const nodes = Object.fromEntries([...graphs].map(([graphId, { nodes: names }]) => [graphId, names ?? null]));
-  tell({ kind: 'ready', nodes, ...(partial && { failures }) });
+  tell({ kind: 'ready', version: WALL_VERSION, nodes, ...(partial && { failures }) });
 }
 
 port.once('message', (first: ToThread) => {
   if (first.kind !== 'start') return;
+  const fault = versionFault('The server', first.version);
+  if (fault !== undefined) {
+    tell({ kind: 'broken', sentence: fault });
+    return;
+  }
   start(first.start).catch((thrown: unknown) => {
     const error = asError(thrown);
     tell({ kind: 'broken', sentence: error instanceof StartError ? error.message : (error.stack ?? error.message) });

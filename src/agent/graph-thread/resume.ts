@@ -1,6 +1,6 @@
 import type { RunKwargs } from '../../schema/run.ts';
+import type { Outcome, RunSpec } from '../../schema/wall/run-in-thread.ts';
 import type { Graph, Snapshot } from './load.ts';
-import type { Outcome, RunSpec } from '../threads/protocol.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import { toJson } from './serialise.ts';
 import { interruptsOf } from './snapshot.ts';

@@ -1,5 +1,5 @@
-import type { RunSpec } from '../threads/protocol.ts';
-import { contentAttribute, newSpanId, rootSpanId, traceIdOf, type Span } from '../tracing/span.ts';
+import type { RunSpec, Span } from '../../schema/wall/run-in-thread.ts';
+import { contentAttribute, newSpanId, rootSpanId, traceIdOf } from '../tracing/span.ts';
 import { toJson } from './serialise.ts';
 
 /*

@@ -1,9 +1,9 @@
 import { BaseStore, type Item, type Operation, type OperationResults, type SearchItem } from '@langchain/langgraph-checkpoint';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
 import type { Database } from '../db/pool.ts';
-import type { StoreLife } from '../gx-json/expiry.ts';
 import type { SemanticSearch } from '../gx-json/semantic-search.ts';
 import type { StoreItem } from '../../schema/store-item.ts';
+import type { StoreLife } from '../../schema/wall/graph-start.ts';
 
 type Search = { namespacePrefix: string[]; filter?: Record<string, unknown>; limit?: number; offset?: number; query?: string };
 type Namespaces = {

@@ -1,6 +1,7 @@
+import type { GraphSchemas } from '../../schema/wall/graph-answers.ts';
+import { parsed } from '../../schema/wall/json-text.ts';
+import type { Answer, Args } from '../../schema/wall/operations.ts';
 import type { GraphHost } from '../threads/host.ts';
-import { parsed } from '../threads/json-text.ts';
-import type { Answer, Args, GraphSchemas } from '../threads/protocol.ts';
 import type { TypedSchemas } from './typed-schemas.ts';
 
 /** The parts that know what graphs say of themselves. */

@@ -2,9 +2,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { asError, StartError } from '../../errors.ts';
-
-/** An embedding of a provider, as gx.json names it: `provider:model`. `folder` is the one of gx.json. */
-export type EmbedModel = { provider: string; model: string; folder: string };
+import type { EmbedModel } from '../../schema/wall/graph-start.ts';
 
 /** An object of LangChain's `Embeddings`. */
 export type Embeddings = { embedDocuments(texts: string[]): Promise<number[][]> };

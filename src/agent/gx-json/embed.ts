@@ -1,9 +1,8 @@
 import { Problem, StartError } from '../../errors.ts';
-import { loadEmbedModel, type EmbedModel, type Embeddings } from './embed-model.ts';
-import { importExport, type ModuleExport } from './import-export.ts';
-
-/** `store.index` of gx.json. */
-export type StoreIndex = { embed: ModuleExport | EmbedModel; dims: number; fields: string[] };
+import type { ModuleExport } from '../../schema/wall/forms.ts';
+import type { StoreIndex } from '../../schema/wall/graph-start.ts';
+import { loadEmbedModel, type Embeddings } from './embed-model.ts';
+import { importExport } from './import-export.ts';
 
 /** Returns a vector of length one for each text, in their order. */
 export type Embed = (texts: string[]) => Promise<number[][]>;

@@ -1,8 +1,6 @@
 import type { GxJson } from '../../schema/gx-json.ts';
 import type { ThreadTtl } from '../../schema/expiry.ts';
-
-/** How long items of the store live that say nothing themselves, in minutes, and whether reading renews them. */
-export type StoreLife = { defaultTtl: number | null; refresh: boolean };
+import type { StoreLife } from '../../schema/wall/graph-start.ts';
 
 /** What expires, and how often it is looked for. */
 export type Expiry = {

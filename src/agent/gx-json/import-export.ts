@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { StartError } from '../../errors.ts';
-
-/** An export of a user's file, as gx.json names it: `./file.ts:export`. */
-export type ModuleExport = { file: string; exportName: string };
+import type { ModuleExport } from '../../schema/wall/forms.ts';
 
 /**
  * Imports a user's file and returns one of its exports. Throws a `StartError`, which begins with `at`, when the file is

@@ -7,11 +7,8 @@ import type { FileSection } from '../../config/gx-json.ts';
 import { LANGSMITH_PROJECTS } from '../../config/tracing.ts';
 import { StartError } from '../../errors.ts';
 import { passedOverKeys, type GxJson, type PassedOver } from '../../schema/gx-json.ts';
-import type { StoreIndex } from './embed.ts';
-import type { ModuleExport } from './import-export.ts';
-
-/** One graph of gx.json: its name, the file and the export that make it. */
-export type GraphSource = { graphId: string; file: string; exportName: string; description: string | null };
+import type { ModuleExport } from '../../schema/wall/forms.ts';
+import type { GraphSource, StoreIndex } from '../../schema/wall/graph-start.ts';
 
 export type GraphsFile = {
   path: string;

@@ -1,9 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
+import type { StoreIndex } from '../../schema/wall/graph-start.ts';
 import type { Database } from '../db/pool.ts';
 import type { Near } from '../db/store-items.ts';
 import { refuseByValue } from '../db/unsearchable.ts';
 import { nearness, prepareVectors, setVectors, unindexed, type ItemVectors, type Nearness, type Unindexed } from '../db/store-vectors.ts';
-import { textsOf, type Embed, type StoreIndex } from './embed.ts';
+import { textsOf, type Embed } from './embed.ts';
 
 type Deps = { db: Database; index: Pick<StoreIndex, 'dims' | 'fields'>; embed: Embed };
 

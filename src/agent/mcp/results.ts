@@ -1,9 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isUnfinished, type RunError, type RunStatus } from '../../schema/run.ts';
+import { parsed, type JsonText } from '../../schema/wall/json-text.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
 import { fileIn, saidLast, type ContentFile } from '../runs/content-files.ts';
-import type { JsonText } from '../threads/json-text.ts';
-import { parsed } from '../threads/json-text.ts';
 
 type Json = Record<string, unknown>;
 

@@ -3,6 +3,7 @@ import { NotFound } from '../../errors.ts';
 import { json, jsonText, slowJsonText, sse, type Reply, type Request, type SseEvent } from '../../http/route.ts';
 import { isUnfinished, type RunCreate } from '../../schema/run.ts';
 import { eventId, START, STREAM_MODES, type Cursor } from '../../schema/stream-event.ts';
+import type { JsonText } from '../../schema/wall/json-text.ts';
 import { permission, permitAccess, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/permits.ts';
 import { getRun, selectActive, type RunProgress } from '../db/runs.ts';
@@ -12,7 +13,6 @@ import { createRun, type CreateDeps, type CreatedRun } from '../runs/create.ts';
 import type { FollowedRun, Readers } from '../runs/readers.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
 import type { Wanted } from '../stream/wanted.ts';
-import type { JsonText } from '../threads/json-text.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 
 /*

@@ -2,6 +2,7 @@ import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import { isUnfinished } from '../../schema/run.ts';
 import type { Cursor, ThreadStreamMode } from '../../schema/stream-event.ts';
+import type { JsonText } from '../../schema/wall/json-text.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { Db } from '../db/pool.ts';
 import { registerReader, type RunProgress } from '../db/runs.ts';
@@ -19,7 +20,6 @@ import { lastStoredEvent } from '../stream/tail.ts';
 import { threadEvents } from '../stream/thread-events.ts';
 import type { RunPart } from '../stream/valkey/frames.ts';
 import type { Wanted } from '../stream/wanted.ts';
-import type { JsonText } from '../threads/json-text.ts';
 import { finalState } from './result.ts';
 import { ThreadRegistrations } from './thread-registrations.ts';
 

@@ -1,9 +1,9 @@
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { parsed } from '../../schema/wall/json-text.ts';
 import type { Db } from '../db/pool.ts';
 import { refreshThreadState, runsOf } from '../db/threads.ts';
 import type { GraphHost } from '../threads/host.ts';
-import { parsed } from '../threads/json-text.ts';
 import { threadCall } from '../threads/thread-call.ts';
 
 type Deps = { db: Db; host: GraphHost; log: Log };

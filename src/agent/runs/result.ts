@@ -1,9 +1,9 @@
+import { parsed, type JsonText } from '../../schema/wall/json-text.ts';
 import { feedbackUrls } from '../db/feedback.ts';
 import type { Db } from '../db/pool.ts';
 import { runProgress } from '../db/runs.ts';
 import { getThread } from '../db/threads.ts';
 import type { RunResult } from '../stream/bus.ts';
-import { parsed, type JsonText } from '../threads/json-text.ts';
 
 type Json = Record<string, unknown>;
 

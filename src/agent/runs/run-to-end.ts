@@ -1,9 +1,9 @@
 import type { SseEvent } from '../../http/route.ts';
 import { isUnfinished, type RunCreate, type RunStatus } from '../../schema/run.ts';
+import type { JsonText } from '../../schema/wall/json-text.ts';
 import { runProgress, selectActive, type RunProgress } from '../db/runs.ts';
 import type { RequestKey } from '../request-key.ts';
 import type { BusMessage, Subscription } from '../stream/bus.ts';
-import type { JsonText } from '../threads/json-text.ts';
 import { cancelRuns, type CancelDeps } from './cancel.ts';
 import { createRun, type CreateDeps } from './create.ts';
 import type { RequestFacts } from './plan.ts';

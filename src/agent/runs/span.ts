@@ -1,5 +1,6 @@
+import type { Span } from '../../schema/wall/run-in-thread.ts';
 import type { Claimed } from '../db/leases.ts';
-import { contentAttribute, rootSpanId, traceIdOf, type Span } from '../tracing/span.ts';
+import { contentAttribute, rootSpanId, traceIdOf } from '../tracing/span.ts';
 import type { End } from './end.ts';
 
 const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {

@@ -1,4 +1,4 @@
-import type { GraphFailures } from './protocol.ts';
+import type { GraphFailures } from '../../schema/wall/graphs.ts';
 
 /** Why a graph, or all of them (null), is not served as its file says. `serves` tells what callers get meanwhile. */
 export type GraphFault = { graph_id: string | null; error: string; serves: 'nothing' | 'its earlier version' };

@@ -1,9 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Problem, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import type { ThreadStart } from '../../schema/wall/graph-start.ts';
+import type { GraphFailures, GraphNodes } from '../../schema/wall/graphs.ts';
+import type { JsonText } from '../../schema/wall/json-text.ts';
+import type { Answer, Args, Operation } from '../../schema/wall/operations.ts';
+import type { RunSpec } from '../../schema/wall/run-in-thread.ts';
 import { ThreadCalls, type AnswerCall } from '../exchange/thread-calls.ts';
-import type { JsonText } from './json-text.ts';
-import type { Answer, Args, GraphFailures, GraphNodes, Operation, RunSpec, ThreadStart } from './protocol.ts';
 import { GraphThread, type RunListener } from './thread.ts';
 import { openWorker, type OpenRunner } from './worker.ts';
 

@@ -1,11 +1,14 @@
 import { Problem, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import type { OwnCall } from '../../schema/wall/exchange.ts';
+import type { ThreadStart } from '../../schema/wall/graph-start.ts';
+import type { FromThread, GraphFailures, GraphNodes } from '../../schema/wall/graphs.ts';
+import type { JsonText } from '../../schema/wall/json-text.ts';
+import type { Answer, Args, Operation } from '../../schema/wall/operations.ts';
+import { versionFault, WALL_VERSION } from '../../schema/wall/rules.ts';
+import type { Outcome, RunSpec, Span } from '../../schema/wall/run-in-thread.ts';
 import type { Exchanges } from '../exchange/exchanges.ts';
-import type { OwnCall } from '../exchange/messages.ts';
 import type { ThreadCalls } from '../exchange/thread-calls.ts';
-import type { Span } from '../tracing/span.ts';
-import type { JsonText } from './json-text.ts';
-import type { Answer, Args, FromThread, GraphFailures, GraphNodes, Operation, Outcome, RunSpec, ThreadStart } from './protocol.ts';
 import type { OpenRunner, Runner } from './worker.ts';
 
 /** What the caller that gave a run to a thread hears of it. */
@@ -80,7 +83,7 @@ export class GraphThread {
       },
       { heapMegabytes },
     );
-    this.#runner.send({ kind: 'start', start });
+    this.#runner.send({ kind: 'start', version: WALL_VERSION, start });
   }
 
   get load(): number {
@@ -148,13 +151,10 @@ export class GraphThread {
         this.#line?.(message.line);
         return;
       case 'ready':
-        this.#loaded = true;
-        this.#busyAt = performance.now();
-        this.#started.resolve({ nodes: message.nodes, failures: message.failures ?? {} });
+        this.#ready(message);
         return;
       case 'broken':
-        this.#started.reject(new StartError(message.sentence));
-        void this.kill();
+        this.#broken(message.sentence);
         return;
       case 'exchange':
         this.#exchanges.hear(message.message);
@@ -166,6 +166,19 @@ export class GraphThread {
       default:
         this.#hearOfRun(message);
     }
+  }
+
+  #ready({ version, nodes, failures = {} }: Extract<FromThread, { kind: 'ready' }>): void {
+    const fault = versionFault('The runner of the graphs', version);
+    if (fault !== undefined) return this.#broken(fault);
+    this.#loaded = true;
+    this.#busyAt = performance.now();
+    this.#started.resolve({ nodes, failures });
+  }
+
+  #broken(sentence: string): void {
+    this.#started.reject(new StartError(sentence));
+    void this.kill();
   }
 
   #hearOfRun(message: Extract<FromThread, { run_id: string }>): void {

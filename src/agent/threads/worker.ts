@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
+import type { FromThread, ToThread } from '../../schema/wall/graphs.ts';
+import type { Operation } from '../../schema/wall/operations.ts';
 import { openThread, type OpenedThread, type ThreadListener } from '../open-thread.ts';
-import type { FromThread, Operation, ToThread } from './protocol.ts';
 
 /** The graph side of the protocol, wherever it runs. */
 export type Runner = Omit<OpenedThread<never>, 'send'> & { send<K extends Operation>(message: ToThread<K>): void };

@@ -2,9 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { CollectorSettings } from '../../config/tracing.ts';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import type { Span } from '../../schema/wall/run-in-thread.ts';
 import { versions } from '../versions.ts';
 import { otlpLogs } from './log-line.ts';
-import { otlpBody, type Span } from './span.ts';
+import { otlpBody } from './span.ts';
 
 /**
  * OpenTelemetry's defaults for a batch, and for how many spans or lines may wait. They take some megabytes, whatever

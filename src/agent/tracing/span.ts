@@ -1,19 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-
-export type AttributeValue = string | number | boolean;
-
-/** One piece of work in a trace. Times are milliseconds since 1970, with fractions; ids are hex. */
-export type Span = {
-  traceId: string;
-  spanId: string;
-  parentSpanId?: string;
-  name: string;
-  start: number;
-  end: number;
-  attributes: Record<string, AttributeValue>;
-  /** Why it failed. */
-  error?: string;
-};
+import type { AttributeValue, Span } from '../../schema/wall/run-in-thread.ts';
 
 /**
  * Returns the id of a run's trace. All attempts of a run belong to one trace, and whoever knows the run's id knows the

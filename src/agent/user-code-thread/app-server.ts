@@ -1,11 +1,10 @@
 import { asError, NotFound, Problem } from '../../errors.ts';
+import type { ExchangeMessage, Refusal } from '../../schema/wall/exchange.ts';
+import type { ForApp, ForServer } from '../../schema/wall/user-code.ts';
 import { sourceOfStream, streamOfSource } from '../exchange/bodies.ts';
 import { Exchanges, type AnswerHere, type AskedHere } from '../exchange/exchanges.ts';
 import { bindFetch, BODILESS, fetchFrom, type Seen, type Sent } from '../exchange/fetch.ts';
-import type { ExchangeMessage } from '../exchange/messages.ts';
-import type { Refusal } from '../exchange/refusal.ts';
 import type { Liveness } from '../user-code/liveness.ts';
-import type { ForApp, ForServer } from '../user-code/protocol.ts';
 import type { App, Standing } from './app.ts';
 
 type Options = {

@@ -3,16 +3,18 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
 import { asError, Problem, StartError } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
+import type { ModuleExport } from '../../schema/wall/forms.ts';
+import { versionFault, WALL_VERSION } from '../../schema/wall/rules.ts';
+import type { FromUserCode, HandlerQuestion, Questions, ToUserCode, UserCodeStart } from '../../schema/wall/user-code.ts';
 import { userCipher } from '../encryption/user-module.ts';
 import type { Cipher } from '../encryption/custom.ts';
-import { importExport, type ModuleExport } from '../gx-json/import-export.ts';
+import { importExport } from '../gx-json/import-export.ts';
 import { SharedLiveness, type Liveness } from '../user-code/liveness.ts';
-import type { FromUserCode, HandlerQuestion, Questions, ToUserCode, UserCodeStart } from '../user-code/protocol.ts';
 import { appOf, type App } from './app.ts';
 import { authenticate, authorize, handlersOf, type Handlers } from './auth.ts';
 import { AppServer } from './app-server.ts';
 
-/* This thread runs the user's own code beside graphs, by the protocol of user-code/protocol.ts. */
+/* This thread runs the user's own code beside graphs, by the protocol of schema/wall/user-code.ts. */
 
 const port = parentPort!;
 const tell = (message: FromUserCode): void => port.postMessage(message);
@@ -97,13 +99,19 @@ async function start({ auth, encryption, logLevel, sendsLog, env, ...own }: User
   const app = await appFrom(own, (error) => log.error({ err: error }, 'http.app failed'));
   server.app = app;
   serve({ handlers, cipher: module?.cipher, server, liveness, log });
-  tell({ kind: 'ready', handles: Object.keys(handlers.callbacks ?? {}), app: app?.facts, encrypts: module?.encrypts === true });
+  const loaded = { handles: Object.keys(handlers.callbacks ?? {}), app: app?.facts, encrypts: module?.encrypts === true };
+  tell({ kind: 'ready', version: WALL_VERSION, ...loaded });
   const document = await app?.document((error) => log.warn({ err: error }, 'http.app does not describe itself'));
   if (document) tell({ kind: 'document', document: JSON.parse(JSON.stringify(document)) as Record<string, unknown> });
 }
 
 port.once('message', (first: ToUserCode) => {
   if (first.kind !== 'start') return;
+  const fault = versionFault('The server', first.version);
+  if (fault !== undefined) {
+    tell({ kind: 'broken', sentence: fault });
+    return;
+  }
   start(first.start).catch((thrown: unknown) => {
     const error = asError(thrown);
     tell({ kind: 'broken', sentence: error instanceof StartError ? error.message : (error.stack ?? error.message) });

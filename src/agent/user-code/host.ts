@@ -2,18 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Problem, StartError, Unavailable } from '../../errors.ts';
 import { isFault } from '../../http/error-body.ts';
 import type { Log } from '../../log.ts';
+import { versionFault, WALL_VERSION } from '../../schema/wall/rules.ts';
+import type { ForApp, ForServer, FromUserCode, HandlerQuestion, Questions, UserCodeStart } from '../../schema/wall/user-code.ts';
 import { Exchanges, type AnswerHere, type Replied, type AskedHere, type Asking } from '../exchange/exchanges.ts';
 import { exchangeRefusal } from '../exchange/refusal.ts';
-import {
-  handlerOf,
-  type ForApp,
-  type ForServer,
-  type FromUserCode,
-  type HandlerQuestion,
-  type LoadedCode,
-  type Questions,
-  type UserCodeStart,
-} from './protocol.ts';
 import { StuckWatch } from './stuck.ts';
 import { openCodeWorker, type CodeRunner, type OpenCodeRunner } from './worker.ts';
 
@@ -28,6 +20,7 @@ type HostOptions = {
   open?: OpenCodeRunner;
 };
 
+type ReadyCode = Extract<FromUserCode, { kind: 'ready' }>;
 type Answer = Questions[keyof Questions]['answer'];
 type Waiting = {
   question: HandlerQuestion;
@@ -50,6 +43,10 @@ const MOST_THREADS = 2;
 
 const ENDED = "The thread of the user's own code ended before it answered; try again.";
 
+/** Returns whose handler answers the question, for a sentence. */
+const handlerOf = (ask: keyof Questions | undefined): string =>
+  `The handler of ${ask === undefined ? 'http.app' : ask === 'cipher' ? 'encryption.path' : 'auth.path'}`;
+
 /** The thread ended before it began with a request, so the next thread may be asked. */
 class NotBegun extends Unavailable {}
 
@@ -70,7 +67,7 @@ export class UserCode {
   #closed = false;
   #started = Promise.withResolvers<void>();
   #handles: ReadonlySet<string> = new Set();
-  #loaded: LoadedCode | undefined;
+  #loaded: ReadyCode | undefined;
   #document: Record<string, unknown> | undefined;
 
   constructor(options: HostOptions) {
@@ -104,7 +101,7 @@ export class UserCode {
   }
 
   /** What is known of `http.app`; undefined without one. */
-  get app(): LoadedCode['app'] {
+  get app(): ReadyCode['app'] {
     return this.#loaded?.app;
   }
 
@@ -193,7 +190,7 @@ export class UserCode {
       ended: () => void this.#replace(),
     });
     const sendsLog = this.#options.line !== undefined;
-    this.#worker.send({ kind: 'start', start: { ...this.#options.start, sendsLog } });
+    this.#worker.send({ kind: 'start', version: WALL_VERSION, start: { ...this.#options.start, sendsLog } });
   }
 
   #send(call_id: number, waiting: Waiting): void {
@@ -212,16 +209,10 @@ export class UserCode {
   #heard(message: Exclude<FromUserCode, { kind: 'log' }>): void {
     switch (message.kind) {
       case 'ready':
-        this.#ready = true;
-        this.#handles = new Set(message.handles);
-        this.#loaded = message;
-        for (const [call_id, waiting] of this.#waiting) this.#send(call_id, waiting);
-        this.#started.resolve();
+        this.#begin(message);
         return;
       case 'broken':
-        this.#started.reject(new StartError(message.sentence));
-        this.#options.log.error({ problem: message.sentence }, "the user's own code can't be loaded");
-        void this.#worker?.kill();
+        this.#broken(message.sentence);
         return;
       case 'document':
         this.#document = message.document;
@@ -232,13 +223,27 @@ export class UserCode {
       case 'answer':
         this.#take(message.call_id)?.resolve(message.answer);
         return;
-      case 'refused': {
-        const { call_id, status, message: sentence, headers } = message;
-        this.#take(call_id)?.reject(new Problem(status, sentence, { headers }));
+      case 'refused':
+        this.#take(message.call_id)?.reject(new Problem(message.status, message.message, { headers: message.headers }));
         return;
-      }
       case 'pong':
     }
+  }
+
+  #begin(loaded: ReadyCode): void {
+    const fault = versionFault("The runner of the user's own code", loaded.version);
+    if (fault !== undefined) return this.#broken(fault);
+    this.#ready = true;
+    this.#handles = new Set(loaded.handles);
+    this.#loaded = loaded;
+    for (const [call_id, waiting] of this.#waiting) this.#send(call_id, waiting);
+    this.#started.resolve();
+  }
+
+  #broken(sentence: string): void {
+    this.#started.reject(new StartError(sentence));
+    this.#options.log.error({ problem: sentence }, "the user's own code can't be loaded");
+    void this.#worker?.kill();
   }
 
   #take(call_id: number): Waiting | undefined {

@@ -1,6 +1,6 @@
+import type { FromUserCode, ToUserCode } from '../../schema/wall/user-code.ts';
 import { openThread, type OpenedThread, type ThreadListener } from '../open-thread.ts';
 import { SharedLiveness, type Liveness } from './liveness.ts';
-import type { FromUserCode, ToUserCode } from './protocol.ts';
 
 /** The side of the protocol that runs the user's own code, wherever it runs. */
 export type CodeRunner = OpenedThread<ToUserCode> & { readonly liveness: Readonly<Liveness> };

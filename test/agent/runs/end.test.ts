@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { Outcome } from '../../../src/agent/threads/protocol.ts';
 import {
   endOfGraph,
   endWithoutGraph,
@@ -10,6 +9,7 @@ import {
   type ThreadLoss,
 } from '../../../src/agent/runs/end.ts';
 import { isUnfinished } from '../../../src/schema/run.ts';
+import type { Outcome } from '../../../src/schema/wall/run-in-thread.ts';
 
 const facts = { alone: false, temporary: false, timeoutSeconds: 60 };
 const success: Outcome = { status: 'success', waiting: false };

@@ -4,12 +4,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AnswerCall } from '../../../src/agent/exchange/thread-calls.ts';
 import { readGraphsFile } from '../../../src/agent/gx-json/read.ts';
 import { GraphHost } from '../../../src/agent/threads/host.ts';
-import { parsed } from '../../../src/agent/threads/json-text.ts';
-import type { FromThread, Operation, Outcome, RunSpec, ThreadStart, ToThread } from '../../../src/agent/threads/protocol.ts';
 import type { RunListener } from '../../../src/agent/threads/thread.ts';
 import { openWorker, type OpenRunner } from '../../../src/agent/threads/worker.ts';
 import { createLog } from '../../../src/log.ts';
 import type { RunKwargs } from '../../../src/schema/run.ts';
+import type { ThreadStart } from '../../../src/schema/wall/graph-start.ts';
+import type { FromThread, ToThread } from '../../../src/schema/wall/graphs.ts';
+import { parsed } from '../../../src/schema/wall/json-text.ts';
+import type { Operation } from '../../../src/schema/wall/operations.ts';
+import type { Outcome, RunSpec } from '../../../src/schema/wall/run-in-thread.ts';
 import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 

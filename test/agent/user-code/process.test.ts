@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Asking, Replied } from '../../../src/agent/exchange/exchanges.ts';
 import { UserCode } from '../../../src/agent/user-code/host.ts';
-import type { ForApp, FromUserCode, ToUserCode } from '../../../src/agent/user-code/protocol.ts';
 import type { OpenCodeRunner } from '../../../src/agent/user-code/worker.ts';
 import { createLog } from '../../../src/log.ts';
+import { WALL_VERSION } from '../../../src/schema/wall/rules.ts';
+import type { ForApp, FromUserCode, ToUserCode } from '../../../src/schema/wall/user-code.ts';
 
 /* The user's own code may run in a process, which shares no memory with the server: how far it is stands in each pong. */
 
@@ -31,7 +32,7 @@ const openProcess: OpenCodeRunner = (listener) => {
   };
   const send = (message: ToUserCode): void => {
     const [last = 0] = process.begun.slice(-1);
-    if (message.kind === 'start') say({ kind: 'ready', handles: [], app: { routes: undefined }, encrypts: false });
+    if (message.kind === 'start') say({ kind: 'ready', version: WALL_VERSION, handles: [], app: { routes: undefined }, encrypts: false });
     if (message.kind === 'ping') say({ kind: 'pong', holds: process.answers ? 0 : last, begun: last });
     if (message.kind === 'exchange' && message.message.kind === 'ask') begin(message.message.exchange);
   };

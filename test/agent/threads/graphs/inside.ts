@@ -4,8 +4,7 @@ const State = Annotation.Root({ path: Annotation<string>(), heard: Annotation<st
 
 const ask = (globalThis as unknown as Record<symbol, typeof fetch>)[Symbol.for('langgraph_api:fetch')]!;
 
-const post = async (path: string, body: string): Promise<string> =>
-  (await ask(`http://localhost${path}`, { method: 'POST', body })).text();
+const post = async (path: string, body: string): Promise<string> => (await ask(`http://localhost${path}`, { method: 'POST', body })).text();
 
 const early = await post('/echo', 'while the graph loads');
 

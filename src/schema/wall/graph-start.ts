@@ -1,0 +1,62 @@
+import { Type, type Static } from 'typebox';
+import { CipherModule, Maybe, ModuleExport, OrNull, Variables } from './forms.ts';
+
+/* What a thread needs to know before it can run graphs. */
+
+const GraphSource = Type.Object({
+  graphId: Type.String(),
+  file: Type.String(),
+  exportName: Type.String(),
+  description: OrNull(Type.String()),
+});
+export type GraphSource = Static<typeof GraphSource>;
+
+/** An embedding of a provider, as gx.json names it: `provider:model`. `folder` is the one of gx.json. */
+const EmbedModel = Type.Object({ provider: Type.String(), model: Type.String(), folder: Type.String() });
+export type EmbedModel = Static<typeof EmbedModel>;
+
+/** `store.index` of gx.json. */
+const StoreIndex = Type.Object({
+  embed: Type.Union([ModuleExport, EmbedModel]),
+  dims: Type.Integer(),
+  fields: Type.Array(Type.String()),
+});
+export type StoreIndex = Static<typeof StoreIndex>;
+
+/** How long items of the store live that say nothing themselves, in minutes, and whether reading renews them. */
+const StoreLife = Type.Object({ defaultTtl: OrNull(Type.Number()), refresh: Type.Boolean() });
+export type StoreLife = Static<typeof StoreLife>;
+
+/** How values are encrypted in the database: keys as base64, and names of fields that are encrypted. */
+const Encryption = Type.Object({
+  keys: Type.Array(Type.String()),
+  encrypts: Type.Boolean(),
+  names: Type.Array(Type.String()),
+  strict: Type.Optional(Type.Boolean()),
+});
+
+export const ThreadStart = Type.Object({
+  graphs: Type.Array(GraphSource),
+  /** Whether the thread serves the other graphs when some can't be loaded. */
+  partial: Type.Boolean(),
+  /** How items of the store are indexed by meaning; absent when gx.json asks for none. */
+  index: Maybe(StoreIndex),
+  /** Absent when items of the store live for ever. */
+  storeLife: Maybe(StoreLife),
+  /** The thread opens a pool of its own: runs read and write their checkpoints there. */
+  database: Type.Object({ uri: Type.String(), poolSize: Type.Integer(), statementTimeoutSeconds: Type.Number() }),
+  /** How the thread encrypts what it stores, and reads what is encrypted; absent where nothing is. */
+  encryption: Maybe(Encryption),
+  encryptionModule: Maybe(CipherModule),
+  logLevel: Type.String(),
+  env: Variables,
+  /** Ids of classes, beyond messages, that may be made of what a state holds. */
+  allowedModules: Maybe(Type.Array(Type.Array(Type.String()))),
+  /** Whether the thread sends `spans`. */
+  traced: Type.Boolean(),
+  /** Whether spans hold inputs and outputs. */
+  spanContents: Maybe(Type.Boolean()),
+  /** Whether the thread sends the lines of its log. */
+  sendsLog: Type.Boolean(),
+});
+export type ThreadStart = Static<typeof ThreadStart>;

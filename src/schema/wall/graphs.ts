@@ -1,0 +1,87 @@
+import { Type, type Static } from 'typebox';
+import { ExchangeAnswer, exchangeFor, OwnCall } from './exchange.ts';
+import { JsonTextOf, MessageOf, OrNull } from './forms.ts';
+import { ThreadStart } from './graph-start.ts';
+import { Call, type Answer, type Operation } from './operations.ts';
+import { Outcome, RunSpec, Span } from './run-in-thread.ts';
+
+/*
+ * The messages between the server and a graph thread: all that the two ever say to each other, by the rules of rules.ts.
+ * A graph thread need not be a thread.
+ *
+ * Start. The server opens a thread and sends `start` once, before all else. The thread loads its graphs and answers
+ * `ready` with the names of their nodes, or `broken` with one sentence for a person, after which the server ends it. A
+ * graph that can't be loaded breaks the thread, unless `start` asks for a `partial` one: then `ready` says in
+ * `failures` why, and each run and call of that graph fails with the same sentence. Before `ready` the server sends
+ * nothing more than `exchange`.
+ *
+ * Life. From then on the thread sends `beat` twice a second (BEAT_MILLISECONDS). Any message is a sign of life; a
+ * thread that is silent for 1.5 seconds counts as stuck in a graph that never yields, and gets no more work until it
+ * is heard again. `full` asks the server to give what comes next to another thread. The server ends a thread without a
+ * word, and its end, asked or not, is the end of all that it held: the server fails its open calls with status 503,
+ * and hands its runs on.
+ *
+ * Log. Where `sendsLog` asks for it, the thread sends each line of its log as `log`, besides writing it.
+ *
+ * Runs. `run` starts a run; many runs share a thread. The thread sends any number of `events`, of `spans` (where
+ * `traced` asks for them) and of `wait`, then exactly one `done`, also for a run that failed or was stopped, and
+ * nothing of the run after it. `abort` asks it to stop as soon as it can: its `done` then says "interrupted". Where the
+ * run `goes_on` elsewhere, the thread says no end of what is under way in it. `drain` asks a run to stop between two of
+ * its steps, once what ended is stored: its `done` then says `drained`. A thread that knows no steps ignores it, and
+ * the run goes on. An `abort` or a `drain` for a run that the thread does not have is ignored. Of a run that is
+ * `unheard`, the thread sends no `events` until the server says `hear`. Before a run whose stream is resumable
+ * (`kwargs.resumable`) stores a checkpoint, the thread sends `wait` and stores nothing until `written` answers with the
+ * same `wait_id`: only then are the earlier events where the run's next attempt looks for them. A thread that finds,
+ * when it stores a checkpoint, that this attempt has lost the run stores nothing, stops the run, and says `lost`.
+ *
+ * Calls. `call` asks one of the operations (operations.ts); calls and runs may overlap. Each call gets exactly one answer with its
+ * `call_id`, in any order: `result`, whose `json` is the answer as JSON text, or `failed` with an HTTP status and a
+ * sentence for the client. The status says whose fault it was: 400 or 404 for what the caller asked (a node or a graph
+ * that does not exist, values that the graph does not take), 409 and 503 for the database (another writer was first;
+ * it does not answer), 500 for a fault of the graph's own code, 501 for an operation that the thread does not know.
+ * The server gives up a call after a minute; an answer that comes later is ignored.
+ *
+ * Exchanges. `exchange` carries a message of exchange.ts: graphs ask their server, also while they load. The
+ * server asks nothing.
+ */
+
+const run_id = Type.String();
+const wait_id = Type.Integer();
+const call_id = Type.Integer();
+
+const Others = Type.Union([
+  MessageOf('start', { version: Type.String(), start: ThreadStart }),
+  MessageOf('run', { spec: RunSpec }),
+  MessageOf('abort', { run_id, goes_on: Type.Boolean() }),
+  MessageOf('drain', { run_id }),
+  MessageOf('hear', { run_id }),
+  MessageOf('written', { wait_id }),
+  MessageOf('exchange', { message: ExchangeAnswer }),
+]);
+
+export const ToThread = Type.Union([Others, Call]);
+export type ToThread<K extends Operation = Operation> = Static<typeof Others> | Call<K>;
+
+/** The names of each graph's nodes; null where each call may make others. */
+const GraphNodes = Type.Record(Type.String(), OrNull(Type.Array(Type.String())));
+export type GraphNodes = Static<typeof GraphNodes>;
+
+/** Graph -> the sentence that says why it can't be loaded. */
+const GraphFailures = Type.Record(Type.String(), Type.String());
+export type GraphFailures = Static<typeof GraphFailures>;
+
+export const FromThread = Type.Union([
+  MessageOf('ready', { version: Type.String(), nodes: GraphNodes, failures: Type.Optional(GraphFailures) }),
+  MessageOf('broken', { sentence: Type.String() }),
+  MessageOf('beat', { full: Type.Boolean() }),
+  MessageOf('log', { line: Type.String() }),
+  /** Each event is its name and its data. */
+  MessageOf('events', { run_id, batch: Type.Array(Type.Tuple([Type.String(), JsonTextOf<unknown>()])) }),
+  MessageOf('wait', { wait_id, run_id }),
+  MessageOf('spans', { run_id, spans: Type.Array(Span) }),
+  MessageOf('done', { run_id, outcome: Outcome }),
+  MessageOf('result', { call_id, json: JsonTextOf<Answer<Operation>>() }),
+  MessageOf('failed', { call_id, status: Type.Integer(), message: Type.String() }),
+  MessageOf('exchange', { message: exchangeFor(OwnCall) }),
+]);
+export type FromThread = Static<typeof FromThread>;
