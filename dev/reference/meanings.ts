@@ -156,8 +156,10 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
       'An autoscaler of Kubernetes sets the number of api pods by their CPU. False while it gets no figures: `minScale` holds. Absent while their number is fixed.',
     [conditions.STORE_READY]:
       'The key-value store for streams takes connections. Nothing waits for it. Absent where `redisMemoryMb` is not set.',
-    [conditions.FIELDS_WITHOUT_EFFECT]: 'Some fields are stored without effect. The message names them.',
-    [conditions.UNAUTHENTICATED]: 'The agents ask nobody for credentials. Absent when they do, and while nothing serves.',
+    [conditions.FIELDS_WITHOUT_EFFECT]:
+      "Some fields are stored without effect, and the message names them; or no gateway is installed, so the server's version, its mount prefix and its guard are not known.",
+    [conditions.UNAUTHENTICATED]:
+      'The agents ask nobody for credentials. Unknown while no pod has reported whether they do. Absent when they do, and while nothing serves.',
     [conditions.TOKEN_MOUNTED]: "The agents' pods have a token of their ServiceAccount. The message names it. Absent otherwise.",
     [conditions.POD_SECURITY_OPEN]:
       'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',

@@ -26,7 +26,7 @@ import { sweepBuilds } from './revision/build/sweep.ts';
 import { gatewayUrls } from './scale/gateways.ts';
 import { WorkFollower } from './scale/work-follower.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
-import { wakeForWork, wireWakeUps } from './wake.ts';
+import { wakeForFacts, wakeForWork, wireWakeUps } from './wake.ts';
 import { watches } from './watches.ts';
 
 /** Milliseconds after which Secrets and builds that nothing refers to are removed. */
@@ -140,6 +140,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     scalable: scalableIn(caches, settings),
     concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
     wake: wakeForWork(caches, queues),
+    learned: wakeForFacts(caches, queues),
     observer: metrics.work(),
     downSeconds: settings.queueScaleDownSeconds,
     log,

@@ -4,9 +4,11 @@ import type { DeploymentResource, RevisionResource, TracingProjectResource } fro
 import { idsOf } from '../schema/deployment-ids.ts';
 import { DEPLOYMENT, REVISION, TENANT } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
+import type { ServerFacts } from '../schema/work-report.ts';
 import { isPodSecurityOpen } from './deployment/pod-security.ts';
 import { BY_BUILD, BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, homeOf, ownedCaches, type Caches } from './family/caches.ts';
 import { selectedBy } from './family/deployment.ts';
+import { isServerNews } from './family/reported-server.ts';
 import { isEnded } from './family/revisions.ts';
 import type { WorkQueue } from './kernel/queue.ts';
 import { isAskedByOthers, concernsOwner, concernsDeployment, concernsRevisions, isReportedByOthers } from './wake-filter.ts';
@@ -96,6 +98,18 @@ export const wakeForWork =
     const active = deployment.status?.activeRevision;
     if (active !== undefined) wake(revisions, keyIn(deployment.metadata.namespace, active), 'watch');
     wake(deployments, key, 'watch');
+  };
+
+/** Wakes the revisions of a deployment whose status does not have the facts yet that their servers have reported. */
+export const wakeForFacts =
+  ({ revisions: cache }: Pick<Caches, 'revisions'>, { revisions }: Pick<Queues, 'revisions'>) =>
+  (deployment: string, servers: ReadonlyMap<string, ServerFacts>): void => {
+    const [namespace, name] = deployment.split('/');
+    for (const facts of servers.values()) {
+      const revision = cache.get(keyIn(namespace, facts.revision));
+      if (revision !== undefined && revision.spec.deployment === name && isServerNews(revision, facts))
+        wake(revisions, keyIn(namespace, facts.revision), 'watch');
+    }
   };
 
 const isBuilding = (revision: RevisionResource | undefined): boolean =>

@@ -188,9 +188,7 @@ export const RevisionResourceStatus = status(
     buildLog: words(253, 'ConfigMap with the whole log of the build, packed.'),
     serverVersion: words(128, 'Version of the agent server that the pods report.'),
     mountPrefix: words(256, 'What stands before every path of its server, as its pods report it. Unset: nothing.'),
-    guard: Type.Optional(
-      StringEnum(GUARDS, { description: 'What decides who may call, as its pods report it. unknown: they are too old to ask for a key.' }),
-    ),
+    guard: Type.Optional(StringEnum(GUARDS, { description: 'What decides who may call: the strictest of what its pods have reported.' })),
     apiTemplate: pods('the api'),
     queueTemplate: pods('the queue'),
     startedAt: Type.Optional(DateTime('When the build or the rollout began.')),

@@ -2,7 +2,6 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import {
   ASLEEP,
   DATABASE_READY,
-  FIELDS_WITHOUT_EFFECT,
   HIBERNATED,
   READY,
   SCALED_TO_ZERO,
@@ -46,7 +45,7 @@ import { outcomeOfRest, restOf, type Resting } from './rest.ts';
 import { sleepFields } from './sleep.ts';
 import { urlOf } from './service.ts';
 import { trust } from './trust.ts';
-import { fieldsWithoutEffect } from './without-effect.ts';
+import { fieldsWithoutEffect, withoutEffect } from './without-effect.ts';
 
 export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
 
@@ -109,7 +108,7 @@ export function deploymentReport(
       ...prepared.statements,
       ...storeStatement(deployment, objects),
       ...shared,
-      ...withoutEffect(fieldsWithoutEffect(deployment, settings, engine.withoutEffect)),
+      ...withoutEffect(fieldsWithoutEffect(deployment, settings, engine.withoutEffect), settings),
     ],
     status: {
       phase: phaseOf(state),
@@ -261,18 +260,6 @@ function servingStatement({ workloads, revisions }: DeploymentWorld, { active, h
     };
   return { type: SERVING, status: 'False', reason: 'NoReplicaAvailable', message: `No api pod of revision ${active} is available.` };
 }
-
-const withoutEffect = (fields: string[]): StatedCondition[] =>
-  fields.length === 0
-    ? []
-    : [
-        {
-          type: FIELDS_WITHOUT_EFFECT,
-          status: 'True',
-          reason: 'NotBuiltYet',
-          message: `Stored, but the platform does not act on: ${fields.join(', ')}.`,
-        },
-      ];
 
 /** Reports that the API server refused one of the objects. Only another spec or setting helps. */
 export function refusedDeployment(deployment: DeploymentResource, message: string): Report<DeploymentStatusFields> {

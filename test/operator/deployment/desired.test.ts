@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
 import { adminCredential, databaseCredential } from '../../../src/operator/database/own/credentials/secret.ts';
-import { fieldsWithoutEffect } from '../../../src/operator/deployment/without-effect.ts';
+import { fieldsWithoutEffect, withoutEffect } from '../../../src/operator/deployment/without-effect.ts';
 import { passwordJob } from '../../../src/operator/database/own/credentials/job.ts';
 import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
 import { isAsIntended, withHash } from '../../../src/operator/kernel/owned.ts';
@@ -59,6 +59,14 @@ test('fields whose function is not built yet are named', () => {
   const given = deployment({ template: { resourceSpec: { minScale: 1, maxScale: 3, redisMemoryMb: 64 } } });
   expect(fieldsWithoutEffect(given, settings(), [])).toEqual(['queueMaxScale']);
   expect(fieldsWithoutEffect(deployment(), settings(), [])).toEqual([]);
+});
+
+test('without a gateway it is said that nobody reports of the server, beside the fields', () => {
+  const gateway = { service: 'gateway', namespace: 'gx' };
+  expect(withoutEffect([], { gateway })).toEqual([]);
+  expect(withoutEffect([], {})).toMatchObject([{ status: 'True', reason: 'NoGateway', message: expect.stringContaining('version') }]);
+  const [both] = withoutEffect(['queueMaxScale'], {});
+  expect(both).toMatchObject({ reason: 'NotBuiltYet', message: expect.stringMatching(/queueMaxScale\. No gateway is installed/) });
 });
 
 test('sizes of an orchestrator and of executors are named, and so is a way to restart that Kubernetes does not have', () => {

@@ -150,9 +150,8 @@ describe('whoever looks at the conditions learns whether anybody is asked for cr
     ['agents with handlers of their own', numbered(1, { ...deployed, guard: 'handlers' }), undefined],
     ['agents that are to be open', revision(asOpen, { status: { ...deployed, guard: 'open' } }), 'True AskedFor'],
     ['agents that are to be open, with handlers all the same', revision(asOpen, { status: { ...deployed, guard: 'handlers' } }), undefined],
-    ['an image of before the upgrade', numbered(1, { ...deployed, guard: 'unknown' }), 'True OlderServer'],
     ['agents that did not find the key', numbered(1, { ...deployed, guard: 'open' }), 'True NoKey'],
-    ['agents whose log can not be read', numbered(1, deployed), 'Unknown NotTold'],
+    ['agents that have not reported', numbered(1, deployed), 'Unknown GuardUnknown'],
   ] as const)('of %s', (_, of, told) => {
     expect(openness(of)).toBe(told);
   });
