@@ -143,7 +143,7 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.DATABASE_READY]:
       'The database accepts connections. For an external one (reason `External`): its Secret holds an address, and some pod is ready.',
     [conditions.FOLLOWS_BRANCH]:
-      'Never True. False while the branch whose pushes make revisions is missing or its host does not answer. Absent otherwise.',
+      'Never True. False while the branch whose pushes make revisions is missing or its host does not answer, as the last look found. Absent otherwise.',
     [conditions.PASSWORD_ROTATED]: 'Never True. False while the password of the managed database is being changed. Absent otherwise.',
     [conditions.ASLEEP]: 'It has no pods because nobody needs it, and wakes by itself. Absent unless `minScale` is 0.',
     [conditions.QUEUE_SCALED]:

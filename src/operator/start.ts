@@ -10,7 +10,8 @@ import { Election, type LeaseOptions } from '../kube/lease.ts';
 import type { WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { OPERATOR } from '../schema/labels.ts';
-import { BranchLooks } from './family/branch-looks.ts';
+import { BranchFollower } from './branches/branch-follower.ts';
+import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './family/in-turn.ts';
 import { PortKeeper } from './family/port-keeper.ts';
 import { createCaches, writable } from './family/caches.ts';
@@ -26,7 +27,7 @@ import { sweepBuilds } from './revision/build/sweep.ts';
 import { gatewayUrls } from './scale/gateways.ts';
 import { WorkFollower } from './scale/work-follower.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
-import { wakeForFacts, wakeForWork, wireWakeUps } from './wake.ts';
+import { wakeForFacts, wakeForWork, wireWakeUps, type Queues } from './wake.ts';
 import { watches } from './watches.ts';
 
 /** Milliseconds after which Secrets and builds that nothing refers to are removed. */
@@ -145,13 +146,12 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     downSeconds: settings.queueScaleDownSeconds,
     log,
   });
+  const looking = { kube: door, caches, settings, gitPlaces: gitPlaces(settings, new Lookups()) };
+  const branches = branchFollower(looking, queues, log);
   const deps: OperatorDeps = {
-    kube: door,
-    caches,
-    settings,
+    ...looking,
     writer,
-    branches: new BranchLooks(),
-    gitPlaces: gitPlaces(settings, new Lookups()),
+    branches,
     buildTurns: new InTurn(),
     ports: new PortKeeper({ kube: door, namespace: config.namespace, caches }),
     absences: () => election.absences,
@@ -168,9 +168,21 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
       tell();
       for (const controller of controllers) controller.start();
       if (settings.gateway !== undefined) void follower.run(until);
+      if (settings.builder !== undefined) void branches.run(until);
     },
     reflectors: watches({ kube: door, log, caches, observer: metrics.watches(), config, timings: times.watch }),
   };
+}
+
+function branchFollower(looking: Parameters<typeof lookAtBranch>[0], { deployments }: Queues, log: Log): BranchFollower {
+  const follower: BranchFollower = new BranchFollower({
+    followers: followersIn(looking.caches, () => follower.hurry()),
+    placeOf: (key) => branchPlace(looking, key),
+    ask: (key, signal) => lookAtBranch(looking, key, signal),
+    wake: (key) => deployments.add(key),
+    log,
+  });
+  return follower;
 }
 
 /**

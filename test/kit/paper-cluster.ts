@@ -3,7 +3,6 @@ import type { OperatorSettings } from '../../src/config/operator.ts';
 import { Cache, keyOf } from '../../src/kube/cache.ts';
 import { kinds, type Kind, type Kube, type KubeObject, type Ref } from '../../src/kube/kube.ts';
 import { reconcileDeployment } from '../../src/operator/deployment/reconcile.ts';
-import { BranchLooks } from '../../src/operator/family/branch-looks.ts';
 import { InTurn } from '../../src/operator/family/in-turn.ts';
 import { createCaches, writable, type Caches } from '../../src/operator/family/caches.ts';
 import type { OperatorDeps } from '../../src/operator/family/deps.ts';
@@ -100,7 +99,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       caches: seen,
       writer,
       settings: settings(overrides),
-      branches: new BranchLooks(),
+      branches: { look: () => undefined },
       gitPlaces: { isListed: () => true, addressesOf: async () => [] },
       buildTurns: new InTurn(),
       ports: { keep: async () => ({}) },

@@ -2,6 +2,7 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import {
   ASLEEP,
   DATABASE_READY,
+  FOLLOWS_BRANCH,
   HIBERNATED,
   READY,
   SCALED_TO_ZERO,
@@ -269,7 +270,7 @@ export function refusedDeployment(deployment: DeploymentResource, message: strin
     outcome: stalled('Refused', sentence),
     status: { ...status, reason: 'Refused', message: sentence },
     statements: conditions.filter(({ type }) =>
-      [DATABASE_READY, SERVING, POD_SECURITY_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type),
+      [DATABASE_READY, FOLLOWS_BRANCH, SERVING, POD_SECURITY_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type),
     ),
   };
 }

@@ -2,8 +2,8 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { GitPlaces } from '../../git/places.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
+import type { BranchView } from '../branches/branch-look.ts';
 import type { WorkView } from '../scale/work-follower.ts';
-import type { BranchLooks } from './branch-looks.ts';
 import type { Caches } from './caches.ts';
 import type { InTurn } from './in-turn.ts';
 import type { PortKeeper } from './port-keeper.ts';
@@ -15,8 +15,8 @@ export type OperatorDeps = {
   writer: Writer;
   caches: Caches;
   settings: OperatorSettings;
-  /** When followed branches were last looked at. */
-  branches: BranchLooks;
+  /** The last looks at followed branches. */
+  branches: BranchView;
   /** Where requests to git hosts may go. */
   gitPlaces: GitPlaces;
   /** Builds begin in turn, so that each counts those before it. */
