@@ -19,6 +19,8 @@ import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './family/deps.ts';
 import { scalableIn, sleepConcernIn } from './family/scalable.ts';
+import type { KindTable } from './kinds/row.ts';
+import { OPERATOR_KINDS } from './kinds/table.ts';
 import { serveHealth } from './kernel/health.ts';
 import { OperatorMetrics } from './kernel/metrics.ts';
 import { WorkQueue } from './kernel/queue.ts';
@@ -43,6 +45,8 @@ export type OperatorOptions = {
   signal: AbortSignal;
   /** Returns where the gateways answer, if not where their Service says. */
   gateways?: () => string[];
+  /** The kinds of objects that it works with, for tests that have one more. */
+  table?: KindTable;
   /** Shorter times than a cluster's, for tests. */
   times?: { watch?: Partial<WatchTimings>; lease?: LeaseOptions['seconds']; sweep?: number };
 };
@@ -123,7 +127,9 @@ type End = 'stopped' | 'lost';
 const PACE = 100;
 
 function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, metrics: OperatorMetrics) {
-  const caches = createCaches(buildNamespaces(config.settings.builder));
+  const table = given.table ?? OPERATOR_KINDS;
+  const builds = buildNamespaces(config.settings.builder);
+  const caches = createCaches({ buildNamespaces: builds, table });
   metrics.faulty(() => faultyIn(caches));
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
@@ -131,10 +137,10 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   // Work that could not be written is not begun. It would fail repeatedly and then wait long for its next turn.
   const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
   const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };
-  wireWakeUps(caches, queues, buildNamespaces(config.settings.builder));
+  wireWakeUps(caches, queues, { buildNamespaces: builds, table });
   // All writes except those of the Lease go through the fence.
   const door = kube.fenced?.(() => election.holds) ?? kube;
-  const writer = new Writer(door, writable(caches));
+  const writer = new Writer(door, writable(caches, table));
   const { settings } = config;
   const follower = new WorkFollower({
     gateways: given.gateways ?? (() => gatewayUrls(caches.gateways.list())),
@@ -150,6 +156,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   const branches = branchFollower(looking, queues, log);
   const deps: OperatorDeps = {
     ...looking,
+    table,
     writer,
     branches,
     buildTurns: new InTurn(),
@@ -170,7 +177,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
       if (settings.gateway !== undefined) void follower.run(until);
       if (settings.builder !== undefined) void branches.run(until);
     },
-    reflectors: watches({ kube: door, log, caches, observer: metrics.watches(), config, timings: times.watch }),
+    reflectors: watches({ kube: door, log, caches, table, observer: metrics.watches(), config, timings: times.watch }),
   };
 }
 

@@ -6,11 +6,13 @@ import { DEPLOYMENT, REVISION, TENANT } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
 import type { ServerFacts } from '../schema/work-report.ts';
 import { isPodSecurityOpen } from './deployment/pod-security.ts';
-import { BY_BUILD, BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, homeOf, ownedCaches, type Caches } from './family/caches.ts';
+import { BY_BUILD, BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, cachedRows, homeOf, type Caches } from './family/caches.ts';
 import { selectedBy } from './family/deployment.ts';
 import { isServerNews } from './family/reported-server.ts';
 import { isEnded } from './family/revisions.ts';
 import type { WorkQueue } from './kernel/queue.ts';
+import type { KindRow, KindTable } from './kinds/row.ts';
+import { OPERATOR_KINDS } from './kinds/table.ts';
 import { isAskedByOthers, concernsOwner, concernsDeployment, concernsRevisions, isReportedByOthers } from './wake-filter.ts';
 
 export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: WorkQueue };
@@ -21,10 +23,14 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: 
  */
 const ECHO = 20_000;
 
-const childrenOf = (caches: Caches): Cache[] => [...ownedCaches(caches), caches.workloads, caches.pods];
+type Given = { buildNamespaces?: readonly string[]; table?: KindTable };
 
 /** Wires which change wakes whom. Handlers only put keys into queues. */
-export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues, buildNamespaces: readonly string[] = []): void {
+export function wireWakeUps(
+  caches: Caches,
+  { deployments, revisions, listeners }: Queues,
+  { buildNamespaces = [], table = OPERATOR_KINDS }: Given = {},
+): void {
   // If one listener names a namespace, another may have lost or gained it.
   const wakeListeners = (via: Via): void => {
     for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), via);
@@ -61,8 +67,10 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     if (isBuilding(before) && !isBuilding(after))
       for (const waiting of caches.revisions.keysByIndex(BY_BUILD, 'waiting')) wake(revisions, waiting, via);
   });
-  for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, { queue: revisions, buildNamespaces });
-  for (const cache of childrenOf(caches)) onChild(cache, DEPLOYMENT, { queue: deployments, buildNamespaces });
+  for (const { row, cache } of cachedRows(caches, table)) {
+    if (row.child === 'revision') onChild(cache, row, { annotation: REVISION, queue: revisions, buildNamespaces });
+    if (row.child !== undefined) onChild(cache, row, { annotation: DEPLOYMENT, queue: deployments, buildNamespaces });
+  }
   // The revision that a Service now selects has what it waited for.
   on(caches.services, ({ before, after, via }) => {
     const [former, selected] = [before, after].map(selectedBy);
@@ -137,17 +145,17 @@ const on = <T extends KubeObject>(cache: Cache<T>, handle: (change: Change<T>) =
 /** Wakes the owner of a child, which names it in an annotation. */
 function onChild(
   cache: Cache,
-  annotation: string,
-  { queue, buildNamespaces }: { queue: WorkQueue; buildNamespaces: readonly string[] },
+  row: KindRow,
+  { annotation, queue, buildNamespaces }: { annotation: string; queue: WorkQueue; buildNamespaces: readonly string[] },
 ): void {
   const tell = (object: KubeObject | undefined, change: Change): void => {
     const owner = object?.metadata.annotations?.[annotation];
     if (object === undefined || owner === undefined) return;
-    answered(queue, keyIn(homeOf(object, buildNamespaces), owner), { via: change.via, isOthers: isReportedByOthers(change) });
+    answered(queue, keyIn(homeOf(object, buildNamespaces), owner), { via: change.via, isOthers: isReportedByOthers(change, row) });
   };
   on(cache, (change) => {
     const { before, after, via } = change;
-    if (via === 'watch' && !concernsOwner(change)) return;
+    if (via === 'watch' && !concernsOwner(change, row)) return;
     tell(after, change);
     if (before?.metadata.annotations?.[annotation] !== after?.metadata.annotations?.[annotation]) tell(before, change);
   });

@@ -2,7 +2,6 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
-import { builtAccess } from '../../src/operator/revision/access.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { INTERRUPT, PUSHED_AT } from '../../src/schema/labels.ts';
 import { accountWith, grant, rightsIn } from '../kit/account.ts';
@@ -294,5 +293,5 @@ test('builds use the rights that the operator has for them, and no others', () =
   const requests = auditEvents(inject('auditLog'), operator.userAgent);
   expect(requests.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ requestURI }) => requestURI)).toEqual([]);
   const used = rightsUsed(requests);
-  expect(rightsIn(builtAccess).filter((right) => !used.has(right))).toEqual([]);
+  expect(rightsIn(operatorAccess.staged).filter((right) => !used.has(right))).toEqual([]);
 });

@@ -22,8 +22,8 @@ import { deploymentReport, type DeploymentStatusFields, type Written } from './s
 export const reconcileDeployment =
   (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (stored, { signal, now }) => {
-    const { caches, settings } = deps;
-    const world = observeDeployment(caches, stored);
+    const { settings } = deps;
+    const world = observeDeployment(deps, stored);
     const ports = await keptPorts(deps, stored, { service: world.service, signal });
     const ported = deploymentWithPorts(stored, ports, world.service);
     const sleep = sleepOf(deps, ported, { world, now });

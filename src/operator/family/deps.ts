@@ -3,6 +3,7 @@ import type { GitPlaces } from '../../git/places.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
 import type { BranchView } from '../branches/branch-look.ts';
+import type { KindTable } from '../kinds/row.ts';
 import type { WorkView } from '../scale/work-follower.ts';
 import type { Caches } from './caches.ts';
 import type { InTurn } from './in-turn.ts';
@@ -14,6 +15,8 @@ export type OperatorDeps = {
   kube: Kube;
   writer: Writer;
   caches: Caches;
+  /** The kinds of objects that it works with. */
+  table: KindTable;
   settings: OperatorSettings;
   /** The last looks at followed branches. */
   branches: BranchView;

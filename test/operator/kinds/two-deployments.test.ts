@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Kind, Kube, KubeObject } from '../../../src/kube/kube.ts';
 import { kinds } from '../../../src/kube/kube.ts';
+import { removable } from '../../../src/operator/deployment/finalize.ts';
 import { difference, withHash } from '../../../src/operator/kernel/owned.ts';
 import { Writer } from '../../../src/operator/kernel/writer.ts';
+import { OPERATOR_KINDS } from '../../../src/operator/kinds/table.ts';
 
 /* Two kinds are named Deployment: that of the platform, and Kubernetes' own. Here both have one name, too. */
 
@@ -45,4 +47,17 @@ test('what the API server made of one is remembered beside what it made of the o
   expect(written).toEqual([`apply ${kinds.workload.apiVersion}`, `apply ${kinds.deployment.apiVersion}`]);
   await writer.reconcile([workload, deployment], stored, signal);
   expect(written).toHaveLength(2);
+});
+
+test('only the workload counts as an agent that goes before the rest', () => {
+  expect(removable([workload, named(kinds.service, {})], OPERATOR_KINDS)).toEqual([workload]);
+  expect(removable([deployment, named(kinds.service, {})], OPERATOR_KINDS)).toHaveLength(2);
+});
+
+test('the status of a workload is read by its owner, and that of a deployment is not', () => {
+  const rows = Object.values(OPERATOR_KINDS).filter(({ kind }) => kind.kind === 'Deployment');
+  expect(rows.map((row) => [row.kind.apiVersion, 'statusRead' in row])).toEqual([
+    [kinds.workload.apiVersion, true],
+    [kinds.deployment.apiVersion, false],
+  ]);
 });
