@@ -1,5 +1,5 @@
 import { buildNamespaces } from '../config/builder.ts';
-import type { OperatorConfig } from '../config/operator.ts';
+import type { OperatorConfig, OperatorSettings } from '../config/operator.ts';
 import { asError } from '../errors.ts';
 import { gitPlaces } from '../git/places.ts';
 import { Lookups } from '../http/lookups.ts';
@@ -14,7 +14,7 @@ import { BranchFollower } from './branches/branch-follower.ts';
 import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './family/in-turn.ts';
 import { PortKeeper } from './family/port-keeper.ts';
-import { createCaches, writable } from './family/caches.ts';
+import { createCaches, writable, type Caches } from './family/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './family/deps.ts';
@@ -142,16 +142,8 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   const door = kube.fenced?.(() => election.holds) ?? kube;
   const writer = new Writer(door, writable(caches, table));
   const { settings } = config;
-  const follower = new WorkFollower({
-    gateways: given.gateways ?? (() => gatewayUrls(caches.gateways.list())),
-    scalable: scalableIn(caches, settings),
-    concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
-    wake: wakeForWork(caches, queues),
-    learned: wakeForFacts(caches, queues),
-    observer: metrics.work(),
-    downSeconds: settings.queueScaleDownSeconds,
-    log,
-  });
+  const gateways = given.gateways ?? (() => gatewayUrls(caches.gateways.list()));
+  const follower = workFollower({ caches, settings, queues, log }, { gateways, observer: metrics.work() });
   const looking = { kube: door, caches, settings, gitPlaces: gitPlaces(settings, new Lookups()) };
   const branches = branchFollower(looking, queues, log);
   const deps: OperatorDeps = {
@@ -180,6 +172,20 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     reflectors: watches({ kube: door, log, caches, table, observer: metrics.watches(), config, timings: times.watch }),
   };
 }
+
+type Following = { caches: Caches; settings: OperatorSettings; queues: Queues; log: Log };
+type Reports = Pick<ConstructorParameters<typeof WorkFollower>[0], 'gateways' | 'observer'>;
+
+const workFollower = ({ caches, settings, queues, log }: Following, reports: Reports): WorkFollower =>
+  new WorkFollower({
+    ...reports,
+    scalable: scalableIn(caches, settings),
+    concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
+    wake: wakeForWork(caches, queues),
+    learned: wakeForFacts(caches, queues),
+    downSeconds: settings.queueScaleDownSeconds,
+    log,
+  });
 
 function branchFollower(looking: Parameters<typeof lookAtBranch>[0], { deployments }: Queues, log: Log): BranchFollower {
   const follower: BranchFollower = new BranchFollower({

@@ -71,14 +71,7 @@ export function wireWakeUps(
     if (row.child === 'revision') onChild(cache, row, { annotation: REVISION, queue: revisions, buildNamespaces });
     if (row.child !== undefined) onChild(cache, row, { annotation: DEPLOYMENT, queue: deployments, buildNamespaces });
   }
-  // The revision that a Service now selects has what it waited for.
-  on(caches.services, ({ before, after, via }) => {
-    const [former, selected] = [before, after].map(selectedBy);
-    if (selected === undefined || selected === former) return;
-    const deployment = keyIn(after?.metadata.namespace, after?.metadata.annotations?.[DEPLOYMENT] ?? '');
-    for (const { metadata } of caches.revisions.byIndex(BY_DEPLOYMENT, deployment))
-      if (labelValue(metadata.name) === selected) wake(revisions, keyIn(metadata.namespace, metadata.name), via);
-  });
+  wakeSelected(caches, revisions);
   // Agents do not reach the API server, wherever it is.
   on(caches.apiServers, ({ via }) => {
     for (const { metadata } of caches.deployments.list()) wake(deployments, keyIn(metadata.namespace, metadata.name), via);
@@ -87,6 +80,17 @@ export function wireWakeUps(
   on(caches.tracingProjects, ({ before, after, via }) => {
     const { spec } = (after ?? before) as TracingProjectResource;
     for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, { via });
+  });
+}
+
+/** Wakes the revision that a Service now selects, because it has what it waited for. */
+function wakeSelected(caches: Pick<Caches, 'services' | 'revisions'>, revisions: WorkQueue): void {
+  on(caches.services, ({ before, after, via }) => {
+    const [former, selected] = [before, after].map(selectedBy);
+    if (selected === undefined || selected === former) return;
+    const deployment = keyIn(after?.metadata.namespace, after?.metadata.annotations?.[DEPLOYMENT] ?? '');
+    for (const { metadata } of caches.revisions.byIndex(BY_DEPLOYMENT, deployment))
+      if (labelValue(metadata.name) === selected) wake(revisions, keyIn(metadata.namespace, metadata.name), via);
   });
 }
 

@@ -22,7 +22,7 @@ type Change = (attachment: Attachment) => unknown;
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array);
 
-/** Says whether the value has the form, as far as it takes to choose one of several. An attachment may be its length. */
+/** Returns true if the value has the form, as far as it takes to choose one of several. A length is an attachment. */
 function fits(node: Node, value: unknown): boolean {
   if (node['x-attachment'] !== undefined) return value instanceof Uint8Array || typeof value === 'number';
   if (node.anyOf !== undefined) return node.anyOf.some((one) => fits(one, value));
@@ -57,7 +57,7 @@ function changed(node: Node | undefined, value: unknown, change: Change): unknow
 /** Returns the JSON of the message, which has the lengths of its attachments, and the attachments. */
 function takenApart(schema: TSchema, message: unknown): { header: unknown; attachments: Uint8Array[] } {
   const attachments: Uint8Array[] = [];
-  const header = changed(schema as Node, message, ({ value }) => {
+  const header = changed(schema, message, ({ value }) => {
     const bytes = typeof value === 'string' ? Buffer.from(value) : (value as Uint8Array);
     attachments.push(bytes);
     return bytes.length;
@@ -84,7 +84,7 @@ export function messageOf(schema: TSchema, frame: Buffer): unknown {
   if (frame.readUInt32LE(0) !== frame.length - 4) throw new Error('The frame has another length than it says.');
   let at = 8 + frame.readUInt32LE(4);
   const header: unknown = JSON.parse(frame.subarray(8, at).toString());
-  const message = changed(schema as Node, header, ({ form, value: length }) => {
+  const message = changed(schema, header, ({ form, value: length }) => {
     const bytes = frame.subarray(at, (at += length as number));
     return form === 'text' ? bytes.toString() : new Uint8Array(bytes);
   });

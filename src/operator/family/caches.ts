@@ -110,19 +110,21 @@ export function createCaches({ buildNamespaces, table = OPERATOR_KINDS }: CacheG
   };
   const cached = Object.entries(table).filter(([, row]) => row.cached !== undefined);
   // The API server holds the objects of a kind to its shape, which the row of their cache names.
-  return Object.fromEntries(cached.map(cacheOf)) as unknown as Caches;
+  return Object.assign({} as Caches, Object.fromEntries(cached.map(cacheOf)));
 }
 
 /** Returns the caches by their names, whatever their objects. */
 // Nobody who asks for a cache by a row adds objects to it, so that the shape of its objects does not matter.
-const byName = (caches: Caches): Partial<Record<string, Cache>> => caches as unknown as Partial<Record<string, Cache>>;
+const byName = (caches: Caches): Partial<Record<string, Cache>> => Object.fromEntries(Object.entries(caches) as [string, Cache][]);
 
 /** Returns the cached rows of a table, each with its cache. */
-export const cachedRows = (caches: Caches, table: KindTable): { row: KindRow; cache: Cache }[] =>
-  Object.entries(table).flatMap(([name, row]) => {
-    const cache = byName(caches)[name];
+export function cachedRows(caches: Caches, table: KindTable): { row: KindRow; cache: Cache }[] {
+  const known = byName(caches);
+  return Object.entries(table).flatMap(([name, row]) => {
+    const cache = known[name];
     return cache === undefined ? [] : [{ row, cache }];
   });
+}
 
 /** Returns the caches of what a deployment owns besides its revisions. */
 export const ownedCaches = (caches: Caches, table: KindTable): Cache[] =>

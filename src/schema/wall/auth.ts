@@ -38,7 +38,7 @@ const user = {
   is_authenticated: Type.Boolean(),
   permissions: Type.Array(Type.String()),
 };
-/** Whom a handler let in, with whatever else the handler says of the user. The graph gets it as `langgraph_auth_user`. */
+/** Whom a handler let in, with all else that it says of the user. The graph gets it as `langgraph_auth_user`. */
 export type AuthUser = JsonObject & { [K in keyof typeof user]: Static<(typeof user)[K]> };
 export const AuthUser = Type.Unsafe<AuthUser>(Type.Object(user));
 

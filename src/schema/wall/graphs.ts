@@ -6,8 +6,8 @@ import { Call, type Answer, type Operation } from './operations.ts';
 import { Outcome, RunSpec, Span } from './run-in-thread.ts';
 
 /*
- * The messages between the server and a graph thread: all that the two ever say to each other, by the rules of rules.ts.
- * A graph thread need not be a thread.
+ * The messages between the server and a graph thread: all that the two ever say to each other, by the rules of
+ * rules.ts. A graph thread need not be a thread.
  *
  * Start. The server opens a thread and sends `start` once, before all else. The thread loads its graphs and answers
  * `ready` with the names of their nodes, or `broken` with one sentence for a person, after which the server ends it. A
@@ -34,12 +34,12 @@ import { Outcome, RunSpec, Span } from './run-in-thread.ts';
  * same `wait_id`: only then are the earlier events where the run's next attempt looks for them. A thread that finds,
  * when it stores a checkpoint, that this attempt has lost the run stores nothing, stops the run, and says `lost`.
  *
- * Calls. `call` asks one of the operations (operations.ts); calls and runs may overlap. Each call gets exactly one answer with its
- * `call_id`, in any order: `result`, whose `json` is the answer as JSON text, or `failed` with an HTTP status and a
- * sentence for the client. The status says whose fault it was: 400 or 404 for what the caller asked (a node or a graph
- * that does not exist, values that the graph does not take), 409 and 503 for the database (another writer was first;
- * it does not answer), 500 for a fault of the graph's own code, 501 for an operation that the thread does not know.
- * The server gives up a call after a minute; an answer that comes later is ignored.
+ * Calls. `call` asks one of the operations (operations.ts); calls and runs may overlap. Each call gets exactly one
+ * answer with its `call_id`, in any order: `result`, whose `json` is the answer as JSON text, or `failed` with an HTTP
+ * status and a sentence for the client. The status says whose fault it was: 400 or 404 for what the caller asked (a
+ * node or a graph that does not exist, values that the graph does not take), 409 and 503 for the database (another
+ * writer was first; it does not answer), 500 for a fault of the graph's own code, 501 for an operation that the thread
+ * does not know. The server gives up a call after a minute; an answer that comes later is ignored.
  *
  * Exchanges. `exchange` carries a message of exchange.ts: graphs ask their server, also while they load. The
  * server asks nothing.
