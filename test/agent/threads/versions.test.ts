@@ -48,24 +48,28 @@ test('the server refuses a runner of another major version', async () => {
   await code.close();
 });
 
-test('a runner refuses a server of another major version, and works with another minor one', async () => {
-  const asked = (version: string): { graphs: OpenRunner; code: OpenCodeRunner } => ({
-    graphs: (listener, limits) => {
-      const runner = openWorker(listener, limits);
-      return { ...runner, send: (message) => runner.send(message.kind === 'start' ? { ...message, version } : message) };
-    },
-    code: (listener) => {
-      const runner = openCodeWorker(listener);
-      return { ...runner, send: (message) => runner.send(message.kind === 'start' ? { ...message, version } : message) };
-    },
-  });
-  const sentence = 'The server speaks version 2.0 of the protocol, and this side speaks 1.0';
-  for (const host of [graphHost(asked('2.0').graphs), codeHost(asked('2.0').code)]) {
-    await expect(host.open()).rejects.toThrow(sentence);
+/** Hosts whose worker threads hear that the server has another version. */
+const hostsOf = (version: string): (GraphHost | UserCode)[] => [
+  graphHost((listener, limits) => {
+    const runner = openWorker(listener, limits);
+    return { ...runner, send: (message) => runner.send(message.kind === 'start' ? { ...message, version } : message) };
+  }),
+  codeHost((listener) => {
+    const runner = openCodeWorker(listener);
+    return { ...runner, send: (message) => runner.send(message.kind === 'start' ? { ...message, version } : message) };
+  }),
+];
+
+test('a runner refuses a server of another major version', async () => {
+  for (const host of hostsOf('2.0')) {
+    await expect(host.open()).rejects.toThrow('The server speaks version 2.0 of the protocol, and this side speaks 1.0');
     await host.close();
   }
-  for (const host of [graphHost(asked('1.9').graphs), codeHost(asked('1.9').code)]) {
-    await host.open();
+});
+
+test('a runner works with a server of another minor version', async () => {
+  for (const host of hostsOf('1.9')) {
+    await expect(host.open().then(() => 'works')).resolves.toBe('works');
     await host.close();
   }
 });

@@ -6,7 +6,7 @@ import { createLog } from '../../../src/log.ts';
 import { WALL_VERSION } from '../../../src/schema/wall/rules.ts';
 import type { ForApp, FromUserCode, ToUserCode } from '../../../src/schema/wall/user-code.ts';
 
-/* The user's own code may run in a process, which shares no memory with the server: how far it is stands in each pong. */
+/* The user's own code may run in a process, which shares no memory with the server: each pong says how far it is. */
 
 const start = { auth: undefined, app: undefined, encryption: undefined, guarded: false, env: {}, logLevel: 'silent' };
 const within = { auth: 20_000, encryption: 20_000, app: 20_000 };
