@@ -16,7 +16,6 @@ export type OperatorGiven = {
   config?: Partial<OperatorConfig>;
   times?: OperatorOptions['times'];
   gateways?: OperatorOptions['gateways'];
-  table?: OperatorOptions['table'];
   through?: (kube: Kube) => Kube;
   log?: Log;
 };
@@ -42,7 +41,6 @@ export async function operatorFor(
     signal: new AbortController().signal,
     ...(options.times && { times: options.times }),
     ...(options.gateways && { gateways: options.gateways }),
-    ...(options.table && { table: options.table }),
   });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= operator.stop().then(() => kube.close()));

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../src/kube/kube.ts';
-import type { KindRow } from '../../src/operator/kinds/row.ts';
-import { OPERATOR_KINDS } from '../../src/operator/kinds/table.ts';
 import { concernsOwner, concernsDeployment, concernsRevisions } from '../../src/operator/wake-filter.ts';
 
 const object = (kind: string, status: object, metadata: object = {}): KubeObject => ({
@@ -12,10 +10,8 @@ const object = (kind: string, status: object, metadata: object = {}): KubeObject
   status,
 });
 
-const rowOf = ({ kind }: KubeObject): KindRow =>
-  Object.values<KindRow>(OPERATOR_KINDS).find((row) => row.child !== undefined && row.kind.kind === kind) as KindRow;
 const change = (before: KubeObject | undefined, after: KubeObject | undefined): boolean =>
-  concernsOwner({ key: 'n/x', before, after, via: 'watch' }, rowOf((after ?? before) as KubeObject));
+  concernsOwner({ key: 'n/x', before, after, via: 'watch' });
 
 const up = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1 };
 const progressing = { type: 'Progressing', status: 'True', reason: 'NewReplicaSetCreated' };

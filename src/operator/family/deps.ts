@@ -2,9 +2,8 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { GitPlaces } from '../../git/places.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
-import type { BranchView } from '../branches/branch-look.ts';
-import type { KindTable } from '../kinds/row.ts';
 import type { WorkView } from '../scale/work-follower.ts';
+import type { BranchLooks } from './branch-looks.ts';
 import type { Caches } from './caches.ts';
 import type { InTurn } from './in-turn.ts';
 import type { PortKeeper } from './port-keeper.ts';
@@ -15,11 +14,9 @@ export type OperatorDeps = {
   kube: Kube;
   writer: Writer;
   caches: Caches;
-  /** The kinds of objects that it works with. */
-  table: KindTable;
   settings: OperatorSettings;
-  /** The last looks at followed branches. */
-  branches: BranchView;
+  /** When followed branches were last looked at. */
+  branches: BranchLooks;
   /** Where requests to git hosts may go. */
   gitPlaces: GitPlaces;
   /** Builds begin in turn, so that each counts those before it. */

@@ -16,11 +16,12 @@ import { keepClaimWords, withKeptVolume } from './volume.ts';
  * Makes the credential and the certificate of a managed database, and moves a change of its password one step forward.
  */
 export async function prepareDatabase(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<Prepared> {
-  const { view, isHeld, signal } = pass;
+  const { view, objects, isHeld, signal } = pass;
   const first = isHeld || view.database !== undefined ? {} : await firstCredential(deps, deployment, signal);
-  const password = await rotatePassword(deps, deployment, { ...pass, known: first.credentials });
+  const password = await rotatePassword(deps, deployment, { ...pass, first });
+  const set = objects.find(({ kind }) => kind === 'StatefulSet');
   const mayGoOn = !isHeld && first.trouble === undefined;
-  const certificate = mayGoOn ? await keepCertificate(deps, deployment, pass) : undefined;
+  const certificate = mayGoOn ? await keepCertificate(deps, deployment, { ...pass, set }) : undefined;
   const claimWords = mayGoOn ? await keepClaimWords(deps, deployment, pass) : deployment.status?.claimWords;
   const kept = mayGoOn && view.database === undefined && !isNew(deployment) ? await withKeptVolume(deps, deployment, pass) : undefined;
   return {
@@ -32,28 +33,28 @@ export async function prepareDatabase(deps: DatabaseDeps, deployment: Deployment
 
 type Done = { password: PasswordState; certificate: Kept | undefined; claimWords: string | undefined };
 
-function prepared(deployment: DeploymentResource, { password, certificate, claimWords }: Done): Prepared {
-  const { status } = deployment;
-  const { secret, rotation, requestedAt, again } = password;
+function prepared({ status }: DeploymentResource, { password, certificate, claimWords }: Done): Prepared {
+  const { secret, rotation, requestedAt, separation, again } = password;
   return {
     secret,
-    statements: rotation === undefined ? [] : [rotation],
+    statements: [rotation, separation?.statement].flatMap((statement) => statement ?? []),
     underWay: rotation,
     status: given({
-      databaseAdminSecret: secret && names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)),
-      databaseCertificateUntil: certificate?.until ?? status?.databaseCertificateUntil,
+      databaseAdminSecret: separation?.admin ?? status?.databaseAdminSecret,
+      databaseCertificateUntil: certificate === undefined ? status?.databaseCertificateUntil : certificate.until,
+      databaseAuthoritySecret: certificate === undefined ? status?.databaseAuthoritySecret : certificate.authority,
       passwordRequestedAt: requestedAt,
       claimWords,
     }),
-    again: [again, certificate?.again],
+    again: [separation?.again, again, certificate?.again],
   };
 }
 
 const given = (fields: Record<string, string | undefined>): Prepared['status'] =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** What is in the way, and the credentials if they were found or made. */
-type First = { trouble?: ReconcileOutcome; credentials?: Credential[] };
+/** What is in the way, and the credentials and the admin's Secret if they were found or made. */
+type First = { trouble?: ReconcileOutcome; credentials?: Credential[]; admin?: string };
 
 /**
  * Makes the first password, unless one was kept. Credentials are read only while there is no database, so a settled
@@ -69,10 +70,10 @@ async function firstCredential(deps: DatabaseDeps, deployment: DeploymentResourc
     return { trouble: stalled('SecretMissing', `The kept database's credential ${secret} is not there.`) };
   }
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
-  const admin = adminCredential(deployment, deps.settings, { random: randomBytes });
+  const admin = adminCredential(deployment, deps.settings, { random: randomBytes, isNew: true });
   const made = databaseCredential(deployment, deps.settings, { random: randomBytes, number: 0, requestedAt });
   for (const secret of [admin, made]) await deps.writer.create(secret, signal);
-  return { credentials: credentialsAmong([made], deployment) };
+  return { credentials: credentialsAmong([made], deployment), admin: admin.metadata.name };
 }
 
 /**
