@@ -32,7 +32,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   OOMKilled: {
     means: 'A container used more memory than its limit.',
-    remedy: 'Raise `memory_mb` or `memory_limit_mb`, or `settings.builder.memoryMb` of the chart for a build.',
+    remedy: 'Raise `memory_mb` or `memory_limit_mb`.',
   },
   ProbeFailed: {
     means: 'The pods run, but `/ok` does not report success.',
@@ -106,8 +106,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   DeadlineExceeded: {
     means: 'The revision was not ready, or its build not finished, before its deadline.',
-    remedy:
-      'Look at the pods. If they only need more time, raise `progressDeadlineSeconds`, or `settings.builder.deadlineSeconds` of the chart.',
+    remedy: 'Look at the pods. If they only need more time, raise `progressDeadlineSeconds`, or `builds.deadlineSeconds` of the chart.',
   },
   SpecChanged: {
     means: 'Somebody changed the spec of a revision.',
@@ -144,10 +143,8 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.DATABASE_READY]:
       'The database accepts connections. For an external one (reason `External`): its Secret holds an address, and some pod is ready.',
     [conditions.FOLLOWS_BRANCH]:
-      'Never True. False while the branch whose pushes make revisions is missing or its host does not answer. Absent otherwise.',
+      'Never True. False while the branch whose pushes make revisions is missing or its host does not answer, as the last look found. Absent otherwise.',
     [conditions.PASSWORD_ROTATED]: 'Never True. False while the password of the managed database is being changed. Absent otherwise.',
-    [conditions.ROLES_SEPARATED]:
-      'Never True. False while a database of an earlier version, whose agents were superusers, gets the roles of today. Absent otherwise.',
     [conditions.ASLEEP]: 'It has no pods because nobody needs it, and wakes by itself. Absent unless `minScale` is 0.',
     [conditions.QUEUE_SCALED]:
       'As many queue pods are ready as their work, or `queueReplicas`, asks for. Absent while their number is fixed.',
@@ -159,8 +156,10 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
       'An autoscaler of Kubernetes sets the number of api pods by their CPU. False while it gets no figures: `minScale` holds. Absent while their number is fixed.',
     [conditions.STORE_READY]:
       'The key-value store for streams takes connections. Nothing waits for it. Absent where `redisMemoryMb` is not set.',
-    [conditions.FIELDS_WITHOUT_EFFECT]: 'Some fields are stored without effect. The message names them.',
-    [conditions.UNAUTHENTICATED]: 'The agents ask nobody for credentials. Absent when they do, and while nothing serves.',
+    [conditions.FIELDS_WITHOUT_EFFECT]:
+      "Some fields are stored without effect, and the message names them; or no gateway is installed, so the server's version, its mount prefix and its guard are not known.",
+    [conditions.UNAUTHENTICATED]:
+      'The agents ask nobody for credentials. Unknown while no pod has reported whether they do. Absent when they do, and while nothing serves.',
     [conditions.TOKEN_MOUNTED]: "The agents' pods have a token of their ServiceAccount. The message names it. Absent otherwise.",
     [conditions.POD_SECURITY_OPEN]:
       'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',

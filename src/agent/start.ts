@@ -26,6 +26,7 @@ import type { Logging } from './tracing/agent-log.ts';
 import type { Bundles } from './ui/main.ts';
 import { servedBundles } from './ui/bundles.ts';
 import type { UserCode } from './user-code/host.ts';
+import { REPORTED_PREFIX, type ServerFacts } from '../schema/work-report.ts';
 import { versions } from './versions.ts';
 
 const FAREWELL_MILLISECONDS = 5000;
@@ -86,13 +87,12 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   deps.pump.start();
   const stopping = new AbortController();
   for (const feature of features) feature.work?.(deps, stopping.signal);
-  void deps.reports?.run(stopping.signal);
+  const prefix = mountPrefix(config, settings);
+  void deps.reports?.run(serverFacts(config.revision, { version: info.version, guard, prefix }), stopping.signal);
   collectAtRest();
-  const mounted = { mount_prefix: mountPrefix(config, settings) || undefined };
-  // The operator reads version, prefix and guard here, so the line is written whatever the level of the log. `worker`
-  // is the name under which this process holds its runs.
-  const facts = { server_version: versions().version, ...mounted, port: listener.port, slots: config.jobs.slots, graphs: deps.graphs };
-  log.child({}, { level: 'info' }).info({ ...facts, guard, worker: deps.signals.processId }, 'agent server ready');
+  const facts = { server_version: info.version, mount_prefix: prefix || undefined, port: listener.port, graphs: deps.graphs };
+  // `worker` is the name under which this process holds its runs.
+  log.info({ ...facts, slots: config.jobs.slots, guard, worker: deps.signals.processId }, 'agent server ready');
   const stop = async (): Promise<void> => {
     log.info({ running: deps.executor.count }, 'agent server stopping');
     listener.sendAway();
@@ -108,6 +108,14 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
     await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
   };
   return { port: listener.port, stop };
+}
+
+type Served = Pick<ServerFacts, 'version' | 'guard'> & { prefix: string };
+
+/** Returns the facts that are reported of this server. A server outside of the platform is of no revision. */
+function serverFacts(revision: string | undefined, { version, guard, prefix }: Served): ServerFacts | undefined {
+  if (revision === undefined) return undefined;
+  return { revision, version, guard, ...(new RegExp(REPORTED_PREFIX).test(prefix) && { mount_prefix: prefix }) };
 }
 
 type Encrypting = { module: EncryptionModule | undefined };

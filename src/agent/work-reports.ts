@@ -6,7 +6,7 @@ import { asError, Unavailable } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Pause } from '../pause.ts';
 import { CURRENT_KEY } from '../schema/agent-key.ts';
-import { REPORT_EVERY, type QueueWork, type WorkReport } from '../schema/work-report.ts';
+import { REPORT_EVERY, type QueueWork, type ServerFacts, type WorkReport } from '../schema/work-report.ts';
 import { queueWork } from './db/work.ts';
 import type { Database } from './db/pool.ts';
 
@@ -16,8 +16,11 @@ const SOON = 100;
 const PACE = 1000;
 /** Milliseconds between two looks at a queue with work in it, which other processes change. */
 const BUSY = 5000;
-/** Milliseconds after a report that did not arrive. */
-const RETRY = 5000;
+/**
+ * Milliseconds after a report that did not arrive: they double up to the second number. A rollout waits 5 s for the
+ * first report, which a gateway refuses while it starts.
+ */
+const RETRY = { first: 500, longest: 5000 };
 /** Milliseconds that one report may take, and the last one of a process that stops. */
 const PATIENCE = 3000;
 
@@ -38,15 +41,18 @@ type Options = {
 };
 
 /**
- * Reports the work of this process to the platform. One that only answers requests tells how the queue stands, with one
- * statement at a change and every half minute; one that executes runs tells only how many it takes.
+ * Reports the work of this process to the platform, and facts of its server. One that only answers requests tells how
+ * the queue stands, with one statement at a change and every half minute; one that executes runs tells only how many it
+ * takes.
  */
 export class WorkReports {
   readonly #options: Options;
   #changed = false;
   readonly #pause = new Pause();
   #askedAt = performance.now();
-  #isLost = false;
+  /** Reports in a row that did not arrive. */
+  #lost = 0;
+  #server: ServerFacts | undefined;
   #last: QueueWork | undefined;
 
   constructor(options: Options) {
@@ -65,16 +71,17 @@ export class WorkReports {
     this.#askedAt = performance.now();
   }
 
-  /** Reports until the signal. Never throws. */
-  async run(signal: AbortSignal): Promise<void> {
+  /** Reports until the signal, at once and then from time to time. Never throws. */
+  async run(server: ServerFacts | undefined, signal: AbortSignal): Promise<void> {
+    this.#server = server;
     signal.addEventListener('abort', () => this.#pause.end());
     // Nobody could ask while it started, and whoever it was started for is about to.
     this.asked();
     while (!signal.aborted) {
       this.#changed = false;
-      const told = await this.#report();
-      await pause(told ? PACE : RETRY, signal);
-      if (!told || this.#changed || signal.aborted) continue;
+      const arrived = await this.#report();
+      await pause(arrived ? PACE : Math.min(RETRY.longest, RETRY.first * 2 ** (this.#lost - 1)), signal);
+      if (!arrived || this.#changed || signal.aborted) continue;
       await this.#pause.for(this.#isBusy ? BUSY : REPORT_EVERY * 1000, { ref: false });
       await pause(SOON, signal);
     }
@@ -107,11 +114,11 @@ export class WorkReports {
       });
       await answer.body?.cancel();
       if (!answer.ok) throw new Unavailable(`the gateway answers ${answer.status}`);
-      this.#isLost = false;
+      this.#lost = 0;
       return true;
     } catch (error) {
-      if (!this.#isLost) log.warn({ err: asError(error) }, 'work could not be reported; this will be tried again');
-      this.#isLost = true;
+      if (this.#lost === 0) log.warn({ err: asError(error) }, 'work could not be reported; this will be tried again');
+      this.#lost += 1;
       return false;
     }
   }
@@ -120,7 +127,7 @@ export class WorkReports {
     const { db, worker, slots, crons, isAsked } = this.#options;
     if (isAsked()) this.asked();
     const idle = Math.round((performance.now() - this.#askedAt) / 1000);
-    const own = { from: worker, slots, idle_seconds: idle };
+    const own = { from: worker, slots, idle_seconds: idle, ...(this.#server && { server: this.#server }) };
     if (slots > 0) return own;
     this.#last = await queueWork(db, { crons });
     // Work counts as if somebody asked for it, so that a deployment rests for a while after its last run.

@@ -56,8 +56,6 @@ export type OperatorSettings = {
   imagePullPatienceSeconds: number;
   /** Hours for which the key before a new one opens agents, too. */
   keyOverlapHours: number;
-  /** Whether the agents of revisions that were made before there were keys ask for one as well. */
-  closeAgents: boolean;
   /** Where agents find the control plane, which checks the keys of their tenant. */
   controlPlaneUrl?: string;
   /** The Service of the gateway, to which agents report their work. Without it nothing scales by work, or sleeps. */
@@ -145,7 +143,6 @@ function settings(read: SettingsReader): OperatorSettings {
     deletionPolicy: spelled(read.oneOf(['GX_DELETION_POLICY'], 'retain', ['retain', 'delete']), ['Retain', 'Delete'] as const),
     imagePullPatienceSeconds: read.integer(['GX_IMAGE_PULL_PATIENCE_SECONDS'], 90, { min: 1, max: 86_400 }),
     keyOverlapHours: read.integer(['GX_KEY_OVERLAP_HOURS'], 24, { min: 0, max: 8760 }),
-    closeAgents: read.flag(['GX_CLOSE_AGENTS'], false),
     ...(controlPlaneUrl !== undefined && { controlPlaneUrl }),
     ...gateway(read),
     queueScaleDownSeconds: read.integer(['GX_QUEUE_SCALE_DOWN_SECONDS'], 300, { min: 1, max: 86_400 }),

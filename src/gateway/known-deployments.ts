@@ -5,7 +5,7 @@ import { Limiter } from '../kube/limiter.ts';
 import { Reflector } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { gatewayKeyHash } from '../schema/agent-key.ts';
-import { UNAUTHENTICATED } from '../schema/conditions.ts';
+import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/conditions.ts';
 import type { DeploymentResource } from '../schema/custom-resources.ts';
 import { portsIn, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../schema/kept-ports.ts';
 
@@ -42,7 +42,7 @@ export type KnownDeployment = {
   /** The port at which the gateway answers in its place. Undefined: it never sleeps. */
   port: number | undefined;
   asleepSince: string | undefined;
-  /** True if its agents let everybody in. */
+  /** True if it asks for agents that let everybody in. The word of its pods is not enough. */
   isOpen: boolean;
   auth: NonNullable<DeploymentResource['spec']['template']['sourceRevisionConfig']>['auth'];
   /** Returns true if the text is one of its keys. The time that it takes does not tell how much of it is right. */
@@ -123,7 +123,9 @@ function knownDeployment({ metadata, spec, status = {} }: DeploymentResource, po
     id: spec.id ?? uid,
     port: ports.get(uid)?.gateway,
     asleepSince: status.asleepSince,
-    isOpen: status.conditions?.some(({ type, status: is }) => type === UNAUTHENTICATED && is === 'True') === true,
+    isOpen:
+      status.conditions?.some(({ type, reason, status: is }) => type === UNAUTHENTICATED && is === 'True' && reason === ASKED_OPEN) ===
+      true,
     auth: spec.template.sourceRevisionConfig?.auth,
     isOpenedBy: (text) => isAmong(status.keyHashes ?? [], text),
   };

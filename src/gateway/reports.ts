@@ -2,18 +2,18 @@ import { knownFields, MOST_PROCESSES, REPORT_LIFE, type KeptReport, type Reports
 
 type Kept = { deployment: string; report: WorkReport; at: number; number: number };
 
-/** How many reports are kept, each some 500 bytes. */
+/** How many reports are kept, each some 700 bytes. */
 export type ReportBounds = {
   /** Of the processes of one deployment. */
   each: number;
   /** Reports of all deployments, beyond which each that reports keeps `few` of its own. */
   crowd: number;
   few: number;
-  /** Reports in a page, each some 200 bytes. */
+  /** Reports in a page, each some 350 bytes. */
   page: number;
 };
 
-/** Ten thousand deployments with four processes each are no crowd. A crowd takes some 30 MB. */
+/** Ten thousand deployments with four processes each are no crowd. A crowd takes some 40 MB. */
 const BOUNDS: ReportBounds = { each: MOST_PROCESSES, crowd: 60_000, few: 20, page: 2000 };
 /** Arrivals that newer ones have replaced are forgotten together, when there are more of them than of the others. */
 const REPLACED = 1000;

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { asError } from '../errors.ts';
+import { asError, NotFound } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { withoutManagedFields } from './bounds.ts';
 import { keyOf, type Intake, type Via } from './cache.ts';
@@ -17,6 +17,8 @@ export type WatchTimings = {
   /** The shortest time between two requests, in milliseconds. */
   pace: number;
   longestDelay: number;
+  /** Milliseconds between two looks for a kind that is not installed. */
+  missing: number;
 };
 
 /**
@@ -25,7 +27,14 @@ export type WatchTimings = {
  * s at most, and 4 s for a late answer, leave 8 of the 30 s within which the world is to be right again. This costs one
  * request per watch in 16 s, while a leader renews its Lease eight times.
  */
-const TIMINGS: WatchTimings = { watchSeconds: [14, 18], inactivity: 22_000, relist: 900_000, pace: 500, longestDelay: 5_000 };
+const TIMINGS: WatchTimings = {
+  watchSeconds: [14, 18],
+  inactivity: 22_000,
+  relist: 900_000,
+  pace: 500,
+  longestDelay: 5_000,
+  missing: 30_000,
+};
 /** Objects of a page. They are 2 MB at most for our largest objects, and take some 50 ms to read and add. */
 const PAGE = 250;
 /** How often a list may be older than what is known to have happened. */
@@ -45,6 +54,8 @@ export type WatchOptions<T extends KubeObject> = {
   labelSelector?: string | undefined;
   /** The name of the only object that is watched. */
   only?: string | undefined;
+  /** True if the API server may not have the kind. There are no objects then, until it is installed. */
+  optional?: boolean | undefined;
   /** Returns the part of an object that is kept in memory. */
   project?: (object: T) => T;
   /** Shared by the watches of a process, to limit how many pages are under way at a time. */
@@ -66,9 +77,11 @@ export class Reflector<T extends KubeObject = KubeObject> {
   readonly #timings: WatchTimings;
   readonly #stopped = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
+  readonly #inScope = (key: string): boolean => this.#options.namespace === undefined || key.startsWith(`${this.#options.namespace}/`);
   #version: string | undefined;
   #listedAt = 0;
   #failures = 0;
+  #isMissing = false;
   #running: Promise<void> | undefined;
 
   constructor(options: WatchOptions<T>) {
@@ -76,7 +89,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#timings = { ...TIMINGS, ...options.timings };
   }
 
-  /** Resolves when the first list is in the cache. */
+  /** Resolves when the first list is in the cache, or when an optional kind is found missing. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -98,9 +111,10 @@ export class Reflector<T extends KubeObject = KubeObject> {
    */
   async reach(version: bigint): Promise<void> {
     await this.synced;
-    for (let attempt = 0; attempt < CATCH_UP && BigInt(this.#version ?? 0) < version && !this.#signal.aborted; attempt += 1) {
+    const isBehind = (): boolean => !this.#isMissing && BigInt(this.#version ?? 0) < version && !this.#signal.aborted;
+    for (let attempt = 0; attempt < CATCH_UP && isBehind(); attempt += 1) {
       await this.#list().catch((error: unknown) => this.#failed(error));
-      if (BigInt(this.#version ?? 0) < version) await this.#pause(0);
+      if (isBehind()) await this.#pause(0);
     }
   }
 
@@ -133,6 +147,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   #failed(error: unknown): void {
     if (this.#signal.aborted) return;
+    if (error instanceof NotFound && this.#options.optional === true) return this.#goWithout();
     if (error instanceof Expired) {
       this.#version = undefined;
       return;
@@ -143,23 +158,35 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#options.log.warn({ err: asError(error), kind: this.#options.kind.kind, failures: this.#failures }, 'watch failed');
   }
 
+  /** Goes on without a kind that the API server does not have, and without the objects that there were. */
+  #goWithout(): void {
+    const { kind, cache, log } = this.#options;
+    if (!this.#isMissing) log.info({ kind: kind.kind, apiVersion: kind.apiVersion }, 'kind is not installed');
+    cache.forgetOthers(new Set(), BigInt(this.#version ?? 0), this.#inScope);
+    this.#isMissing = true;
+    this.#version = undefined;
+    this.#failures = 0;
+    this.#synced.resolve();
+  }
+
   async #pause(spent: number): Promise<void> {
-    const { pace, longestDelay } = this.#timings;
+    const { pace, longestDelay, missing } = this.#timings;
     const backOff = this.#failures === 0 ? 0 : Math.min(pace * 2 ** this.#failures, longestDelay) * (0.5 + Math.random());
-    const delay = Math.max(backOff, pace - spent);
+    const delay = this.#isMissing ? missing * (0.5 + Math.random() / 2) : Math.max(backOff, pace - spent);
     if (delay > 0) await wait(delay, undefined, { signal: this.#signal }).catch(() => undefined);
   }
 
   async #list(): Promise<void> {
-    const { kind, cache, namespace, observer } = this.#options;
+    const { kind, cache, log, observer } = this.#options;
     const listing: Listing = { keys: new Set(), news: 0, late: false };
     let page: Pick<Page<T>, 'resourceVersion' | 'continue'> | undefined;
     do page = await this.#page(listing, page?.continue);
     while (page.continue !== undefined && !this.#signal.aborted);
     if (this.#signal.aborted) return;
     const seen = this.#version;
-    const inScope = (key: string): boolean => namespace === undefined || key.startsWith(`${namespace}/`);
-    const gone = cache.forgetOthers(listing.keys, BigInt(page.resourceVersion), inScope);
+    if (this.#isMissing) log.info({ kind: kind.kind, apiVersion: kind.apiVersion }, 'kind is installed now');
+    this.#isMissing = false;
+    const gone = cache.forgetOthers(listing.keys, BigInt(page.resourceVersion), this.#inScope);
     observer.relisted(kind.kind);
     // A difference proves a missed event only if nothing has happened since the last event.
     if (seen !== undefined && (seen === page.resourceVersion || listing.late)) observer.missed(kind.kind, listing.news + gone.length);

@@ -1,10 +1,15 @@
 import { GROUP } from '../schema/custom-resources.ts';
 import type { PolicyRule } from '../schema/policy-rule.ts';
-import { deploymentAccess } from './deployment/access.ts';
-import { apiServerAccess, eventAccess, gatewayEndpointAccess, leaseAccess, portsAccess } from './kernel/access.ts';
-import { listenerAccess } from './listener/access.ts';
-import { buildAccess, buildkitAccess, builtAccess, gitAccess, nodeAccess, revisionAccess } from './revision/access.ts';
-import { secretAccess } from './secrets/access.ts';
+import type { KindRow, KindTable, RightPlace } from './kinds/row.ts';
+import { OPERATOR_KINDS } from './kinds/table.ts';
+
+/** Returns the rules for the rights that a row has in one place. */
+const rulesAt = (place: RightPlace, { kind, rights }: KindRow): PolicyRule[] =>
+  rights.flatMap(({ at, verbs, part, only }) => {
+    const group = kind.apiVersion.includes('/') ? kind.apiVersion.slice(0, kind.apiVersion.indexOf('/')) : '';
+    const resource = part === undefined ? kind.plural : `${kind.plural}/${part}`;
+    return at === place ? [{ apiGroups: [group], resources: [resource], ...(only && { resourceNames: [only] }), verbs: [...verbs] }] : [];
+  });
 
 /** Returns one rule per resource with all its verbs, sorted as a chart prints them. */
 export function merged(rules: PolicyRule[]): PolicyRule[] {
@@ -29,8 +34,6 @@ export function merged(rules: PolicyRule[]): PolicyRule[] {
     });
 }
 
-const worked = merged([...deploymentAccess, ...revisionAccess, ...builtAccess, ...eventAccess]);
-
 /** Verbs that let somebody start pods or open a way to them, and with pods read every Secret of the namespace. */
 const MAKING = ['create', 'patch', 'update'];
 const READING_PODS = ['pods/log'];
@@ -44,19 +47,28 @@ function harmless(rule: PolicyRule): PolicyRule[] {
 }
 
 /**
- * Permissions of the operator: in each namespace that it watches (a ClusterRole if these are all), in each namespace of
- * agents, where it makes workloads and uses Secrets, in its own namespace (`own` and `ports`), in those of builds and
- * of git credentials, on the one object that says where the API server is, and on nodes.
+ * Returns the permissions of an operator that works with the kinds of a table: in each namespace that it watches (a
+ * ClusterRole if these are all), in each namespace of agents, where it makes workloads and uses Secrets, in its own
+ * namespace (`own` and `ports`), in those of builds and of git credentials, on the one object that says where the API
+ * server is, and on nodes. `staged` are those of the second that only builds in stages need.
  */
-export const operatorAccess = {
-  watched: worked.flatMap(harmless),
-  worked,
-  secrets: merged(secretAccess),
-  own: merged([...leaseAccess, ...gatewayEndpointAccess, ...listenerAccess, ...eventAccess]),
-  ports: portsAccess,
-  apiServer: apiServerAccess,
-  builds: merged(buildAccess),
-  buildkit: merged(buildkitAccess),
-  git: merged(gitAccess),
-  nodes: merged(nodeAccess),
-};
+export function accessTo(table: KindTable) {
+  const rules = (...places: RightPlace[]): PolicyRule[] =>
+    places.flatMap((place) => Object.values(table).flatMap((row) => rulesAt(place, row)));
+  const worked = merged(rules('worked', 'staged'));
+  return {
+    watched: worked.flatMap(harmless),
+    worked,
+    staged: rules('staged'),
+    secrets: merged(rules('secrets')),
+    own: merged(rules('own')),
+    ports: rules('ports'),
+    apiServer: rules('apiServer'),
+    builds: merged(rules('builds')),
+    buildkit: merged(rules('buildkit')),
+    git: merged(rules('git')),
+    nodes: merged(rules('nodes')),
+  };
+}
+
+export const operatorAccess = accessTo(OPERATOR_KINDS);

@@ -62,7 +62,7 @@ export function createControllers({ deps, queues, record, log, metrics, config }
       finalizer: {
         name: BUILD_FINALIZER,
         finalize: finalizeRevision(deps),
-        isNeeded: ({ spec }) => spec.source === 'git' && deps.settings.builder?.staged !== undefined,
+        isNeeded: ({ spec }) => spec.source === 'git' && deps.settings.builder !== undefined,
       },
       isPaused: ({ metadata, spec }) => deps.caches.deployments.get(`${metadata.namespace}/${spec.deployment}`)?.spec.suspend === true,
     },

@@ -1,15 +1,15 @@
 import type { Cache } from '../kube/cache.ts';
 import type { Faulty } from '../kube/faulty-objects.ts';
 import type { Recorder } from '../kube/events.ts';
-import { kinds } from '../kube/kube.ts';
+import { kinds, type Kind } from '../kube/kube.ts';
+import { isOfKind } from '../kube/object-key.ts';
 import type { Log } from '../log.ts';
 import type { Caches } from './family/caches.ts';
 
 /** Kinds whose status reports the fault of an object, and with it an event. */
-const REPORTED: string[] = [kinds.deployment.kind, kinds.revision.kind, kinds.listener.kind];
+const REPORTED: Kind[] = [kinds.deployment, kinds.revision, kinds.listener];
 
-const isReported = ({ object, fault }: Faulty): boolean =>
-  object.apiVersion === kinds.deployment.apiVersion && REPORTED.includes(object.kind) && fault.reason !== 'Unreadable';
+const isReported = ({ object, fault }: Faulty): boolean => REPORTED.some((kind) => isOfKind(object, kind)) && fault.reason !== 'Unreadable';
 
 /** Returns the objects that the operator does not work on as they are. */
 export const faultyIn = (caches: Caches): Faulty[] => Object.values(caches).flatMap(({ faults }: Pick<Cache, 'faults'>) => faults.all());

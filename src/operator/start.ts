@@ -1,5 +1,5 @@
 import { buildNamespaces } from '../config/builder.ts';
-import type { OperatorConfig } from '../config/operator.ts';
+import type { OperatorConfig, OperatorSettings } from '../config/operator.ts';
 import { asError } from '../errors.ts';
 import { gitPlaces } from '../git/places.ts';
 import { Lookups } from '../http/lookups.ts';
@@ -10,14 +10,17 @@ import { Election, type LeaseOptions } from '../kube/lease.ts';
 import type { WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { OPERATOR } from '../schema/labels.ts';
-import { BranchLooks } from './family/branch-looks.ts';
+import { BranchFollower } from './branches/branch-follower.ts';
+import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './family/in-turn.ts';
 import { PortKeeper } from './family/port-keeper.ts';
-import { createCaches, writable } from './family/caches.ts';
+import { createCaches, writable, type Caches } from './family/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './family/deps.ts';
 import { scalableIn, sleepConcernIn } from './family/scalable.ts';
+import type { KindTable } from './kinds/row.ts';
+import { OPERATOR_KINDS } from './kinds/table.ts';
 import { serveHealth } from './kernel/health.ts';
 import { OperatorMetrics } from './kernel/metrics.ts';
 import { WorkQueue } from './kernel/queue.ts';
@@ -26,7 +29,7 @@ import { sweepBuilds } from './revision/build/sweep.ts';
 import { gatewayUrls } from './scale/gateways.ts';
 import { WorkFollower } from './scale/work-follower.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
-import { wakeForWork, wireWakeUps } from './wake.ts';
+import { wakeForFacts, wakeForWork, wireWakeUps, type Queues } from './wake.ts';
 import { watches } from './watches.ts';
 
 /** Milliseconds after which Secrets and builds that nothing refers to are removed. */
@@ -42,6 +45,8 @@ export type OperatorOptions = {
   signal: AbortSignal;
   /** Returns where the gateways answer, if not where their Service says. */
   gateways?: () => string[];
+  /** The kinds of objects that it works with, for tests that have one more. */
+  table?: KindTable;
   /** Shorter times than a cluster's, for tests. */
   times?: { watch?: Partial<WatchTimings>; lease?: LeaseOptions['seconds']; sweep?: number };
 };
@@ -122,7 +127,9 @@ type End = 'stopped' | 'lost';
 const PACE = 100;
 
 function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, metrics: OperatorMetrics) {
-  const caches = createCaches(buildNamespaces(config.settings.builder));
+  const table = given.table ?? OPERATOR_KINDS;
+  const builds = buildNamespaces(config.settings.builder);
+  const caches = createCaches({ buildNamespaces: builds, table });
   metrics.faulty(() => faultyIn(caches));
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
@@ -130,27 +137,20 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   // Work that could not be written is not begun. It would fail repeatedly and then wait long for its next turn.
   const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
   const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };
-  wireWakeUps(caches, queues, buildNamespaces(config.settings.builder));
+  wireWakeUps(caches, queues, { buildNamespaces: builds, table });
   // All writes except those of the Lease go through the fence.
   const door = kube.fenced?.(() => election.holds) ?? kube;
-  const writer = new Writer(door, writable(caches));
+  const writer = new Writer(door, writable(caches, table));
   const { settings } = config;
-  const follower = new WorkFollower({
-    gateways: given.gateways ?? (() => gatewayUrls(caches.gateways.list())),
-    scalable: scalableIn(caches, settings),
-    concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
-    wake: wakeForWork(caches, queues),
-    observer: metrics.work(),
-    downSeconds: settings.queueScaleDownSeconds,
-    log,
-  });
+  const gateways = given.gateways ?? (() => gatewayUrls(caches.gateways.list()));
+  const follower = workFollower({ caches, settings, queues, log }, { gateways, observer: metrics.work() });
+  const looking = { kube: door, caches, settings, gitPlaces: gitPlaces(settings, new Lookups()) };
+  const branches = branchFollower(looking, queues, log);
   const deps: OperatorDeps = {
-    kube: door,
-    caches,
-    settings,
+    ...looking,
+    table,
     writer,
-    branches: new BranchLooks(),
-    gitPlaces: gitPlaces(settings, new Lookups()),
+    branches,
     buildTurns: new InTurn(),
     ports: new PortKeeper({ kube: door, namespace: config.namespace, caches }),
     absences: () => election.absences,
@@ -167,9 +167,35 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
       tell();
       for (const controller of controllers) controller.start();
       if (settings.gateway !== undefined) void follower.run(until);
+      if (settings.builder !== undefined) void branches.run(until);
     },
-    reflectors: watches({ kube: door, log, caches, observer: metrics.watches(), config, timings: times.watch }),
+    reflectors: watches({ kube: door, log, caches, table, observer: metrics.watches(), config, timings: times.watch }),
   };
+}
+
+type Following = { caches: Caches; settings: OperatorSettings; queues: Queues; log: Log };
+type Reports = Pick<ConstructorParameters<typeof WorkFollower>[0], 'gateways' | 'observer'>;
+
+const workFollower = ({ caches, settings, queues, log }: Following, reports: Reports): WorkFollower =>
+  new WorkFollower({
+    ...reports,
+    scalable: scalableIn(caches, settings),
+    concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
+    wake: wakeForWork(caches, queues),
+    learned: wakeForFacts(caches, queues),
+    downSeconds: settings.queueScaleDownSeconds,
+    log,
+  });
+
+function branchFollower(looking: Parameters<typeof lookAtBranch>[0], { deployments }: Queues, log: Log): BranchFollower {
+  const follower: BranchFollower = new BranchFollower({
+    followers: followersIn(looking.caches, () => follower.hurry()),
+    placeOf: (key) => branchPlace(looking, key),
+    ask: (key, signal) => lookAtBranch(looking, key, signal),
+    wake: (key) => deployments.add(key),
+    log,
+  });
+  return follower;
 }
 
 /**

@@ -4,12 +4,10 @@ import { DATABASE_READY, READY, ROLLED_OUT, type Condition } from '../schema/con
 import type { DeploymentResource, RevisionResource } from '../schema/custom-resources.ts';
 import { canonicalJson } from '../schema/revision-of.ts';
 import { ENDED } from '../schema/revision.ts';
-import { scalingActive } from './deployment/autoscaler.ts';
 import { databaseOf } from './database/engines.ts';
 import { isRollingOut } from './family/complete.ts';
-import { statusOfPod } from './pods/diagnose.ts';
 import { conditionIn, isTrue } from './kernel/conditions.ts';
-import { factsOf } from './pods/workload-state.ts';
+import type { KindRow } from './kinds/row.ts';
 
 /*
  * Filters changes that make no difference to a reconcile: Kubernetes writes a workload and its pods some ten times
@@ -18,15 +16,11 @@ import { factsOf } from './pods/workload-state.ts';
  */
 
 /** Returns true if the change of a child may make a difference to a reconcile of its owner. */
-export const concernsOwner = ({ before, after }: Change): boolean => {
+export const concernsOwner = ({ before, after }: Change, row: Pick<KindRow, 'statusRead' | 'isSilent'>): boolean => {
   if (after === undefined) return true;
-  if (before === undefined) return !isUntold(after);
-  return canonicalJson(readOf(before)) !== canonicalJson(readOf(after));
+  if (before === undefined) return row.isSilent?.(after) !== true;
+  return canonicalJson(readOf(before, row)) !== canonicalJson(readOf(after, row));
 };
-
-/** Returns true for a pod without any status yet, which was already expected. */
-const isUntold = (object: KubeObject): boolean =>
-  object.kind === 'Pod' && Object.values(statusOfPod(object)).every((value) => value === undefined || value === 'Pending');
 
 /**
  * Returns true if the change of a deployment may make a difference to its revisions. What its status says of itself
@@ -77,10 +71,10 @@ export const isAskedByOthers = ({ before, after }: Change): boolean =>
   before !== undefined && after !== undefined && canonicalJson(askedBySomeone(before)) !== canonicalJson(askedBySomeone(after));
 
 /** Returns true if the answer shows that others changed a child, whose status they write. */
-export const isReportedByOthers = ({ before, after }: Change): boolean =>
+export const isReportedByOthers = ({ before, after }: Change, { statusRead }: Pick<KindRow, 'statusRead'>): boolean =>
   before !== undefined &&
   after !== undefined &&
-  canonicalJson({ status: statusRead(before) }) !== canonicalJson({ status: statusRead(after) });
+  canonicalJson({ status: statusRead?.(before) }) !== canonicalJson({ status: statusRead?.(after) });
 
 /** Returns what others change of an object. Its finalizers are the reconcile's own. */
 function askedBySomeone({ metadata }: KubeObject): object {
@@ -98,28 +92,10 @@ function askedOf({ metadata, spec }: KubeObject): object {
 }
 
 /** Returns what a reconcile may read of an object. */
-function readOf(object: KubeObject): object {
+function readOf(object: KubeObject, { statusRead }: Pick<KindRow, 'statusRead'>): object {
   const { resourceVersion: _version, managedFields: _fields, annotations = {}, ...metadata } = object.metadata as Record<string, unknown>;
   const { 'deployment.kubernetes.io/revision': _turn, ...kept } = annotations as Record<string, string>;
   // If the kind counts generations, another spec has another generation.
   const spec = object.metadata.generation === undefined ? object.spec : undefined;
-  return { metadata: { ...metadata, annotations: kept }, spec, status: statusRead(object) };
-}
-
-function statusRead(object: KubeObject): object | undefined {
-  switch (object.kind) {
-    case 'Pod': {
-      const { conditions = [], ...status } = statusOfPod(object);
-      // The next state of its containers shows that it was scheduled or initialised.
-      const read = conditions.filter(({ type, status: is }) => type === 'Ready' || type === 'DisruptionTarget' || is === 'False');
-      return { ...status, conditions: read.map(({ type, status: is, reason, message }) => ({ type, is, reason, message })) };
-    }
-    case 'Deployment':
-    case 'StatefulSet':
-      return factsOf(object);
-    case 'HorizontalPodAutoscaler':
-      return scalingActive(object);
-    default:
-      return undefined;
-  }
+  return { metadata: { ...metadata, annotations: kept }, spec, status: statusRead?.(object) };
 }

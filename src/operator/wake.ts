@@ -4,11 +4,15 @@ import type { DeploymentResource, RevisionResource, TracingProjectResource } fro
 import { idsOf } from '../schema/deployment-ids.ts';
 import { DEPLOYMENT, REVISION, TENANT } from '../schema/labels.ts';
 import { labelValue } from '../schema/names.ts';
+import type { ServerFacts } from '../schema/work-report.ts';
 import { isPodSecurityOpen } from './deployment/pod-security.ts';
-import { BY_BUILD, BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, homeOf, ownedCaches, type Caches } from './family/caches.ts';
+import { BY_BUILD, BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, cachedRows, homeOf, type Caches } from './family/caches.ts';
 import { selectedBy } from './family/deployment.ts';
+import { isServerNews } from './family/reported-server.ts';
 import { isEnded } from './family/revisions.ts';
 import type { WorkQueue } from './kernel/queue.ts';
+import type { KindRow, KindTable } from './kinds/row.ts';
+import { OPERATOR_KINDS } from './kinds/table.ts';
 import { isAskedByOthers, concernsOwner, concernsDeployment, concernsRevisions, isReportedByOthers } from './wake-filter.ts';
 
 export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: WorkQueue };
@@ -19,10 +23,14 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: 
  */
 const ECHO = 20_000;
 
-const childrenOf = (caches: Caches): Cache[] => [...ownedCaches(caches), caches.workloads, caches.pods];
+type Given = { buildNamespaces?: readonly string[]; table?: KindTable };
 
 /** Wires which change wakes whom. Handlers only put keys into queues. */
-export function wireWakeUps(caches: Caches, { deployments, revisions, listeners }: Queues, buildNamespaces: readonly string[] = []): void {
+export function wireWakeUps(
+  caches: Caches,
+  { deployments, revisions, listeners }: Queues,
+  { buildNamespaces = [], table = OPERATOR_KINDS }: Given = {},
+): void {
   // If one listener names a namespace, another may have lost or gained it.
   const wakeListeners = (via: Via): void => {
     for (const { metadata } of caches.listeners.list()) wake(listeners, keyIn(metadata.namespace, metadata.name), via);
@@ -59,16 +67,11 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
     if (isBuilding(before) && !isBuilding(after))
       for (const waiting of caches.revisions.keysByIndex(BY_BUILD, 'waiting')) wake(revisions, waiting, via);
   });
-  for (const cache of [caches.workloads, caches.pods]) onChild(cache, REVISION, { queue: revisions, buildNamespaces });
-  for (const cache of childrenOf(caches)) onChild(cache, DEPLOYMENT, { queue: deployments, buildNamespaces });
-  // The revision that a Service now selects has what it waited for.
-  on(caches.services, ({ before, after, via }) => {
-    const [former, selected] = [before, after].map(selectedBy);
-    if (selected === undefined || selected === former) return;
-    const deployment = keyIn(after?.metadata.namespace, after?.metadata.annotations?.[DEPLOYMENT] ?? '');
-    for (const { metadata } of caches.revisions.byIndex(BY_DEPLOYMENT, deployment))
-      if (labelValue(metadata.name) === selected) wake(revisions, keyIn(metadata.namespace, metadata.name), via);
-  });
+  for (const { row, cache } of cachedRows(caches, table)) {
+    if (row.child === 'revision') onChild(cache, row, { annotation: REVISION, queue: revisions, buildNamespaces });
+    if (row.child !== undefined) onChild(cache, row, { annotation: DEPLOYMENT, queue: deployments, buildNamespaces });
+  }
+  wakeSelected(caches, revisions);
   // Agents do not reach the API server, wherever it is.
   on(caches.apiServers, ({ via }) => {
     for (const { metadata } of caches.deployments.list()) wake(deployments, keyIn(metadata.namespace, metadata.name), via);
@@ -77,6 +80,17 @@ export function wireWakeUps(caches: Caches, { deployments, revisions, listeners 
   on(caches.tracingProjects, ({ before, after, via }) => {
     const { spec } = (after ?? before) as TracingProjectResource;
     for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, { via });
+  });
+}
+
+/** Wakes the revision that a Service now selects, because it has what it waited for. */
+function wakeSelected(caches: Pick<Caches, 'services' | 'revisions'>, revisions: WorkQueue): void {
+  on(caches.services, ({ before, after, via }) => {
+    const [former, selected] = [before, after].map(selectedBy);
+    if (selected === undefined || selected === former) return;
+    const deployment = keyIn(after?.metadata.namespace, after?.metadata.annotations?.[DEPLOYMENT] ?? '');
+    for (const { metadata } of caches.revisions.byIndex(BY_DEPLOYMENT, deployment))
+      if (labelValue(metadata.name) === selected) wake(revisions, keyIn(metadata.namespace, metadata.name), via);
   });
 }
 
@@ -96,6 +110,18 @@ export const wakeForWork =
     const active = deployment.status?.activeRevision;
     if (active !== undefined) wake(revisions, keyIn(deployment.metadata.namespace, active), 'watch');
     wake(deployments, key, 'watch');
+  };
+
+/** Wakes the revisions of a deployment whose status does not have the facts yet that their servers have reported. */
+export const wakeForFacts =
+  ({ revisions: cache }: Pick<Caches, 'revisions'>, { revisions }: Pick<Queues, 'revisions'>) =>
+  (deployment: string, servers: ReadonlyMap<string, ServerFacts>): void => {
+    const [namespace, name] = deployment.split('/');
+    for (const facts of servers.values()) {
+      const revision = cache.get(keyIn(namespace, facts.revision));
+      if (revision !== undefined && revision.spec.deployment === name && isServerNews(revision, facts))
+        wake(revisions, keyIn(namespace, facts.revision), 'watch');
+    }
   };
 
 const isBuilding = (revision: RevisionResource | undefined): boolean =>
@@ -123,17 +149,17 @@ const on = <T extends KubeObject>(cache: Cache<T>, handle: (change: Change<T>) =
 /** Wakes the owner of a child, which names it in an annotation. */
 function onChild(
   cache: Cache,
-  annotation: string,
-  { queue, buildNamespaces }: { queue: WorkQueue; buildNamespaces: readonly string[] },
+  row: KindRow,
+  { annotation, queue, buildNamespaces }: { annotation: string; queue: WorkQueue; buildNamespaces: readonly string[] },
 ): void {
   const tell = (object: KubeObject | undefined, change: Change): void => {
     const owner = object?.metadata.annotations?.[annotation];
     if (object === undefined || owner === undefined) return;
-    answered(queue, keyIn(homeOf(object, buildNamespaces), owner), { via: change.via, isOthers: isReportedByOthers(change) });
+    answered(queue, keyIn(homeOf(object, buildNamespaces), owner), { via: change.via, isOthers: isReportedByOthers(change, row) });
   };
   on(cache, (change) => {
     const { before, after, via } = change;
-    if (via === 'watch' && !concernsOwner(change)) return;
+    if (via === 'watch' && !concernsOwner(change, row)) return;
     tell(after, change);
     if (before?.metadata.annotations?.[annotation] !== after?.metadata.annotations?.[annotation]) tell(before, change);
   });

@@ -39,8 +39,6 @@ export const VOLUME_GROWN = 'VolumeGrown';
 export const VOLUME_HAS_ROOM = 'VolumeHasRoom';
 /** False while the database's password is being changed, else absent. */
 export const PASSWORD_ROTATED = 'PasswordRotated';
-/** False while a database whose agents were superusers is being given today's roles, else absent. */
-export const ROLES_SEPARATED = 'RolesSeparated';
 /** True while an older deployment of the tenant has the same name, and so the same tracing project; else absent. */
 export const TRACING_PROJECT_SHARED = 'TracingProjectShared';
 /** Whether the number of api pods follows their load; absent where it is fixed. */
@@ -49,10 +47,12 @@ export const API_SCALED = 'ApiScaled';
 export const STORE_READY = 'StoreReady';
 /** False while the branch that a deployment follows can't be looked at, else absent. */
 export const FOLLOWS_BRANCH = 'FollowsBranch';
-/** Names fields that are accepted and stored but have no effect yet. */
+/** Names fields that are accepted and stored but have no effect yet; or says that no gateway is there to report to. */
 export const FIELDS_WITHOUT_EFFECT = 'FieldsWithoutEffect';
 /** True while the agents that serve ask for no credentials, else absent. */
 export const UNAUTHENTICATED = 'Unauthenticated';
+/** The reason of Unauthenticated while the agents are open because their deployment asks for that. */
+export const ASKED_OPEN = 'AskedFor';
 /** True while the agents that serve have a token of their service account, else absent. */
 export const TOKEN_MOUNTED = 'TokenMounted';
 /** True while the deployment's namespace takes pods of any kind, else absent. */

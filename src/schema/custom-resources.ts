@@ -119,16 +119,10 @@ export const DeploymentResourceStatus = status({
   serverVersion: words(128, 'Version of the agent server that the pods report.'),
   databaseSecret: words(253, 'Secret with the address of the database that pods are started with.'),
   databaseSecretVersion: words(128, 'Its resourceVersion when it was last read. External databases.'),
-  databaseAdminSecret: words(
-    253,
-    "Secret of the role that sets passwords, once the agents' own role is not a superuser. Managed databases.",
-  ),
+  databaseAdminSecret: words(253, 'Secret of the role that sets passwords. Managed databases.'),
   databaseTemplate: pods("the database's"),
   claimWords: words(64, 'Hash of the labels and annotations of the spec that its volume claim has. Unset: none.'),
-  databaseCertificateUntil: Type.Optional(
-    DateTime('When the certificate of its managed database expires. It is renewed long before. Unset: agents connect without TLS.'),
-  ),
-  databaseAuthoritySecret: words(253, 'Secret with the key of the authority that signs that certificate. No pod mounts it.'),
+  databaseCertificateUntil: Type.Optional(DateTime('When the certificate of its managed database expires. It is renewed long before.')),
   storeSecret: words(253, 'Secret with the password of the key-value store.'),
   keySecret: words(253, "Secret with the key that opens the deployment's agents."),
   keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),
@@ -167,9 +161,6 @@ export const RevisionSpec = withRules(
         description: 'Commit that is built. Unset: the head when its build begins.',
       }),
     ),
-    guarded: Type.Optional(
-      Type.Boolean({ description: 'Its agents ask for a key. Unset: it was made before agents had keys, and they stay open.' }),
-    ),
   }),
   [{ rule: 'self == oldSelf', message: "spec: a revision can't be changed" }],
 );
@@ -197,9 +188,7 @@ export const RevisionResourceStatus = status(
     buildLog: words(253, 'ConfigMap with the whole log of the build, packed.'),
     serverVersion: words(128, 'Version of the agent server that the pods report.'),
     mountPrefix: words(256, 'What stands before every path of its server, as its pods report it. Unset: nothing.'),
-    guard: Type.Optional(
-      StringEnum(GUARDS, { description: 'What decides who may call, as its pods report it. unknown: they are too old to ask for a key.' }),
-    ),
+    guard: Type.Optional(StringEnum(GUARDS, { description: 'What decides who may call: the strictest of what its pods have reported.' })),
     apiTemplate: pods('the api'),
     queueTemplate: pods('the queue'),
     startedAt: Type.Optional(DateTime('When the build or the rollout began.')),

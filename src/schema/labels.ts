@@ -67,11 +67,6 @@ export const PASSWORD_NUMBER = `${GROUP}/password-number`;
 export const PASSWORD_REQUESTED = `${GROUP}/password-requested-at`;
 /** Annotation on a Secret that replaces the deleted Secret of a password. */
 export const PASSWORD_LOST = `${GROUP}/password-lost`;
-/**
- * Annotation on the Secret of a database's admin: the database was made with that role. Without it, the role is or will
- * be created later.
- */
-export const MADE_WITH_ROLES = `${GROUP}/made-with-roles`;
 /** Annotation on a pod that changes a password in a database: the Job that it belongs to. */
 export const PASSWORD_TASK = `${GROUP}/password-task`;
 /**
@@ -88,8 +83,6 @@ export const BEGAN_WITH = `${GROUP}/began-with`;
 export const ROTATE_KEY = `${GROUP}/rotate-key`;
 /** Annotation on the Secret of a key: until when the key before it opens the agents, too. */
 export const PREVIOUS_UNTIL = `${GROUP}/previous-until`;
-/** Annotation on an agent's pod: the modes of calling it that it was started with. */
-export const GUARDED = `${GROUP}/guard`;
 /** Finalizer of a Deployment, whose children are first removed as its policy says. */
 export const FINALIZER = `${GROUP}/children`;
 

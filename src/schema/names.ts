@@ -29,10 +29,8 @@ export const revisionName = (deployment: string, generation: number, push?: numb
 
 /** The container of an agent's pods that runs the agent server. */
 export const AGENT_CONTAINER = 'agent';
-/** The container of a build's pod, and the one of its stages that runs the repository's own commands. */
-export const BUILD_CONTAINER = 'build';
-/** The containers of a build in stages, in their order; the last is no init container. */
-export const BUILD_STAGES = ['clone', 'restore', BUILD_CONTAINER, 'push'] as const;
+/** The containers of a build in their order; the last is no init container. */
+export const BUILD_STAGES = ['clone', 'restore', 'build', 'push'] as const;
 
 /** The key of a ConfigMap with the log of a build: lines of text, gzipped. */
 export const BUILD_LOG_KEY = 'log.gz';
@@ -67,8 +65,7 @@ export const names = {
   databaseBudget: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   apiWorkload: (revision: string): string => bounded(revision, 'api', CHILD_MAX),
   queueWorkload: (revision: string): string => bounded(revision, 'queue', CHILD_MAX),
-  buildJob: (revision: string): string => bounded(revision, 'build', CHILD_MAX),
-  /** The same in the namespace of all builds, where revisions of all namespaces meet. */
+  /** The Job of a build, in the namespace of all builds, where revisions of all namespaces meet. */
   stagedBuild: (revision: string, uid: string): string => bounded(revision, `build-${shortHash(uid)}`, CHILD_MAX),
   /** The whole log of a revision's build. */
   buildLog: (revision: string): string => bounded(revision, 'build-log', CHILD_MAX),

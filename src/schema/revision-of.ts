@@ -81,7 +81,6 @@ export function revisionOf(deployment: DeploymentResource, pushed: { push?: numb
       ...(spec.requestedAt !== undefined && { requestedAt: spec.requestedAt }),
       ...(spec.rollbackOf !== undefined && { rollbackOf: spec.rollbackOf }),
       ...pushed,
-      guarded: true,
     },
   };
 }

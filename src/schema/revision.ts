@@ -22,9 +22,18 @@ export type RevisionStatus = (typeof REVISION_STATUSES)[number];
 
 export const ENDED: readonly RevisionStatus[] = ['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'DEPLOYED', 'SKIPPED', 'INTERRUPTED'];
 
-/** What decides who may call an agent: nothing, keys, the handlers of its gx.json; `unknown`: it does not say. */
-export const GUARDS = ['open', 'key', 'handlers', 'unknown'] as const;
+/**
+ * The guards of an agent: nothing, keys, the handlers of its gx.json. Each is stricter than those before it. Only the
+ * agents themselves can ask their handlers, so a deployment that has some never sleeps, and nobody wakes it.
+ */
+export const GUARDS = ['open', 'key', 'handlers'] as const;
 export type ReportedGuard = (typeof GUARDS)[number];
+
+/** Returns the stricter one of two guards. */
+export function stricterGuard(one: ReportedGuard | undefined, other: ReportedGuard | undefined): ReportedGuard | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return GUARDS.indexOf(one) < GUARDS.indexOf(other) ? other : one;
+}
 
 /** Why a revision or deployment does not do what was asked: a stable word for machines. */
 export const FAILURE_REASONS = [

@@ -49,8 +49,7 @@ const ID = /^(\d{1,15})(?:-(\d{1,15}|\*))?$/;
 
 /**
  * Returns an event's id as a cursor, or undefined when it is none. `-` and `-1` mean from the start. Milliseconds alone
- * mean before the first event of that millisecond; for ids of older servers, which counted events from 0, that is the
- * start as well.
+ * mean before the first event of that millisecond.
  */
 export function parseCursor(text: string): Cursor | undefined {
   if (text === '-' || text === '-1') return START;

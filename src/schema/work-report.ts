@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { Nullable } from './types.ts';
+import { GUARDS } from './revision.ts';
+import { Nullable, StringEnum } from './types.ts';
 
 /*
  * What the processes of a deployment report of their work. The gateway keeps the last report of each process, and the
@@ -19,20 +20,47 @@ export const QueueWork = Type.Object({
 });
 export type QueueWork = Static<typeof QueueWork>;
 
+/** The form of a path before all others that is reported. The address of a deployment ends with it. */
+export const REPORTED_PREFIX = '^/[\\w./~-]{1,200}$';
+
+/** The server of a process: facts that the platform learns nowhere else. */
+export const ServerFacts = Type.Object({
+  revision: Type.String({ minLength: 1, maxLength: 253, pattern: '^[a-z0-9.-]+$', description: 'The Revision that it is of.' }),
+  version: Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'Version of the agent server.' }),
+  guard: StringEnum(GUARDS, { description: 'What decides who may call: nothing, keys, handlers of gx.json.' }),
+  mount_prefix: Type.Optional(Type.String({ pattern: REPORTED_PREFIX, description: 'What stands before every path of the server.' })),
+});
+export type ServerFacts = Static<typeof ServerFacts>;
+
 export const WorkReport = Type.Object({
   from: Type.String({ minLength: 1, maxLength: 64, description: 'The process, by a name of its own.' }),
   slots: count('Runs that it takes at a time. 0: it only answers requests.'),
   idle_seconds: Type.Number({ minimum: 0, maximum: 1e9, description: 'Time since its last request or, if it began later, its start.' }),
   leaves: Type.Optional(Type.Boolean({ description: 'True in the last report of a process that stops.' })),
   queue: Type.Optional(QueueWork),
+  server: Type.Optional(ServerFacts),
 });
 export type WorkReport = Static<typeof WorkReport>;
 
 /** Returns the fields of a report that are known here, alone: what else its sender wrote is not kept. */
-export function knownFields({ from, slots, idle_seconds, leaves, queue }: WorkReport): WorkReport {
+export function knownFields({ from, slots, idle_seconds, leaves, queue, server }: WorkReport): WorkReport {
   const stand = queue && { due: queue.due, running: queue.running, webhooks: queue.webhooks, next_due: queue.next_due };
-  return { from, slots, idle_seconds, ...(leaves !== undefined && { leaves }), ...(stand && { queue: stand }) };
+  return {
+    from,
+    slots,
+    idle_seconds,
+    ...(leaves !== undefined && { leaves }),
+    ...(stand && { queue: stand }),
+    ...(server && { server: knownFacts(server) }),
+  };
 }
+
+const knownFacts = ({ revision, version, guard, mount_prefix: prefix }: ServerFacts): ServerFacts => ({
+  revision,
+  version,
+  guard,
+  ...(prefix !== undefined && { mount_prefix: prefix }),
+});
 
 /** A report as it is kept, with its age. */
 export type KeptReport = WorkReport & { age_seconds: number };

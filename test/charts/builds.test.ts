@@ -197,13 +197,6 @@ describe('with a registry', () => {
     expect(await environment('control-plane', cloud)).toMatchObject({ GX_HOSTING: 'cloud' });
   });
 
-  test("an administrator's own builder is used instead", async () => {
-    const settings = { builder: { image: 'own:1', repository: 'registry.example.com/own' } };
-    const told = await environment('operator', rendered({}, { settings }));
-    expect(told).toMatchObject({ GX_BUILDER_IMAGE: 'own:1', GX_BUILDER_REPOSITORY: 'registry.example.com/own' });
-    expect(told).not.toHaveProperty('GX_BUILD_IMAGE');
-  });
-
   test.each([
     ['a registry in capitals', { registry: 'Registry/x' }],
     ['a registry with a scheme', { registry: 'https://registry' }],

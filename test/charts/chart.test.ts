@@ -6,7 +6,7 @@ import { controlPlaneConfig } from '../../src/config/control-plane.ts';
 import { gatewayConfig } from '../../src/config/gateway.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
 import { KINDS } from '../../src/schema/custom-kinds.ts';
-import { envOf, find, idOf, ofKind, podsOf, renderer, type KubeYaml, type Renderer } from './render.ts';
+import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
 const BUILD = 1_200_000;
 
@@ -14,6 +14,18 @@ let render: Renderer;
 beforeAll(async () => {
   render = await renderer();
 }, BUILD);
+
+const podsOf = (objects: KubeYaml[]): PodSpec[] => objects.flatMap(({ spec }) => spec?.template?.spec ?? []);
+const find = (objects: KubeYaml[], id: string): KubeYaml => {
+  const found = objects.find((object) => idOf(object) === id);
+  if (found === undefined) throw new Error(`${id} is not among ${objects.map(idOf).join(', ')}`);
+  return found;
+};
+const ofKind = (objects: KubeYaml[], kind: string): KubeYaml[] => objects.filter((object) => object.kind === kind);
+const envOf = (objects: KubeYaml[], name: string): Record<string, string> => {
+  const container = podsOf([find(objects, `Deployment/gx-system/gx-${name}`)])[0]?.containers[0];
+  return Object.fromEntries((container?.env ?? []).flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
+};
 
 /** Everything is switched on, so that templates that need these values are rendered too. */
 const WHOLE = {
@@ -46,7 +58,6 @@ describe('values', () => {
     ['no pod of a type that has some', { settings: { prodReplicas: 0 } }],
     ['a tenant that is no uuid', { settings: { defaultTenantId: 'me' } }],
     ['a Listener of namespaces that are not watched', { watchNamespaces: ['other'] }],
-    ['a builder that has nowhere to push to', { settings: { builder: { image: 'builder:1' } } }],
     ['an issuer of a certificate without a Secret for it', { controlPlane: { tls: { certManager: { issuer: 'x' } } } }],
     ['all namespaces and some', { watchAllNamespaces: true, watchNamespaces: ['gx-agents'] }],
   ])('%s is refused', async (_situation, values) => {
@@ -372,34 +383,6 @@ describe('settings', () => {
     expect(overlay.oidc).toMatchObject({ audiences: ['gx-platform'] });
   });
 
-  test('of a builder reach the operator', async () => {
-    const builder = {
-      image: 'builder:1',
-      command: ['/bin/build', 'a, b'],
-      repository: 'registry.example/agents',
-      serviceAccount: 'builder',
-      secret: 'git-token',
-      registrySecret: 'registry',
-      cpuMilli: 250,
-      deadlineSeconds: 60,
-    };
-    const { settings } = operatorConfig(envOf(await render.chart({ settings: { builder } }), 'operator'));
-    expect(settings.builder).toEqual({
-      image: 'builder:1',
-      command: ['/bin/build', 'a, b'],
-      repository: 'registry.example/agents',
-      serviceAccountName: 'builder',
-      secretName: 'git-token',
-      registrySecretName: 'registry',
-      cpu: 0.25,
-      memoryMb: 1024,
-      deadlineSeconds: 60,
-      keepSeconds: 86_400,
-    });
-    const overlay = operatorConfig(envOf(await render.kustomize('config/builder'), 'operator'));
-    expect(overlay.settings.builder).toMatchObject({ repository: 'registry.example.com/agents' });
-  });
-
   test("left alone, are the processes' own defaults", async () => {
     const objects = await render.chart();
     const own = operatorConfig({});
@@ -428,6 +411,53 @@ describe('settings', () => {
   test('the port that the base image of agents serves is the one that its Dockerfile exposes', () => {
     const { port } = agentConfig({ DATABASE_URI: 'postgres://x' }, []);
     expect(readFileSync('Dockerfile', 'utf8')).toContain(`EXPOSE ${port}`);
+  });
+});
+
+describe('TLS', () => {
+  const tls = { secretName: 'api-tls' };
+  const portsOf = (object: KubeYaml) => (object.spec as { ports: { name: string; port: number; targetPort: string }[] }).ports;
+
+  test('with a Secret the control plane serves its certificate; probes, Service and network policy follow', async () => {
+    const objects = await render.chart({ controlPlane: { tls }, networkPolicy: { enabled: true } });
+    const { tls: files } = controlPlaneConfig(envOf(objects, 'control-plane'));
+    expect(files).toEqual({ cert: '/etc/gx/tls/tls.crt', key: '/etc/gx/tls/tls.key' });
+    const [pod] = podsOf([find(objects, 'Deployment/gx-system/gx-control-plane')]);
+    expect(pod?.volumes).toContainEqual({ name: 'tls', secret: { secretName: 'api-tls' } });
+    const container = pod?.containers[0];
+    expect(container?.volumeMounts).toContainEqual({ name: 'tls', mountPath: '/etc/gx/tls', readOnly: true });
+    expect(container?.ports).toEqual([{ name: 'https', containerPort: 8080 }]);
+    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
+      expect(container?.[probe]).toMatchObject({ httpGet: { port: 'https', scheme: 'HTTPS' } });
+    expect(portsOf(find(objects, 'Service/gx-system/gx-control-plane'))).toEqual([{ name: 'https', port: 443, targetPort: 'https' }]);
+    expect(find(objects, 'NetworkPolicy/gx-system/gx-control-plane').spec?.ingress).toEqual([{ ports: [{ port: 'https' }] }]);
+  });
+
+  test('a port that was set stays, and without TLS the Service has port 80', async () => {
+    const service = async (controlPlane: object) =>
+      portsOf(find(await render.chart({ controlPlane }), 'Service/gx-system/gx-control-plane'));
+    expect(await service({ tls, service: { port: 8443 } })).toEqual([{ name: 'https', port: 8443, targetPort: 'https' }]);
+    expect(await service({ service: { type: 'NodePort', nodePort: 30_080 } })).toMatchObject([{ port: 80, nodePort: 30_080 }]);
+    expect(await service({})).toEqual([{ name: 'http', port: 80, targetPort: 'http' }]);
+  });
+
+  test('the Service carries annotations, by which clouds know their load balancers', async () => {
+    const annotations = { 'cloud.example/internal': 'true' };
+    const objects = await render.chart({ controlPlane: { service: { type: 'LoadBalancer', annotations } } });
+    expect(find(objects, 'Service/gx-system/gx-control-plane')).toMatchObject({
+      metadata: { annotations },
+      spec: { type: 'LoadBalancer' },
+    });
+  });
+
+  test('cert-manager is asked for the Secret, for the names of the Service and others', async () => {
+    const certManager = { issuer: 'internal', issuerKind: 'ClusterIssuer', dnsNames: ['gx.example.com'] };
+    const [certificate] = ofKind(await render.chart({ controlPlane: { tls: { ...tls, certManager } } }), 'Certificate');
+    expect(certificate?.spec).toMatchObject({
+      secretName: 'api-tls',
+      issuerRef: { kind: 'ClusterIssuer', name: 'internal' },
+      dnsNames: ['gx-control-plane.gx-system.svc', 'gx-control-plane.gx-system.svc.cluster.local', 'gx.example.com'],
+    });
   });
 });
 

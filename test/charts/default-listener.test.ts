@@ -56,7 +56,7 @@ describe('by Helm', () => {
     await helmed('uninstall', 'gx');
   });
 
-  test('one that an earlier chart made by a hook stays as it is, until the release is told to have it', async () => {
+  test("one that is no release's stays as it is, until the release is to have it", async () => {
     const [a, b] = places();
     const { metadata } = await listener();
     await stage.kube.delete(kinds.listener, { namespace: stage.namespace, name: 'default' }, { uid: metadata.uid ?? '' });
@@ -68,7 +68,6 @@ describe('by Helm', () => {
         name: 'default',
         namespace: stage.namespace,
         labels: { 'app.kubernetes.io/managed-by': 'Helm' },
-        annotations: { 'helm.sh/hook': 'post-install' },
       },
       spec: { tenantId: DEFAULT_TENANT_ID, computeId: 'default', namespaces: [a] },
     });

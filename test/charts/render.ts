@@ -50,15 +50,3 @@ const objectsIn = (text: string): KubeYaml[] =>
     .filter((object) => object !== null);
 
 export const idOf = ({ kind, metadata }: KubeYaml): string => [kind, metadata.namespace, metadata.name].filter(Boolean).join('/');
-
-export const podsOf = (objects: KubeYaml[]): PodSpec[] => objects.flatMap(({ spec }) => spec?.template?.spec ?? []);
-export const find = (objects: KubeYaml[], id: string): KubeYaml => {
-  const found = objects.find((object) => idOf(object) === id);
-  if (found === undefined) throw new Error(`${id} is not among ${objects.map(idOf).join(', ')}`);
-  return found;
-};
-export const ofKind = (objects: KubeYaml[], kind: string): KubeYaml[] => objects.filter((object) => object.kind === kind);
-export const envOf = (objects: KubeYaml[], name: string): Record<string, string> => {
-  const container = podsOf([find(objects, `Deployment/gx-system/gx-${name}`)])[0]?.containers[0];
-  return Object.fromEntries((container?.env ?? []).flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
-};

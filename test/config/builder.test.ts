@@ -1,30 +1,40 @@
 import { expect, test } from 'vitest';
 import { operatorConfig } from '../../src/config/operator.ts';
 
-const builder = (env: Record<string, string>) => operatorConfig(env).settings.builder;
-const LEAST = { GX_BUILDER_IMAGE: 'builder:1', GX_BUILDER_REPOSITORY: 'registry.example:5000/agents/' };
+const builder = (env: Record<string, string | undefined>) => operatorConfig(env).settings.builder;
+const LEAST = {
+  GX_BUILDER_REPOSITORY: 'registry.example:5000/agents/',
+  GX_BUILD_IMAGE: 'builder:1',
+  GX_BUILD_NAMESPACE: 'builds',
+  GX_GIT_NAMESPACE: 'git',
+};
 
-test('there is no builder without an image', () => {
-  expect(builder({ GX_BUILDER_REPOSITORY: 'r' })).toBeUndefined();
+test('there is no builder without a place to push to', () => {
+  expect(builder({ ...LEAST, GX_BUILDER_REPOSITORY: undefined })).toBeUndefined();
 });
 
-test('an image and a repository are a whole builder', () => {
+test('an image, a place to push to and two namespaces are a whole builder', () => {
   expect(builder(LEAST)).toEqual({
     image: 'builder:1',
     repository: 'registry.example:5000/agents',
+    namespace: 'builds',
+    gitNamespace: 'git',
+    insecureRegistry: false,
+    parallel: 2,
     cpu: 0.5,
     memoryMb: 1024,
+    diskMb: 4096,
     deadlineSeconds: 1800,
     keepSeconds: 86_400,
   });
 });
 
 test.each([
-  ['no repository', { GX_BUILDER_IMAGE: 'b' }, /GX_BUILDER_REPOSITORY/],
+  ['no image', { ...LEAST, GX_BUILD_IMAGE: undefined }, /GX_BUILD_IMAGE/],
+  ['no namespace of builds', { ...LEAST, GX_BUILD_NAMESPACE: undefined }, /GX_BUILD_NAMESPACE/],
+  ['BuildKit without its image', { ...LEAST, GX_BUILDKIT_NAMESPACE: 'buildkit' }, /GX_BUILDKIT_IMAGE/],
   ['a repository with a tag', { ...LEAST, GX_BUILDER_REPOSITORY: 'r.example/a:1' }, /GX_BUILDER_REPOSITORY/],
   ['a URL for a repository', { ...LEAST, GX_BUILDER_REPOSITORY: 'https://r.example' }, /GX_BUILDER_REPOSITORY/],
-  ['a command that is no list', { ...LEAST, GX_BUILDER_COMMAND: '"build"' }, /GX_BUILDER_COMMAND/],
-  ['arguments that are no JSON', { ...LEAST, GX_BUILDER_ARGS: 'a b' }, /GX_BUILDER_ARGS/],
-])('%s is told at the start', (_, env, problem) => {
+])('%s is a problem at the start', (_, env, problem) => {
   expect(() => operatorConfig(env)).toThrow(problem);
 });

@@ -6,6 +6,7 @@ import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { Reflector } from '../../src/kube/watch.ts';
 import { repositoryOf } from '../../src/operator/revision/image-name.ts';
 import { silentLog } from './log.ts';
+import { stagedStatus } from './status-of-stages.ts';
 
 /*
  * A double of scheduler and kubelet. It runs nothing, and reports to the API server what they would report of pods, by
@@ -41,7 +42,8 @@ export function fakeKubelet(kube: Kube, namespace: string): FakeKubelet {
 }
 
 type Variable = { name: string; value?: string };
-type Spec = { containers: { name: string; image: string; env?: Variable[] }[]; restartPolicy?: string };
+type Container = { name: string; image: string; env?: Variable[] };
+type Spec = { initContainers?: Container[]; containers: Container[]; restartPolicy?: string };
 
 /** Reports until it succeeds, as a kubelet does while the API server is away. */
 async function report(kube: Kube, pod: KubeObject, signal: AbortSignal): Promise<void> {
@@ -62,8 +64,9 @@ async function report(kube: Kube, pod: KubeObject, signal: AbortSignal): Promise
 }
 
 /** Returns what a kubelet reports of a pod with this spec. */
-export function statusFor({ containers, restartPolicy }: Spec): object {
-  if (refOf({ containers }) !== '') return buildFor({ containers });
+export function statusFor(spec: Spec): object {
+  const { containers, restartPolicy } = spec;
+  if (refOf(spec) !== '') return buildFor(spec);
   if (restartPolicy !== 'Always') return ended(containers);
   if (containers.some(({ image }) => image.includes('unplaced'))) {
     const message = '0/3 nodes are available: insufficient memory.';
@@ -87,25 +90,19 @@ export function statusFor({ containers, restartPolicy }: Spec): object {
   };
 }
 
-const valueIn = ({ containers }: Spec, wanted: string): string => containers[0]?.env?.find(({ name }) => name === wanted)?.value ?? '';
+const valueIn = ({ initContainers = [], containers }: Spec, wanted: string): string =>
+  [...initContainers, ...containers].flatMap(({ env = [] }) => env).find(({ name }) => name === wanted)?.value ?? '';
 const refOf = (spec: Spec): string => valueIn(spec, 'GX_GIT_REF');
 
 export const COMMIT = 'c0ffee0'.padEnd(40, '1');
 
-/** Returns the status of a build's pod: under way, or ended with a code and its termination message. */
-export function buildStatus(state: 'running' | { exitCode: number; message?: string }): object {
-  const container = { name: 'build', image: 'builder', imageID: '', ready: false, restartCount: 0 };
-  if (state === 'running') return { phase: 'Running', containerStatuses: [{ ...container, ready: true, state: { running: {} } }] };
-  const terminated = { reason: state.exitCode === 0 ? 'Completed' : 'Error', ...state };
-  return { phase: state.exitCode === 0 ? 'Succeeded' : 'Failed', containerStatuses: [{ ...container, state: { terminated } }] };
-}
-
 function buildFor(spec: Spec): object {
   const ref = refOf(spec);
-  if (ref.includes('runs')) return buildStatus('running');
-  if (ref.includes('breaks')) return buildStatus({ exitCode: 2, message: 'npm ci failed' });
-  if (ref.includes('mumbles')) return buildStatus({ exitCode: 0 });
-  return buildStatus({ exitCode: 0, message: JSON.stringify({ image: `${valueIn(spec, 'GX_IMAGE')}@${DIGEST}`, commit: COMMIT }) });
+  if (ref.includes('runs')) return stagedStatus({ running: 'build' });
+  const failure = { reason: 'InstallFailed', message: 'npm ci failed' };
+  if (ref.includes('breaks')) return stagedStatus({ failed: 'build', message: JSON.stringify(failure) });
+  const image = `${valueIn(spec, 'GX_IMAGE')}@${DIGEST}`;
+  return stagedStatus({ succeeded: { clone: { commit: COMMIT }, ...(!ref.includes('mumbles') && { push: { image, commit: COMMIT } }) } });
 }
 
 /** Returns the status of a pod that has succeeded. */

@@ -1,4 +1,4 @@
-import type { Builder, StagedBuilds } from '../../src/config/builder.ts';
+import type { Builder } from '../../src/config/builder.ts';
 import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
 import {
@@ -51,8 +51,8 @@ export const fromGit = (repoRef: string, given: DeploymentGiven = {}): Deploymen
   spec: {
     source: 'git',
     sourceConfig: {
-      integrationId: '44444444-4444-4444-8444-444444444444',
-      repoUrl: 'https://git.example/team/chat.git',
+      integrationId: GIT.id,
+      repoUrl: 'ssh://git@git.example/team/chat.git',
       installCommand: 'npm ci',
     },
     ...given.spec,
@@ -60,16 +60,22 @@ export const fromGit = (repoRef: string, given: DeploymentGiven = {}): Deploymen
   template: { sourceRevisionConfig: { repoRef, gxConfigPath: 'agents/gx.json' } },
 });
 
+/** The connection that `fromGit` names. Over ssh, only a build's first stage asks the host. */
+export const GIT = { id: '44444444-4444-4444-8444-444444444444', name: 'team', installation_id: 7, host: 'https://git.example' };
+
 export const BUILDER: Builder = {
   image: 'builder:1',
   repository: 'registry.example/agents',
+  namespace: 'builds',
+  gitNamespace: 'git',
+  insecureRegistry: false,
+  parallel: 2,
   cpu: 0.1,
   memoryMb: 128,
+  diskMb: 1024,
   deadlineSeconds: 600,
   keepSeconds: 3600,
 };
-
-export const STAGED: StagedBuilds = { namespace: 'builds', gitNamespace: 'git', insecureRegistry: false, parallel: 2, diskMb: 1024 };
 
 export const settings = (overrides: Partial<OperatorSettings> = {}): OperatorSettings => ({
   ...operatorConfig({ GX_PROFILE: 'small' }).settings,

@@ -16,6 +16,7 @@ export type OperatorGiven = {
   config?: Partial<OperatorConfig>;
   times?: OperatorOptions['times'];
   gateways?: OperatorOptions['gateways'];
+  table?: OperatorOptions['table'];
   through?: (kube: Kube) => Kube;
   log?: Log;
 };
@@ -41,6 +42,7 @@ export async function operatorFor(
     signal: new AbortController().signal,
     ...(options.times && { times: options.times }),
     ...(options.gateways && { gateways: options.gateways }),
+    ...(options.table && { table: options.table }),
   });
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= operator.stop().then(() => kube.close()));

@@ -2,17 +2,18 @@ import { NotFound } from '../../src/errors.ts';
 import type { OperatorSettings } from '../../src/config/operator.ts';
 import { Cache, keyOf } from '../../src/kube/cache.ts';
 import { kinds, type Kind, type Kube, type KubeObject, type Ref } from '../../src/kube/kube.ts';
+import { isOfKind } from '../../src/kube/object-key.ts';
 import { reconcileDeployment } from '../../src/operator/deployment/reconcile.ts';
-import { BranchLooks } from '../../src/operator/family/branch-looks.ts';
 import { InTurn } from '../../src/operator/family/in-turn.ts';
-import { createCaches, writable, type Caches } from '../../src/operator/family/caches.ts';
+import { cachedRows, createCaches, writable, type Caches } from '../../src/operator/family/caches.ts';
 import type { OperatorDeps } from '../../src/operator/family/deps.ts';
 import { conditionsOf } from '../../src/operator/kernel/conditions.ts';
 import type { Reconcile } from '../../src/operator/kernel/controller.ts';
 import { Writer } from '../../src/operator/kernel/writer.ts';
-import { leanPod } from '../../src/operator/projections.ts';
+import { OPERATOR_KINDS } from '../../src/operator/kinds/table.ts';
+import { leanPod } from '../../src/operator/pods/lean-pod.ts';
 import { reconcileRevision } from '../../src/operator/revision/reconcile.ts';
-import { API_VERSION, type DeploymentResource, type RevisionResource } from '../../src/schema/custom-resources.ts';
+import type { DeploymentResource, RevisionResource } from '../../src/schema/custom-resources.ts';
 import { statusFor } from './fake-kubelet.ts';
 import { silentLog } from './log.ts';
 import { settings } from './objects.ts';
@@ -98,14 +99,15 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
     const deps: OperatorDeps = {
       kube,
       caches: seen,
+      table: OPERATOR_KINDS,
       writer,
       settings: settings(overrides),
-      branches: new BranchLooks(),
+      branches: { look: () => undefined },
       gitPlaces: { isListed: () => true, addressesOf: async () => [] },
       buildTurns: new InTurn(),
       ports: { keep: async () => ({}) },
       absences: () => [],
-      work: { figures: () => undefined, queue: () => undefined },
+      work: { figures: () => undefined, queue: () => undefined, server: () => undefined },
     };
     const report = await reconcile(deps)(recorded(object, record), { signal: new AbortController().signal, log: silentLog(), now });
     const at = { generation: object.metadata.generation ?? 0, now: now.toISOString() };
@@ -172,26 +174,9 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
 
 const keysOf = <T extends KubeObject>(cache: Cache<T>): string[] => cache.list().map(({ metadata }) => keyOf(metadata));
 
-const CACHES: { [kind: string]: keyof Caches } = {
-  [`${API_VERSION} Deployment`]: 'deployments',
-  [`${API_VERSION} Revision`]: 'revisions',
-  [`${API_VERSION} TracingProject`]: 'tracingProjects',
-  [`${API_VERSION} Listener`]: 'listeners',
-  'apps/v1 Deployment': 'workloads',
-  'apps/v1 StatefulSet': 'statefulSets',
-  'v1 Service': 'services',
-  'networking.k8s.io/v1 NetworkPolicy': 'policies',
-  'policy/v1 PodDisruptionBudget': 'budgets',
-  'autoscaling/v2 HorizontalPodAutoscaler': 'autoscalers',
-  'discovery.k8s.io/v1 EndpointSlice': 'apiServers',
-  'v1 Pod': 'pods',
-};
-
-/** Returns the cache of a kind, or undefined if the kind is not watched. */
-export function cacheIn(caches: Caches, { apiVersion, kind }: { apiVersion: string; kind: string }): Cache | undefined {
-  const name = CACHES[`${apiVersion} ${kind}`];
-  return name && (caches[name] as unknown as Cache);
-}
+/** Returns the first cache of a kind, or undefined if the kind is not watched. */
+export const cacheIn = (caches: Caches, object: { apiVersion: string; kind: string }): Cache | undefined =>
+  cachedRows(caches, OPERATOR_KINDS).find(({ row }) => isOfKind(object, row.kind))?.cache;
 
 /** Returns an object as server-side apply leaves it if all fields are applied. Its status and identity stay. */
 function merged(cache: Cache | undefined, object: KubeObject): KubeObject {

@@ -4,7 +4,6 @@ import { ensureTools } from '../../dev/cluster/parts.ts';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { merged, operatorAccess } from '../../src/operator/access.ts';
-import { builtAccess } from '../../src/operator/revision/access.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { accountWith, grant, rightsIn } from '../kit/account.ts';
 import { conditionOf } from '../kit/api-server.ts';
@@ -131,7 +130,7 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   expect(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
   const used = rightsUsed(requests);
   // Builds in stages have a test of their own (staged-builds.test.ts).
-  const ofBuilds = rightsIn(builtAccess);
+  const ofBuilds = rightsIn(operatorAccess.staged);
   const granted = rightsIn([...rules, ...operatorAccess.apiServer]).filter((right) => !ofBuilds.includes(right));
   // An apply that creates an object needs both permissions. Updating finalizers is needed where an admission plugin is
   // on.

@@ -3,7 +3,7 @@ import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { TENANT } from '../../src/schema/labels.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
-import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { stagedStatus } from '../kit/status-of-stages.ts';
 import { until } from '../kit/until.ts';
@@ -30,7 +30,7 @@ beforeAll(async () => {
     const integration = { id: tenantId, tenantId, name, kind: 'generic' as const, host: git.url };
     await crowd!.kube.create(kinds.gitIntegration, { apiVersion: API_VERSION, kind: 'GitIntegration', metadata, spec: integration });
   }
-  const builder = { ...BUILDER, staged: { ...STAGED, namespace: builds!.namespace, parallel: 1 } };
+  const builder = { ...BUILDER, namespace: builds!.namespace, parallel: 1 };
   await crowd!.startOperator({ settings: { builder, gitHosts: [git.url] }, config: { namespaces: [crowd!.namespace, other!.namespace] } });
 }, 600_000);
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { idOf, renderer } from '../charts/render.ts';
 import { digestFor } from '../kit/fake-kubelet.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
-import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import { bindings, policies } from '../kit/policy.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { stagedStatus } from '../kit/status-of-stages.ts';
@@ -45,8 +45,8 @@ beforeAll(async () => {
   const docker = { type: 'kubernetes.io/dockerconfigjson', stringData: { '.dockerconfigjson': '{"auths":{}}' } };
   await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'push', namespace: builds.namespace }, ...docker });
   removePolicy = await installPolicy();
-  const staged = { ...STAGED, namespace: builds.namespace, buildkit: { namespace: buildkit.namespace, image: IMAGE } };
-  const builder = { ...BUILDER, serviceAccountName: 'gx-build', registrySecretName: 'push', staged };
+  const places = { namespace: builds.namespace, buildkit: { namespace: buildkit.namespace, image: IMAGE } };
+  const builder = { ...BUILDER, ...places, serviceAccountName: 'gx-build', registrySecretName: 'push' };
   await stage.startOperator({ settings: { builder, gitHosts: [git.url] } });
 }, 1_200_000);
 afterAll(async () => {

@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { revisionAnswer } from '../../src/control-plane/revisions/resource.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { INTERRUPT } from '../../src/schema/labels.ts';
+import { names } from '../../src/schema/names.ts';
 import { conditionOf } from '../kit/api-server.ts';
 import { until } from '../kit/until.ts';
-import { buildStatus, COMMIT, DIGEST } from '../kit/fake-kubelet.ts';
+import { buildsIn, setBuildStage } from '../kit/build-stage.ts';
+import { COMMIT, DIGEST } from '../kit/fake-kubelet.ts';
 import { withLog } from '../kit/given-log.ts';
-import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
+import { fromGit, newDeployment } from '../kit/objects.ts';
 import type { look, RunningOperator } from '../kit/operator.ts';
-import { setStage, type OperatedStage } from '../kit/stage.ts';
+import type { OperatedStage } from '../kit/stage.ts';
+import { stagedStatus } from '../kit/status-of-stages.ts';
 import { verdicts } from '../kit/verdict.ts';
 
 /*
@@ -23,8 +25,7 @@ let see: ReturnType<typeof look>;
 
 let stage: OperatedStage;
 beforeAll(async () => {
-  const given = { settings: { builder: BUILDER }, through: (door: Kube) => withLog(door, LOG) };
-  stage = await setStage('builds', given);
+  stage = await setBuildStage('builds', { through: (door: Kube) => withLog(door, LOG) });
   ({ kube, namespace, operator, see } = stage);
   await verdicts([]);
 }, 600_000);
@@ -54,14 +55,12 @@ describe('a git revision', () => {
     await see.untilPhase('whole-00001', 'AWAITING_BUILD');
     const { metadata } = await buildPod('whole');
     const tell = (status: object) => kube.patchStatus(kinds.pod, { namespace, name: metadata.name }, status);
-    const [job] = await jobs('whole');
-    expect(job?.metadata).toMatchObject({ name: 'whole-00001-build', ownerReferences: [{ kind: 'Revision', name: 'whole-00001' }] });
     expect(conditionOf(await see.revision('whole-00001'), 'BuildSucceeded')).toBe('Unknown');
 
-    await tell(buildStatus('running'));
+    await tell(stagedStatus({ running: 'build' }));
     await see.untilPhase('whole-00001', 'BUILDING');
     const image = `registry.example/agents/${namespace}/whole:whole-00001@${DIGEST}`;
-    await tell(buildStatus({ exitCode: 0, message: JSON.stringify({ image, commit: COMMIT }) }));
+    await tell(stagedStatus({ succeeded: { clone: { commit: COMMIT }, push: { image } } }));
     await see.untilPhase('whole-00001', 'DEPLOYED');
     const revision = await see.revision('whole-00001');
     expect(revision.status).toMatchObject({ image, commitSha: COMMIT, imageDigest: DIGEST, builtAt: expect.any(String) });
@@ -82,15 +81,15 @@ describe('a git revision', () => {
   });
 
   test.each([
-    ['breaks', 'exit code 2: npm ci failed'],
-    ['mumbles', 'its termination message is empty'],
-  ])('whose build %s ends as BUILD_FAILED and says why everywhere in the same words', async (ref, words) => {
+    ['breaks', 'InstallFailed', 'npm ci failed'],
+    ['mumbles', 'PushFailed', 'its termination message is empty'],
+  ])('whose build %s ends as BUILD_FAILED and says why everywhere in the same words', async (ref, reason, words) => {
     await apply(ref, ref);
     const name = `${ref}-00001`;
     await see.untilPhase(name, 'BUILD_FAILED');
     const revision = await see.revision(name);
-    const { message = '', reason } = revision.status ?? {};
-    expect(revision.status).toMatchObject({ reason: 'BuildFailed', logTail: LOG, message: expect.stringContaining(words) });
+    const { message = '' } = revision.status ?? {};
+    expect(revision.status).toMatchObject({ reason, logTail: LOG, message: expect.stringContaining(words) });
     expect(revisionAnswer(revision, { deploymentId: 'id', serving: 1 })).toMatchObject({
       status: 'BUILD_FAILED',
       reason,
@@ -104,21 +103,10 @@ describe('a git revision', () => {
         ({ regarding, type }) => regarding?.name === name && type === 'Warning',
       );
     await until('the event is there', async () => (await told()) !== undefined);
-    expect(await told()).toMatchObject({ reason: 'BuildFailed', note: `${message}\n${LOG}` });
-    await until('the deployment says so', async () => (await see.deployment(ref)).status?.reason === 'BuildFailed');
+    expect(await told()).toMatchObject({ reason, note: `${message}\n${LOG}` });
+    await until('the deployment says so', async () => (await see.deployment(ref)).status?.reason === reason);
     const judged = await verdicts([await see.deployment(ref), await see.revision(name)]);
     expect(judged.map(({ status, health }) => `${status} ${health}`)).toEqual(['Failed Degraded', 'Failed Degraded']);
-  });
-
-  test('that is interrupted while it is built ends as INTERRUPTED, and its Job goes', async () => {
-    await apply('stopped', 'runs');
-    await see.untilPhase('stopped-00001', 'BUILDING');
-    await kube.jsonPatch(kinds.revision, { namespace, name: 'stopped-00001' }, [
-      { op: 'add', path: '/metadata/annotations', value: { [INTERRUPT]: 'now' } },
-    ]);
-    await see.untilPhase('stopped-00001', 'INTERRUPTED');
-    await until('the Job is gone', async () => (await jobs('stopped')).length === 0);
-    expect((await see.revision('stopped-00001')).status).toMatchObject({ reason: 'Interrupted', endedAt: expect.any(String) });
   });
 
   test('that waits for its build is skipped when a newer one comes; one that is being built is not', async () => {
@@ -127,7 +115,9 @@ describe('a git revision', () => {
     await change('passed', 'runs');
     await see.untilPhase('passed-00001', 'SKIPPED');
     await see.untilPhase('passed-00002', 'BUILDING');
-    await until('one Job is left', async () => (await jobs('passed')).map(({ metadata }) => metadata.name).join() === 'passed-00002-build');
+    const { uid = '' } = (await see.revision('passed-00002')).metadata;
+    const own = names.stagedBuild('passed-00002', uid);
+    await until('one Job is left', async () => (await jobs('passed')).map(({ metadata }) => metadata.name).join() === own);
     await change('passed', 'main');
     await see.untilPhase('passed-00003', 'QUEUED');
     expect((await see.revision('passed-00002')).status?.phase).toBe('BUILDING');
@@ -138,18 +128,16 @@ describe('a git revision', () => {
     await see.untilPhase('handed-00001', 'AWAITING_BUILD');
     const { metadata } = await buildPod('handed');
     await operator.stop();
-    const image = `registry.example/agents/${namespace}/handed:handed-00001`;
-    await kube.patchStatus(kinds.pod, { namespace, name: metadata.name }, buildStatus({ exitCode: 0, message: image }));
-    const next = await setStage('builds-next', { settings: { builder: BUILDER }, config: { namespaces: [namespace] } });
+    const image = `registry.example/agents/${namespace}/handed:handed-00001@${DIGEST}`;
+    await kube.patchStatus(kinds.pod, { namespace, name: metadata.name }, stagedStatus({ succeeded: { push: { image } } }));
+    await stage.startOperator({ identity: 'next', settings: buildsIn(namespace) });
     await see.untilPhase('handed-00001', 'DEPLOYED');
     expect((await jobs('handed')).length).toBe(1);
-    await next.stop();
   });
 });
 
 test('a build that does not end in time ends as BUILD_FAILED, with its last lines, and its Job goes', async () => {
-  const builder = { ...BUILDER, deadlineSeconds: 10 };
-  const late = await setStage('builds-late', { settings: { builder }, through: (door: Kube) => withLog(door, LOG) });
+  const late = await setBuildStage('builds-late', { through: (door: Kube) => withLog(door, LOG) }, { deadlineSeconds: 10 });
   await late.kube.create(kinds.deployment, newDeployment(late.namespace, fromGit('runs')));
   await late.see.untilPhase('chat-00001', 'BUILD_FAILED');
   const { status } = await late.see.revision('chat-00001');

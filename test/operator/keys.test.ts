@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import { API_VERSION, type DeploymentResource } from '../../src/schema/custom-resources.ts';
 import { RECONCILE_NOW, ROTATE_KEY } from '../../src/schema/labels.ts';
-import { revisionOf } from '../../src/schema/revision-of.ts';
 import { newDeployment } from '../kit/objects.ts';
-import { openStage, setStage, type OperatedStage, type Stage } from '../kit/stage.ts';
+import { setStage, type OperatedStage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 
 /* Each deployment has a key, which the operator makes and changes, and which its pods get as files. */
@@ -121,54 +120,4 @@ test('a Secret that somebody deleted is made again when a reconcile is asked for
   await annotate('lost', { [RECONCILE_NOW]: 'now' });
   await until('there is a key again', async () => (await keysOf('lost')).current !== undefined);
   expect((await keysOf('lost')).current).not.toBe(first);
-});
-
-describe('a revision of before the upgrade', () => {
-  let older: Stage;
-  const api = (): Promise<KubeObject> => older.see.workload('old-00001-api');
-
-  beforeAll(async () => {
-    older = await openStage('keys-older');
-    older.startKubelet();
-  });
-  afterAll(() => older.stop());
-
-  /** Makes a deployment with the revision that an earlier version of the platform made for it. */
-  async function olderDeployment(): Promise<void> {
-    const { kube, namespace } = older;
-    const stored = await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'old' } }));
-    const { spec, ...made } = revisionOf(stored);
-    const { guarded: _, ...before } = spec;
-    await kube.create(kinds.revision, { ...made, spec: before });
-  }
-
-  test('stays open, with the condition, until its next revision', async () => {
-    await olderDeployment();
-    const operator = await older.startOperator();
-    await older.see.untilReady('old');
-    expect(isClosed(await api())).toBe(false);
-    expect((await older.see.deployment('old')).status?.conditions).toContainEqual(
-      expect.objectContaining({ type: 'Unauthenticated', status: 'True', reason: 'OlderRevision' }),
-    );
-    await operator.stop();
-  });
-
-  test('is closed at once by the setting', async () => {
-    const operator = await older.startOperator({ identity: 'two', settings: { closeAgents: true } });
-    await expect.poll(async () => isClosed(await api())).toBe(true);
-    await older.see.untilReady('old');
-    await operator.stop();
-  });
-
-  test('stays closed when the setting is taken back', async () => {
-    const operator = await older.startOperator({ identity: 'three' });
-    const { kube, namespace } = older;
-    const patch = [{ op: 'add' as const, path: '/spec/requestedAt', value: '2026-01-01T00:00:00Z' }];
-    expect(isClosed(await api())).toBe(true);
-    await kube.jsonPatch(kinds.deployment, { namespace, name: 'old' }, patch);
-    await older.see.untilPhase('old-00002', 'DEPLOYED');
-    expect(isClosed(await older.see.workload('old-00002-api'))).toBe(true);
-    expect(isClosed(await api())).toBe(true);
-    await operator.stop();
-  });
 });

@@ -4,7 +4,7 @@ import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { auditEvents, type AuditEvent } from '../kit/audit-log.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
 import { startGitHubAppStub, type GitHubAppStub } from '../kit/github-app-stub.ts';
-import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import type { OperatorGiven } from '../kit/operator.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { stagedStatus } from '../kit/status-of-stages.ts';
@@ -42,7 +42,10 @@ const start = (given: OperatorGiven = {}) => {
   const second = { namespace: buildkit!.namespace, image: 'registry.example/gx-buildkit:1' };
   const builder = {
     ...BUILDER,
-    staged: { ...STAGED, namespace: builds!.namespace, gitNamespace: credentials!.namespace, parallel: 5, buildkit: second },
+    namespace: builds!.namespace,
+    gitNamespace: credentials!.namespace,
+    parallel: 5,
+    buildkit: second,
   };
   return stage!.startOperator({ settings: { builder, gitHosts: [git.url, github.url] }, ...given });
 };

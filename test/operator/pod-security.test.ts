@@ -3,9 +3,10 @@ import type { Builder } from '../../src/config/builder.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { desiredDeployment } from '../../src/operator/deployment/desired.ts';
 import { passwordJob } from '../../src/operator/database/own/credentials/job.ts';
-import { buildJob } from '../../src/operator/revision/build/job.ts';
+import { stagedJob } from '../../src/operator/revision/build/staged-job.ts';
 import { desiredRevision } from '../../src/operator/revision/desired.ts';
 import type { RevisionTemplate } from '../../src/schema/custom-resources.ts';
+import { names } from '../../src/schema/names.ts';
 import { renderer, type Renderer } from '../charts/render.ts';
 import { testNamespace } from '../kit/api-server.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../kit/objects.ts';
@@ -62,7 +63,7 @@ const admitAll = async (pods: KubeObject[]): Promise<void> => {
 };
 
 function ofDeployment(template: Partial<RevisionTemplate>): Templated[] {
-  const one = deployment({ template, status: { databaseCertificateUntil: '2026-06-01T00:00:00Z' } });
+  const one = deployment({ template });
   const [from, to] = [
     { secret: 'chat-db', number: 0 },
     { secret: 'chat-db-1', number: 1 },
@@ -75,7 +76,7 @@ function ofDeployment(template: Partial<RevisionTemplate>): Templated[] {
   return [
     ...desiredDeployment(one, settings(), { active: 'chat-00001' }),
     ...desiredRevision(revision(one), given, settings()),
-    ...(['separate', 'set', 'retire'] as const).map((task) => passwordJob(one, { task, from, to }, settings())),
+    ...(['set', 'retire'] as const).map((task) => passwordJob(one, { task, from, to }, settings())),
   ] as Templated[];
 }
 
@@ -100,27 +101,21 @@ describe('it takes', () => {
       'statefulset-chat-db',
       'deployment-chat-00001-api',
       'deployment-chat-00001-queue',
-      'job-chat-db-separate-1',
       'job-chat-db-set-1',
       'job-chat-db-retire-1',
     ]);
     await admitAll(pods);
   });
 
-  const withAll = {
-    secretName: 'repository',
-    registrySecretName: 'registry',
-    serviceAccountName: 'builder',
-    command: ['build'],
-    args: ['now'],
-  };
+  const withAll = { registrySecretName: 'registry', serviceAccountName: 'builder', caConfigMapName: 'authorities' };
   test.each<[string, Partial<Builder>]>([
     ['as little as it takes', {}],
     ['all that an installation may give it', withAll],
   ])('the pod that builds a revision from its repository, with %s', async (_, given) => {
     const one = revision(deployment(fromGit('main')));
-    const pods = podsAmong([buildJob(one, { ...BUILDER, ...given }, settings())] as Templated[]);
-    expect(pods.map(({ metadata }) => metadata.name)).toEqual(['job-chat-00001-build']);
+    const source = { insecureGit: false, tenant: 'a', credentialSecret: 'repository' };
+    const pods = podsAmong([stagedJob(one, source, { builder: { ...BUILDER, ...given }, imagePullPolicy: 'IfNotPresent' })] as Templated[]);
+    expect(pods.map(({ metadata }) => metadata.name)).toEqual([`job-${names.stagedBuild('chat-00001', one.metadata.uid ?? '')}`]);
     await admitAll(pods);
   });
 

@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
-import { PUSHED_AT } from '../../src/schema/labels.ts';
+import { PUSHED_AT, RECONCILE_NOW } from '../../src/schema/labels.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
-import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 
 /* A branch of a git host that sends no events: the operator looks at it from time to time. */
 const ID = '44444444-4444-4444-8444-444444444444';
+/** An integration whose branches are looked at each hour. */
+const RARE = '55555555-5555-4555-8555-555555555555';
 let git: GitHttp;
 let [stage, builds]: Stage[] = [];
 
@@ -21,7 +23,9 @@ beforeAll(async () => {
   await kube.create(kinds.listener, { ...listener, spec: { computeId: 'test', namespaces: [namespace] } });
   const integration = { apiVersion: API_VERSION, kind: 'GitIntegration', metadata: { name: 'local', namespace } };
   await kube.create(kinds.gitIntegration, { ...integration, spec: { id: ID, name: 'local', kind: 'generic', host: git.url } });
-  const builder = { ...BUILDER, staged: { ...STAGED, namespace: builds!.namespace } };
+  const rare = { id: RARE, name: 'rare', kind: 'generic' as const, host: git.url, pollSeconds: 3600 };
+  await kube.create(kinds.gitIntegration, { ...integration, metadata: { name: 'rare', namespace }, spec: rare });
+  const builder = { ...BUILDER, namespace: builds!.namespace };
   await stage!.startOperator({ settings: { builder, pollSeconds: 1, gitHosts: [git.url] } });
 }, 600_000);
 afterAll(async () => {
@@ -64,6 +68,31 @@ test('a commit to the branch that is followed makes one revision without any eve
   const { metadata, status } = await see.deployment('polled');
   expect(metadata.annotations?.[PUSHED_AT]).toBeUndefined();
   expect(status).toMatchObject({ followedRef: 'main', followedCommit: second });
+});
+
+test('a branch that is missing is named until the next look, which a push event asks for at once', async () => {
+  const { kube, namespace, see } = stage!;
+  const sourceConfig = { integrationId: RARE, repoUrl: `${git.url}/team/chat`, buildOnPush: true };
+  const given = fromGit('later', { metadata: { name: 'early' }, spec: { source: 'git', sourceConfig } });
+  await kube.create(kinds.deployment, newDeployment(namespace, given));
+  const condition = async () => (await see.deployment('early')).status?.conditions?.find(({ type }) => type === 'FollowsBranch');
+  const annotate = (annotations: Record<string, string>) =>
+    kube.apply(kinds.deployment, {
+      apiVersion: API_VERSION,
+      kind: 'Deployment',
+      metadata: { name: 'early', namespace, annotations },
+    } as never);
+  const missing = await until('it is missing', condition);
+  expect(missing).toMatchObject({ status: 'False', reason: 'RefMissing', message: 'There is no branch later to follow.' });
+  await annotate({ [RECONCILE_NOW]: 'now' });
+  await until('it was reconciled', async () => (await see.deployment('early')).status?.lastHandledReconcileAt === 'now');
+  expect(await condition()).toEqual(missing);
+
+  const head = git.push('later');
+  await annotate({ [RECONCILE_NOW]: 'now', [PUSHED_AT]: `${head} now` });
+  await until('the event is handled', async () => (await see.deployment('early')).status?.pushHandled === `${head} now`);
+  await until('nothing is missing', async () => (await condition()) === undefined);
+  expect(Object.values(await revisions('early'))).toContain(head);
 });
 
 const begun = async (): Promise<string | undefined> => (await stage!.see.revision('polled-00001')).status?.commitSha;

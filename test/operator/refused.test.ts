@@ -3,10 +3,11 @@ import { revisionAnswer } from '../../src/control-plane/revisions/resource.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
 import { until } from '../kit/until.ts';
-import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
+import { fromGit, newDeployment } from '../kit/objects.ts';
 import type { look } from '../kit/operator.ts';
 import { policyFor } from '../kit/policy.ts';
-import { setStage, type OperatedStage } from '../kit/stage.ts';
+import { setBuildStage } from '../kit/build-stage.ts';
+import type { OperatedStage } from '../kit/stage.ts';
 import { verdicts } from '../kit/verdict.ts';
 
 /*
@@ -36,7 +37,7 @@ const isRefused = (object: KubeObject, kind: Kind = kinds.workload): Promise<boo
 
 let stage: OperatedStage;
 beforeAll(async () => {
-  stage = await setStage('refused', { settings: { builder: BUILDER } });
+  stage = await setBuildStage('refused');
   ({ kube, namespace, see } = stage);
   const rule = "!object.metadata.name.startsWith('unwanted-') && !object.metadata.name.matches('^half-.*-queue$')";
   const policy = { name: 'workloads', namespace, apiGroup: 'apps', resource: 'deployments', operation: 'CREATE', rule } as const;

@@ -70,7 +70,7 @@ const endable = (process: OperatorProcess): OperatorProcess & { stop(): Promise<
 const QUEUE = { due: 0, running: 0, webhooks: 0, next_due: null };
 const IDLE: WorkReport = { from: 'api', slots: 0, idle_seconds: 100, queue: QUEUE };
 
-/** Deploys one that may sleep, whose pods have told that they ask for the key. Returns the key. */
+/** Deploys one that may sleep, whose pods report that they ask for the key. Returns the key. */
 async function deploy(name: string, spec: Partial<DeploymentResource['spec']> = {}, size: object = {}): Promise<string> {
   const { kube, namespace, see } = stage;
   const template = { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { minScale: 0, ...size } };
@@ -78,9 +78,12 @@ async function deploy(name: string, spec: Partial<DeploymentResource['spec']> = 
     kinds.deployment,
     newDeployment(namespace, { metadata: { name }, template, spec: { sleep: { afterSeconds: 30 }, ...spec } }),
   );
+  const { data } = await until('there is a key', () => see.secret(`${name}-key`).catch(() => undefined));
+  const key = Buffer.from(data?.['api-key'] ?? '', 'base64').toString('utf8');
+  const server: WorkReport['server'] = { revision: `${name}-00001`, version: 'v1.2.3', guard: 'key' };
+  await until('the gateway takes a report', () => report(name, key, { from: 'worker', slots: 10, idle_seconds: 0, server }));
   await see.untilReady(name);
-  await kube.patchStatus(kinds.revision, { namespace, name: `${name}-00001` }, { guard: 'key' });
-  return Buffer.from((await see.secret(`${name}-key`)).data?.['api-key'] ?? '', 'base64').toString('utf8');
+  return key;
 }
 
 async function report(name: string, key: string, body: WorkReport): Promise<boolean> {

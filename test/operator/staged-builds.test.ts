@@ -2,7 +2,6 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
-import { builtAccess } from '../../src/operator/revision/access.ts';
 import { API_VERSION } from '../../src/schema/custom-resources.ts';
 import { INTERRUPT, PUSHED_AT } from '../../src/schema/labels.ts';
 import { accountWith, grant, rightsIn } from '../kit/account.ts';
@@ -11,7 +10,7 @@ import { auditEvents, rightsUsed } from '../kit/audit-log.ts';
 import { digestFor } from '../kit/fake-kubelet.ts';
 import { withLog } from '../kit/given-log.ts';
 import { startGitHttp, type GitHttp } from '../kit/git-http.ts';
-import { BUILDER, fromGit, newDeployment, STAGED } from '../kit/objects.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
 import type { RunningOperator } from '../kit/operator.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { stagedStatus } from '../kit/status-of-stages.ts';
@@ -70,7 +69,7 @@ afterAll(async () => {
 const given = () => ({
   settings: {
     gitHosts: [git.url],
-    builder: { ...BUILDER, staged: { ...STAGED, namespace: builds.namespace, gitNamespace: credentials.namespace, parallel: 1 } },
+    builder: { ...BUILDER, namespace: builds.namespace, gitNamespace: credentials.namespace, parallel: 1 },
   },
 });
 const apply = (name: string, repoRef = 'main', repoUrl = `${git.url}/team/chat`) =>
@@ -294,5 +293,5 @@ test('builds use the rights that the operator has for them, and no others', () =
   const requests = auditEvents(inject('auditLog'), operator.userAgent);
   expect(requests.filter(({ responseStatus }) => responseStatus?.code === 403).map(({ requestURI }) => requestURI)).toEqual([]);
   const used = rightsUsed(requests);
-  expect(rightsIn(builtAccess).filter((right) => !used.has(right))).toEqual([]);
+  expect(rightsIn(operatorAccess.staged).filter((right) => !used.has(right))).toEqual([]);
 });

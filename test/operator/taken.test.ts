@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { until } from '../kit/until.ts';
-import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
+import { newDeployment } from '../kit/objects.ts';
 import type { look } from '../kit/operator.ts';
 import { setStage, type OperatedStage } from '../kit/stage.ts';
 
@@ -15,7 +15,7 @@ let see: ReturnType<typeof look>;
 
 let stage: OperatedStage;
 beforeAll(async () => {
-  stage = await setStage('taken', { settings: { builder: BUILDER } });
+  stage = await setStage('taken');
   ({ kube, namespace, see } = stage);
 });
 afterAll(() => stage.stop());
@@ -75,15 +75,6 @@ test("somebody's Secret that has the name of a revision's copy is not given to i
   await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'six' }, template: { secretName: 'mine' } }));
   await see.untilPhase('six-00001', 'CREATE_FAILED');
   expect((await see.revision('six-00001')).status?.message).toContain('Secret six-00001-env already exists and belongs to somebody else');
-});
-
-test("somebody's Job that has the name of a build is not taken for it", async () => {
-  await theirs(kinds.job, 'seven-00001-build', { template: { spec: { ...template.spec, restartPolicy: 'Never' } } });
-  await kube.create(kinds.deployment, newDeployment(namespace, fromGit('main', { metadata: { name: 'seven' } })));
-  await see.untilPhase('seven-00001', 'CREATE_FAILED');
-  expect((await see.revision('seven-00001')).status?.message).toContain(
-    'Job seven-00001-build already exists and belongs to somebody else',
-  );
 });
 
 test('one of our own whose label somebody took is known again', async () => {

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import type { DeploymentSpec } from '../../src/schema/custom-resources.ts';
-import { openStage, type Stage } from '../kit/stage.ts';
+import { setBuildStage } from '../kit/build-stage.ts';
+import type { Stage } from '../kit/stage.ts';
 import { still, until } from '../kit/until.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
-import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
+import { fromGit, newDeployment } from '../kit/objects.ts';
 import { look } from '../kit/operator.ts';
 
 /*
@@ -19,12 +20,10 @@ let see: ReturnType<typeof look>;
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await openStage('told');
+  stage = await setBuildStage('told');
   ({ kube, namespace, see } = stage);
   const { kubectl: path } = await ensureTools(['kubectl']);
   kubectl = kubectlFor({ kubectl: path, kubeconfig: stage.kubeconfig });
-  stage.startKubelet();
-  await stage.startOperator({ settings: { builder: BUILDER } });
 });
 afterAll(() => stage.stop());
 
@@ -45,6 +44,7 @@ const settledText = (text: string): string =>
     .replace(/((?:Spec Hash|Hash): +)[0-9a-f]{32}/g, '$1HASH')
     .replace(/(Key Hashes:\n +)\S+/g, '$1HASH')
     .replace(/(Template: +)\S+/g, '$1SEEN')
+    .replace(/(Build Seconds: +)\d+/g, '$1SECONDS')
     .replace(/ +\d+[smh](\d+[sm])?$/gm, '  AGE')
     .replace(/^ *-+$/gm, '---')
     .replace(/(\S) {2,}/g, '$1  ');

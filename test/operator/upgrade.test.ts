@@ -61,22 +61,6 @@ test('the same operator started again writes nothing', async () => {
   expect(writes()).toEqual([]);
 });
 
-test('a Service of one family, as an earlier one made it, asks for both and keeps its address', async () => {
-  await operator.stop();
-  const service = { namespace, name: 'chat-agent' };
-  const before = await kube.get(kinds.service, service);
-  const single: JsonPatch = [{ op: 'replace', path: '/spec/ipFamilyPolicy', value: 'SingleStack' }];
-  await kube.jsonPatch(kinds.service, service, single);
-  operator = await stage.startOperator({ identity: 'of both families' });
-  const policyOf = ({ spec }: KubeObject): unknown => (spec as { ipFamilyPolicy?: string }).ipFamilyPolicy;
-  await until('it asks for both', async () => policyOf(await kube.get(kinds.service, service)) === 'PreferDualStack');
-  const { metadata, spec } = await kube.get(kinds.service, service);
-  expect([metadata.uid, (spec as { clusterIP: string }).clusterIP]).toEqual([
-    before.metadata.uid,
-    (before.spec as { clusterIP: string }).clusterIP,
-  ]);
-});
-
 test('a newer one with other images and sizes restarts no pod: neither agents nor databases', async () => {
   await operator.stop();
   const before = await templates();

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../src/kube/kube.ts';
+import type { KindRow } from '../../src/operator/kinds/row.ts';
+import { OPERATOR_KINDS } from '../../src/operator/kinds/table.ts';
 import { concernsOwner, concernsDeployment, concernsRevisions } from '../../src/operator/wake-filter.ts';
 
 const object = (kind: string, status: object, metadata: object = {}): KubeObject => ({
@@ -10,8 +12,10 @@ const object = (kind: string, status: object, metadata: object = {}): KubeObject
   status,
 });
 
+const rowOf = ({ kind }: KubeObject): KindRow =>
+  Object.values<KindRow>(OPERATOR_KINDS).find((row) => row.child !== undefined && row.kind.kind === kind) as KindRow;
 const change = (before: KubeObject | undefined, after: KubeObject | undefined): boolean =>
-  concernsOwner({ key: 'n/x', before, after, via: 'watch' });
+  concernsOwner({ key: 'n/x', before, after, via: 'watch' }, rowOf((after ?? before) as KubeObject));
 
 const up = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1 };
 const progressing = { type: 'Progressing', status: 'True', reason: 'NewReplicaSetCreated' };

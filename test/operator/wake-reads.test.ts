@@ -6,8 +6,8 @@ import { createCaches, type Caches } from '../../src/operator/family/caches.ts';
 import type { WorkQueue } from '../../src/operator/kernel/queue.ts';
 import { settled } from '../../src/operator/kernel/outcome.ts';
 import { wireWakeUps } from '../../src/operator/wake.ts';
-import { BUILDER, deployment, fromGit } from '../kit/objects.ts';
-import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
+import { BUILDER, deployment, fromGit, GIT } from '../kit/objects.ts';
+import { API_VERSION, type DeploymentResource } from '../../src/schema/custom-resources.ts';
 import { COMPONENT } from '../../src/schema/labels.ts';
 import { cacheIn, paperCluster, type Reader } from '../kit/paper-cluster.ts';
 import { changed, type Read } from '../kit/recorded-reads.ts';
@@ -163,7 +163,14 @@ async function playAll(scene: Scene): Promise<void> {
   );
   for (const first of ['crash:1', 'unplaced:1', 'held:1', 'unset:1', 'hungry:1', 'stuck:1'])
     await play(scene(), deployment({ image: first }));
-  await play(scene({ builder: BUILDER }), deployment(fromGit('main')), ({ template }) => ({
+  const built = scene({ builder: { ...BUILDER, namespace: 'team' }, gitIntegrations: [GIT], agentNamespaces: ['team'] });
+  built.put(kinds.listener, {
+    apiVersion: API_VERSION,
+    kind: 'Listener',
+    metadata: { name: 'default', namespace: 'gx-system' },
+    spec: { computeId: 'test', namespaces: ['team'] },
+  });
+  await play(built, deployment(fromGit('main')), ({ template }) => ({
     template: { ...template, sourceRevisionConfig: { repoRef: 'breaks' } },
   }));
   await play(
@@ -195,6 +202,7 @@ const HEARD_OTHERWISE: [RegExp, string][] = [
   ],
   [/^revision reads StatefulSet /, 'The deployment hears of its database, and its condition DatabaseReady wakes its revisions.'],
   [/^deployment reads gx Revision status\.specHash$/, 'It is written once, and until then the hash in the spec stands for it.'],
+  [/^(deployment|revision) reads gx Listener /, 'A namespace seldom changes hands, and a build that is refused needs another revision.'],
   [/ Pod status\.conditions\[Initialized\]\.reason$/, 'A condition that holds is read for its type alone.'],
 ];
 const isHeardOtherwise = (field: string): boolean => HEARD_OTHERWISE.some(([pattern]) => pattern.test(field));

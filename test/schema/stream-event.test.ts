@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAfter, parseCursor } from '../../src/schema/stream-event.ts';
+import { parseCursor } from '../../src/schema/stream-event.ts';
 
 const START = { ms: 0, seq: 0 };
 
@@ -12,10 +12,6 @@ test.each([
   ['1763712000000-*', { ms: 1763712000000, seq: 0 }],
 ])('%s is a place in a stream', (text, cursor) => {
   expect(parseCursor(text)).toEqual(cursor);
-});
-
-test('the ids of older servers, which counted events from 0, stand before every event', () => {
-  expect(isAfter({ ms: 1763712000000, seq: 1 }, parseCursor('12')!)).toBe(true);
 });
 
 test.each(['', 'abc', '-2', '1-', '-1-1', '1-2-3', '1.5', '1 ', `${'9'.repeat(16)}-1`, '1-*-1'])('"%s" is none', (text) => {

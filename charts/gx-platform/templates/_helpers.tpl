@@ -162,8 +162,8 @@ subjects:
 
 {{/*
 How the default Listener stands: `undefined` if Helm installs into a cluster that does not know its kind yet; `unowned`
-if it exists and Helm would refuse it as another release's, as one that an earlier chart made by a hook. Renderers without
-a cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing for them.
+if it exists and Helm would refuse it as another release's, or as one that somebody made by hand. Renderers without a
+cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing for them.
 */}}
 {{- define "gx.defaultListener" -}}
 {{- if not (.Capabilities.APIVersions.Has "gx.dev/v1alpha1/Listener") -}}
@@ -222,25 +222,10 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
 {{- .Values.controlPlane.hosting | default (ternary "self-hosted" "both" (empty .Values.builds.registry)) -}}
 {{- end }}
 
-{{/* Settings of the operator for builds, as JSON: of an administrator's builder if there is one, else of the platform's. */}}
+{{/* Settings of the operator for builds, as JSON. */}}
 {{- define "gx.builds" -}}
-{{- $builder := .Values.settings.builder -}}
 {{- $builds := .Values.builds -}}
-{{- if $builder.image -}}
-{{- toJson (list
-  (list "GX_BUILDER_IMAGE" $builder.image)
-  (list "GX_BUILDER_COMMAND" (empty $builder.command | ternary "" (toJson $builder.command)))
-  (list "GX_BUILDER_ARGS" (empty $builder.args | ternary "" (toJson $builder.args)))
-  (list "GX_BUILDER_REPOSITORY" $builder.repository)
-  (list "GX_BUILDER_SERVICE_ACCOUNT" $builder.serviceAccount)
-  (list "GX_BUILDER_SECRET" $builder.secret)
-  (list "GX_BUILDER_REGISTRY_SECRET" $builder.registrySecret)
-  (list "GX_BUILDER_CPU_MILLI" $builder.cpuMilli)
-  (list "GX_BUILDER_MEMORY_MB" $builder.memoryMb)
-  (list "GX_BUILDER_DEADLINE_SECONDS" $builder.deadlineSeconds)
-  (list "GX_BUILDER_KEEP_SECONDS" $builder.keepSeconds)
-) -}}
-{{- else if $builds.registry -}}
+{{- if $builds.registry -}}
 {{- toJson (list
   (list "GX_BUILD_IMAGE" ($builds.image | default (include "gx.image" (dict "root" . "name" "builder"))))
   (list "GX_BUILD_BASE_IMAGE" ($builds.baseImage | default (include "gx.image" (dict "root" . "name" "agent-server"))))

@@ -3,7 +3,6 @@ import type { ControlPlaneConfig } from '../../config/control-plane.ts';
 import { asError, StartError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
 import { expiryOf, isExpired } from './expiry.ts';
-import { ensureMac } from './key-mac.ts';
 import { createKey, listKeys, revokeKey } from './keys.ts';
 import { lastUses } from './last-use.ts';
 import { isRole, ROLES } from '../caller.ts';
@@ -68,8 +67,6 @@ async function create(flags: Flags, namespace: string, { kube, config, out }: Co
 }
 
 async function list(namespace: string, { kube, out }: CommandContext): Promise<void> {
-  // The first run after an upgrade notes which keys have no MAC, so that no other such key costs a read from then on.
-  await ensureMac(kube, namespace);
   const [keys, used] = await Promise.all([listKeys(kube, namespace), lastUses(kube, namespace)]);
   if (keys.length === 0) return out('There are no keys. Make one with: api-key create --name <text>');
   const rows = keys.map(({ id, role, tenantId, createdAt, expiresAt, name }) => {

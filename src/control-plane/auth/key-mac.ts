@@ -1,22 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { Conflict, Unavailable } from '../../errors.ts';
-import { kinds, type Kube, type SecretObject } from '../../kube/kube.ts';
-import { API_KEY, PART_OF } from '../../schema/labels.ts';
-import { formOf, hasMacOf, keyHash, keyId } from './key-form.ts';
+import { kinds, type Kube } from '../../kube/kube.ts';
+import { PART_OF } from '../../schema/labels.ts';
+import { hasFormOfKey, hasMacOf } from './key-form.ts';
 
-/** The Secret that keys get their MAC from. Without it, no key of this version can be told from a forged one. */
+/** The Secret that keys get their MAC from. Without it, no key can be told from a forged one. */
 export const MAC_SECRET = 'gx-api-key-mac';
 const BYTES = 32;
 
-/** The secret of the MAC, and the ids of the keys that were made before there was one. */
-type Mac = { secret: Buffer; earlier: Set<string> };
-
-/** Returns the secret of the MAC. Makes it on first use, and notes in it which keys exist that have none. */
+/** Returns the secret of the MAC. Makes it on first use. */
 export async function ensureMac(kube: Kube, namespace: string): Promise<Buffer> {
   const found = await findMac(kube, namespace);
-  if (found !== undefined) return found.secret;
-  const earlier = await kube.all(kinds.secret, { namespace, labelSelector: API_KEY });
-  const ids = earlier.map(({ metadata }) => metadata.labels?.[API_KEY]);
+  if (found !== undefined) return found;
   const secret = randomBytes(BYTES);
   try {
     await kube.create(kinds.secret, {
@@ -25,7 +20,7 @@ export async function ensureMac(kube: Kube, namespace: string): Promise<Buffer> 
       metadata: { name: MAC_SECRET, namespace, labels: { [PART_OF]: 'gx-platform' } },
       type: 'Opaque',
       immutable: true,
-      stringData: { mac: secret.toString('base64'), keysWithoutMac: ids.join(',') },
+      stringData: { mac: secret.toString('base64') },
     });
     return secret;
   } catch (error) {
@@ -34,30 +29,26 @@ export async function ensureMac(kube: Kube, namespace: string): Promise<Buffer> 
   }
 }
 
-async function findMac(kube: Kube, namespace: string, signal?: AbortSignal): Promise<Mac | undefined> {
+async function findMac(kube: Kube, namespace: string, signal?: AbortSignal): Promise<Buffer | undefined> {
   const object = await kube.find(kinds.secret, { namespace, name: MAC_SECRET }, signal);
   if (object === undefined) return undefined;
-  const secret = Buffer.from(textAt(object, 'mac'), 'base64');
+  // The Secret's data is base64 of a text that is base64 itself.
+  const secret = Buffer.from(Buffer.from(object.data?.mac ?? '', 'base64').toString('utf8'), 'base64');
   if (secret.length !== BYTES)
     throw new Unavailable(`The Secret ${MAC_SECRET} holds no MAC secret: delete it, and make new keys with api-key create.`);
-  return { secret, earlier: new Set(textAt(object, 'keysWithoutMac').split(',')) };
+  return secret;
 }
-
-const textAt = ({ data = {} }: SecretObject, key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
 
 /** What is known of the Secret is read again after this time, because somebody may have replaced it. */
 const FRESH_MILLISECONDS = 60_000;
-/** Before the first key of this version is made there is no Secret. It is looked for this often, however many ask. */
+/** Before the first key is made there is no Secret. It is looked for this often, however many ask. */
 const MISSING_MILLISECONDS = 1000;
 
-/**
- * Tells forged keys from those that may exist, by their MAC. Of keys without one, those may exist that the Secret
- * lists, or any, where nobody has made the Secret yet.
- */
+/** Tells forged keys from those that may exist, by their MAC. */
 export class MacCheck {
-  readonly #find: () => Promise<Mac | undefined>;
+  readonly #find: () => Promise<Buffer | undefined>;
   readonly #clock: () => number;
-  #mac: Mac | undefined;
+  #mac: Buffer | undefined;
   #at = -Infinity;
   #reading: Promise<void> | undefined;
 
@@ -66,19 +57,14 @@ export class MacCheck {
     this.#clock = clock;
   }
 
-  /** Returns whether a key may exist. `unknown` means that only a look at what is stored can tell. */
-  async verdictOn(key: string): Promise<'real' | 'forged' | 'unknown'> {
-    const form = formOf(key);
-    if (form === 'no key') return 'forged';
+  /** Returns whether the command never made this key. */
+  async isForged(key: string): Promise<boolean> {
+    if (!hasFormOfKey(key)) return true;
     const mac = await this.#current();
-    if (form === 'without MAC') {
-      if (mac === undefined) return 'unknown';
-      return mac.earlier.has(keyId(keyHash(key))) ? 'real' : 'forged';
-    }
-    return mac !== undefined && hasMacOf(key, mac.secret) ? 'real' : 'forged';
+    return mac === undefined || !hasMacOf(key, mac);
   }
 
-  async #current(): Promise<Mac | undefined> {
+  async #current(): Promise<Buffer | undefined> {
     const age = this.#clock() - this.#at;
     if (age < (this.#mac === undefined ? MISSING_MILLISECONDS : FRESH_MILLISECONDS)) return this.#mac;
     // One read serves all who wait.

@@ -14,8 +14,6 @@ const AWAY_MILLISECONDS = 1000;
 const LOOK_UP_MILLISECONDS = 5000;
 /** How many keys are remembered, good ones and refused ones apart, so that the latter displace none of the former. */
 const REMEMBERED = { good: 10_000, refused: 500 };
-/** Look-ups a second of keys that only a look-up can tell from forged ones, and how many of them may come at once. */
-const UNKNOWN = { perSecond: 10, atOnce: 20 };
 
 type Checked = { key: ApiKey; at: number };
 export type KeysOptions = { kube: Kube; namespace: string; clock: () => number };
@@ -30,14 +28,12 @@ export class KnownKeys {
   readonly #refused = new Map<string, number>();
   readonly #reading = new Map<string, Promise<ApiKey | undefined>>();
   #awayUntil = -Infinity;
-  #unknownLookUps: { left: number; at: number };
 
   constructor(options: KeysOptions) {
     this.#kube = options.kube;
     this.#namespace = options.namespace;
     this.#clock = options.clock;
     this.#mac = new MacCheck(options);
-    this.#unknownLookUps = { left: UNKNOWN.atOnce, at: options.clock() };
   }
 
   /**
@@ -65,18 +61,7 @@ export class KnownKeys {
 
   async #isRefused(digest: string, given: string): Promise<boolean> {
     if (this.#clock() - (this.#refused.get(digest) ?? -Infinity) < TRUSTED_MILLISECONDS) return true;
-    const verdict = await refusing(() => this.#mac.verdictOn(given));
-    if (verdict === 'unknown' && !this.#reading.has(digest)) this.#spendLookUp();
-    return verdict === 'forged';
-  }
-
-  /** Throws `Unavailable` when too many keys without a MAC were looked up lately. */
-  #spendLookUp(): void {
-    const now = this.#clock();
-    const { left, at } = this.#unknownLookUps;
-    const refilled = Math.min(UNKNOWN.atOnce, left + ((now - at) / 1000) * UNKNOWN.perSecond);
-    if (refilled < 1) throw new Unavailable('Too many unknown API keys are being tried; try again in a second.');
-    this.#unknownLookUps = { left: refilled - 1, at: now };
+    return refusing(() => this.#mac.isForged(given));
   }
 
   /** One look-up serves all requests that came with the same key. */

@@ -4,7 +4,7 @@ import { KubeRefused } from '../../kube/errors.ts';
 import { kinds, type Kube, type KubeObject, type PodLogOptions } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { AGENTS_NAMESPACE, COMPONENT, DEPLOYMENT, REVISION, REVISION_UID } from '../../schema/labels.ts';
-import { AGENT_CONTAINER, BUILD_CONTAINER, BUILD_STAGES, labelValue } from '../../schema/names.ts';
+import { AGENT_CONTAINER, BUILD_STAGES, labelValue } from '../../schema/names.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { keptBuildLog } from './kept-log.ts';
 import { byOrder, type Line } from './best-lines.ts';
@@ -24,10 +24,6 @@ const MOST_BYTES = 1024 * 1024;
 
 /** Which pods' lines: those of the agent servers, or of the builds of their image. */
 export type LogType = 'build' | 'deploy';
-const SOURCES: Record<LogType, { components: string; container: string }> = {
-  build: { components: 'build', container: BUILD_CONTAINER },
-  deploy: { components: 'api,queue', container: AGENT_CONTAINER },
-};
 
 /** Whose lines are read. */
 export type LogSource = { deployment: DeploymentResource; revision?: RevisionResource | undefined; type?: LogType };
@@ -60,9 +56,7 @@ export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'confi
     }
     if (isKept) return;
   }
-  const reads = await readsOf(plane, request);
-  const staged = type === 'build' && plane.config.buildNamespace !== undefined ? await stagedReads(plane, request) : [];
-  const left = [...reads, ...staged];
+  const left = await (type === 'build' ? buildReads(plane, request) : agentReads(plane, request));
   // One after the other for each of a few readers, so that not all logs are held at a time.
   const reader = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
@@ -96,16 +90,12 @@ function newestLines(text: string): string {
 
 type Listing = Pick<ControlPlane, 'kube' | 'config'>;
 
-/** Lists what is to be read in the deployment's own namespace. */
-async function readsOf(
-  { kube }: Listing,
-  { deployment, revision, type = 'deploy', signal, since = () => undefined }: LogRequest,
-): Promise<Read[]> {
-  const { components, container } = SOURCES[type];
+/** Lists the agent servers of a deployment, whose logs are to be read. */
+async function agentReads({ kube }: Listing, { deployment, revision, signal, since = () => undefined }: LogRequest): Promise<Read[]> {
   const { namespace, name } = deployment.metadata;
   const selectors = [
     `${DEPLOYMENT}=${labelValue(name)}`,
-    `${COMPONENT} in (${components})`,
+    `${COMPONENT} in (api,queue)`,
     ...(revision ? [`${REVISION}=${labelValue(revision.metadata.name)}`] : []),
   ];
   const { items } = await kube.list(
@@ -114,15 +104,15 @@ async function readsOf(
     signal,
   );
   return (items as Pod[]).flatMap((pod): Read[] => {
-    const restarted = pod.status?.containerStatuses?.some((status) => status.name === container && status.restartCount > 0) === true;
+    const restarted = pod.status?.containerStatuses?.some((status) => status.name === AGENT_CONTAINER && status.restartCount > 0) === true;
     const { name: id } = pod.metadata;
-    const shared = { ref: { namespace, name: id }, id, container, since: since(id) };
+    const shared = { ref: { namespace, name: id }, id, container: AGENT_CONTAINER, since: since(id) };
     return (restarted ? [true, false] : [false]).map((previous) => ({ ...shared, previous }));
   });
 }
 
-/** Lists the stages of a build in the namespace of all builds. */
-async function stagedReads(
+/** Lists the stages of a build in the namespaces of all builds. */
+async function buildReads(
   { kube, config }: Listing,
   { deployment, revision, signal, since = () => undefined }: LogRequest,
 ): Promise<Read[]> {

@@ -48,10 +48,7 @@ export type Prepared = {
   /** What is under way while everything else is as asked. */
   underWay?: StatedCondition | undefined;
   /** Fields of the deployment's status, each with its new value. */
-  status: Pick<
-    StatusFields,
-    'databaseAdminSecret' | 'databaseCertificateUntil' | 'databaseAuthoritySecret' | 'passwordRequestedAt' | 'claimWords'
-  >;
+  status: Pick<StatusFields, 'databaseAdminSecret' | 'databaseCertificateUntil' | 'passwordRequestedAt' | 'claimWords'>;
   /** Seconds after which to look again, each for a reason of its own. */
   again: (number | undefined)[];
 };

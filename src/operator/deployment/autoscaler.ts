@@ -7,6 +7,7 @@ import { AGENT_CONTAINER, names } from '../../schema/names.ts';
 import { appliedMetadata } from '../family/metadata.ts';
 import { replicasAllowed, replicasWanted } from '../family/replicas.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
+import { scalingActive } from '../pods/workload-state.ts';
 
 /** Percent of their CPU requests that api pods use on average when their number is right. */
 const CPU_PERCENT = 70;
@@ -50,14 +51,6 @@ export function apiAutoscaler(deployment: DeploymentResource, serving: Serving):
       },
     },
   ];
-}
-
-type ScalerCondition = { type: string; status: string; reason?: string; message?: string };
-
-/** Returns what a reconcile reads of an autoscaler's status: whether it scales, and why not. */
-export function scalingActive(scaler: KubeObject | undefined): ScalerCondition | undefined {
-  const { conditions = [] } = (scaler?.status ?? {}) as { conditions?: ScalerCondition[] };
-  return conditions.find(({ type }) => type === 'ScalingActive');
 }
 
 /** Tells whether the number of api pods follows their load. */

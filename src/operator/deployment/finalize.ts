@@ -1,29 +1,19 @@
-import { Forbidden } from '../../errors.ts';
-import { kinds, type Kind, type KubeObject } from '../../kube/kube.ts';
+import { Forbidden, NotFound } from '../../errors.ts';
+import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { isOfKind } from '../../kube/object-key.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT, SECRETS_OF } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, waiting, type Report } from '../kernel/outcome.ts';
+import type { KindRow, KindTable } from '../kinds/row.ts';
 import { databaseOf } from '../database/engines.ts';
 import { isOrphan } from '../pods/workload-state.ts';
 import type { DeploymentStatusFields } from './status.ts';
 import { tenantIn } from './tracing-project.ts';
 
 const LOOK_AGAIN = 2;
-const CHILDREN: Kind[] = [
-  kinds.revision,
-  kinds.workload,
-  kinds.job,
-  kinds.service,
-  kinds.statefulSet,
-  kinds.networkPolicy,
-  kinds.disruptionBudget,
-  kinds.endpointSlice,
-  kinds.autoscaler,
-  kinds.pod,
-];
 
 /** Removes what a deployment had. Its policy decides about its data. The outcome is settled when nothing is left. */
 export const finalizeDeployment =
@@ -32,7 +22,7 @@ export const finalizeDeployment =
     const children = await remaining(deps, deployment, signal);
     const database = databaseOf(deployment.spec);
     await database.hold(deps, deployment, { children, signal });
-    for (const child of removable(children)) await deps.writer.remove(child, signal);
+    for (const child of removable(children, deps.table)) await deps.writer.remove(child, signal);
     if (children.length > 0) return leaving(deployment, children);
     const data = await database.release(deps, deployment, signal);
     if (data.length > 0) return leaving(deployment, data);
@@ -40,25 +30,33 @@ export const finalizeDeployment =
     return { ...leaving(deployment, []), outcome: settled('Nothing is left.', 'Deleted') };
   };
 
-const unlessForbidden = (error: unknown): [] => {
-  if (error instanceof Forbidden) return [];
-  throw error;
-};
+/** Takes an answer of this class for an empty list. */
+const unless =
+  (Expected: typeof Forbidden | typeof NotFound) =>
+  (error: unknown): [] => {
+    if (error instanceof Expected) return [];
+    throw error;
+  };
 
 /** What agents use until they are gone. */
 const SERVING_AGENTS = ['database', 'store'];
-const AGENT_KINDS = ['Revision', 'Deployment', 'Job'];
+
+/** When objects of a kind are removed. What is in no row of the table is removed last. */
+const removedOf = (object: KubeObject, table: KindTable): KindRow['removed'] =>
+  Object.values(table).find((row) => row.removed !== undefined && isOfKind(object, row.kind))?.removed ?? 'last';
 
 /**
  * Returns what is deleted next: the agents first, because a server that stops still writes to its database, then the
  * rest. Pods go with their workloads, and a set stays until it has adopted its lost pod.
  */
-export function removable(children: KubeObject[]): KubeObject[] {
-  const isAgent = ({ kind, metadata }: KubeObject): boolean =>
-    AGENT_KINDS.includes(kind) || (kind === 'Pod' && !SERVING_AGENTS.includes(metadata.labels?.[COMPONENT] ?? ''));
+export function removable(children: KubeObject[], table: KindTable): KubeObject[] {
+  const removed = (object: KubeObject): KindRow['removed'] => removedOf(object, table);
+  const servesAgents = ({ metadata }: KubeObject): boolean => SERVING_AGENTS.includes(metadata.labels?.[COMPONENT] ?? '');
+  const isAgent = (child: KubeObject): boolean => removed(child) === 'first' || (removed(child) === 'follows' && !servesAgents(child));
   const next = children.some(isAgent) ? children.filter(isAgent) : children;
-  const stays = children.some((child) => isOrphan(child, 'database')) ? ['Pod', 'StatefulSet'] : ['Pod'];
-  return next.filter(({ kind, metadata }) => !stays.includes(kind) && metadata.deletionTimestamp === undefined);
+  const isAdopting = children.some((child) => isOrphan(child, 'database'));
+  const stays = (child: KubeObject): boolean => removed(child) === 'follows' || (isAdopting && isOfKind(child, kinds.statefulSet));
+  return next.filter((child) => !stays(child) && child.metadata.deletionTimestamp === undefined);
 }
 
 /**
@@ -66,22 +64,25 @@ export function removable(children: KubeObject[]): KubeObject[] {
  * objects.
  */
 async function remaining(
-  { kube }: Pick<OperatorDeps, 'kube'>,
+  { kube, table }: Pick<OperatorDeps, 'kube' | 'table'>,
   { metadata }: DeploymentResource,
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
   const scope = { ...(metadata.namespace !== undefined && { namespace: metadata.namespace }) };
-  const lists = await Promise.all(
-    CHILDREN.map((kind) => kube.all(kind, { ...scope, labelSelector: `${DEPLOYMENT}=${labelValue(metadata.name)}` }, signal)),
-  );
+  const labelSelector = `${DEPLOYMENT}=${labelValue(metadata.name)}`;
+  const list = ({ kind, optional }: KindRow): Promise<KubeObject[]> => {
+    const found = kube.all(kind, { ...scope, labelSelector }, signal);
+    return optional === true ? found.catch(unless(NotFound)) : found;
+  };
+  const lists = await Promise.all(Object.values(table).flatMap((row) => (row.removed === undefined ? [] : [list(row)])));
   const isMine = (object: KubeObject): boolean => {
-    if (object.kind === 'Revision') return (object.spec as { deploymentUid?: string }).deploymentUid === metadata.uid;
+    if (isOfKind(object, kinds.revision)) return (object.spec as { deploymentUid?: string }).deploymentUid === metadata.uid;
     return object.metadata.annotations?.[DEPLOYMENT] === metadata.name;
   };
   // A missing right must not hold the deployment for ever. It may be missing because the namespace is being deleted.
   const secrets = await kube
     .all(kinds.secret, { ...scope, labelSelector: `${SECRETS_OF}=${labelValue(metadata.name)}` }, signal)
-    .catch(unlessForbidden);
+    .catch(unless(Forbidden));
   return [...lists.flat().filter(isMine), ...secrets];
 }
 

@@ -4,7 +4,8 @@ import { COMPONENT, type Component } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { addressesIn } from '../family/api-server.ts';
-import { BY_DEPLOYMENT, type Caches, ownedCaches } from '../family/caches.ts';
+import { BY_DEPLOYMENT, ownedCaches } from '../family/caches.ts';
+import type { OperatorDeps } from '../family/deps.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
 /** What exists for a deployment, as the caches have it. */
@@ -24,12 +25,15 @@ export type DeploymentWorld = DatabaseView & {
 };
 
 /** Observes the objects of a deployment, once for each reconcile. */
-export function observeDeployment(caches: Caches, deployment: DeploymentResource): DeploymentWorld {
+export function observeDeployment(
+  { caches, table }: Pick<OperatorDeps, 'caches' | 'table'>,
+  deployment: DeploymentResource,
+): DeploymentWorld {
   const { namespace, name, uid } = deployment.metadata;
   const key = `${namespace}/${name}`;
   const all = caches.revisions.byIndex(BY_DEPLOYMENT, key);
   const isMine = ({ metadata }: KubeObject): boolean => metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
-  const children = ownedCaches(caches).flatMap((cache) => cache.byIndex(BY_DEPLOYMENT, key).filter(isMine));
+  const children = ownedCaches(caches, table).flatMap((cache) => cache.byIndex(BY_DEPLOYMENT, key).filter(isMine));
   const pods = caches.pods.byIndex(BY_DEPLOYMENT, key);
   const podsOf = (...components: Component[]): KubeObject[] =>
     pods.filter(({ metadata }) => components.some((component) => component === metadata.labels?.[COMPONENT]));

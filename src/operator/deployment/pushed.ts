@@ -1,6 +1,7 @@
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { PUSHED_AT } from '../../schema/labels.ts';
 import { newestFirst, revisionOf } from '../../schema/revision-of.ts';
+import { repoAddress } from '../../schema/repo-url.ts';
 import { TAG_PREFIX } from '../../schema/source-fields.ts';
 import { isEnded } from '../family/revisions.ts';
 
@@ -10,6 +11,13 @@ export function followedBranch({ spec, metadata }: DeploymentResource): string |
   const follows = spec.source === 'git' && spec.sourceConfig?.buildOnPush === true && metadata.deletionTimestamp === undefined;
   return follows && ref !== undefined && !ref.startsWith(TAG_PREFIX) ? ref : undefined;
 }
+
+/** Returns integration, repository and branch as one text, which tells whether a look is still of them. */
+export const subjectOf = ({ spec }: DeploymentResource): string =>
+  JSON.stringify([spec.sourceConfig?.integrationId, spec.sourceConfig?.repoUrl, spec.template.sourceRevisionConfig?.repoRef]);
+
+/** Returns true if the repository is cloned over ssh. */
+export const isOverSsh = ({ spec }: DeploymentResource): boolean => repoAddress(spec.sourceConfig?.repoUrl ?? '')?.protocol === 'ssh';
 
 /** Returns the last push event that came, as its annotation has it. */
 export const pushNoted = ({ metadata }: DeploymentResource): string | undefined => metadata.annotations?.[PUSHED_AT]?.slice(0, 128);

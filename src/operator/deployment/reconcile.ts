@@ -1,5 +1,5 @@
 import { keyOf } from '../../kube/cache.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { databaseOf } from '../database/engines.ts';
 import { deploymentWithPorts, keptPorts } from './ports.ts';
 import { activeOf } from '../family/revisions.ts';
@@ -13,7 +13,7 @@ import { followBranch, type Followed } from './follow-branch.ts';
 import { nextExpiry } from './history.ts';
 import { keepStore } from '../store/keep.ts';
 import { keepKey } from './keep-key.ts';
-import { followedFields } from './pushed.ts';
+import { branchSource } from './look-at-branch.ts';
 import { named, observeDeployment, type DeploymentWorld } from './observe.ts';
 import { keepTracingProject, obstacle } from './obstacle.ts';
 import { deploymentReport, type DeploymentStatusFields, type Written } from './status.ts';
@@ -22,8 +22,8 @@ import { deploymentReport, type DeploymentStatusFields, type Written } from './s
 export const reconcileDeployment =
   (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (stored, { signal, now }) => {
-    const { caches, settings } = deps;
-    const world = observeDeployment(caches, stored);
+    const { settings } = deps;
+    const world = observeDeployment(deps, stored);
     const ports = await keptPorts(deps, stored, { service: world.service, signal });
     const ported = deploymentWithPorts(stored, ports, world.service);
     const sleep = sleepOf(deps, ported, { world, now });
@@ -42,29 +42,23 @@ export const reconcileDeployment =
         ? await write(deps, { ...plan, objects: prepared.objects ?? plan.objects }, { deployment, world, signal })
         : { world, objects: [] };
     const mayFollow = trouble === undefined && plan.revision === undefined;
-    const followed = await follow(deps, deployment, { mayFollow, revisions: written.world.revisions, signal, now });
+    const followed = await follow(deps, deployment, { mayMake: mayFollow, revisions: written.world.revisions, signal });
     const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
     const queue = deps.work.queue(keyOf(deployment.metadata));
     const told = [...shared, ...sleep.statements];
     const view = { written, active: plan.active, trouble, prepared, key, store, step, shared: told, queue, now };
     const report = withFollowed(deploymentReport(deployment, view, settings), followed);
-    const due = [
-      sleep.again,
-      ...prepared.again,
-      key?.again,
-      followed.again,
-      nextExpiry(written.world.revisions, plan.active, plan.history),
-    ];
+    const due = [sleep.again, ...prepared.again, key?.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
     return { ...report, outcome: due.reduce<ReconcileOutcome>(noLaterThan, report.outcome) };
   };
 
-type Following = Parameters<typeof followBranch>[2] & { mayFollow: boolean };
+type Following = { mayMake: boolean; revisions: RevisionResource[]; signal: AbortSignal };
 
-/** Looks at the branch that is followed, and makes the revision that its head asks for. */
-async function follow(deps: OperatorDeps, deployment: DeploymentResource, { mayFollow, ...looking }: Following): Promise<Followed> {
-  if (!mayFollow) return { status: followedFields(deployment), statements: [] };
-  const followed = await followBranch(deps, deployment, looking);
-  if (followed.revision !== undefined) await deps.writer.create(followed.revision, looking.signal);
+/** Makes the revision that the head of the followed branch asks for, as it was found by the last look. */
+async function follow(deps: OperatorDeps, deployment: DeploymentResource, { signal, ...more }: Following): Promise<Followed> {
+  const look = deps.branches.look(deployment.metadata.uid ?? '');
+  const followed = followBranch(deployment, { ...more, look, branch: branchSource(deps, deployment)?.branch });
+  if (followed.revision !== undefined) await deps.writer.create(followed.revision, signal);
   return followed;
 }
 

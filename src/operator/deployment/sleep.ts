@@ -81,6 +81,7 @@ const AWAKE = {
   DueSoon: 'It woke for a delayed run or a cron.',
   WorkFound: 'It woke for work that came while it fell asleep.',
   SpecChanged: 'It woke for another revision.',
+  GuardUnknown: 'It stays awake: its pods have not reported what decides who may call, so nobody can tell who may wake it.',
   NoGateway: 'It stays awake: no gateway is there to answer in its place.',
 } as const;
 
@@ -118,7 +119,7 @@ function wokenBy({ metadata }: DeploymentResource, facts: Asleep): keyof typeof 
   if (newestFirst(revisions)[0]?.metadata.name !== active) return 'SpecChanged';
   if (figures !== undefined && isNewer(facts, since) && hasWork(figures)) return 'WorkFound';
   if (nextDue !== undefined && Date.parse(nextDue) - now.getTime() <= AHEAD * 1000) return 'DueSoon';
-  return facts.hasGateway ? undefined : 'NoGateway';
+  return mustStay(facts);
 }
 
 function whileAwake(deployment: DeploymentResource, facts: SleepFacts): SleepDecision {
@@ -136,8 +137,10 @@ function whileAwake(deployment: DeploymentResource, facts: SleepFacts): SleepDec
 
 /** Returns why it can't sleep at all. */
 function mustStay({ revisions, hasGateway }: SleepFacts): keyof typeof AWAKE | undefined {
-  if (newestFirst(revisions)[0]?.status?.guard === 'handlers') return 'OwnHandlers';
-  return hasGateway ? undefined : 'NoGateway';
+  const { phase, guard } = newestFirst(revisions)[0]?.status ?? {};
+  if (guard === 'handlers') return 'OwnHandlers';
+  if (!hasGateway) return 'NoGateway';
+  return phase === 'DEPLOYED' && guard === undefined ? 'GuardUnknown' : undefined;
 }
 
 /** Returns true if its newest revision serves, and the gateway can answer in its place. */
@@ -157,4 +160,4 @@ function reasonBefore(deployment: DeploymentResource): keyof typeof AWAKE {
 }
 
 /** Reasons that hold only as long as what they name is so. */
-const LASTING: readonly string[] = ['OwnHandlers', 'NoGateway'];
+const LASTING: readonly string[] = ['OwnHandlers', 'GuardUnknown', 'NoGateway'];

@@ -2,7 +2,7 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import {
   ASLEEP,
   DATABASE_READY,
-  FIELDS_WITHOUT_EFFECT,
+  FOLLOWS_BRANCH,
   HIBERNATED,
   READY,
   SCALED_TO_ZERO,
@@ -46,7 +46,7 @@ import { outcomeOfRest, restOf, type Resting } from './rest.ts';
 import { sleepFields } from './sleep.ts';
 import { urlOf } from './service.ts';
 import { trust } from './trust.ts';
-import { fieldsWithoutEffect } from './without-effect.ts';
+import { fieldsWithoutEffect, withoutEffect } from './without-effect.ts';
 
 export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
 
@@ -109,7 +109,7 @@ export function deploymentReport(
       ...prepared.statements,
       ...storeStatement(deployment, objects),
       ...shared,
-      ...withoutEffect(fieldsWithoutEffect(deployment, settings, engine.withoutEffect)),
+      ...withoutEffect(fieldsWithoutEffect(deployment, settings, engine.withoutEffect), settings),
     ],
     status: {
       phase: phaseOf(state),
@@ -262,18 +262,6 @@ function servingStatement({ workloads, revisions }: DeploymentWorld, { active, h
   return { type: SERVING, status: 'False', reason: 'NoReplicaAvailable', message: `No api pod of revision ${active} is available.` };
 }
 
-const withoutEffect = (fields: string[]): StatedCondition[] =>
-  fields.length === 0
-    ? []
-    : [
-        {
-          type: FIELDS_WITHOUT_EFFECT,
-          status: 'True',
-          reason: 'NotBuiltYet',
-          message: `Stored, but the platform does not act on: ${fields.join(', ')}.`,
-        },
-      ];
-
 /** Reports that the API server refused one of the objects. Only another spec or setting helps. */
 export function refusedDeployment(deployment: DeploymentResource, message: string): Report<DeploymentStatusFields> {
   const { conditions = [], observedGeneration: _, ...status } = deployment.status ?? {};
@@ -282,7 +270,7 @@ export function refusedDeployment(deployment: DeploymentResource, message: strin
     outcome: stalled('Refused', sentence),
     status: { ...status, reason: 'Refused', message: sentence },
     statements: conditions.filter(({ type }) =>
-      [DATABASE_READY, SERVING, POD_SECURITY_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type),
+      [DATABASE_READY, FOLLOWS_BRANCH, SERVING, POD_SECURITY_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type),
     ),
   };
 }

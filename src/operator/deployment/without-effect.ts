@@ -2,9 +2,24 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import { UNUSED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
 import { camelKey } from '../../schema/types.ts';
+import { FIELDS_WITHOUT_EFFECT } from '../../schema/conditions.ts';
 import type { DatabaseEngine } from '../database/database.ts';
 import { isQueueScaled } from '../family/queue-size.ts';
+import type { StatedCondition } from '../kernel/outcome.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
+
+/** States which fields of the spec have no effect, and, where no gateway is installed, that no server reports. */
+export function withoutEffect(fields: string[], { gateway }: Pick<OperatorSettings, 'gateway'>): StatedCondition[] {
+  const sentences = [
+    ...(fields.length > 0 ? [`Stored, but the platform does not act on: ${fields.join(', ')}.`] : []),
+    ...(gateway === undefined ? [NO_GATEWAY] : []),
+  ];
+  if (sentences.length === 0) return [];
+  const reason = fields.length > 0 ? 'NotBuiltYet' : 'NoGateway';
+  return [{ type: FIELDS_WITHOUT_EFFECT, status: 'True', reason, message: sentences.join(' ') }];
+}
+
+const NO_GATEWAY = "No gateway is installed: the server's version, its mount prefix and what decides who may call are not known.";
 
 /** Returns the fields of the spec that are stored but have no effect today, those of the database first. */
 export function fieldsWithoutEffect(
@@ -16,8 +31,7 @@ export function fieldsWithoutEffect(
   const hasRange = (component: WorkloadComponent): boolean =>
     replicasAllowed(deployment, component, settings) > replicasWanted(deployment, component, settings);
   const fields: [string, boolean][] = [
-    // An administrator's builder resolves the branch itself, and its credential is not the operator's.
-    ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true && settings.builder?.staged === undefined],
+    ['buildOnPush', deployment.spec.sourceConfig?.buildOnPush === true && settings.builder === undefined],
     ['queueMaxScale', hasRange('queue') && !isQueueScaled(deployment, deployment, settings)],
     // Kubernetes always restarts the containers of a workload's pods, and those before them until they succeed.
     ...(['initContainers', 'sidecars'] as const).map((name): [string, boolean] => [

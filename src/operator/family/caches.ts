@@ -1,17 +1,18 @@
 import { Cache, type IndexBy } from '../../kube/cache.ts';
-import { kinds } from '../../kube/kube.ts';
-import type {
-  DeploymentResource,
-  GitIntegrationResource,
-  ListenerResource,
-  ObjectMeta,
-  RevisionResource,
-  RevisionSpec,
-  TracingProjectResource,
+import type { Kind } from '../../kube/kube.ts';
+import {
+  API_VERSION,
+  type DeploymentResource,
+  type ObjectMeta,
+  type RevisionResource,
+  type RevisionSpec,
+  type TracingProjectResource,
 } from '../../schema/custom-resources.ts';
 import { idsOf } from '../../schema/deployment-ids.ts';
-import { AGENTS_NAMESPACE, COMPONENT, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
+import { AGENTS_NAMESPACE, DEPLOYMENT, REVISION } from '../../schema/labels.ts';
 import type { Watched } from '../kernel/writer.ts';
+import type { KindRow, KindTable } from '../kinds/row.ts';
+import { OPERATOR_KINDS } from '../kinds/table.ts';
 
 export const BY_DEPLOYMENT = 'deployment';
 export const BY_REVISION = 'revision';
@@ -24,8 +25,6 @@ export const BY_ID = 'id';
 export const BY_SECRET = 'secret';
 /** Indexes revisions that are being built or wait for it. */
 export const BY_BUILD = 'build';
-/** Indexes all pods that change a password. */
-export const PASSWORD_PODS = 'password';
 
 /** Returns `namespace/name` of the deployment or revision that an object was made for, which its annotation names. */
 const named = (annotation: string, buildNamespaces?: readonly string[]): IndexBy => {
@@ -38,7 +37,6 @@ const childrenOf = (buildNamespaces?: readonly string[]) => ({
   [BY_DEPLOYMENT]: named(DEPLOYMENT, buildNamespaces),
   [BY_REVISION]: named(REVISION, buildNamespaces),
 });
-const children = childrenOf();
 
 /**
  * Returns the namespace of the deployment that an object was made for: its own, but for builds. Only the operator makes
@@ -58,8 +56,6 @@ const secretNames = ({ metadata, spec, status }: UsesSecret): string[] => {
   return [...new Set(known)].map((name) => `${metadata.namespace}/${name}`);
 };
 
-const passwordPods: IndexBy = ({ metadata }) => (metadata.labels?.[COMPONENT] === PASSWORD_PODS ? [PASSWORD_PODS] : []);
-
 /** Reasons of a revision whose build has not been requested yet. */
 const UNBUILT = ['BuildQueued', 'GitHostAway'];
 const buildState: IndexBy<RevisionResource> = ({ status }) => {
@@ -67,28 +63,31 @@ const buildState: IndexBy<RevisionResource> = ({ status }) => {
   return [UNBUILT.includes(status.reason ?? '') ? 'waiting' : 'building'];
 };
 
-export type Caches = {
-  deployments: Cache<DeploymentResource>;
-  revisions: Cache<RevisionResource>;
-  listeners: Cache<ListenerResource>;
-  /** Namespaces, with their labels alone. */
-  namespaces: Cache;
-  tracingProjects: Cache<TracingProjectResource>;
-  gitIntegrations: Cache<GitIntegrationResource>;
-  workloads: Cache;
-  statefulSets: Cache;
-  services: Cache;
-  policies: Cache;
-  budgets: Cache;
-  /** What leads to the gateway while a deployment sleeps. */
-  slices: Cache;
-  autoscalers: Cache;
-  /** Where the API server is. */
-  apiServers: Cache;
-  /** Where the gateways are. */
-  gateways: Cache;
-  pods: Cache;
+/** The part of the table whose objects are cached. */
+type CachedKinds = {
+  [N in keyof typeof OPERATOR_KINDS as (typeof OPERATOR_KINDS)[N] extends { cached: string } ? N : never]: (typeof OPERATOR_KINDS)[N];
 };
+type ObjectOf<R> = R extends { kind: Kind<infer T> } ? T : never;
+/** One cache for each cached kind of the table. */
+export type Caches = { [N in keyof CachedKinds]: Cache<ObjectOf<CachedKinds[N]>> };
+
+/** The indexes of caches beside those by which the children of a deployment or revision are found. */
+const INDEXES: { [N in keyof Caches]?: Record<string, IndexBy<ObjectOf<CachedKinds[N]>>> } = {
+  deployments: {
+    [BY_NAME]: ({ metadata }) => [metadata.name],
+    [BY_NAMESPACE]: inNamespace,
+    [BY_ID]: idsOf,
+    [BY_SECRET]: secretNames,
+  },
+  revisions: { [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames, [BY_BUILD]: buildState },
+  // Who owns what is read from the list, so a Listener with another value in its place is set aside.
+  listeners: { namespace: ({ spec }) => spec.namespaces.map(String) },
+  tracingProjects: { [BY_NAME]: projectName },
+};
+
+// An index gets only objects of its own row.
+const indexesOf = (name: string): Record<string, IndexBy> | undefined =>
+  (INDEXES as Partial<Record<string, Record<string, IndexBy>>>)[name];
 
 /**
  * Nearly all of ten thousand deployments are at rest, so their objects are packed. The objects of each kind that
@@ -99,58 +98,41 @@ const PACKED = { packed: true, recent: 1000 };
 /** The operator itself makes the objects of these kinds, so no length of their spec is a fault. */
 const OWN = { ...PACKED, specLimit: Infinity };
 
-export const createCaches = (buildNamespaces?: readonly string[]): Caches => ({
-  deployments: new Cache<DeploymentResource>(
-    {
-      [BY_NAME]: ({ metadata }) => [metadata.name],
-      [BY_NAMESPACE]: inNamespace,
-      [BY_ID]: idsOf,
-      [BY_SECRET]: secretNames,
-    },
-    PACKED,
-  ),
-  revisions: new Cache<RevisionResource>({ [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames, [BY_BUILD]: buildState }, PACKED),
-  // Who owns what is read from the list, so a Listener with another value in its place is set aside.
-  listeners: new Cache<ListenerResource>({ namespace: ({ spec }) => spec.namespaces.map(String) }),
-  namespaces: new Cache(),
-  tracingProjects: new Cache({ [BY_NAME]: projectName }, PACKED),
-  gitIntegrations: new Cache<GitIntegrationResource>(),
-  workloads: new Cache(children, OWN),
-  statefulSets: new Cache(children, OWN),
-  services: new Cache(children, OWN),
-  policies: new Cache(children, OWN),
-  budgets: new Cache(children, OWN),
-  slices: new Cache(children, OWN),
-  autoscalers: new Cache(children, OWN),
-  apiServers: new Cache(),
-  gateways: new Cache(),
-  pods: new Cache({ ...childrenOf(buildNamespaces), [PASSWORD_PODS]: passwordPods }, OWN),
-});
+type CacheGiven = { buildNamespaces?: readonly string[]; table?: KindTable };
+
+/** Creates the caches of a table. */
+export function createCaches({ buildNamespaces, table = OPERATOR_KINDS }: CacheGiven = {}): Caches {
+  const children = childrenOf(buildNamespaces);
+  const cacheOf = ([name, row]: [string, KindRow]): [string, Cache] => {
+    const indexes = { ...(row.child && children), ...indexesOf(name) };
+    const packed = row.kind.apiVersion === API_VERSION ? PACKED : OWN;
+    return [name, new Cache(indexes, row.cached === 'packed' ? packed : {})];
+  };
+  const cached = Object.entries(table).filter(([, row]) => row.cached !== undefined);
+  // The API server holds the objects of a kind to its shape, which the row of their cache names.
+  return Object.assign({} as Caches, Object.fromEntries(cached.map(cacheOf)));
+}
+
+/** Returns the caches by their names, whatever their objects. */
+// Nobody who asks for a cache by a row adds objects to it, so that the shape of its objects does not matter.
+const byName = (caches: Caches): Partial<Record<string, Cache>> => Object.fromEntries(Object.entries(caches) as [string, Cache][]);
+
+/** Returns the cached rows of a table, each with its cache. */
+export function cachedRows(caches: Caches, table: KindTable): { row: KindRow; cache: Cache }[] {
+  const known = byName(caches);
+  return Object.entries(table).flatMap(([name, row]) => {
+    const cache = known[name];
+    return cache === undefined ? [] : [{ row, cache }];
+  });
+}
 
 /** Returns the caches of what a deployment owns besides its revisions. */
-export const ownedCaches = ({ statefulSets, services, policies, budgets, slices, autoscalers }: Caches): Cache[] => [
-  statefulSets,
-  services,
-  policies,
-  budgets,
-  slices,
-  autoscalers,
-];
+export const ownedCaches = (caches: Caches, table: KindTable): Cache[] =>
+  cachedRows(caches, table).flatMap(({ row, cache }) => (row.child === 'deployment' ? [cache] : []));
 
 /** Returns the kinds that reconcilers write, and the caches that keep the answers. Secrets are kept nowhere. */
-export const writable = (caches: Caches): Watched[] => [
-  { kind: kinds.revision, cache: caches.revisions },
-  { kind: kinds.tracingProject, cache: caches.tracingProjects },
-  { kind: kinds.workload, cache: caches.workloads },
-  { kind: kinds.statefulSet, cache: caches.statefulSets },
-  { kind: kinds.service, cache: caches.services },
-  { kind: kinds.networkPolicy, cache: caches.policies },
-  { kind: kinds.disruptionBudget, cache: caches.budgets },
-  { kind: kinds.endpointSlice, cache: caches.slices },
-  { kind: kinds.autoscaler, cache: caches.autoscalers },
-  { kind: kinds.secret },
-  { kind: kinds.volumeClaim },
-  { kind: kinds.job },
-  { kind: kinds.configMap },
-  { kind: kinds.pod },
-];
+export const writable = (caches: Caches, table: KindTable = OPERATOR_KINDS): Watched[] =>
+  Object.entries(table).flatMap(([name, { kind, written }]) => {
+    const cache = byName(caches)[name];
+    return written === true ? [{ kind, ...(cache && { cache }) }] : [];
+  });

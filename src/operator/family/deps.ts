@@ -2,8 +2,9 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { GitPlaces } from '../../git/places.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
+import type { BranchView } from '../branches/branch-look.ts';
+import type { KindTable } from '../kinds/row.ts';
 import type { WorkView } from '../scale/work-follower.ts';
-import type { BranchLooks } from './branch-looks.ts';
 import type { Caches } from './caches.ts';
 import type { InTurn } from './in-turn.ts';
 import type { PortKeeper } from './port-keeper.ts';
@@ -14,9 +15,11 @@ export type OperatorDeps = {
   kube: Kube;
   writer: Writer;
   caches: Caches;
+  /** The kinds of objects that it works with. */
+  table: KindTable;
   settings: OperatorSettings;
-  /** When followed branches were last looked at. */
-  branches: BranchLooks;
+  /** The last looks at followed branches. */
+  branches: BranchView;
   /** Where requests to git hosts may go. */
   gitPlaces: GitPlaces;
   /** Builds begin in turn, so that each counts those before it. */

@@ -1,4 +1,4 @@
-import type { StagedBuilds } from '../../config/builder.ts';
+import type { Builder } from '../../config/builder.ts';
 import { Rejected } from '../../errors.ts';
 import { gitAuthorization, gitCredentialOf, tokenOf, type GitCredential } from '../../git/credential.ts';
 import type { RemoteRepository } from '../../git/ls-refs.ts';
@@ -7,7 +7,7 @@ import type { GitIntegration } from '../../schema/git-connection.ts';
 import { repoAddress } from '../../schema/repo-url.ts';
 import type { OperatorDeps } from './deps.ts';
 
-type Asking = { integration: GitIntegration; url: string; staged: StagedBuilds; signal: AbortSignal };
+type Asking = { integration: GitIntegration; url: string; builder: Pick<Builder, 'gitNamespace'>; signal: AbortSignal };
 
 /** The data of a Secret, in base64. */
 type SecretData = Record<string, string>;
@@ -21,9 +21,9 @@ type Remote = RemoteRepository & { isWeb: boolean; shown?: SecretData | undefine
 /** Reads what is needed to ask a repository's host; a GitHub App gets a token there. */
 export async function remoteOf(
   deps: Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
-  { integration, url, staged, signal }: Asking,
+  { integration, url, builder, signal }: Asking,
 ): Promise<Remote> {
-  const { credential, data } = await readCredential(deps, integration, { staged, signal });
+  const { credential, data } = await readCredential(deps, integration, { builder, signal });
   const { kind, apiUrl } = integration;
   const host = integration.host ?? `https://${repoAddress(url)?.host ?? ''}`;
   const places = deps.gitPlaces;
@@ -45,7 +45,7 @@ const encoded = (text: string): string => Buffer.from(text).toString('base64');
 async function readCredential(
   { kube }: Pick<OperatorDeps, 'kube'>,
   { credentialSecret: name }: GitIntegration,
-  { staged: { gitNamespace: namespace }, signal }: { staged: StagedBuilds; signal: AbortSignal },
+  { builder: { gitNamespace: namespace }, signal }: Pick<Asking, 'builder' | 'signal'>,
 ): Promise<{ credential?: GitCredential; data?: SecretData }> {
   if (name === undefined) return {};
   const secret = await kube.find(kinds.secret, { namespace, name }, signal);

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
+import { objectId } from '../../kube/object-key.ts';
 import { hashOf } from '../../schema/revision-of.ts';
 import { sameQuantity } from './quantity.ts';
 
@@ -65,14 +66,13 @@ function isEmpty(value: unknown): boolean {
 
 /** Returns what has to be written so that the existing objects become the desired ones. */
 export function difference(desired: KubeObject[], existing: KubeObject[]): { apply: KubeObject[]; remove: KubeObject[] } {
-  const at = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;
-  const live = new Map(existing.map((object) => [at(object), object]));
-  const wanted = new Set(desired.map(at));
+  const live = new Map(existing.map((object) => [objectId(object), object]));
+  const wanted = new Set(desired.map(objectId));
   return {
     apply: desired.filter((intent) => {
-      const known = live.get(at(intent));
+      const known = live.get(objectId(intent));
       return known === undefined || !isAsIntended(intent, known);
     }),
-    remove: existing.filter((object) => !wanted.has(at(object)) && object.metadata.deletionTimestamp === undefined),
+    remove: existing.filter((object) => !wanted.has(objectId(object)) && object.metadata.deletionTimestamp === undefined),
   };
 }

@@ -2,6 +2,7 @@ import { keyOf, type Cache } from '../../kube/cache.ts';
 import { Conflict, Unavailable } from '../../errors.ts';
 import { AlreadyExists, KubeRefused, taken } from '../../kube/errors.ts';
 import type { JsonPatch, Kind, Kube, KubeObject } from '../../kube/kube.ts';
+import { isOfKind, objectId } from '../../kube/object-key.ts';
 import { MANAGED_BY, OPERATOR } from '../../schema/labels.ts';
 import { APPLIED, difference, intentHash, withHash } from './owned.ts';
 
@@ -31,8 +32,9 @@ export class Writer {
     const { apply, remove } = difference(desired, existing);
     const standing: KubeObject[] = [];
     for (const intent of desired) {
-      const live = existing.find(({ kind, metadata }) => kind === intent.kind && metadata.name === intent.metadata.name);
-      const isDone = live !== undefined && (!apply.includes(intent) || this.#stored.get(idOf(live)) === stamp(intent, live));
+      const id = objectId(intent);
+      const live = existing.find((object) => objectId(object) === id);
+      const isDone = live !== undefined && (!apply.includes(intent) || this.#stored.get(id) === stamp(intent, live));
       standing.push(isDone ? live : await this.#make(intent, live, signal));
     }
     for (const object of remove) await this.remove(object, signal);
@@ -53,7 +55,7 @@ export class Writer {
   /** Removes exactly this object, and not one that has since taken its name. */
   async remove(object: KubeObject, signal: AbortSignal, propagation: 'Background' | 'Orphan' = 'Background'): Promise<void> {
     const { namespace, name, uid } = object.metadata;
-    this.#stored.delete(idOf(object));
+    this.#stored.delete(objectId(object));
     await this.#kube.delete(this.#kindOf(object), { namespace, name }, { ...(uid !== undefined && { uid }), propagation }, signal);
   }
 
@@ -111,7 +113,7 @@ export class Writer {
   }
 
   #stamped(intent: KubeObject, stored: KubeObject): KubeObject {
-    this.#stored.set(idOf(stored), stamp(intent, stored));
+    this.#stored.set(objectId(stored), stamp(intent, stored));
     return stored;
   }
 
@@ -128,8 +130,8 @@ export class Writer {
     return known;
   }
 
-  #of({ apiVersion, kind }: { apiVersion: string; kind: string }): Watched | undefined {
-    return this.#watched.find((watched) => watched.kind.apiVersion === apiVersion && watched.kind.kind === kind);
+  #of(object: KubeObject): Watched | undefined {
+    return this.#watched.find(({ kind }) => isOfKind(object, kind));
   }
 }
 
@@ -149,5 +151,4 @@ function whose({ metadata }: KubeObject, intent: KubeObject): 'ours' | 'earlier'
   return owners.length === 0 ? 'ours' : 'earlier';
 }
 
-const idOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.namespace}/${metadata.name}`;
 const stamp = (intent: KubeObject, live: KubeObject): string => `${intentHash(intent)}/${live.metadata.resourceVersion}`;

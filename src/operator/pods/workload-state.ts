@@ -60,3 +60,11 @@ export const isOrphan = ({ kind, metadata }: KubeObject, component: Component): 
   metadata.labels?.[COMPONENT] === component &&
   (metadata.ownerReferences ?? []).length === 0 &&
   metadata.deletionTimestamp === undefined;
+
+type ScalerCondition = { type: string; status: string; reason?: string; message?: string };
+
+/** Returns what a reconcile reads of an autoscaler's status: whether it scales, and why not. */
+export function scalingActive(scaler: KubeObject | undefined): ScalerCondition | undefined {
+  const { conditions = [] } = (scaler?.status ?? {}) as { conditions?: ScalerCondition[] };
+  return conditions.find(({ type }) => type === 'ScalingActive');
+}

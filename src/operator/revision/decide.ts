@@ -10,11 +10,12 @@ import { queueAtFirst, queueWanted } from '../family/queue-size.ts';
 import { isAsleep } from '../family/sleepers.ts';
 import { replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
-import { diagnose, readySince, type Diagnosis } from '../pods/diagnose.ts';
+import { diagnose, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
-import { building } from './build/decide.ts';
-import { idle, type Decision, type Situation, type Question, type Wish } from './decision.ts';
+import { building } from './build/staged.ts';
+import { idle, SERVES, STARTING, type Decision, type Situation, type Question, type Wish } from './decision.ts';
+import { lastStep } from './last-step.ts';
 import type { RevisionWorld } from './observe.ts';
 
 /** Decides the next step of a revision. The first question with an answer decides. */
@@ -36,8 +37,6 @@ const NO_DATABASE = 'Waiting for the database.';
  */
 const RESTARTS = 2;
 const FEW_CONNECTIONS = 'Waiting for the database, which restarts to take as many connections as the pods need.';
-const STARTING = 'The pods are starting.';
-const SERVES = 'All pods are ready and the revision serves.';
 
 const gone: Question = ({ revision, world }) => {
   const { deployment, now } = world;
@@ -164,7 +163,7 @@ function progress({ revision, world, settings }: Situation): Decision {
     return deploying({ wish: isNothingServing(world.deployment) ? { api, queue } : { api }, of: ['api'] }, { world, settings });
   }
   if (!isWorkloadUp(revision, 'queue', world, settings)) return deploying({ wish: { api, queue }, of: ['queue'] }, { world, settings });
-  return complete({ ...begun, complete: true, wish: { api, queue } }, { revision, world });
+  return lastStep({ ...begun, complete: true, wish: { api, queue } }, { revision, world, settings });
 }
 
 /**
@@ -176,31 +175,6 @@ function besideDatabase(wish: Wish, view: View): Decision {
   if (beside.reason !== undefined) return beside;
   return idle('AWAITING_DEPLOY', NO_DATABASE, { started: true, reason: 'DatabaseNotReady', wish });
 }
-
-/** Milliseconds within which the deployment sends traffic to a complete revision. A longer wait is reported. */
-const SWITCH = 30_000;
-
-/**
- * Decides for a complete revision. Until it serves, its status stays, because what is over in a moment is not worth a
- * write.
- */
-function complete(done: Partial<Decision>, { revision, world }: Pick<Situation, 'revision' | 'world'>): Decision {
-  if (world.hasTraffic) return idle('DEPLOYED', SERVES, { ...done, rolledOut: true });
-  const left = Math.min(SWITCH, completeSince(world) + SWITCH - world.now.getTime());
-  if (left > 0) return { ...idle('DEPLOYING', STARTING), ...lastReported(revision), ...done, again: left / 1000 };
-  return idle('DEPLOYING', 'All pods are ready; traffic is being switched.', { ...done, rolledOut: true });
-}
-
-/** Returns what the status says of a rollout that has begun. */
-function lastReported({ status }: RevisionResource): Partial<Decision> {
-  const { phase, message, reason } = status ?? {};
-  if ((phase !== 'AWAITING_DEPLOY' && phase !== 'DEPLOYING') || message === undefined) return {};
-  return { phase, message, ...(reason !== undefined && { reason }) };
-}
-
-/** Returns when the last of its pods became ready, in milliseconds since the epoch. 0 if that is not known. */
-const completeSince = ({ apiPods, queuePods }: RevisionWorld): number =>
-  Math.max(0, ...[...apiPods, ...queuePods].flatMap((pod) => readySince(pod) ?? []));
 
 type View = Pick<Situation, 'world' | 'settings'>;
 

@@ -38,6 +38,9 @@ export type Decision = {
   again?: number;
 };
 
+export const STARTING = 'The pods are starting.';
+export const SERVES = 'All pods are ready and the revision serves.';
+
 export type Situation = { revision: RevisionResource; world: RevisionWorld; settings: OperatorSettings };
 export type Question = (situation: Situation) => Decision | undefined;
 

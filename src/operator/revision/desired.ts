@@ -10,7 +10,6 @@ import { settledTemplate, withTemplateHash } from '../pods/settled-template.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import type { Wish } from './decision.ts';
 import { readdressed } from './objects/addressed.ts';
-import { isClosed, isGuarded } from './objects/guarded.ts';
 import type { WorkloadWish } from './objects/sizes.ts';
 import { workload } from './objects/workload.ts';
 
@@ -45,8 +44,7 @@ export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, 
       workload(revision, { component, ...size, secretName, address, connections, deploymentId, image }, settings),
     );
     const seen = revision.status?.[component === 'api' ? 'apiTemplate' : 'queueTemplate'];
-    const stays = isEnded(revision) && !isToClose(revision, live?.[component], settings);
-    return [stays ? withAddress(settledTemplate(made, live?.[component], seen), address) : made];
+    return [isEnded(revision) ? withAddress(settledTemplate(made, live?.[component], seen), address) : made];
   });
 }
 
@@ -73,10 +71,6 @@ function sizeOf(live: KubeObject | undefined, range: { wanted: number; least: nu
   const beganWith = Number(live.metadata.annotations?.[BEGAN_WITH]);
   return beganWith === replicasOf(live) ? { replicas: beganWith, beganWith } : { replicas: undefined };
 }
-
-/** Returns true if the pods that are there ask nobody for a key and, by the installation's settings, are to. */
-const isToClose = (revision: RevisionResource, live: KubeObject | undefined, settings: OperatorSettings): boolean =>
-  live !== undefined && isGuarded(revision, settings) && !isClosed(live);
 
 type PodTemplate = { metadata?: { annotations?: Record<string, string> }; spec: Parameters<typeof readdressed>[0] };
 

@@ -9,7 +9,7 @@ import type { RevisionStatusFields } from './status.ts';
 export const finalizeRevision =
   (deps: Pick<OperatorDeps, 'kube' | 'settings'>): Reconcile<RevisionResource, RevisionStatusFields> =>
   async (revision, { signal }) => {
-    if (deps.settings.builder?.staged !== undefined) await dropBuild(deps, revision, signal);
+    await dropBuild(deps, revision, signal);
     const { conditions: _conditions, observedGeneration: _generation, ...status } = revision.status ?? {};
     return { outcome: settled('Nothing is left.', 'Deleted'), statements: [], status };
   };

@@ -4,6 +4,7 @@ import type { TimeSpan } from '../../kube/lease.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { COMPONENT } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
+import type { ServerFacts } from '../../schema/work-report.ts';
 import { databaseOf } from '../database/engines.ts';
 import type { DatabaseAddress } from '../database/address.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../family/caches.ts';
@@ -51,6 +52,8 @@ export type RevisionWorld = {
   queue: KubeObject | undefined;
   /** What was decided about the queue of its deployment, by the work there is. */
   queueState?: QueueState | undefined;
+  /** The facts of its server that its pods have reported lately. */
+  server?: ServerFacts | undefined;
   apiPods: KubeObject[];
   queuePods: KubeObject[];
   /** The api workload of the revision that serves, if that is another one whose load asked for more than its least. */
@@ -102,6 +105,7 @@ export async function observeRevision(
     api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
     queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
     queueState: deps.work.queue(key),
+    server: deps.work.server(key, name),
     apiPods: podsOf('api'),
     queuePods: podsOf('queue'),
     loadedApi: loadedApi(deps, revision, deployment),

@@ -12,7 +12,6 @@ import { desiredRevision } from './desired.ts';
 import { logTail } from './log-tail.ts';
 import { observeRevision } from './observe.ts';
 import { refusedRevision } from './refusal.ts';
-import { toldByPods } from './told-by-pods.ts';
 import { revisionReport, type RevisionStatusFields } from './status.ts';
 
 /** Starts a revision beside the serving one, and stops it when it has failed or was replaced. */
@@ -44,7 +43,6 @@ export const reconcileRevision =
       .flatMap((workload) => workload ?? [])
       .filter(({ metadata }) => wanted.includes(metadata.name));
     const standing = await writer.reconcile(desired, existing, signal);
-    const told = await toldByPods(kube, revision, { decision, world, settings, signal, log });
     return revisionReport(revision, {
       decision,
       world,
@@ -52,7 +50,6 @@ export const reconcileRevision =
       secretName,
       logTail: tail,
       buildLog,
-      told,
       standing,
     });
   };

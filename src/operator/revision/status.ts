@@ -5,6 +5,7 @@ import { hashOf } from '../../schema/revision-of.ts';
 import { ENDED } from '../../schema/revision.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { KubeObject } from '../../kube/kube.ts';
+import { serverFields } from '../family/reported-server.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
 import { statusOfPod } from '../pods/diagnose.ts';
 import { digestIn } from './image-name.ts';
@@ -22,7 +23,6 @@ import { seenTemplate } from '../pods/settled-template.ts';
 import { wasPaused } from './decide.ts';
 import type { Decision } from './decision.ts';
 import type { RevisionWorld } from './observe.ts';
-import type { Told } from './told-by-pods.ts';
 import { workloadName } from './objects/workload.ts';
 
 export type RevisionStatusFields = NonNullable<RevisionResource['status']>;
@@ -36,8 +36,6 @@ export type RevisionView = {
   logTail: string | undefined;
   /** Name of the ConfigMap with the whole log of its build, if that was kept just now. */
   buildLog?: string | undefined;
-  /** What its pods have told just now. */
-  told?: Told;
   /** Its workloads as they are after the writes. */
   standing?: KubeObject[];
 };
@@ -53,7 +51,8 @@ export function revisionReport(revision: RevisionResource, view: RevisionView): 
       message: message.slice(0, 4096),
       ...(reason !== undefined && { reason }),
       ...writtenOnce(revision, view),
-      ...guardOf(revision, view),
+      // Until it has rolled out, its reports may come from pods of others.
+      ...serverFields(revision, view.decision.rolledOut ? view.world.server : undefined),
       ...templatesSeen(revision, view),
     },
   };
@@ -73,17 +72,8 @@ function templatesSeen({ metadata, status }: RevisionResource, { decision, stand
   return { ...(api !== undefined && { apiTemplate: api }), ...(queue !== undefined && { queueTemplate: queue }) };
 }
 
-/** Returns what guards its pods: what they have told last. */
-function guardOf({ status }: RevisionResource, { told }: RevisionView): RevisionStatusFields {
-  const guard = told?.guard ?? status?.guard;
-  return guard === undefined ? {} : { guard };
-}
-
 /** Returns the fields that keep their first value. */
-function writtenOnce(
-  revision: RevisionResource,
-  { decision, world, secretName, logTail, buildLog, told = {} }: RevisionView,
-): RevisionStatusFields {
+function writtenOnce(revision: RevisionResource, { decision, world, secretName, logTail, buildLog }: RevisionView): RevisionStatusFields {
   const { spec, status: before = {} } = revision;
   const time = dateTimeOf(world.now);
   const found = {
@@ -100,8 +90,6 @@ function writtenOnce(
     buildSeconds: decision.buildSeconds,
     buildLog,
     builtAt: decision.image !== undefined && spec.source === 'git' ? time : undefined,
-    serverVersion: told.version,
-    mountPrefix: told.mountPrefix,
   };
   // A revision that hibernation has queued again or that was suspended gets its whole deadline.
   const known =

@@ -1,22 +1,36 @@
 import { figuresOf, type WorkFigures } from '../../schema/work-figures.ts';
-import { MOST_PROCESSES, REPORT_LIFE, type KeptReport, type ReportsPage, type WorkReport } from '../../schema/work-report.ts';
+import {
+  MOST_PROCESSES,
+  REPORT_LIFE,
+  type KeptReport,
+  type ReportsPage,
+  type ServerFacts,
+  type WorkReport,
+} from '../../schema/work-report.ts';
+import { factsByRevision } from './server-facts.ts';
 
 type Known = { report: WorkReport; at: number };
+
+/** The deployments that a page has reports of, and those whose servers may be other ones. */
+export type Added = { deployments: string[]; learned: string[] };
 
 /** What the operator knows of the reports that gateways have kept. Times are milliseconds of any clock. */
 export class ReportedWork {
   readonly #known = new Map<string, Map<string, Known>>();
 
   /**
-   * Adds a page. Returns the deployments of which it told something. Of too many processes of one deployment, those
-   * that were told of first are forgotten.
+   * Adds a page. Returns the deployments that it has reports of, and those of them with facts of a server that its
+   * process has not reported before. Of too many processes of one deployment, those that reported first are forgotten.
    */
-  add({ reports }: Pick<ReportsPage, 'reports'>, now: number): string[] {
+  add({ reports }: Pick<ReportsPage, 'reports'>, now: number): Added {
+    const learned = new Set<string>();
     for (const [deployment, some] of Object.entries(reports)) {
       const processes = this.#known.get(deployment) ?? new Map<string, Known>();
       for (const { age_seconds: age, ...report } of some) {
         const at = now - age * 1000;
-        if ((processes.get(report.from)?.at ?? -Infinity) >= at) continue;
+        const before = processes.get(report.from);
+        if ((before?.at ?? -Infinity) >= at) continue;
+        if (!isSameServer(before?.report.server, report.server)) learned.add(deployment);
         processes.delete(report.from);
         processes.set(report.from, { report, at });
       }
@@ -26,16 +40,32 @@ export class ReportedWork {
       }
       this.#known.set(deployment, processes);
     }
-    return Object.keys(reports);
+    return { deployments: Object.keys(reports), learned: [...learned] };
   }
 
   /** Returns the figures of a deployment. Undefined while nothing was reported lately. */
   figures(deployment: string, now: number): WorkFigures | undefined {
-    const processes = this.#known.get(deployment);
-    if (processes === undefined) return undefined;
-    for (const [from, { at }] of processes) if (now - at > REPORT_LIFE * 1000) processes.delete(from);
-    if (processes.size === 0) this.#known.delete(deployment);
-    const reports = [...processes.values()].map(({ report, at }): KeptReport => ({ ...report, age_seconds: (now - at) / 1000 }));
+    const reports = this.#living(deployment, now).map(({ report, at }): KeptReport => ({ ...report, age_seconds: (now - at) / 1000 }));
     return figuresOf(reports);
   }
+
+  /** Returns the facts of the servers of a deployment that were reported lately, by the name of their revision. */
+  servers(deployment: string, now: number): Map<string, ServerFacts> {
+    return factsByRevision(this.#living(deployment, now).flatMap(({ report }) => report.server ?? []));
+  }
+
+  /** Forgets the reports of a deployment that are too old, and returns the others, the oldest first. */
+  #living(deployment: string, now: number): Known[] {
+    const processes = this.#known.get(deployment);
+    if (processes === undefined) return [];
+    for (const [from, { at }] of processes) if (now - at > REPORT_LIFE * 1000) processes.delete(from);
+    if (processes.size === 0) this.#known.delete(deployment);
+    return [...processes.values()];
+  }
 }
+
+const isSameServer = (one: ServerFacts | undefined, other: ServerFacts | undefined): boolean =>
+  one?.revision === other?.revision &&
+  one?.version === other?.version &&
+  one?.guard === other?.guard &&
+  one?.mount_prefix === other?.mount_prefix;

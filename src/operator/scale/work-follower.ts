@@ -2,9 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { WorkFigures } from '../../schema/work-figures.ts';
-import { REPORTS_PATH, type ReportsPage } from '../../schema/work-report.ts';
+import { REPORTS_PATH, type ReportsPage, type ServerFacts } from '../../schema/work-report.ts';
 import { decideQueue, type QueueBounds, type QueueState } from './queue-scale.ts';
-import { ReportedWork } from './reported-work.ts';
+import { ReportedWork, type Added } from './reported-work.ts';
 
 /** Milliseconds between two looks, and those that a gateway has for its answer. */
 const LOOK = 1000;
@@ -25,6 +25,8 @@ export type FollowerOptions = {
   concernsSleep: (deployment: string, figures: WorkFigures) => boolean;
   /** Called when a deployment is to be looked at. */
   wake: (deployment: string) => void;
+  /** Called with the facts of a deployment's servers, by revision, when a process has reported others than before. */
+  learned: (deployment: string, servers: ReadonlyMap<string, ServerFacts>) => void;
   observer: { scaled: (direction: 'up' | 'down') => void; unread: () => void };
   downSeconds: number;
   log: Log;
@@ -35,9 +37,11 @@ export type FollowerOptions = {
 export type WorkView = {
   figures(deployment: string): WorkFigures | undefined;
   queue(deployment: string): QueueState | undefined;
+  /** Returns the facts of a revision's server that were reported lately. */
+  server(deployment: string, revision: string): ServerFacts | undefined;
 };
 
-const NOTHING = { deployments: [], more: false };
+const NOTHING = { deployments: [], learned: [], more: false };
 
 /**
  * Reads all reports that arrived at the gateways, every second and usually in one request to each, and decides how many
@@ -66,6 +70,10 @@ export class WorkFollower implements WorkView {
     return this.#states.get(deployment);
   }
 
+  server(deployment: string, revision: string): ServerFacts | undefined {
+    return this.#work.servers(deployment, this.#clock()).get(revision);
+  }
+
   /** Follows the work until the signal. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -79,8 +87,10 @@ export class WorkFollower implements WorkView {
   async look(signal: AbortSignal): Promise<void> {
     const urls = this.#options.gateways();
     for (const url of this.#pages.keys()) if (!urls.includes(url)) this.#pages.delete(url);
-    const told = await Promise.all(urls.map((url) => this.#readAll(url, signal)));
-    const changed = new Set(told.flat());
+    const pages = (await Promise.all(urls.map((url) => this.#readAll(url, signal)))).flat();
+    const changed = new Set(pages.flatMap(({ deployments }) => deployments));
+    for (const deployment of new Set(pages.flatMap(({ learned }) => learned)))
+      this.#options.learned(deployment, this.#work.servers(deployment, this.#clock()));
     for (const deployment of changed) {
       const figures = this.figures(deployment);
       if (figures !== undefined && this.#options.concernsSleep(deployment, figures)) this.#options.wake(deployment);
@@ -88,17 +98,17 @@ export class WorkFollower implements WorkView {
     for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
   }
 
-  async #readAll(url: string, signal: AbortSignal): Promise<string[]> {
-    const told: string[] = [];
+  async #readAll(url: string, signal: AbortSignal): Promise<Added[]> {
+    const pages: Added[] = [];
     for (let page = 0; page < PAGES; page += 1) {
-      const { deployments, more } = await this.#read(url, signal);
-      for (const one of deployments) told.push(one);
+      const { more, ...added } = await this.#read(url, signal);
+      pages.push(added);
       if (!more) break;
     }
-    return told;
+    return pages;
   }
 
-  async #read(url: string, signal: AbortSignal): Promise<{ deployments: string[]; more: boolean }> {
+  async #read(url: string, signal: AbortSignal): Promise<Added & { more: boolean }> {
     try {
       const { instance = '', cursor = 0 } = this.#pages.get(url) ?? {};
       const query = new URLSearchParams({ instance, cursor: String(cursor) }).toString();
@@ -107,7 +117,7 @@ export class WorkFollower implements WorkView {
       const page = (await answer.json()) as ReportsPage;
       if (!answer.ok) return NOTHING;
       this.#pages.set(url, { instance: page.instance, cursor: page.cursor });
-      return { deployments: this.#work.add(page, this.#clock()), more: page.more };
+      return { ...this.#work.add(page, this.#clock()), more: page.more };
     } catch (error) {
       if (signal.aborted) return NOTHING;
       this.#options.observer.unread();

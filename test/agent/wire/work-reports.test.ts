@@ -21,7 +21,12 @@ let folder: string;
 const start = (slots: number): Promise<AgentProcess> =>
   startAgent({
     database: database.uri,
-    env: { GX_REPORT_URL: `${gateway.url}/work`, GX_REPORT_KEY_FOLDER: folder, N_JOBS_PER_WORKER: String(slots) },
+    env: {
+      GX_REPORT_URL: `${gateway.url}/work`,
+      GX_REPORT_KEY_FOLDER: folder,
+      GX_REVISION: 'chat-00001',
+      N_JOBS_PER_WORKER: String(slots),
+    },
   });
 
 beforeAll(async () => {
@@ -44,6 +49,12 @@ test('a pod that answers requests reports with the key of the deployment as soon
   const [first] = await until('a report', () => gateway.received.length > 0 && gateway.received);
   expect(first?.headers['x-api-key']).toBe(KEY);
   expect(first?.body).toMatchObject({ slots: 0, queue: { due: 0, running: 0, webhooks: 0, next_due: null } });
+});
+
+test('facts of the server come with each report, of pods that answer and of pods that execute runs', async () => {
+  const [first] = told();
+  const version = expect.stringMatching(/^v\d+\.\d+/) as string;
+  expect(first?.server).toEqual({ revision: 'chat-00001', version, guard: 'open' });
 });
 
 test('runs that wait for a worker are told at once: one of each thread, and the next delayed one', async () => {
@@ -69,6 +80,7 @@ test('a pod that executes runs tells how many it takes, and that it leaves', asy
   await until('all runs are over', () => queues().at(-1)?.due === 0 && queues().at(-1)?.running === 0);
   await worker.kill();
   expect(told().some(({ slots, leaves }) => slots === 7 && leaves === true)).toBe(true);
+  expect(told().find(({ slots }) => slots === 7)?.server).toEqual(told()[0]?.server);
 });
 
 test('its last report tells of runs that nobody has taken', async () => {

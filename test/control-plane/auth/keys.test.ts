@@ -3,12 +3,10 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { controlPlaneConfig } from '../../../src/config/control-plane.ts';
 import { Authenticator } from '../../../src/control-plane/auth/authenticate.ts';
 import { runApiKeyCommand } from '../../../src/control-plane/auth/command.ts';
-import { keyHash, keyId } from '../../../src/control-plane/auth/key-form.ts';
-import { ensureMac, MAC_SECRET } from '../../../src/control-plane/auth/key-mac.ts';
-import { createKey, keyObjectName } from '../../../src/control-plane/auth/keys.ts';
+import { MAC_SECRET } from '../../../src/control-plane/auth/key-mac.ts';
+import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { Unavailable } from '../../../src/errors.ts';
 import { kinds, type Kind, type Kube } from '../../../src/kube/kube.ts';
-import { API_KEY } from '../../../src/schema/labels.ts';
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { auditEvents } from '../../kit/audit-log.ts';
 import { silentLog } from '../../kit/log.ts';
@@ -35,16 +33,6 @@ async function run(...args: string[]): Promise<string[]> {
   return lines;
 }
 const rowOf = async (id: string): Promise<string> => (await run('list')).find((line) => line.startsWith(id)) ?? '';
-
-/** Stores a key as the version before MACs did. */
-async function keyWithoutMac({ kube, namespace }: Pick<Stage, 'kube' | 'namespace'>, name: string): Promise<string> {
-  const key = `gx_${randomBytes(32).toString('base64url')}`;
-  const hash = keyHash(key);
-  const metadata = { name: keyObjectName(keyId(hash)), namespace, labels: { [API_KEY]: keyId(hash) } };
-  const stringData = { hash, name, tenantId: TENANT_A, role: 'write' };
-  await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, immutable: true, stringData });
-  return key;
-}
 
 describe('api-key', () => {
   test('explains itself', async () => {
@@ -119,7 +107,7 @@ describe('a forged key', () => {
   const forged = (): string => `gx_${randomBytes(49).toString('base64url').slice(0, 65)}`;
   const shapes: [string, () => string][] = [
     ['with a MAC of its own', forged],
-    ['of the form without a MAC', () => forged().slice(0, 46)],
+    ['without a MAC', () => forged().slice(0, 46)],
     ['of no form', () => randomBytes(300).toString('hex')],
   ];
 
@@ -141,45 +129,6 @@ describe('a forged key', () => {
     await ask(plane.keys.read);
     // The real key, and the Secret of the MAC.
     expect(reads()).toBe(2);
-  });
-});
-
-describe('keys that were made before keys had a MAC', () => {
-  let old: Stage;
-  beforeAll(async () => {
-    old = await openStage('old-keys');
-  });
-  afterAll(() => old.stop());
-
-  test("go on working, before and after the first run of today's command, and no other key of their form does then", async () => {
-    const key = await keyWithoutMac(old, 'from before');
-    const before = gateWith(old);
-    expect((await before.ask(key)).keyName).toBe('from before');
-    await ensureMac(old.kube, old.namespace);
-    const after = gateWith(old);
-    expect((await after.ask(key)).keyName).toBe('from before');
-    await expect(after.ask(await keyWithoutMac(old, 'made by an older command'))).rejects.toMatchObject({ status: 401 });
-    expect((await after.ask((await createKey(old.kube, old.namespace, NEW)).key)).keyName).toBe('new');
-  });
-
-  test('until then, unknown keys of their form are looked up at a bounded rate, which the known ones do not share', async () => {
-    const stage = await openStage('older-keys');
-    const key = await keyWithoutMac(stage, 'mine');
-    const { ask, reads, pass } = gateWith(stage);
-    await ask(key);
-    const outcomes = await Promise.all(
-      Array.from({ length: 100 }, () =>
-        ask(`gx_${randomBytes(32).toString('base64url')}`).then(
-          () => 200,
-          (error: { status: number }) => error.status,
-        ),
-      ),
-    );
-    expect(outcomes.filter((code) => code === 503).length).toBeGreaterThan(70);
-    expect(reads()).toBeLessThan(30);
-    pass(4000);
-    expect((await ask(key)).keyName).toBe('mine');
-    await stage.stop();
   });
 });
 
@@ -259,8 +208,9 @@ describe('a key', () => {
 
   test('can be checked only with the MAC secret; a damaged one is told, not taken for no key', async () => {
     const stage = await openStage('damaged-mac');
-    const key = await keyWithoutMac(stage, 'mine');
+    const { key } = await createKey(stage.kube, stage.namespace, NEW);
     const metadata = { name: MAC_SECRET, namespace: stage.namespace };
+    await stage.kube.delete(kinds.secret, metadata);
     await stage.kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { mac: 'x' } });
     await expect(gateWith(stage).ask(key)).rejects.toMatchObject({ status: 503, message: expect.stringContaining(MAC_SECRET) });
     await stage.stop();

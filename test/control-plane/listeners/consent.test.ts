@@ -124,43 +124,45 @@ test('a Listener that kubectl makes gets nothing of a namespace that has not joi
   await until('the other label counts', async () => (await statusFor(victim.uid ?? '', key)) === 404, 60);
 });
 
-describe('an installation of before, whose namespaces have no label', () => {
-  let upgraded: Plane;
+describe('an installation whose namespaces have no label', () => {
+  let unlabelled: Plane;
   let theirs: string;
   beforeAll(async () => {
     // A second tenant has a Listener for a namespace that the chart does not name.
-    upgraded = await startPlane('upgraded', { namespaces: [] });
-    theirs = await makeNamespace(upgraded);
-    const metadata = { name: 'listener-b', namespace: upgraded.namespace };
+    unlabelled = await startPlane('unlabelled', { namespaces: [] });
+    theirs = await makeNamespace(unlabelled);
+    const metadata = { name: 'listener-b', namespace: unlabelled.namespace };
     const spec = { tenantId: TENANT_B, computeId: 'b', namespaces: [theirs] };
-    await upgraded.kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata, spec });
+    await unlabelled.kube.create(kinds.listener, { apiVersion: API_VERSION, kind: 'Listener', metadata, spec });
   });
-  afterAll(() => upgraded.stop());
+  afterAll(() => unlabelled.stop());
 
   const seen = async (key: string): Promise<string[]> =>
-    (await upgraded.call<{ resources: Deployment[] }>('GET', '/v2/deployments', { key })).body.resources.map(({ name }) => name).toSorted();
+    (await unlabelled.call<{ resources: Deployment[] }>('GET', '/v2/deployments', { key })).body.resources
+      .map(({ name }) => name)
+      .toSorted();
   const made = (name: string, namespace: string, labels: Record<string, string>) =>
-    upgraded.kube.create(kinds.deployment, {
+    unlabelled.kube.create(kinds.deployment, {
       apiVersion: API_VERSION,
       kind: 'Deployment',
       metadata: { name, namespace, labels },
       spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'a:1' } } },
     });
 
-  test("keeps sight of each deployment in the chart's namespaces, by whichever door it came", async () => {
-    await made('by-rest', upgraded.namespace, { [TENANT]: TENANT_A });
-    await made('by-kubectl', upgraded.namespace, {});
-    await expect.poll(() => seen(upgraded.keys.read)).toEqual(['by-kubectl', 'by-rest']);
+  test("shows each deployment in the chart's namespaces, by whichever door it came", async () => {
+    await made('by-rest', unlabelled.namespace, { [TENANT]: TENANT_A });
+    await made('by-kubectl', unlabelled.namespace, {});
+    await expect.poll(() => seen(unlabelled.keys.read)).toEqual(['by-kubectl', 'by-rest']);
   });
 
-  test('of further namespaces once they have the label that the guide asks for, and shows them to nobody else before', async () => {
+  test('shows those of further namespaces once these have the label, and before to nobody', async () => {
     await made('of-b', theirs, { [TENANT]: TENANT_B });
-    expect(await seen(upgraded.keys.other)).toEqual([]);
-    expect(await seen(upgraded.keys.read)).not.toContain('of-b');
-    await upgraded.kube.jsonPatch(kinds.namespace, { name: theirs }, [
+    expect(await seen(unlabelled.keys.other)).toEqual([]);
+    expect(await seen(unlabelled.keys.read)).not.toContain('of-b');
+    await unlabelled.kube.jsonPatch(kinds.namespace, { name: theirs }, [
       { op: 'add', path: '/metadata/labels/gx.dev~1tenant', value: TENANT_B },
     ]);
-    await until('the label counts', async () => (await seen(upgraded.keys.other)).includes('of-b'), 60);
-    expect(await seen(upgraded.keys.read)).not.toContain('of-b');
+    await until('the label counts', async () => (await seen(unlabelled.keys.other)).includes('of-b'), 60);
+    expect(await seen(unlabelled.keys.read)).not.toContain('of-b');
   });
 });

@@ -5,7 +5,8 @@ import { API_VERSION, type DeploymentSpec } from '../../../src/schema/custom-res
 import type { Deployment } from '../../../src/schema/deployment.ts';
 import { REVISION_STATUSES, type Revision, type RevisionStatus } from '../../../src/schema/revision.ts';
 import { until } from '../../kit/until.ts';
-import { BUILDER, newDeployment } from '../../kit/objects.ts';
+import { buildsIn } from '../../kit/build-stage.ts';
+import { newDeployment } from '../../kit/objects.ts';
 import { policyFor } from '../../kit/policy.ts';
 import { git, INTEGRATIONS } from '../deployments/cases.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
@@ -25,7 +26,7 @@ beforeAll(async () => {
   // Installations in the cloud deploy from git, and all others from images. Two of them share the namespace here.
   repositories = await startPlane('words-git', { hosting: 'cloud', gitIntegrations: INTEGRATIONS, namespace, namespaces: [namespace] });
   images.startKubelet();
-  await images.startOperator({ settings: { builder: BUILDER } });
+  await images.startOperator({ settings: { ...buildsIn(namespace), gitIntegrations: INTEGRATIONS } });
   endPolicies = await policies();
 });
 afterAll(async () => {
@@ -97,7 +98,13 @@ const make = async (plane: Plane, body: Record<string, unknown>): Promise<Made> 
 };
 const ofImage = (name: string, image: string) => make(images, creation(name, { source_revision_config: { image_uri: image } }));
 const ofRef = (name: string, ref: string) =>
-  make(repositories, { ...git, name, source_revision_config: { ...git.source_revision_config, repo_ref: ref }, secrets: [] });
+  make(repositories, {
+    ...git,
+    name,
+    source_config: { ...git.source_config, repo_url: 'ssh://git@git.example/acme/agent' },
+    source_revision_config: { ...git.source_revision_config, repo_ref: ref },
+    secrets: [],
+  });
 const changed = async ({ plane, deployment }: Made, image: string): Promise<Made> => {
   const body = { source_revision_config: { image_uri: image } };
   const { body: answer } = await plane.call<Deployment>('PATCH', `/v2/deployments/${deployment}`, { body });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
 import { adminCredential, databaseCredential } from '../../../src/operator/database/own/credentials/secret.ts';
-import { fieldsWithoutEffect } from '../../../src/operator/deployment/without-effect.ts';
+import { fieldsWithoutEffect, withoutEffect } from '../../../src/operator/deployment/without-effect.ts';
 import { passwordJob } from '../../../src/operator/database/own/credentials/job.ts';
 import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
 import { isAsIntended, withHash } from '../../../src/operator/kernel/owned.ts';
@@ -34,7 +34,7 @@ test('credentials have no owner, so that they live as long as the volume', async
   const random = (bytes: number): Buffer => Buffer.alloc(bytes, 7);
   const secrets = [
     databaseCredential(deployment(), settings(), { random, number: 1, requestedAt: '2026-01-05T00:00:00Z' }),
-    adminCredential(deployment(), settings(), { random, isNew: true }),
+    adminCredential(deployment(), settings(), { random }),
   ];
   for (const secret of secrets) expect(secret.metadata).not.toHaveProperty('ownerReferences');
   await expect(yaml(secrets)).toMatchFileSnapshot('../../golden/database/credential.yaml');
@@ -61,6 +61,14 @@ test('fields whose function is not built yet are named', () => {
   expect(fieldsWithoutEffect(deployment(), settings(), [])).toEqual([]);
 });
 
+test('without a gateway it is said that nobody reports of the server, beside the fields', () => {
+  const gateway = { service: 'gateway', namespace: 'gx' };
+  expect(withoutEffect([], { gateway })).toEqual([]);
+  expect(withoutEffect([], {})).toMatchObject([{ status: 'True', reason: 'NoGateway', message: expect.stringContaining('version') }]);
+  const [both] = withoutEffect(['queueMaxScale'], {});
+  expect(both).toMatchObject({ reason: 'NotBuiltYet', message: expect.stringMatching(/queueMaxScale\. No gateway is installed/) });
+});
+
 test('sizes of an orchestrator and of executors are named, and so is a way to restart that Kubernetes does not have', () => {
   const once = (name: string) => [{ name, image: 'tool:1', restartPolicy: 'OnFailure' as const }];
   const always = [{ name: 'proxy', image: 'tool:1', restartPolicy: 'Always' as const }];
@@ -70,20 +78,12 @@ test('sizes of an orchestrator and of executors are named, and so is a way to re
   expect(idle({ initContainers: always, sidecars: once('tail') })).toEqual(['sidecars.restartPolicy']);
 });
 
-test.each(['separate', 'set', 'retire'] as const)('the pod that tells the database of a password: %s', async (task) => {
+test.each(['set', 'retire'] as const)('the pod that tells the database of a password: %s', async (task) => {
   const [from, to] = [
     { secret: 'chat-db-1', number: 1 },
     { secret: 'chat-db-2', number: 2 },
   ];
   await expect(yaml([passwordJob(deployment(), { task, from, to }, settings())])).toMatchFileSnapshot(
     `../../golden/database/${task}-password.yaml`,
-  );
-});
-
-test('that pod knows the database by its authority, once it serves TLS', async () => {
-  const credential = { secret: 'chat-db-1', number: 1 };
-  const of = deployment({ status: { databaseCertificateUntil: '2026-06-01T00:00:00Z' } });
-  await expect(yaml([passwordJob(of, { task: 'retire', from: credential, to: credential }, settings())])).toMatchFileSnapshot(
-    '../../golden/database/encrypted-password.yaml',
   );
 });

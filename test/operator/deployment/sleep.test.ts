@@ -18,7 +18,7 @@ type Given = {
   status?: DeploymentResource['status'];
   facts?: Partial<SleepFacts>;
   more?: Parameters<typeof deployment>[0];
-  guard?: 'key' | 'open' | 'handlers';
+  guard?: 'key' | 'open' | 'handlers' | 'unreported';
 };
 
 const sleeper = ({ status, more }: Given): DeploymentResource =>
@@ -26,7 +26,7 @@ const sleeper = ({ status, more }: Given): DeploymentResource =>
 
 function decided({ guard = 'key', ...given }: Given = {}) {
   const of = sleeper(given);
-  const serving = revision(of, { status: { phase: 'DEPLOYED', guard } });
+  const serving = revision(of, { status: { phase: 'DEPLOYED', ...(guard !== 'unreported' && { guard }) } });
   const api = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'chat-00001-api' }, status: { availableReplicas: 1 } };
   const facts: SleepFacts = {
     revisions: [serving],
@@ -96,6 +96,7 @@ describe('falls asleep', () => {
   test('not where handlers of its own decide who may call, or no gateway is ready', () => {
     expect(reasonOf({ guard: 'handlers' })).toBe('OwnHandlers');
     expect(reasonOf({ facts: { hasGateway: false } })).toBe('NoGateway');
+    expect(reasonOf({ guard: 'unreported' })).toBe('GuardUnknown');
   });
 
   test('never where its spec asks for a pod, where no gateway is installed, or while its owner stops it', () => {
@@ -147,6 +148,10 @@ describe('asleep', () => {
     const of = sleeper({ status });
     const newer = revision({ ...of, metadata: { ...of.metadata, generation: 2 } });
     expect(reasonOf({ status, facts: { revisions: [newer, revision(of, { status: { phase: 'DEPLOYED' } })] } })).toBe('SpecChanged');
+  });
+
+  test('a report of handlers wakes it, because nobody can answer for them', () => {
+    expect(reasonOf({ status, guard: 'handlers', facts: { figures: gone } })).toBe('OwnHandlers');
   });
 
   test('without a gateway it wakes, because nobody else could wake it', () => {

@@ -139,11 +139,6 @@ test("whoever looks at the conditions learns whose token the serving revision's 
 });
 
 describe('whoever looks at the conditions learns whether anybody is asked for credentials', () => {
-  const ofOlder = (status: RevisionStatus) => {
-    const made = numbered(1, { ...deployed, ...status });
-    const { guarded: _, ...spec } = made.spec;
-    return { ...made, spec };
-  };
   const asOpen = deployment({ template: { sourceRevisionConfig: { imageUri: 'agent:1', auth: { mode: 'open' } } } });
   const openness = (of: ReturnType<typeof revision>): string | undefined => {
     const found = report({ ...serving, revisions: [of] }, 'chat-00001').statements.find(({ type }) => type === 'Unauthenticated');
@@ -155,11 +150,8 @@ describe('whoever looks at the conditions learns whether anybody is asked for cr
     ['agents with handlers of their own', numbered(1, { ...deployed, guard: 'handlers' }), undefined],
     ['agents that are to be open', revision(asOpen, { status: { ...deployed, guard: 'open' } }), 'True AskedFor'],
     ['agents that are to be open, with handlers all the same', revision(asOpen, { status: { ...deployed, guard: 'handlers' } }), undefined],
-    ['agents of before the upgrade', ofOlder({}), 'True OlderRevision'],
-    ['agents of before the upgrade that were closed since', ofOlder({ guard: 'key' }), undefined],
-    ['an image of before the upgrade', numbered(1, { ...deployed, guard: 'unknown' }), 'True OlderServer'],
     ['agents that did not find the key', numbered(1, { ...deployed, guard: 'open' }), 'True NoKey'],
-    ['agents whose log can not be read', numbered(1, deployed), 'Unknown NotTold'],
+    ['agents that have not reported', numbered(1, deployed), 'Unknown GuardUnknown'],
   ] as const)('of %s', (_, of, told) => {
     expect(openness(of)).toBe(told);
   });

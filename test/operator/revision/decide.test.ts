@@ -69,6 +69,22 @@ const next = (given: Partial<RevisionWorld>, status: Status = {}, metadata: obje
   const of = revision(deployment(), { status });
   return decideRevision({ revision: { ...of, metadata: { ...of.metadata, ...metadata } }, world: world(given), settings: settings() });
 };
+test('one that serves waits some seconds for the first report of its server, where there is a gateway', () => {
+  const server = { revision: 'chat-00001', version: 'v1', guard: 'key' as const };
+  const phaseOf = (seconds: number, given: Partial<RevisionWorld> = {}, gateway = true): unknown => {
+    const seen = world({ api: up(), queue: up(), hasTraffic: true, apiPods: [readyFor(seconds)], ...given });
+    const more = gateway ? { gateway: { service: 'gateway', namespace: 'gx' } } : {};
+    const { phase, again } = decideRevision({ revision: revision(), world: seen, settings: settings(more) });
+    return [phase, again];
+  };
+  expect(phaseOf(2)).toEqual(['DEPLOYING', 3]);
+  expect(phaseOf(5)).toEqual(['DEPLOYED', undefined]);
+  expect(phaseOf(2, { server })).toEqual(['DEPLOYED', undefined]);
+  expect(phaseOf(2, {}, false)).toEqual(['DEPLOYED', undefined]);
+  // The clock of a node may be ahead.
+  expect(phaseOf(-3600)).toEqual(['DEPLOYED', undefined]);
+});
+
 const active = (name: string) => deployment({ status: { activeRevision: name } });
 
 describe('a rollout', () => {

@@ -46,6 +46,24 @@ test('what was reported too long ago is not known', () => {
   expect(work.figures('team/other', 0)).toBeUndefined();
 });
 
+test('of the facts that processes of a revision report, those with the strictest guard count', () => {
+  const work = new ReportedWork();
+  const server = (guard: 'open' | 'key' | 'handlers', revision = 'chat-00001', version = 'v1') => ({
+    server: { revision, version, guard },
+  });
+  const add = (...reports: KeptReport[]) => work.add({ reports: { 'team/chat': reports } }, 0).learned;
+  expect(add(report('a', 5, server('key')), report('code', 4, server('open', 'chat-00001', 'v9')))).toEqual(['team/chat']);
+  expect(add(report('next', 3, server('open', 'chat-00002')))).toEqual(['team/chat']);
+  const guards = () =>
+    Object.fromEntries([...work.servers('team/chat', 0)].map(([name, facts]) => [name, `${facts.guard} ${facts.version}`]));
+  expect(guards()).toEqual({ 'chat-00001': 'key v1', 'chat-00002': 'open v1' });
+  // The same facts are no news.
+  expect(add(report('a', 2, server('key')))).toEqual([]);
+  expect(add(report('code', 1, server('handlers')))).toEqual(['team/chat']);
+  expect(guards()).toMatchObject({ 'chat-00001': 'handlers v1' });
+  expect([...work.servers('team/chat', 100_000)]).toEqual([]);
+});
+
 test('every ready replica of the gateway is asked, by the port with its name', () => {
   const slice = (addressType: string, endpoints: object[]): never =>
     ({

@@ -1,4 +1,5 @@
 import { URI_KEY } from '../../../schema/database-spec.ts';
+import { names } from '../../../schema/names.ts';
 import { seenTemplate } from '../../pods/settled-template.ts';
 import { addressIn } from '../address.ts';
 import type { DatabaseEngine } from '../database.ts';
@@ -9,12 +10,11 @@ import { isStopped } from './hibernate.ts';
 import { prepareDatabase } from './prepare.ts';
 import { isAnswering, ownStatement, PODLESS } from './ready.ts';
 import { holdPod, removeData } from './release.ts';
-import { authorityOf } from './tls/served.ts';
 import { growVolume } from './volume.ts';
 
 /** The managed database: a Postgres for one deployment, in a StatefulSet of one pod with a volume that outlives it. */
 export const own: DatabaseEngine = {
-  address: (deployment) => addressIn(deployment, URI_KEY, authorityOf(deployment)),
+  address: (deployment) => addressIn(deployment, URI_KEY, names.databaseTls(deployment.metadata.name)),
   takesConnections: (_deployment, view) => isAnswering(view),
   connections: servedConnections,
   desired: desiredDatabase,

@@ -31,7 +31,7 @@ export function fullnessOf({ status }: DeploymentResource, pods: KubeObject[], n
   const reported = reportedBy(guard);
   if (reported !== undefined) return reported.level === 'roomy' ? {} : { statement: statementOf(reported) };
   const before = conditionIn({ status }, VOLUME_HAS_ROOM);
-  if (before === undefined || isWithoutGuard(pod)) return {};
+  if (before === undefined) return {};
   const silent = silenceOf(guard, now);
   if (silent >= SILENCE) return {};
   const { type, status: holds, reason, message } = before;
@@ -56,10 +56,6 @@ const isOther = ({ name }: ContainerStatus): boolean => name !== GUARD;
 
 const guardIn = (pod: KubeObject | undefined): ContainerStatus | undefined =>
   pod && statusOfPod(pod).containerStatuses?.find(({ name }) => name === GUARD);
-
-/** Returns true if an earlier version of the platform made the pod, without a guard. */
-const isWithoutGuard = (pod: KubeObject | undefined): boolean =>
-  pod !== undefined && (statusOfPod(pod).containerStatuses ?? []).length > 0 && guardIn(pod) === undefined;
 
 function reportedBy(guard: ContainerStatus | undefined): Fullness | undefined {
   const { message = '' } = guard?.state?.terminated ?? guard?.lastState?.terminated ?? {};

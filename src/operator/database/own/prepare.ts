@@ -16,12 +16,11 @@ import { keepClaimWords, withKeptVolume } from './volume.ts';
  * Makes the credential and the certificate of a managed database, and moves a change of its password one step forward.
  */
 export async function prepareDatabase(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<Prepared> {
-  const { view, objects, isHeld, signal } = pass;
+  const { view, isHeld, signal } = pass;
   const first = isHeld || view.database !== undefined ? {} : await firstCredential(deps, deployment, signal);
-  const password = await rotatePassword(deps, deployment, { ...pass, first });
-  const set = objects.find(({ kind }) => kind === 'StatefulSet');
+  const password = await rotatePassword(deps, deployment, { ...pass, known: first.credentials });
   const mayGoOn = !isHeld && first.trouble === undefined;
-  const certificate = mayGoOn ? await keepCertificate(deps, deployment, { ...pass, set }) : undefined;
+  const certificate = mayGoOn ? await keepCertificate(deps, deployment, pass) : undefined;
   const claimWords = mayGoOn ? await keepClaimWords(deps, deployment, pass) : deployment.status?.claimWords;
   const kept = mayGoOn && view.database === undefined && !isNew(deployment) ? await withKeptVolume(deps, deployment, pass) : undefined;
   return {
@@ -33,28 +32,28 @@ export async function prepareDatabase(deps: DatabaseDeps, deployment: Deployment
 
 type Done = { password: PasswordState; certificate: Kept | undefined; claimWords: string | undefined };
 
-function prepared({ status }: DeploymentResource, { password, certificate, claimWords }: Done): Prepared {
-  const { secret, rotation, requestedAt, separation, again } = password;
+function prepared(deployment: DeploymentResource, { password, certificate, claimWords }: Done): Prepared {
+  const { status } = deployment;
+  const { secret, rotation, requestedAt, again } = password;
   return {
     secret,
-    statements: [rotation, separation?.statement].flatMap((statement) => statement ?? []),
+    statements: rotation === undefined ? [] : [rotation],
     underWay: rotation,
     status: given({
-      databaseAdminSecret: separation?.admin ?? status?.databaseAdminSecret,
-      databaseCertificateUntil: certificate === undefined ? status?.databaseCertificateUntil : certificate.until,
-      databaseAuthoritySecret: certificate === undefined ? status?.databaseAuthoritySecret : certificate.authority,
+      databaseAdminSecret: secret && names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)),
+      databaseCertificateUntil: certificate?.until ?? status?.databaseCertificateUntil,
       passwordRequestedAt: requestedAt,
       claimWords,
     }),
-    again: [separation?.again, again, certificate?.again],
+    again: [again, certificate?.again],
   };
 }
 
 const given = (fields: Record<string, string | undefined>): Prepared['status'] =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** What is in the way, and the credentials and the admin's Secret if they were found or made. */
-type First = { trouble?: ReconcileOutcome; credentials?: Credential[]; admin?: string };
+/** What is in the way, and the credentials if they were found or made. */
+type First = { trouble?: ReconcileOutcome; credentials?: Credential[] };
 
 /**
  * Makes the first password, unless one was kept. Credentials are read only while there is no database, so a settled
@@ -70,10 +69,10 @@ async function firstCredential(deps: DatabaseDeps, deployment: DeploymentResourc
     return { trouble: stalled('SecretMissing', `The kept database's credential ${secret} is not there.`) };
   }
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
-  const admin = adminCredential(deployment, deps.settings, { random: randomBytes, isNew: true });
+  const admin = adminCredential(deployment, deps.settings, { random: randomBytes });
   const made = databaseCredential(deployment, deps.settings, { random: randomBytes, number: 0, requestedAt });
   for (const secret of [admin, made]) await deps.writer.create(secret, signal);
-  return { credentials: credentialsAmong([made], deployment), admin: admin.metadata.name };
+  return { credentials: credentialsAmong([made], deployment) };
 }
 
 /**

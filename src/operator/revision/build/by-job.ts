@@ -45,10 +45,7 @@ export function byJob(job: KubeObject, builder: Builder, situation: Situation): 
   const end = endOf(job);
   if (end?.reason === 'DeadlineExceeded')
     return buildFailed({ reason: 'DeadlineExceeded', message: `The build did not end within ${builder.deadlineSeconds} seconds.` });
-  if (end !== undefined) {
-    const reason = builder.staged === undefined ? 'BuildFailed' : 'Interrupted';
-    return buildFailed({ reason, message: "The build's pod is gone, and its result is lost." });
-  }
+  if (end !== undefined) return buildFailed({ reason: 'Interrupted', message: "The build's pod is gone, and its result is lost." });
   const left = buildSecondsLeft(job, builder, situation);
   const message = `The build has no pod: see the events of Job ${job.metadata.name}.`;
   if (left <= 0) return buildFailed({ reason: 'DeadlineExceeded', message }, { build: 'drop' });

@@ -27,12 +27,12 @@ type Keeping = { decision: Decision; build: BuildWorld | undefined; signal: Abor
  * Returns the ConfigMap's name. Undefined if there is nothing to keep; a log that can't be read is no failure.
  */
 export async function keepBuildLog(
-  deps: Pick<OperatorDeps, 'kube' | 'writer' | 'settings'>,
+  deps: Pick<OperatorDeps, 'kube' | 'writer'>,
   revision: RevisionResource,
   { decision, build, signal, log }: Keeping,
 ): Promise<string | undefined> {
   const pod = build?.pod;
-  if (deps.settings.builder?.staged === undefined || pod === undefined || revision.status?.buildLog !== undefined) return undefined;
+  if (pod === undefined || revision.status?.buildLog !== undefined) return undefined;
   if (!hasEnded(decision)) return undefined;
   try {
     const stages = await logsOf(deps, pod, { signal, log });

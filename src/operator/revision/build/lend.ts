@@ -2,7 +2,7 @@ import { Rejected } from '../../../errors.ts';
 import { taken } from '../../../kube/errors.ts';
 import { kinds } from '../../../kube/kube.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
-import type { Builder, StagedBuilds } from '../../../config/builder.ts';
+import type { Builder } from '../../../config/builder.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
 import { stagedMetadata, type Lent, type StagedSource } from './staged-job.ts';
 
@@ -12,7 +12,7 @@ const REGISTRY = '.dockerconfigjson';
 type Deps = Pick<OperatorDeps, 'kube' | 'writer'>;
 /** A build that is about to begin. `git` is what it shows to its git host: the data of a Secret, in base64. */
 export type PreparedSource = Pick<StagedSource, 'commit' | 'insecureGit' | 'tenant'> & { git?: Record<string, string> | undefined };
-type Lending = { builder: Builder; staged: StagedBuilds; namespace: string; source: PreparedSource; signal: AbortSignal };
+type Lending = { builder: Builder; namespace: string; source: PreparedSource; signal: AbortSignal };
 
 /** Lends one build what it shows to its git host, in a Secret that goes with it. Returns the Secret's name. */
 export async function lendCredential(
@@ -30,13 +30,13 @@ export async function lendCredential(
 export async function lendTo(
   deps: Deps,
   revision: RevisionResource,
-  { builder, staged, namespace, source, signal }: Lending,
+  { builder, namespace, source, signal }: Lending,
 ): Promise<Lent | undefined> {
   const { kube } = deps;
-  const home = { namespace: staged.namespace };
+  const home = { namespace: builder.namespace };
   const { git = {} } = source;
   const registry = await registryCredential(deps, builder.registrySecretName, { ...home, signal });
-  const ca = staged.caConfigMapName;
+  const ca = builder.caConfigMapName;
   const trusted = ca === undefined ? undefined : (await kube.find(kinds.configMap, { ...home, name: ca }, signal))?.data?.[AUTHORITIES];
   const data = {
     ...git,

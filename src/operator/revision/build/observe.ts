@@ -1,10 +1,10 @@
-import type { StagedBuilds } from '../../../config/builder.ts';
+import type { Builder } from '../../../config/builder.ts';
 import type { OperatorSettings } from '../../../config/operator.ts';
 import { keyOf } from '../../../kube/cache.ts';
 import { kinds, type Kube, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../../schema/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT, INTERRUPT, REVISION_UID } from '../../../schema/labels.ts';
-import { labelValue, names } from '../../../schema/names.ts';
+import { COMPONENT, INTERRUPT, REVISION_UID } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
 import { BY_BUILD, type Caches } from '../../family/caches.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
 import { buildSource, tenantOfNamespace, type BuildSource } from '../../family/integrations.ts';
@@ -19,7 +19,7 @@ export type BuildWorld = {
   pod: KubeObject | undefined;
   /** The Job, which is read only while there is no pod. */
   job: KubeObject | undefined;
-  /** Of a build in stages that has no Job yet: where it is built from, and its place in the line of builds. */
+  /** Of a build that has no Job yet: where it is built from, and its place in the line of builds. */
   source?: BuildSource;
   place?: number;
 };
@@ -38,29 +38,23 @@ export async function observeBuild(
   const { builder } = settings;
   const mayGo = deployment !== undefined && deployment.spec.hibernate !== true;
   if (builder === undefined || imageOf(revision) !== undefined || !mayGo) return undefined;
-  const { staged } = builder;
-  const place = staged && placeOfBuild(revision, builder, staged);
-  const pod = newestOf(place === undefined ? pods : pods.filter(isOf(revision, place)));
+  const place = placeOfBuild(revision, builder);
+  const pod = newestOf(pods.filter(isOf(revision, place)));
   // Of an interrupted build the pod has yet to tell its log.
   if (pod !== undefined || revision.metadata.annotations?.[INTERRUPT] !== undefined) return { pod, job: undefined };
   const job = await jobOf(kube, revision, place, signal);
-  if (staged === undefined || job !== undefined) return { pod, job };
-  return { pod, job, source: buildSource(caches, settings, revision), place: placeOf(revision, { caches, settings, staged, latest }) };
+  if (job !== undefined) return { pod, job };
+  return { pod, job, source: buildSource(caches, settings, revision), place: placeOf(revision, { caches, settings, builder, latest }) };
 }
 
 async function jobOf(
   kube: Kube,
-  { metadata, spec }: RevisionResource,
-  at: BuildPlace | undefined,
+  { metadata: { name, uid = '' } }: RevisionResource,
+  { namespace }: BuildPlace,
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
-  const { name, namespace = '', uid = '' } = metadata;
-  const [place, own, whose] =
-    at === undefined
-      ? [namespace, names.buildJob(name), `${DEPLOYMENT}=${labelValue(spec.deployment)}`]
-      : [at.namespace, names.stagedBuild(name, uid), `${REVISION_UID}=${uid}`];
-  const jobs = await kube.all(kinds.job, { namespace: place, labelSelector: `${whose},${COMPONENT}=build` }, signal);
-  return jobs.find((known) => known.metadata.name === own);
+  const jobs = await kube.all(kinds.job, { namespace, labelSelector: `${REVISION_UID}=${uid},${COMPONENT}=build` }, signal);
+  return jobs.find((known) => known.metadata.name === names.stagedBuild(name, uid));
 }
 
 /**
@@ -74,9 +68,9 @@ const isOf =
     pod.metadata.namespace === namespace &&
     (pod.metadata.deletionTimestamp === undefined || statusOfPod(pod).phase === 'Succeeded');
 
-type Lines = { caches: Caches; settings: OperatorSettings; staged: StagedBuilds; latest: ReadonlyMap<string, number> };
+type Lines = { caches: Caches; settings: OperatorSettings; builder: Builder; latest: ReadonlyMap<string, number> };
 
-function placeOf(revision: RevisionResource, { caches, settings, staged, latest }: Lines): number {
+function placeOf(revision: RevisionResource, { caches, settings, builder, latest }: Lines): number {
   const asked = (one: RevisionResource): QueuedBuild => ({
     key: keyOf(one.metadata),
     // Builds of namespaces that belong to nobody share no line with anybody's.
@@ -85,7 +79,7 @@ function placeOf(revision: RevisionResource, { caches, settings, staged, latest 
   });
   const own = asked(revision);
   const [waiting = [], running = []] = ['waiting', 'building'].map((state) => caches.revisions.byIndex(BY_BUILD, state).map(asked));
-  return placeInLine(own, { waiting, running: running.filter(({ key }) => key !== own.key), atOnce: staged.parallel, latest });
+  return placeInLine(own, { waiting, running: running.filter(({ key }) => key !== own.key), atOnce: builder.parallel, latest });
 }
 
 const isDisrupted = (pod: KubeObject): boolean =>

@@ -1,4 +1,4 @@
-import type { Builder, StagedBuilds } from '../../../config/builder.ts';
+import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 
@@ -8,12 +8,15 @@ export type BuildPlace = { namespace: string; image: string; hasBuildkit: boolea
 /** Returns where a revision is built: without root, or with BuildKit once a build has said that it needs that. */
 export const placeOfBuild = (
   { status }: Pick<RevisionResource, 'status'>,
-  { image }: Pick<Builder, 'image'>,
-  staged: StagedBuilds,
+  { image, namespace, buildkit }: Pick<Builder, 'image' | 'namespace' | 'buildkit'>,
 ): BuildPlace =>
-  status?.buildsWith === 'buildkit' && staged.buildkit !== undefined
-    ? { ...staged.buildkit, hasBuildkit: true }
-    : { namespace: staged.namespace, image, hasBuildkit: false };
+  status?.buildsWith === 'buildkit' && buildkit !== undefined
+    ? { ...buildkit, hasBuildkit: true }
+    : { namespace, image, hasBuildkit: false };
+
+/** Returns the name that a revision's image is to be pushed under. */
+export const targetImage = ({ metadata, spec }: RevisionResource, { repository }: Builder): string =>
+  `${repository}/${metadata.namespace}/${spec.deployment}:${metadata.name}`;
 
 type NodeStatus = {
   conditions?: { type: string; status: string }[];

@@ -7,8 +7,8 @@ const DIGEST_OR_TAG = /^(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
 const COMMIT = /^[0-9a-f]{7,64}$/;
 
 /**
- * Reads what a builder wrote as its termination message: the image's name alone, or `{"image": ..., "commit": ...}`.
- * Otherwise it returns a sentence on what is wrong. Only the name that was asked for is accepted, because a build runs
+ * Reads what the builder wrote as its termination message: `{"image": ..., "commit": ...}`. Otherwise it returns a
+ * sentence on what is wrong. Only the name that was asked for is accepted, because a build runs
  * its author's commands, which must not name somebody else's image.
  */
 export function builtBy(message: string | undefined, target: string): Built | { problem: string } {
@@ -24,9 +24,10 @@ export function builtBy(message: string | undefined, target: string): Built | { 
 
 type Fields = { image?: unknown; commit?: unknown; builder?: unknown; reason?: unknown; message?: unknown };
 
-/** Returns the fields of a termination message. One that is no JSON object is an image's name. */
-export function fieldsOf(text: string): Fields {
-  if (!text.startsWith('{')) return { image: text };
+/** Returns the fields of a termination message. One that is no JSON object has none. */
+export function fieldsOf(message = ''): Fields {
+  const text = message.trim();
+  if (!text.startsWith('{')) return {};
   try {
     return JSON.parse(text) as Fields;
   } catch {

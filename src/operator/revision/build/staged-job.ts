@@ -1,4 +1,4 @@
-import type { Builder, StagedBuilds } from '../../../config/builder.ts';
+import type { Builder } from '../../../config/builder.ts';
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
@@ -6,9 +6,7 @@ import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT
 import { BUILD_STAGES, names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { RESTRICTED } from '../objects/containers.ts';
-import { placeOfBuild, type BuildPlace } from './place.ts';
-import { jobSpec } from './job-spec.ts';
-import { targetImage, variables } from './job.ts';
+import { placeOfBuild, targetImage, type BuildPlace } from './place.ts';
 
 type Stage = (typeof BUILD_STAGES)[number];
 
@@ -56,22 +54,52 @@ export function stagedMetadata(revision: RevisionResource, namespace: string, te
 export function stagedJob(
   revision: RevisionResource,
   source: StagedSource,
-  { builder, staged, imagePullPolicy }: Omit<Given, 'place'>,
+  { builder, imagePullPolicy }: Omit<Given, 'place'>,
 ): KubeObject {
-  const place = placeOfBuild(revision, builder, staged);
+  const place = placeOfBuild(revision, builder);
   const metadata = stagedMetadata(revision, place.namespace, source.tenant);
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata,
-    spec: jobSpec(builder, metadata, podSpec(revision, source, { builder, staged, place, imagePullPolicy })),
+    spec: jobSpec(builder, metadata, podSpec(revision, source, { builder, place, imagePullPolicy })),
   };
 }
 
-type Given = { builder: Builder; staged: StagedBuilds; place: BuildPlace } & Pick<OperatorSettings, 'imagePullPolicy'>;
+/**
+ * Seconds that Kubernetes gives a build beyond its deadline. The operator itself ends a late build after reading its
+ * log. Kubernetes does so if no operator runs for that long.
+ */
+const BEYOND_DEADLINE = 60;
+
+/** Returns the spec of a Job that builds once. Its pod has no way to the API server, and what `pod` says besides. */
+const jobSpec = (
+  { deadlineSeconds, keepSeconds, serviceAccountName, registrySecretName: registry }: Builder,
+  { labels, annotations }: Pick<KubeObject['metadata'], 'labels' | 'annotations'>,
+  pod: object,
+): object => ({
+  // A build that fails would fail again, so its author learns of it at once. One whose node is drained has not failed.
+  backoffLimit: 0,
+  podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }] },
+  activeDeadlineSeconds: deadlineSeconds + BEYOND_DEADLINE,
+  ttlSecondsAfterFinished: keepSeconds,
+  template: {
+    metadata: { labels, annotations },
+    spec: {
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      ...(serviceAccountName !== undefined && { serviceAccountName }),
+      ...(registry !== undefined && { imagePullSecrets: [{ name: registry }] }),
+      ...pod,
+    },
+  },
+});
+
+type Given = { builder: Builder; place: BuildPlace } & Pick<OperatorSettings, 'imagePullPolicy'>;
 
 function podSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
-  const { staged, place } = given;
+  const { builder, place } = given;
   const stage = (name: Stage): object => container(name, { revision, source, given });
   return {
     ...(place.hasBuildkit && { hostUsers: false }),
@@ -85,8 +113,8 @@ function podSpec(revision: RevisionResource, source: StagedSource, given: Given)
     initContainers: BUILD_STAGES.slice(0, -1).map(stage),
     containers: BUILD_STAGES.slice(-1).map(stage),
     volumes: [
-      { name: 'work', emptyDir: { sizeLimit: mebibytes(staged.diskMb) } },
-      { name: 'kept', emptyDir: { sizeLimit: mebibytes(staged.diskMb) } },
+      { name: 'work', emptyDir: { sizeLimit: mebibytes(builder.diskMb) } },
+      { name: 'kept', emptyDir: { sizeLimit: mebibytes(builder.diskMb) } },
       { name: 'tmp', emptyDir: { sizeLimit: mebibytes(SCRATCH) } },
       ...volumesOf(source, given),
     ],
@@ -96,14 +124,14 @@ function podSpec(revision: RevisionResource, source: StagedSource, given: Given)
 /** A Secret's files are the group's to read, because the builder is not their owner. */
 const READABLE = 0o440;
 
-function volumesOf({ credentialSecret, lent }: StagedSource, { builder, staged, place }: Given): object[] {
+function volumesOf({ credentialSecret, lent }: StagedSource, { builder, place }: Given): object[] {
   if (place.hasBuildkit) return lent === undefined ? [] : lentVolumes(lent);
   const { registrySecretName: registry } = builder;
   const items = [{ key: '.dockerconfigjson', path: 'config.json' }];
   return [
     ...(credentialSecret === undefined ? [] : [{ name: 'git', secret: { secretName: credentialSecret, defaultMode: READABLE } }]),
     ...(registry === undefined ? [] : [{ name: 'registry', secret: { secretName: registry, items, defaultMode: READABLE } }]),
-    ...(staged.caConfigMapName === undefined ? [] : [{ name: 'ca', configMap: { name: staged.caConfigMapName } }]),
+    ...(builder.caConfigMapName === undefined ? [] : [{ name: 'ca', configMap: { name: builder.caConfigMapName } }]),
   ];
 }
 
@@ -141,17 +169,13 @@ const BUILDKIT = {
 };
 
 /** Which of the Secrets a stage sees. */
-function secretsOf(
-  stage: Stage,
-  source: StagedSource,
-  { builder, staged, place }: Given,
-): { git: boolean; registry: boolean; ca: boolean } {
+function secretsOf(stage: Stage, source: StagedSource, { builder, place }: Given): { git: boolean; registry: boolean; ca: boolean } {
   const there = place.hasBuildkit
     ? { git: (source.lent?.git.length ?? 0) > 0, registry: source.lent?.registry === true, ca: source.lent?.authorities === true }
     : {
         git: source.credentialSecret !== undefined,
         registry: builder.registrySecretName !== undefined,
-        ca: staged.caConfigMapName !== undefined,
+        ca: builder.caConfigMapName !== undefined,
       };
   return { git: there.git && stage === 'clone', registry: there.registry && (stage === 'restore' || stage === 'push'), ca: there.ca };
 }
@@ -159,9 +183,9 @@ function secretsOf(
 type Making = { revision: RevisionResource; source: StagedSource; given: Given };
 
 function container(stage: Stage, { revision, source, given }: Making): object {
-  const { builder, staged, place, imagePullPolicy } = given;
+  const { builder, place, imagePullPolicy } = given;
   const { cpu, memoryMb } = stage === 'build' ? builder : smallOf(builder);
-  const disk = { 'ephemeral-storage': mebibytes(staged.diskMb + SCRATCH) };
+  const disk = { 'ephemeral-storage': mebibytes(builder.diskMb + SCRATCH) };
   const readOnly = (name: string, mountPath: string): object => ({ name, mountPath, readOnly: true });
   const sees = secretsOf(stage, source, given);
   // BuildKit's images are whole ones. The bounds of its namespace let every build have a core.
@@ -189,7 +213,7 @@ function container(stage: Stage, { revision, source, given }: Making): object {
 
 /** Returns the variables of a stage, never more than it needs. */
 function environment(stage: Stage, { revision, source, given }: Making): Record<string, string | undefined> {
-  const { builder, staged, place } = given;
+  const { builder, place } = given;
   const { metadata, spec } = revision;
   const { repoUrl, installCommand, buildCommand } = spec.sourceConfig ?? {};
   const { repoRef, gxConfigPath } = spec.template.sourceRevisionConfig ?? {};
@@ -197,14 +221,14 @@ function environment(stage: Stage, { revision, source, given }: Making): Record<
   const registry = {
     GX_IMAGE: image,
     GX_CACHE_IMAGE: `${image.slice(0, image.lastIndexOf(':'))}/cache`,
-    GX_REGISTRY_INSECURE: staged.insecureRegistry ? 'true' : undefined,
+    GX_REGISTRY_INSECURE: builder.insecureRegistry ? 'true' : undefined,
   };
   const shape = {
     GX_CONFIG_PATH: gxConfigPath,
     GX_INSTALL_COMMAND: installCommand,
     GX_BUILD_COMMAND: buildCommand,
-    GX_BASE_IMAGE: staged.baseImage,
-    GX_NPM_REGISTRY: staged.npmRegistry,
+    GX_BASE_IMAGE: builder.baseImage,
+    GX_NPM_REGISTRY: builder.npmRegistry,
   };
   const own: Record<Stage, Record<string, string | undefined>> = {
     clone: { GX_GIT_URL: repoUrl, GX_GIT_REF: repoRef, GX_GIT_INSECURE: source.insecureGit ? 'true' : undefined },
@@ -222,3 +246,8 @@ function environment(stage: Stage, { revision, source, given }: Making): Record<
     NODE_EXTRA_CA_CERTS: secretsOf(stage, source, given).ca ? `${AUTHORITIES}/ca.crt` : undefined,
   };
 }
+
+/** Returns the variables that have a value, as a container takes them. */
+const variables = (given: Record<string, string | undefined>): { name: string; value: string }[] =>
+  // Kubernetes would replace `$(NAME)` by a variable, so a literal dollar sign is written twice.
+  Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: value.replaceAll('$', '$$$$') }]));

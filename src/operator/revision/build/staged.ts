@@ -3,11 +3,11 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import { NEEDS_DOCKERFILE } from '../../../schema/build-message.ts';
 import { BUILD_STAGES } from '../../../schema/names.ts';
 import type { FailureReason } from '../../../schema/revision.ts';
+import { imageOf } from '../../family/revisions.ts';
 import { diagnose, statusOfPod, type ContainerStatus, type Diagnosis } from '../../pods/diagnose.ts';
-import { idle, type Decision, type Situation } from '../decision.ts';
-import { buildFailed, byJob, NEXT, buildSecondsLeft, podStarting } from './by-job.ts';
-import { targetImage } from './job.ts';
-import { placeOfBuild } from './place.ts';
+import { idle, type Decision, type Question, type Situation } from '../decision.ts';
+import { buildFailed, byJob, buildSecondsLeft, LOOK_FOR_POD, NEXT, podStarting } from './by-job.ts';
+import { placeOfBuild, targetImage } from './place.ts';
 import { builtBy, fieldsOf } from './result.ts';
 import { ordinal } from './turn.ts';
 
@@ -26,14 +26,23 @@ const BY_BUILDER: readonly FailureReason[] = [
 ];
 const BY_STAGE: Record<string, FailureReason> = { clone: 'CloneFailed', restore: 'BuildFailed', build: 'BuildFailed', push: 'PushFailed' };
 
-/** Decides the next step of a revision that is built in stages and has no image yet. */
-export function stagedBuild(builder: Builder, situation: Situation): Decision {
+/** Decides the next step of a revision that has yet to be built; undefined for one that has its image. */
+export const building: Question = (situation) => {
+  const { revision, world, settings } = situation;
+  const { builder } = settings;
+  if (revision.spec.source !== 'git' || imageOf(revision) !== undefined || builder === undefined) return undefined;
+  if (world.repeated !== undefined)
+    return idle('AWAITING_DEPLOY', `The image of ${revision.spec.rollbackOf} is deployed again.`, { image: world.repeated, ...NEXT });
+  return stagedBuild(builder, situation);
+};
+
+function stagedBuild(builder: Builder, situation: Situation): Decision {
   const { pod, job, source, place = 0 } = situation.world.build ?? {};
   if (pod !== undefined) return byStages(pod, builder, situation);
   if (job !== undefined) return byJob(job, builder, situation);
   if (source !== undefined && 'fault' in source) return buildFailed({ reason: 'Refused', message: source.fault });
   if (place > 0) return inLine(place);
-  return idle('AWAITING_BUILD', 'The build is being requested.', { build: 'make', again: 5 });
+  return idle('AWAITING_BUILD', 'The build is being requested.', { build: 'make', again: LOOK_FOR_POD });
 }
 
 /** Decides for a build that waits for others to end. `again`: seconds until the next look. */
@@ -93,7 +102,7 @@ function succeeded(pod: KubeObject, builder: Builder, { revision, world }: Situa
   if (digest === undefined)
     return buildFailed({ reason: 'PushFailed', message: `The builder named no digest, but: ${built.image}.`, ...reads(pod, 'push') });
   // Later stages run beside what user code has written, so the stage before it says which commit it was.
-  const { builder: version } = fieldsOf(told ?? '{');
+  const { builder: version } = fieldsOf(told);
   return idle('AWAITING_DEPLOY', `The image was built: ${built.image}.`, {
     ...NEXT,
     image: built.image,
@@ -128,19 +137,18 @@ function failed(pod: KubeObject, builder: Builder, situation: Situation): Decisi
 /** Goes on with BuildKit, if a build without root has found that the repository needs it. The commit stays the same. */
 function handedOver(
   pod: KubeObject,
-  { staged, image }: Builder,
+  builder: Builder,
   { end, situation }: { end: StageStatus | undefined; situation: Situation },
 ): Decision | undefined {
-  if (staged?.buildkit === undefined || placeOfBuild(situation.revision, { image }, staged).hasBuildkit || end === undefined)
-    return undefined;
-  if (fieldsOf(end.state?.terminated?.message?.trim() ?? '').reason !== NEEDS_DOCKERFILE) return undefined;
+  if (builder.buildkit === undefined || placeOfBuild(situation.revision, builder).hasBuildkit || end === undefined) return undefined;
+  if (fieldsOf(end.state?.terminated?.message).reason !== NEEDS_DOCKERFILE) return undefined;
   const commitSha = commitOf(pod);
   const message = 'The repository asks for the lines of a Dockerfile, so it is built with BuildKit.';
   return idle('AWAITING_BUILD', message, { build: 'drop', buildsWith: 'buildkit', again: 1, ...(commitSha && { commitSha }) });
 }
 
 function commitOf(pod: KubeObject): string | undefined {
-  const { commit } = fieldsOf(endOf(pod, 'clone')?.message ?? '{');
+  const { commit } = fieldsOf(endOf(pod, 'clone')?.message);
   return typeof commit === 'string' && COMMIT.test(commit) ? commit : undefined;
 }
 
@@ -158,7 +166,7 @@ function stageFailure(end: StageStatus | undefined): { reason: FailureReason; me
   if (end === undefined || ended?.exitCode === undefined) return { reason: 'Interrupted', message: 'The build was ended from outside.' };
   if (ended.reason === 'OOMKilled') return { reason: 'OutOfMemory', message: `The stage ${end.name} needs more memory than its limit.` };
   const told = (ended.message ?? '').trim();
-  const { reason, message } = fieldsOf(told.startsWith('{') ? told : '{');
+  const { reason, message } = fieldsOf(told);
   const said = typeof message === 'string' ? message : told;
   const plain = `The stage ${end.name} ended with exit code ${ended.exitCode}.`;
   return { reason: reasonOf(reason, end.name), message: (said === '' ? plain : said).slice(0, 1000) };

@@ -20,7 +20,7 @@ type Options = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {
  */
 export async function sweepBuilds(options: Options, signal: AbortSignal): Promise<void> {
   let suspects = new Set<string>();
-  while (!signal.aborted && options.settings.builder?.staged !== undefined) {
+  while (!signal.aborted && options.settings.builder !== undefined) {
     await wait(options.every, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     try {

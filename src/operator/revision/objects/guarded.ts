@@ -1,7 +1,5 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
-import type { KubeObject } from '../../../kube/kube.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
-import { GUARDED } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { workPath } from '../../../schema/work-report.ts';
 import type { WorkloadWish } from './sizes.ts';
@@ -10,27 +8,20 @@ import type { WorkloadWish } from './sizes.ts';
 const FOLDER = '/etc/gx-key';
 const VOLUME = 'gx-key';
 
-type Settings = Pick<OperatorSettings, 'closeAgents' | 'controlPlaneUrl' | 'gateway' | 'clusterDomain'>;
-
-/** Returns true if the agents of a revision ask for a key, unless their gx.json names handlers. */
-export const isGuarded = ({ spec }: RevisionResource, { closeAgents }: Pick<Settings, 'closeAgents'>): boolean =>
-  (spec.guarded === true || closeAgents) && spec.template.sourceRevisionConfig?.auth?.mode !== 'open';
-
-/** Returns true if the pods of a workload ask for a key. */
-export const isClosed = ({ spec }: KubeObject): boolean =>
-  (spec as { template: { metadata?: { annotations?: Record<string, string> } } }).template.metadata?.annotations?.[GUARDED] !== undefined;
+type Settings = Pick<OperatorSettings, 'controlPlaneUrl' | 'gateway' | 'clusterDomain'>;
 
 /**
  * What gives a pod the key that its callers must show, and that it shows where it reports. Empty for a revision whose
  * agents are open and report nowhere.
  */
-export type Guarded = { variables: object[]; mounts: object[]; volumes: object[]; annotations: Record<string, string> };
+export type Guarded = { variables: object[]; mounts: object[]; volumes: object[] };
 
 /** Returns the parts of a pod that close it. */
 export function guarded(revision: RevisionResource, { deploymentId }: Pick<WorkloadWish, 'deploymentId'>, settings: Settings): Guarded {
-  const isClosing = isGuarded(revision, settings);
+  // The agents ask for a key, unless their gx.json names handlers.
+  const isClosing = revision.spec.template.sourceRevisionConfig?.auth?.mode !== 'open';
   const reports = reporting(revision, settings);
-  if (!isClosing && reports.length === 0) return { variables: [], mounts: [], volumes: [], annotations: {} };
+  if (!isClosing && reports.length === 0) return { variables: [], mounts: [], volumes: [] };
   const secretName = names.agentKey(revision.spec.deployment);
   return {
     variables: [
@@ -39,7 +30,6 @@ export function guarded(revision: RevisionResource, { deploymentId }: Pick<Workl
     ],
     mounts: [{ name: VOLUME, mountPath: FOLDER, readOnly: true }],
     volumes: [{ name: VOLUME, secret: { secretName } }],
-    annotations: isClosing ? { [GUARDED]: 'key' } : {},
   };
 }
 

@@ -11,15 +11,11 @@ const AGENT_ID = 10001;
 /** Seconds that a pod gets beyond the server's own grace period, to hand back its runs and close. */
 const GRACE_BEYOND_DRAIN = 30;
 
-/** Returns the registry credentials of the agents' namespaces for what was built. */
-const pullSecret = ({ builder }: OperatorSettings): string | undefined =>
-  builder?.staged === undefined ? builder?.registrySecretName : builder.staged.pullSecretName;
-
 /** Returns the pod of an api or queue workload: restricted security, and all that the resource spec asks for. */
 export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings: OperatorSettings): object {
   const spec = revision.spec.template.resourceSpec ?? {};
   const sidecars = spec.sidecars ?? [];
-  const registry = revision.spec.source === 'git' ? pullSecret(settings) : undefined;
+  const registry = revision.spec.source === 'git' ? settings.builder?.pullSecretName : undefined;
   const pulls = registry === undefined ? spec.imagePullSecrets : [{ name: registry }];
   const init = [...(spec.initContainers ?? []), ...sidecars.filter(isNativeSidecar)];
   return {

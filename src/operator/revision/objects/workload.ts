@@ -6,7 +6,6 @@ import { names } from '../../../schema/names.ts';
 import { wordsFor } from '../../../schema/object-keys.ts';
 import { stampOf } from '../../database/address.ts';
 import type { WorkloadComponent } from '../../family/replicas.ts';
-import { guarded } from './guarded.ts';
 import { podSpec } from './pod.ts';
 import type { WorkloadWish } from './sizes.ts';
 
@@ -52,7 +51,6 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
             ...ofPods.annotations,
             ...said,
             [DATABASE_ADDRESS]: stampOf(wish.address),
-            ...guarded(revision, wish, settings).annotations,
           },
         },
         spec: podSpec(revision, wish, settings),

@@ -74,12 +74,6 @@ describe('what was told stands', () => {
     expect(fullnessOf(warned, [pod({ since: 10 })], NOW)).toEqual({ statement: stands, again: 20 });
     expect(fullnessOf(warned, [pod({ since: 30 })], NOW)).toEqual({});
   });
-
-  test('not, where the pod is of a version without a guard', () => {
-    const { status, ...old } = pod({});
-    const containerStatuses = (status as { containerStatuses: object[] }).containerStatuses.slice(0, 1);
-    expect(fullnessOf(warned, [{ ...old, status: { containerStatuses } }], NOW)).toEqual({});
-  });
 });
 
 describe('a database whose guard is started again', () => {

@@ -3,8 +3,9 @@ import type { KubeObject } from '../../../../src/kube/kube.ts';
 import type { BuildWorld } from '../../../../src/operator/revision/build/observe.ts';
 import { decideRevision, secondsLeft } from '../../../../src/operator/revision/decide.ts';
 import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
-import { buildStatus, DIGEST } from '../../../kit/fake-kubelet.ts';
+import { DIGEST } from '../../../kit/fake-kubelet.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../../kit/objects.ts';
+import { stagedStatus } from '../../../kit/status-of-stages.ts';
 
 const now = new Date('2026-01-01T01:00:00Z');
 type Status = NonNullable<ReturnType<typeof revision>['status']>;
@@ -24,7 +25,7 @@ const waiting = (reason: string): object => ({
   phase: 'Pending',
   containerStatuses: [{ name: 'build', image: 'builder:1', state: { waiting: { reason, message: 'not found' } } }],
 });
-const killed = { phase: 'Failed', containerStatuses: [{ name: 'build', state: { terminated: { reason: 'OOMKilled', exitCode: 137 } } }] };
+const ends = { push: { image: IMAGE } };
 
 const next = (given: Partial<RevisionWorld>, status: Status = { phase: 'AWAITING_BUILD' }, builder: typeof BUILDER | null = BUILDER) => {
   const world: RevisionWorld = {
@@ -59,26 +60,20 @@ describe('a build', () => {
     ['waits for its pod', { build: job({}) }, { phase: 'AWAITING_BUILD', message: expect.stringContaining('events of Job'), again: 5 }],
     ['waits for its pod to start', { build: pod({ phase: 'Pending' }) }, { phase: 'AWAITING_BUILD', started: false }],
     ['says what its pod waits for', { build: pod(waiting('ImagePullBackOff')) }, { phase: 'AWAITING_BUILD', reason: 'ImagePullFailed' }],
-    ['runs', { build: pod(buildStatus('running')) }, { phase: 'BUILDING', started: true, again: 590 }],
-    ['is done', { build: pod(buildStatus({ exitCode: 0, message: IMAGE })) }, { phase: 'AWAITING_DEPLOY', image: IMAGE, started: true }],
+    ['runs', { build: pod(stagedStatus({ running: 'build' })) }, { phase: 'BUILDING', started: true, again: 590 }],
+    ['is done', { build: pod(stagedStatus({ succeeded: ends })) }, { phase: 'AWAITING_DEPLOY', image: IMAGE, started: true }],
   ])('%s', (_, given, expected) => {
     expect(next(given)).toMatchObject({ wish: {}, ...expected });
   });
 
   test.each<[string, BuildWorld, string, string, 'drop' | undefined]>([
-    [
-      'ended with a code',
-      pod(buildStatus({ exitCode: 2, message: 'npm ci failed' })),
-      'BuildFailed',
-      'exit code 2: npm ci failed',
-      undefined,
-    ],
-    ['named no image', pod(buildStatus({ exitCode: 0 })), 'BuildFailed', 'termination message is empty', undefined],
-    ['needs more memory', pod(killed), 'OOMKilled', 'more memory', undefined],
-    ['runs too long', pod(buildStatus('running'), 700), 'DeadlineExceeded', 'within 600 seconds', 'drop'],
+    ['ended with a code', pod(stagedStatus({ failed: 'build', message: 'npm ci failed' })), 'BuildFailed', 'npm ci failed', undefined],
+    ['named no image', pod(stagedStatus({ succeeded: {} })), 'PushFailed', 'termination message is empty', undefined],
+    ['needs more memory', pod(stagedStatus({ failed: 'build', how: 'OOMKilled' })), 'OutOfMemory', 'more memory', undefined],
+    ['runs too long', pod(stagedStatus({ running: 'build' }), 700), 'DeadlineExceeded', 'within 600 seconds', 'drop'],
     ['has an image that can not be pulled', pod(waiting('InvalidImageName')), 'ImagePullFailed', "can't be pulled", 'drop'],
     ['was ended by Kubernetes', job(ended('DeadlineExceeded')), 'DeadlineExceeded', 'within 600 seconds', undefined],
-    ['lost its pod', job(ended('BackoffLimitExceeded')), 'BuildFailed', 'its result is lost', undefined],
+    ['lost its pod', job(ended('BackoffLimitExceeded')), 'Interrupted', 'its result is lost', undefined],
     ['never got a pod', job({}, 700), 'DeadlineExceeded', 'events of Job', 'drop'],
   ])('that %s has failed', (...[, build, reason, words, drop]) => {
     const seen = next({ build });
@@ -87,7 +82,7 @@ describe('a build', () => {
   });
 
   test('whose log can be read shows it', () => {
-    expect(next({ build: pod(buildStatus({ exitCode: 1 })) }).diagnosis?.log).toEqual({
+    expect(next({ build: pod(stagedStatus({ failed: 'build' })) }).diagnosis?.log).toEqual({
       pod: 'chat-00001-build',
       container: 'build',
       previous: false,

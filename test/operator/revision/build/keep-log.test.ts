@@ -4,7 +4,7 @@ import type { Kube, KubeObject, PodLogOptions } from '../../../../src/kube/kube.
 import type { OperatorDeps } from '../../../../src/operator/family/deps.ts';
 import { keepBuildLog } from '../../../../src/operator/revision/build/keep-log.ts';
 import { silentLog } from '../../../kit/log.ts';
-import { deployment, fromGit, revision, settings, BUILDER, STAGED } from '../../../kit/objects.ts';
+import { deployment, fromGit, revision } from '../../../kit/objects.ts';
 
 const line = (number: number): string => `2026-01-01T00:00:00Z ${number} ${'x'.repeat(1900)}\n`;
 
@@ -23,8 +23,7 @@ test('of a log without end a bounded part is read, and its newest lines are kept
   const deps = {
     kube: { podLog } as unknown as Kube,
     writer: { create: (object: KubeObject) => Promise.resolve(created.push(object)) },
-    settings: { ...settings(), builder: { ...BUILDER, staged: STAGED } },
-  } as unknown as Pick<OperatorDeps, 'kube' | 'writer' | 'settings'>;
+  } as unknown as Pick<OperatorDeps, 'kube' | 'writer'>;
   const pod = { metadata: { name: 'build', namespace: 'builds' } } as KubeObject;
   const keeping = { decision: { phase: 'BUILD_FAILED' }, build: { pod }, signal: new AbortController().signal, log: silentLog() };
   expect(await keepBuildLog(deps, revision(deployment(fromGit('main'))), keeping as never)).toBe('chat-00001-build-log');

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
 import { keepsOwnUsers, mayHaveOwnUsers, placeOfBuild } from '../../../../src/operator/revision/build/place.ts';
-import { stagedBuild } from '../../../../src/operator/revision/build/staged.ts';
+import { building } from '../../../../src/operator/revision/build/staged.ts';
 import { stagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
 import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
 import { NEEDS_DOCKERFILE } from '../../../../src/schema/build-message.ts';
 import { COMMIT } from '../../../kit/fake-kubelet.ts';
-import { BUILDER, deployment, fromGit, revision, settings, STAGED } from '../../../kit/objects.ts';
+import { BUILDER, deployment, fromGit, revision, settings } from '../../../kit/objects.ts';
 import { stagedStatus } from '../../../kit/status-of-stages.ts';
 
 /* Builds that need the lines of a Dockerfile, and where these are run. */
@@ -19,7 +19,7 @@ const handed = {
   status: { ...plain.status, phase: 'AWAITING_BUILD' as const, buildsWith: 'buildkit' as const, commitSha: COMMIT },
 };
 const buildkit = { namespace: 'builds-buildkit', image: 'buildkit:1' };
-const staged = { ...STAGED, buildkit };
+const builder = { ...BUILDER, buildkit };
 
 const ended = (told: object): KubeObject => {
   const status = stagedStatus({ failed: 'restore', message: JSON.stringify(told) }) as { initContainerStatuses: { state: object }[] };
@@ -27,20 +27,17 @@ const ended = (told: object): KubeObject => {
   status.initContainerStatuses[0]!.state = { terminated: clone };
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'build', namespace: 'builds', creationTimestamp: now.toISOString() }, status };
 };
-const next = (of: typeof plain, builder: object, told: object) =>
-  stagedBuild(
-    { ...BUILDER, ...builder },
-    {
-      revision: of,
-      settings: settings(),
-      world: { build: { pod: ended(told), job: undefined }, now } as unknown as RevisionWorld,
-    },
-  );
+const next = (of: typeof plain, given: typeof BUILDER, told: object) =>
+  building({
+    revision: of,
+    settings: settings({ builder: given }),
+    world: { build: { pod: ended(told), job: undefined }, now } as unknown as RevisionWorld,
+  });
 const needs = { reason: NEEDS_DOCKERFILE, message: '"dockerfile_lines" needs more.' };
 
 describe('a build that finds that it needs a Dockerfile', () => {
   test('goes on with BuildKit, at the same commit', () => {
-    expect(next(plain, { staged }, needs)).toMatchObject({
+    expect(next(plain, builder, needs)).toMatchObject({
       phase: 'AWAITING_BUILD',
       build: 'drop',
       buildsWith: 'buildkit',
@@ -50,23 +47,23 @@ describe('a build that finds that it needs a Dockerfile', () => {
   });
 
   test('has failed where there is no BuildKit, with what its author can do', () => {
-    expect(next(plain, { staged: STAGED }, needs)).toMatchObject({ phase: 'BUILD_FAILED', reason: 'BuildFailed', message: needs.message });
+    expect(next(plain, BUILDER, needs)).toMatchObject({ phase: 'BUILD_FAILED', reason: 'BuildFailed', message: needs.message });
   });
 
   test('has failed if BuildKit says so, too, and is not started for ever', () => {
-    expect(next(handed, { staged }, needs)).toMatchObject({ phase: 'BUILD_FAILED', reason: 'BuildFailed' });
+    expect(next(handed, builder, needs)).toMatchObject({ phase: 'BUILD_FAILED', reason: 'BuildFailed' });
   });
 
   test('is told that its pod has no users of its own', () => {
     const off = { reason: 'UserNamespacesOff', message: 'turn them on' };
-    expect(next(handed, { staged }, off)).toMatchObject({ phase: 'BUILD_FAILED', reason: 'UserNamespacesOff', message: 'turn them on' });
+    expect(next(handed, builder, off)).toMatchObject({ phase: 'BUILD_FAILED', reason: 'UserNamespacesOff', message: 'turn them on' });
   });
 });
 
 test('without BuildKit all is built without root, also what was handed over before', () => {
-  expect(placeOfBuild(plain, BUILDER, staged)).toEqual({ namespace: 'builds', image: 'builder:1', hasBuildkit: false });
-  expect(placeOfBuild(handed, BUILDER, staged)).toEqual({ ...buildkit, hasBuildkit: true });
-  expect(placeOfBuild(handed, BUILDER, STAGED)).toMatchObject({ namespace: 'builds', hasBuildkit: false });
+  expect(placeOfBuild(plain, builder)).toEqual({ namespace: 'builds', image: 'builder:1', hasBuildkit: false });
+  expect(placeOfBuild(handed, builder)).toEqual({ ...buildkit, hasBuildkit: true });
+  expect(placeOfBuild(handed, BUILDER)).toMatchObject({ namespace: 'builds', hasBuildkit: false });
 });
 
 const node = (userNamespaces: boolean | undefined, status = 'True'): KubeObject => ({
@@ -92,7 +89,7 @@ const lent = { secret: 'lent', git: ['token'], registry: true, authorities: true
 const job = stagedJob(
   handed,
   { commit: COMMIT, credentialSecret: 'git', insecureGit: false, tenant: 'a', lent },
-  { builder: { ...BUILDER, registrySecretName: 'registry', serviceAccountName: 'gx-build' }, staged, imagePullPolicy: 'IfNotPresent' },
+  { builder: { ...builder, registrySecretName: 'registry', serviceAccountName: 'gx-build' }, imagePullPolicy: 'IfNotPresent' },
 );
 
 test('the Job has users of its own, and lends each stage its own keys alone', async () => {

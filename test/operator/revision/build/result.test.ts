@@ -6,8 +6,8 @@ const DIGEST = `sha256:${'b'.repeat(64)}`;
 const NAME = 'registry.example:5000/agents/team/chat';
 
 test.each([
-  ['the name it was asked for', TARGET, { image: TARGET }],
-  ['a digest', `${NAME}@${DIGEST}\n`, { image: `${NAME}@${DIGEST}` }],
+  ['the name it was asked for', JSON.stringify({ image: TARGET }), { image: TARGET }],
+  ['a digest', `${JSON.stringify({ image: `${NAME}@${DIGEST}` })}\n`, { image: `${NAME}@${DIGEST}` }],
   [
     'tag, digest and commit',
     JSON.stringify({ image: `${TARGET}@${DIGEST}`, commit: 'c0ffee0' }),
@@ -21,11 +21,12 @@ test.each([
 test.each([
   ['nothing', undefined],
   ['a blank', ' \n'],
-  ["another team's image", 'registry.example:5000/agents/other/chat:1'],
-  ['a longer name', `${NAME}-of-others:1`],
-  ['a path below', `${NAME}/x:1`],
-  ['the name alone', NAME],
-  ['a digest too short', `${NAME}@sha256:abc`],
+  ["another team's image", JSON.stringify({ image: 'registry.example:5000/agents/other/chat:1' })],
+  ['a longer name', JSON.stringify({ image: `${NAME}-of-others:1` })],
+  ['a path below', JSON.stringify({ image: `${NAME}/x:1` })],
+  ['the name without a tag', JSON.stringify({ image: NAME })],
+  ['a digest too short', JSON.stringify({ image: `${NAME}@sha256:abc` })],
+  ['a name that is no JSON', TARGET],
   ['words', 'done!'],
   ['half of JSON', '{"image": '],
   ['no text', '{"image": 1}'],

@@ -4,17 +4,16 @@ import type { KubeObject } from '../../../../src/kube/kube.ts';
 import { createCaches } from '../../../../src/operator/family/caches.ts';
 import { InTurn } from '../../../../src/operator/family/in-turn.ts';
 import { observeBuild } from '../../../../src/operator/revision/build/observe.ts';
-import { stagedBuild } from '../../../../src/operator/revision/build/staged.ts';
+import { building } from '../../../../src/operator/revision/build/staged.ts';
 import { stagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
 import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
 import { COMMIT, DIGEST } from '../../../kit/fake-kubelet.ts';
-import { BUILDER, deployment, fromGit, revision, settings, STAGED } from '../../../kit/objects.ts';
+import { BUILDER, deployment, fromGit, revision, settings } from '../../../kit/objects.ts';
 import { stagedStatus } from '../../../kit/status-of-stages.ts';
 
 const now = new Date('2026-01-01T01:00:00Z');
 const of = revision(deployment(fromGit('main')));
 const IMAGE = `registry.example/agents/team/chat@${DIGEST}`;
-const builder = { ...BUILDER, staged: STAGED };
 
 const pod = (status: object, seconds = 60): KubeObject => ({
   apiVersion: 'v1',
@@ -23,7 +22,7 @@ const pod = (status: object, seconds = 60): KubeObject => ({
   status,
 });
 const next = (build: RevisionWorld['build']) =>
-  stagedBuild(builder, { revision: of, settings: settings({ builder }), world: { build, now } as unknown as RevisionWorld });
+  building({ revision: of, settings: settings({ builder: BUILDER }), world: { build, now } as unknown as RevisionWorld });
 const seen = (status: object, seconds?: number) => next({ pod: pod(status, seconds), job: undefined });
 
 test.each([
@@ -35,11 +34,16 @@ test.each([
   ['bare', { insecureGit: true, tenant: 'a' }, {}],
 ] as const)('the Job of a build in stages: %s', async (name, source, given) => {
   const job = stagedJob(of, source, {
-    builder: { ...builder, ...given },
-    staged: { ...STAGED, caConfigMapName: 'ca' },
+    builder: { ...BUILDER, caConfigMapName: 'ca', ...given },
     imagePullPolicy: 'IfNotPresent',
   });
   await expect(stringify(job, { aliasDuplicateObjects: false })).toMatchFileSnapshot(`../../../golden/build/staged-${name}.yaml`);
+});
+
+test('what a user writes is put into no variable of the builder', () => {
+  const asked = revision(deployment(fromGit('$(GIT_TOKEN)$')));
+  const job = stagedJob(asked, { insecureGit: false, tenant: 'a' }, { builder: BUILDER, imagePullPolicy: 'IfNotPresent' });
+  expect(JSON.stringify(job)).toContain('{"name":"GX_GIT_REF","value":"$$(GIT_TOKEN)$$"}');
 });
 
 type Mount = { name: string; readOnly?: boolean };
@@ -48,7 +52,7 @@ test('the stage that runs the commands of a repository has no credential, no reg
   const job = stagedJob(
     of,
     { commit: COMMIT, credentialSecret: 'git', insecureGit: false, tenant: 'a' },
-    { builder: { ...builder, registrySecretName: 'registry' }, staged: STAGED, imagePullPolicy: 'IfNotPresent' },
+    { builder: { ...BUILDER, registrySecretName: 'registry' }, imagePullPolicy: 'IfNotPresent' },
   );
   const { spec } = (
     job.spec as {
@@ -127,7 +131,7 @@ describe('a build in stages', () => {
   ])('whose stage %s fails says why: %o', (stage, said, reason, message) => {
     const decision = seen(stagedStatus({ failed: stage, message: said && JSON.stringify(said) }));
     expect(decision).toMatchObject({ phase: 'BUILD_FAILED', reason, message });
-    expect(decision.diagnosis?.log).toEqual({ pod: 'build', container: stage, previous: false, namespace: 'builds' });
+    expect(decision?.diagnosis?.log).toEqual({ pod: 'build', container: stage, previous: false, namespace: 'builds' });
   });
 
   test.each([
@@ -160,7 +164,7 @@ test('a pod whose volumes are not there in its first moments is starting, and af
   };
   const early = seen(status, 20);
   expect(early).toMatchObject({ phase: 'AWAITING_BUILD', message: "The build's pod is starting.", again: 40 });
-  expect(early.reason).toBeUndefined();
+  expect(early?.reason).toBeUndefined();
   expect(seen(status, 61)).toMatchObject({ reason: 'DeadlineExceeded', message: expect.stringContaining('waits for a volume') });
 });
 
@@ -176,7 +180,7 @@ test.each([
   });
   const deps = {
     kube: { all: () => Promise.resolve([{ metadata: { name: 'another' } }]) },
-    settings: settings({ builder }),
+    settings: settings({ builder: BUILDER }),
     caches: EMPTY,
     buildTurns: new InTurn(),
   };

@@ -24,7 +24,7 @@ export function numberOf(secret: string, deployment: DeploymentResource): number
   return numbers.find((number) => secret === names.databaseSecret(deployment.metadata.name, owner, number));
 }
 
-type Loss = { used: string; hasAdmin: boolean; signal: AbortSignal };
+type Loss = { used: string; signal: AbortSignal };
 
 /**
  * Marks a password as lost when its Secret was deleted. Nobody can recover it, but the admin can set another one: a
@@ -34,13 +34,13 @@ type Loss = { used: string; hasAdmin: boolean; signal: AbortSignal };
 export async function markLost(
   { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
   deployment: DeploymentResource,
-  { used, hasAdmin, signal }: Loss,
+  { used, signal }: Loss,
 ): Promise<StatedCondition | undefined> {
   const { name, namespace } = deployment.metadata;
   const admin = names.databaseAdmin(name, dataOwner(deployment));
   const number = numberOf(used, deployment);
   const isThere = await kube.find(kinds.secret, { namespace, name: admin }, signal);
-  if (number !== undefined && hasAdmin && isThere !== undefined) {
+  if (number !== undefined && isThere !== undefined) {
     await writer.create(lostCredential(deployment, number), signal);
     return undefined;
   }

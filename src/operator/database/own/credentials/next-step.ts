@@ -4,8 +4,8 @@ import { isRolledOut, replicasOf } from '../../../pods/workload-state.ts';
 import type { DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';
 
-/** What a pod does in the database: give it the roles of today, set a next password, or end the former one. */
-export type Task = 'separate' | 'set' | 'retire';
+/** What a pod does in the database: set the next password, or end the former one. */
+export type Task = 'set' | 'retire';
 
 /** The next step of a change of the password. */
 export type RotationStep =

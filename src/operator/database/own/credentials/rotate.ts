@@ -12,7 +12,6 @@ import type { Credential } from './credential.ts';
 import { isUsedEverywhere, nextStep, type RotationStep, type Task } from './next-step.ts';
 import { listCredentials } from './list.ts';
 import { isDoubted, markLost } from './lost.ts';
-import { separateRoles, type Separation } from './separate.ts';
 import { isDone, runTask } from './job-pod.ts';
 
 /** The Secret with which pods are to be started, what is under way, and the request that has been fulfilled. */
@@ -20,38 +19,28 @@ export type PasswordState = {
   secret: DatabaseSecret | undefined;
   rotation?: StatedCondition;
   requestedAt?: string;
-  separation?: Separation;
   /** Seconds after which to look again: nothing wakes the deployment when somebody restores a Secret. */
   again?: number;
 };
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
-  /** The credentials and the admin's Secret as they were just found or made, if they had to be read. */
-  first: { credentials?: Credential[]; admin?: string };
+  /** The credentials as they were just found or made, if they had to be read. */
+  known: Credential[] | undefined;
 };
 
 /** How many steps are taken at once: marking, making and removing. The others wait for the database or the pods. */
 const STEPS_AT_ONCE = 5;
 const LOOK_AGAIN = 30;
 
-/** Moves changes of a managed database's roles and password one step forward. A settled deployment reads no Secret. */
+/** Moves a change of a managed database's password one step forward. A settled deployment reads no Secret. */
 export async function rotatePassword(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<PasswordState> {
-  const known = deployment.status?.databaseAdminSecret ?? pass.first.admin;
-  const separation = known === undefined ? await separateRoles(deps, deployment, pass) : { admin: known };
-  return { ...(await changePassword(deps, deployment, { ...pass, hasAdmin: separation.admin !== undefined })), separation };
-}
-
-type Changing = Pass & { hasAdmin: boolean };
-
-/** Moves a change of the password one step forward. */
-async function changePassword(deps: DatabaseDeps, deployment: DeploymentResource, pass: Changing): Promise<PasswordState> {
   const { databaseSecret: used, passwordRequestedAt: fulfilled } = deployment.status ?? {};
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
   const isUnderWay = conditionIn(deployment, PASSWORD_ROTATED) !== undefined;
   const isAsked = requestedAt !== undefined && requestedAt !== fulfilled;
   if (used !== undefined && !isUnderWay && !isAsked && !isDoubted(deployment, pass.view))
     return { secret: { secret: used }, ...(fulfilled !== undefined && { requestedAt: fulfilled }) };
-  const look = async (count: number) => (count === 0 && pass.first.credentials) || listCredentials(deps, deployment, pass.signal);
+  const look = async (count: number) => (count === 0 ? pass.known : undefined) ?? listCredentials(deps, deployment, pass.signal);
   for (let count = 0; count < STEPS_AT_ONCE; count += 1) {
     const state = await oneStep({ deps, deployment, pass, credentials: await look(count) });
     if (state !== undefined) return state;
@@ -59,15 +48,15 @@ async function changePassword(deps: DatabaseDeps, deployment: DeploymentResource
   return { secret: used === undefined ? undefined : { secret: used }, rotation: underWay('Making', 'A new password is being made.') };
 }
 
-type Taking = { deps: DatabaseDeps; deployment: DeploymentResource; pass: Changing; credentials: Credential[] };
+type Taking = { deps: DatabaseDeps; deployment: DeploymentResource; pass: Pass; credentials: Credential[] };
 
 /** Takes one step. Returns undefined if it is done and the next step can be taken at once. */
 async function oneStep(taking: Taking): Promise<PasswordState | undefined> {
   const { deps, deployment, credentials, pass } = taking;
-  const { view, hasAdmin, signal } = pass;
+  const { view, signal } = pass;
   const used = deployment.status?.databaseSecret;
   if (used !== undefined && credentials.every(({ secret }) => secret !== used)) {
-    const lost = await markLost(deps, deployment, { used, hasAdmin, signal });
+    const lost = await markLost(deps, deployment, { used, signal });
     return lost === undefined ? undefined : { secret: { secret: used }, rotation: lost, again: LOOK_AGAIN };
   }
   const step = nextStep({
@@ -112,7 +101,6 @@ function next(deployment: DeploymentResource, number: number, { settings }: Data
 }
 
 async function run(step: Extract<RotationStep, { do: 'run' }>, { deps, deployment, pass }: Taking): Promise<StatedCondition> {
-  if (!pass.hasAdmin) return underWay('SeparatingRoles', 'A new password waits until the agents are no longer superusers of the database.');
   if (!isDatabaseUp(pass.view)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
   const trouble = await runTask(deps, deployment, step, pass);
   const lost = step.from.isLost === true ? ` The Secret ${step.from.secret} with the former one was deleted.` : '';

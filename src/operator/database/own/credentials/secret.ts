@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../../config/operator.ts';
 import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
-import { MADE_WITH_ROLES, PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../../schema/labels.ts';
+import { PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../../schema/labels.ts';
 import { names } from '../../../../schema/names.ts';
 import { ADMIN, loginOf, OWNER } from './sql.ts';
 import { scramVerifier } from './verifier.ts';
@@ -55,13 +55,13 @@ export function lostCredential(deployment: DeploymentResource, number: number): 
 export const adminCredential = (
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { random, isNew }: Pick<NewPassword, 'random'> & { /** Of a database that is not made yet. */ isNew: boolean },
+  { random }: Pick<NewPassword, 'random'>,
 ): KubeObject =>
   credential(deployment, settings, {
     name: names.databaseAdmin(deployment.metadata.name, dataOwner(deployment)),
-    annotations: isNew ? { [MADE_WITH_ROLES]: 'true' } : {},
+    annotations: {},
     user: ADMIN,
-    isVerified: !isNew,
+    isVerified: false,
     random,
   });
 

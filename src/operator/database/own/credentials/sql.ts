@@ -1,9 +1,8 @@
 /**
- * Roles of a managed database. The superuser has no password and can connect only by the socket inside the database's
- * pod. The owner, the agents' first login, owns what the agents make and has no other right. The admin sets passwords
- * and ends sessions, and reads no data.
+ * Roles of a managed database, which its image makes with it, beside a superuser that has no password. The owner, the
+ * agents' first login, owns what the agents make and has no other right. The admin sets passwords and ends sessions,
+ * and reads no data.
  */
-export const SUPERUSER = 'postgres';
 export const OWNER = 'gx';
 export const ADMIN = 'gx_admin';
 

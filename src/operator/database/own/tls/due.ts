@@ -7,8 +7,8 @@ import { LIFE, type Pair } from './certificate.ts';
 export type AuthorityData = { 'ca.crt': string; 'ca.key': string };
 /** What the Secret of a database's certificate holds. Pods mount parts of it. */
 export type TlsData = { 'ca.crt': string; 'tls.crt': string; 'tls.key': string };
-/** What was found in both. An earlier version of the platform kept the authority's key with the certificate. */
-export type Found = { authority: Partial<AuthorityData>; server: Partial<TlsData & AuthorityData> };
+/** What was found in both. */
+export type Found = { authority: Partial<AuthorityData>; server: Partial<TlsData> };
 
 /**
  * What is due: nothing until a time; another certificate of the same authority; or, if the authority is of no use,
@@ -20,8 +20,7 @@ type Wanted = { names: string[]; now: Date };
 
 /** Returns what has to be made, by what the Secrets hold, whoever wrote them. */
 export function whatIsDue({ authority: own, server: data }: Found, { names, now }: Wanted): Due {
-  // Pods trust what lies beside the certificate, so a key that is still there belongs to the authority in use.
-  const authority = usable(data, now) ?? usable(own, now);
+  const authority = usable(own, now);
   if (authority === undefined) return { due: 'all' };
   const server = soundPair(data['tls.crt'], data['tls.key']);
   const isSound =

@@ -7,43 +7,29 @@ import { dateTimeOf } from '../../../../schema/types.ts';
 import { isRequestHandled } from '../../../family/deployment.ts';
 import { setAt, takenOver } from '../../../family/ownership.ts';
 import { databaseHosts, tlsSecrets, type TlsSecret } from './secret.ts';
-import { servesTls } from './served.ts';
 import type { DatabaseDeps, DatabasePass } from '../../database.ts';
 import { secondsUntilCheck, stuckFor } from './due.ts';
 import { kept, made } from './make.ts';
 
-/**
- * When the database's certificate expires, the Secret of its authority, and the seconds after which to look again.
- * Empty for a database without TLS.
- */
-export type Kept = { until?: string; authority?: string; again?: number };
+/** When the database's certificate expires, and the seconds after which to look again. */
+export type Kept = { until: string; again: number };
 
-type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'> & { /** The database as it is to be. */ set: KubeObject | undefined };
+type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'>;
 
 /**
- * Keeps a certificate for a database that serves TLS. Its Secrets are not watched, because the status says when it
- * expires, and where its authority is. They are read before that, when somebody asks for a reconcile, and when a pod
- * makes no progress. A settled deployment reads nothing.
+ * Keeps a certificate for a database. Its Secrets are not watched, because the status says when it expires. They are
+ * read before that, when somebody asks for a reconcile, and when a pod makes no progress. A settled deployment reads
+ * nothing.
  */
 export async function keepCertificate(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<Kept> {
-  if (!servesTls(pass.set)) return {};
   const { view, now } = pass;
-  const known = knownUntil(deployment);
+  const { databaseCertificateUntil } = deployment.status ?? {};
+  const known = databaseCertificateUntil === undefined ? undefined : new Date(databaseCertificateUntil);
   const stuck = stuckFor([...view.databasePods, ...view.agentPods], now);
   const left = known === undefined || !isRequestHandled(deployment) ? 0 : secondsUntilCheck(known, { stuck, now });
   const until = known !== undefined && left > 0 ? known : await renewed(deps, deployment, pass);
   const again = left > 0 ? left : secondsUntilCheck(until, { now });
-  const authority = names.databaseAuthority(deployment.metadata.name);
-  return { until: dateTimeOf(until), authority, again: Math.max(1, Math.ceil(again)) };
-}
-
-/**
- * Returns until when the certificate is known to be valid. An earlier version of the platform kept the authority's key
- * beside it and named no Secret of the authority, so there both Secrets have to be read once.
- */
-function knownUntil({ status }: DeploymentResource): Date | undefined {
-  const { databaseCertificateUntil: until, databaseAuthoritySecret: authority } = status ?? {};
-  return until === undefined || authority === undefined ? undefined : new Date(until);
+  return { until: dateTimeOf(until), again: Math.max(1, Math.ceil(again)) };
 }
 
 /** Reads the Secrets and makes what is due. Returns when the certificate expires. */

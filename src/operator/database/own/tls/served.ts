@@ -1,4 +1,3 @@
-import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 
@@ -25,13 +24,3 @@ export const servedTls = (deployment: DeploymentResource) => ({
 });
 
 const items = (...keys: string[]): object[] => keys.map((key) => ({ key, path: key }));
-
-/** Returns true if the pods of this set serve TLS. An earlier version of the platform made sets without it. */
-export const servesTls = (set: KubeObject | undefined): boolean => {
-  const volumes = (set?.spec as { template?: { spec?: { volumes?: { name: string }[] } } } | undefined)?.template?.spec?.volumes ?? [];
-  return volumes.some(({ name }) => name === SERVES);
-};
-
-/** Returns the Secret by which pods verify the managed database, once that serves TLS. */
-export const authorityOf = ({ metadata, status }: DeploymentResource): string | undefined =>
-  status?.databaseCertificateUntil === undefined ? undefined : names.databaseTls(metadata.name);

@@ -10,27 +10,27 @@ type Job = { spec: { template: { spec: { containers: { env: { valueFrom?: { secr
 type Secret = { metadata: { name: string }; stringData: Record<string, string> };
 
 /** Returns the keys that a pod can't start without, as `secret key`. */
-function wanted(task: Task, from: string, to: string, lost: { isLost?: true } = {}): string[] {
-  const job = passwordJob(deployment(), { task, from: { secret: from, number: 0, ...lost }, to: { secret: to, number: 1 } }, settings());
+function wanted(task: Task, from: string, to: string): string[] {
+  const job = passwordJob(deployment(), { task, from: { secret: from, number: 0 }, to: { secret: to, number: 1 } }, settings());
   const { env } = (job as unknown as Job).spec.template.spec.containers[0] ?? { env: [] };
   const references = env.flatMap(({ valueFrom }) => (valueFrom === undefined ? [] : [valueFrom.secretKeyRef]));
   return references.filter(({ optional }) => optional !== true).map(({ name, key }) => `${name} ${key}`);
 }
 
-test.each([true, false])('every key that a pod needs is in the Secrets of a database that is made with its admin: %s', (isNew) => {
+test('every key that a pod needs is in the Secrets of a database', () => {
   const given = { random: randomBytes, requestedAt: undefined };
   const [first, next] = [0, 1].map((number) => databaseCredential(deployment(), settings(), { ...given, number })) as unknown as [
     Secret,
     Secret,
   ];
-  const secrets = [first, next, adminCredential(deployment(), settings(), { random: randomBytes, isNew }) as unknown as Secret];
+  const secrets = [first, next, adminCredential(deployment(), settings(), { random: randomBytes }) as unknown as Secret];
   const there = secrets.flatMap(({ metadata, stringData }) => Object.keys(stringData).map((key) => `${metadata.name} ${key}`));
   for (const task of ['set', 'retire'] as const)
     expect(wanted(task, first.metadata.name, next.metadata.name).filter((key) => !there.includes(key))).toEqual([]);
 });
 
-test.each(['set', 'retire'] as const)('of a password that is lost no key is needed: %s', (task) => {
-  const keys = wanted(task, 'former', 'next', { isLost: true });
+test.each(['set', 'retire'] as const)('no key of the former password is needed, which may be lost: %s', (task) => {
+  const keys = wanted(task, 'former', 'next');
   expect(keys.length).toBeGreaterThan(0);
   expect(keys.filter((key) => key.startsWith('former '))).toEqual([]);
 });

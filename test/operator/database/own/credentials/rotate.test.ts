@@ -124,45 +124,6 @@ test('with Retain, a deployment that takes the data over finds the password it h
   expect((await see.deployment('heir')).status?.databaseSecret).toBe(kept?.metadata.name);
 });
 
-test('a database of before, whose agents are superusers, is told once, and its pods stay as they are', async () => {
-  await deploy('elder', { deletionPolicy: 'Delete' });
-  await see.untilReady('elder');
-  const admin = (await see.deployment('elder')).status?.databaseAdminSecret ?? '';
-  const pods = async (): Promise<(string | undefined)[]> =>
-    (await kube.all(kinds.pod, { namespace, labelSelector: 'gx.dev/deployment=elder,gx.dev/component in (api,queue,database)' })).map(
-      ({ metadata }) => metadata.uid,
-    );
-  const before = await pods();
-  // An earlier operator left this: no admin, and no mention of one.
-  await operator.stop();
-  await kube.delete(kinds.secret, { namespace, name: admin });
-  await kube.patchStatus(kinds.deployment, { namespace, name: 'elder' }, { databaseAdminSecret: null });
-  const told: object[] = [];
-  const through = (door: Kube): Kube =>
-    new Proxy(door, {
-      get: (target, key) => {
-        // Behind a fence the door would be another one.
-        const value: unknown = key === 'fenced' ? () => undefined : Reflect.get(target, key);
-        if (typeof value !== 'function') return value;
-        return (...given: unknown[]): unknown => {
-          if (key === 'create' && given[0] === kinds.job) told.push(given[1] as object);
-          return value.apply(target, given) as unknown;
-        };
-      },
-    });
-  operator = await stage.startOperator({ identity: 'newer', through });
-  await until('it is told', async () => (await see.deployment('elder')).status?.databaseAdminSecret === admin);
-  await see.untilReady('elder');
-  expect(told).toMatchObject([{ metadata: { name: 'elder-db-separate-0' } }]);
-  expect(await jobs('elder')).toEqual([]);
-  expect((await see.deployment('elder')).status?.conditions?.map(({ type }) => type)).not.toContain('RolesSeparated');
-  expect(await pods()).toEqual(before);
-  await ask('elder', MONDAY);
-  await untilFulfilled('elder', MONDAY);
-  await kube.delete(kinds.deployment, { namespace, name: 'elder' });
-  await until('its credentials are gone', async () => (await credentials('elder')).length === 0);
-});
-
 /** Reports a pod that comes back, for example after its node, as a kubelet does. */
 async function lacksItsSecret(name: string): Promise<void> {
   const labelSelector = `gx.dev/deployment=${name},gx.dev/component=queue`;

@@ -52,12 +52,6 @@ describe('what is due of a certificate', () => {
     expect(due(data, 1, names)).toBe('certificate');
   });
 
-  test('nothing where the authority and its key lie beside the certificate, whatever its own Secret holds', () => {
-    const wanted = { names: NAMES, now: after(1) };
-    for (const own of [{}, { 'ca.crt': stranger.certificate, 'ca.key': stranger.key }])
-      expect(whatIsDue({ authority: own, server: sound }, wanted)).toEqual({ due: 'nothing', authority, until: after(90) });
-  });
-
   test('another one where pods are told to trust another authority than the one that signs', () => {
     const found = apart(sound);
     const server = { ...found.server, 'ca.crt': stranger.certificate };

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../../../src/kube/kube.ts';
 import { newCertificate } from '../../../../../src/operator/database/own/tls/certificate.ts';
-import { seenTemplate, withTemplateHash } from '../../../../../src/operator/pods/settled-template.ts';
 import { auditEvents } from '../../../../kit/audit-log.ts';
 import { still, until } from '../../../../kit/until.ts';
 import { newDeployment } from '../../../../kit/objects.ts';
@@ -77,7 +76,6 @@ test('a database is made with an authority of its own, whose key no pod gets, an
   const { metadata, authority, trusted, server } = await tls('made');
   expect(await held('made')).toEqual(apart('made'));
   expect(trusted).toBe(authority.certificate);
-  expect((await see.deployment('made')).status?.databaseAuthoritySecret).toBe('made-db-ca');
   const { databaseSecret = '' } = (await see.deployment('made')).status ?? {};
   const uri = Buffer.from((await see.secret(databaseSecret)).data?.uri ?? '', 'base64').toString();
   const read = new X509Certificate(server.certificate);
@@ -163,85 +161,6 @@ test('what is spoilt by hand, or gone, is made again: with its authority where t
   expect(await tls('spoilt')).toMatchObject({ authority: third.authority, server: third.server });
   await see.untilReady('spoilt');
 });
-
-test('an authority whose key an earlier version kept beside the certificate gets a Secret of its own, and pods notice nothing', async () => {
-  await deploy('joint');
-  await see.untilReady('joint');
-  await operator.stop();
-  const before = await tls('joint');
-  const identity = async (): Promise<string[]> => (await pods('joint')).map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
-  const known = await still('its pods', identity);
-  await kube.jsonPatch(kinds.secret, { namespace, name: 'joint-db-tls' }, [
-    { op: 'add', path: '/data/ca.key', value: encoded(before.authority.key) },
-  ]);
-  await kube.delete(kinds.secret, { namespace, name: 'joint-db-ca' });
-  await kube.patchStatus(kinds.deployment, { namespace, name: 'joint' }, { databaseAuthoritySecret: null });
-  await restart('parted');
-  await until('the status names it', async () => (await see.deployment('joint')).status?.databaseAuthoritySecret === 'joint-db-ca');
-  expect(await held('joint')).toEqual(apart('joint'));
-  const after = await tls('joint');
-  expect({ ...after, metadata: after.metadata.uid }).toEqual({ ...before, metadata: before.metadata.uid });
-  expect(await identity()).toEqual(known);
-
-  await kube.jsonPatch(kinds.secret, { namespace, name: 'joint-db-tls' }, [{ op: 'replace', path: '/data/tls.key', value: '' }]);
-  await annotate('joint', 'reconcile-requested-at', 'renewed');
-  await until('it is renewed', async () => (await tls('joint')).server.key !== '');
-  const renewed = await tls('joint');
-  expect([renewed.authority, renewed.trusted]).toEqual([before.authority, before.trusted]);
-  const read = new X509Certificate(renewed.server.certificate);
-  expect(read.verify(new X509Certificate(before.trusted).publicKey)).toBe(true);
-});
-
-test('a database of before serves no TLS, and its agents go on without, until it is asked to be as one of today', async () => {
-  await deploy('elder');
-  await see.untilReady('elder');
-  await operator.stop();
-  const name = 'elder-db';
-  const set = await kube.get(kinds.statefulSet, { namespace, name });
-  const plain = withTemplateHash(withoutTls(set));
-  const { template } = plain.spec as { template: object };
-  const { annotations } = plain.metadata;
-  const stored = await kube.jsonPatch(kinds.statefulSet, { namespace, name }, [
-    { op: 'replace', path: '/spec/template', value: template },
-    { op: 'replace', path: '/metadata/annotations', value: annotations },
-  ]);
-  await kube.patchStatus(
-    kinds.deployment,
-    { namespace, name: 'elder' },
-    { databaseTemplate: seenTemplate(stored, undefined), databaseCertificateUntil: null, databaseAuthoritySecret: null },
-  );
-  for (const secret of ['elder-db-tls', 'elder-db-ca']) await kube.delete(kinds.secret, { namespace, name: secret });
-  await restart('newer');
-  await until('the agents have the address alone', async () => (await addressOf('elder')).length === 1);
-  await see.untilReady('elder');
-  expect(JSON.stringify((await agent('elder')).volumes)).not.toContain('gx-database');
-  await expect(tls('elder')).rejects.toThrow(/not found/);
-
-  await annotate('elder', 'renew-database', 'today');
-  await until('the agents know the authority', async () => (await addressOf('elder')).length === 2);
-  // A variable can only refer to those before it.
-  expect(await addressOf('elder')).toEqual([undefined, ENCRYPTED]);
-  expect(JSON.stringify((await agent('elder')).volumes)).toContain('gx-database');
-  expect(JSON.stringify(await kube.get(kinds.statefulSet, { namespace, name }))).toContain('ssl=on');
-  expect(await untilOf('elder')).toEqual(new X509Certificate((await tls('elder')).server.certificate).validToDate);
-  await see.untilReady('elder');
-});
-
-function withoutTls(set: KubeObject): KubeObject {
-  const spec = set.spec as {
-    template: { spec: { volumes: { name: string }[]; containers: { volumeMounts: { name: string }[]; args: string[] }[] } };
-  };
-  const others = ({ name }: { name: string }): boolean => name !== 'tls';
-  const { volumes, containers } = spec.template.spec;
-  // There was nothing beside Postgres either.
-  const bare = containers.slice(0, 1).map(({ args, volumeMounts, ...container }) => ({
-    ...container,
-    args: args.filter((_, index) => !`${args[index]} ${args[index + 1]}`.includes('ssl')),
-    volumeMounts: volumeMounts.filter(others),
-  }));
-  const pod = { ...spec.template.spec, volumes: volumes.filter(others), containers: bare };
-  return { ...set, spec: { ...spec, template: { ...spec.template, spec: pod } } };
-}
 
 test.each(['Retain', 'Delete'])('both Secrets go with their deployment, whatever becomes of the data: %s', async (deletionPolicy) => {
   const name = `gone-${deletionPolicy.toLowerCase()}`;

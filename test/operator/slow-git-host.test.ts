@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kinds } from '../../src/kube/kube.ts';
+import { API_VERSION, type DeploymentResource } from '../../src/schema/custom-resources.ts';
+import { RECONCILE_NOW, TENANT } from '../../src/schema/labels.ts';
+import { BUILDER, fromGit, newDeployment } from '../kit/objects.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
+import { until } from '../kit/until.ts';
+
+/* Fifty deployments of one tenant follow branches on a host that takes connections and never answers. */
+const CROWD = '88888888-8888-4888-8888-888888888888';
+const OTHER = '99999999-9999-4999-8999-999999999999';
+const MANY = 50;
+
+let host: Server;
+let url: string;
+/** Connections to the host that are open. */
+const open = new Set<Socket>();
+let [crowd, other, builds]: Stage[] = [];
+
+beforeAll(async () => {
+  host = createServer((socket) => {
+    open.add(socket);
+    // Only a socket that is read notices that it was closed.
+    socket
+      .resume()
+      .on('close', () => open.delete(socket))
+      .on('error', () => undefined);
+  }).listen(0, '127.0.0.1');
+  await once(host, 'listening');
+  url = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
+  [crowd, other, builds] = await Promise.all(['slow-git', 'slow-git-other', 'slow-git-builds'].map((name) => openStage(name)));
+  other!.startKubelet();
+  for (const [tenantId, { namespace: name }] of Object.entries({ [CROWD]: crowd!, [OTHER]: other! })) {
+    const label = `/metadata/labels/${TENANT.replace('/', '~1')}`;
+    await crowd!.kube.jsonPatch(kinds.namespace, { name }, [{ op: 'add', path: label, value: tenantId }]);
+    const listener = { apiVersion: API_VERSION, kind: 'Listener', metadata: { name, namespace: crowd!.namespace } };
+    await crowd!.kube.create(kinds.listener, { ...listener, spec: { computeId: name, tenantId, namespaces: [name] } });
+  }
+  const integration = { apiVersion: API_VERSION, kind: 'GitIntegration', metadata: { name: 'slow', namespace: crowd!.namespace } };
+  const spec = { id: CROWD, tenantId: CROWD, name: 'slow', kind: 'generic' as const, host: url };
+  await crowd!.kube.create(kinds.gitIntegration, { ...integration, spec });
+  const builder = { ...BUILDER, namespace: builds!.namespace };
+  await crowd!.startOperator({
+    settings: { builder, gitHosts: [url], pollSeconds: 10, agentNamespaces: [crowd!.namespace, other!.namespace] },
+    config: { namespaces: [crowd!.namespace, other!.namespace] },
+  });
+}, 600_000);
+afterAll(async () => {
+  for (const socket of open) socket.destroy();
+  for (const stage of [crowd, other, builds]) await stage?.stop();
+  host.close();
+});
+
+/** Creates a deployment of the other tenant. Returns the milliseconds until it is ready. */
+async function deployed(name: string): Promise<number> {
+  const { kube, namespace, see } = other!;
+  const began = performance.now();
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name } }));
+  await see.untilReady(name, 120);
+  return performance.now() - began;
+}
+
+const all = (): Promise<DeploymentResource[]> => crowd!.kube.all(kinds.deployment, { namespace: crowd!.namespace });
+
+const follow = (name: string): Promise<unknown> => {
+  const sourceConfig = { integrationId: CROWD, repoUrl: `${url}/team/chat`, buildOnPush: true };
+  const given = fromGit('main', { metadata: { name }, spec: { source: 'git', sourceConfig } });
+  return crowd!.kube.create(kinds.deployment, newDeployment(crowd!.namespace, given));
+};
+
+test("another tenant's deployment is served in its usual time", async () => {
+  await deployed('first');
+  const usual = await deployed('before');
+  for (let at = 0; at < MANY; at += 1) await follow(`slow-${at}`);
+  const isSeen = ({ status }: DeploymentResource): boolean => status?.latestRevision !== undefined;
+  await until('all have their first revision', async () => (await all()).every(isSeen), 120);
+  await until('the host is asked for branches', () => open.size >= 4);
+  const meanwhile = await deployed('after');
+  expect(meanwhile).toBeLessThan(usual + 3000);
+  // Four looks of one tenant are under way at a time, beside what two builds ask.
+  expect(open.size).toBeLessThanOrEqual(6);
+});
+
+test('the condition says that the host is away, and says the same until the next look', async () => {
+  const { kube, namespace, see } = crowd!;
+  const conditionOf = async (name: string) => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'FollowsBranch');
+  const name = await until(
+    'one says so',
+    async () => {
+      const found = (await all()).find(({ status }) => status?.conditions?.some(({ reason }) => reason === 'GitHostAway'));
+      return found?.metadata.name;
+    },
+    60,
+  );
+  const before = await conditionOf(name);
+  expect(before).toMatchObject({ status: 'False', reason: 'GitHostAway', message: expect.stringContaining('does not answer') });
+  for (const when of ['one', 'two']) {
+    const path = `/metadata/annotations/${RECONCILE_NOW.replace('/', '~1')}`;
+    const { metadata } = await see.deployment(name);
+    const patch =
+      metadata.annotations === undefined
+        ? [{ op: 'add' as const, path: '/metadata/annotations', value: { [RECONCILE_NOW]: when } }]
+        : [{ op: 'add' as const, path, value: when }];
+    await kube.jsonPatch(kinds.deployment, { namespace, name: name }, patch);
+    await until('it was reconciled', async () => (await see.deployment(name)).status?.lastHandledReconcileAt === when);
+    expect(await conditionOf(name)).toEqual(before);
+  }
+});
