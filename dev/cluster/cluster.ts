@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.ts';
+import { Unhealthy, UsageError } from '../errors.ts';
 import { locked } from '../lock.ts';
 import { secondsSince } from '../steps.ts';
 import { available, choose } from './choose.ts';
@@ -18,6 +18,13 @@ export async function clusterStart(options: ClusterOptions): Promise<Cluster> {
   requireName(options.name);
   const provider = await choose();
   return oneAtATime(options, async () => (await provider.find(options)) ?? provider.up(options));
+}
+
+/** Returns the cluster of this name as it is. Throws `Unhealthy` if there is none that answers. */
+export async function runningCluster(options: ClusterOptions): Promise<Cluster> {
+  const cluster = await (await choose()).find(options);
+  if (cluster === undefined) throw new Unhealthy(`There is no cluster ${options.name} that answers.`);
+  return cluster;
 }
 
 /** Removes everything of the cluster. It is no error if there is none. */

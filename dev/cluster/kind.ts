@@ -8,6 +8,7 @@ import { requireDocker } from '../images/docker.ts';
 import { secondsSince, type Report } from '../steps.ts';
 import { kindConfiguration, needsPorts, portsOf } from './kind-network.ts';
 import { removeServers, startServers } from './kind-servers.ts';
+import { isHealthyInTime } from './late.ts';
 import { findTool } from './parts.ts';
 import { HELM, KIND, KUBECTL, pathTool, requirePathTools } from './path-tools.ts';
 import type { Cluster, LoadableImage, Provider } from './provider.ts';
@@ -50,7 +51,7 @@ export const kind: Provider = {
     if (!(await exists(name))) return undefined;
     const cluster = await clusterOf(name, await kindTool(report), report);
     const asked = ['--kubeconfig', cluster.kubeconfig, '--request-timeout=3s', 'get', '--raw', '/readyz'];
-    return (await succeeds(cluster.kubectl, asked)) ? cluster : undefined;
+    return (await isHealthyInTime({ name, report }, () => succeeds(cluster.kubectl, asked))) ? cluster : undefined;
   },
 };
 

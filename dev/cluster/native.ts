@@ -3,6 +3,7 @@ import { command, isFulfilled, succeeds } from '../commands.ts';
 import { MissingRequirement, Unhealthy } from '../errors.ts';
 import { secondsSince, type Report } from '../steps.ts';
 import { until } from '../wait.ts';
+import { isHealthyInTime } from './late.ts';
 import { chooseLayout } from './native/host.ts';
 import { loadImage, loadPauseImage } from './native/images.ts';
 import { fileOf } from './native/layout.ts';
@@ -38,11 +39,11 @@ export const native: Provider = {
 
   down: ({ name }) => stopNode(name),
 
-  async find({ name }) {
+  async find({ name, report }) {
     const record = readRecord(name);
-    if (record === undefined || !isAlive(record.process)) return undefined;
-    const isReady = knowsLaterTools(record) && (await isNodeReady(record)) && (await isDnsReady(record));
-    return isReady ? clusterOf(record) : undefined;
+    if (record === undefined || !isAlive(record.process) || !knowsLaterTools(record)) return undefined;
+    const isHealthy = await isHealthyInTime({ name, report }, async () => (await isNodeReady(record)) && isDnsReady(record));
+    return isHealthy ? clusterOf(record) : undefined;
   },
 };
 

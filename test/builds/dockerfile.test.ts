@@ -1,5 +1,5 @@
 import { afterEach, expect, inject, test } from 'vitest';
-import { clusterUp } from '../../dev/cluster/cluster.ts';
+import { runningCluster } from '../../dev/cluster/cluster.ts';
 import { call } from '../../dev/run/control-plane.ts';
 import { filesIn } from '../../dev/run/git-host.ts';
 import { TELLER, told, type BuiltRevision, type GitDeployment } from '../kit/git-deployment.ts';
@@ -81,7 +81,7 @@ test(
 test(
   "another base image takes the place of the platform's",
   async () => {
-    const { registry } = await clusterUp({ name: system.name, report: () => undefined });
+    const { registry } = await runningCluster({ name: system.name, report: () => undefined });
     // The image of the deployment before stands on the agents' server, as a base image must.
     const first = await deployed('base', { dockerfile_lines: ['RUN echo base > /from-base'] }, { 'graph.js': graph('/from-base') });
     const { source_revision_config: built } = await reaches(first, 'DEPLOYED');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { clusterUp } from '../../dev/cluster/cluster.ts';
+import { runningCluster } from '../../dev/cluster/cluster.ts';
 import { told, type BuiltRevision, type GitDeployment } from '../kit/git-deployment.ts';
 import { buildLog, deploy, LONG, reaches, removeMade, unique, withSettings } from './kit.ts';
 
@@ -96,7 +96,7 @@ describe('a build', () => {
   test(
     'that asks the API server, the platform, an agent or the metadata of a cloud is refused each connection, and reaches packages',
     async () => {
-      const cluster = await clusterUp({ name: system.name, report: () => undefined });
+      const cluster = await runningCluster({ name: system.name, report: () => undefined });
       const node = cluster.registry.peer.cidr.replace('/32', '');
       const { revision, log } = await attempt(
         tries(`

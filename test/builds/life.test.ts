@@ -1,5 +1,5 @@
 import { afterEach, expect, inject, test } from 'vitest';
-import { clusterUp } from '../../dev/cluster/cluster.ts';
+import { runningCluster } from '../../dev/cluster/cluster.ts';
 import { call } from '../../dev/run/control-plane.ts';
 import { told, type BuiltRevision } from '../kit/git-deployment.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
@@ -18,7 +18,7 @@ const word = (text: string) => ({ 'word.js': `export const WORD = '${text}';\n` 
 const WARM = process.env.GX_QUIET_MACHINE === undefined ? Infinity : 60;
 
 async function layersOf({ source_revision_config: { image_uri } }: BuiltRevision): Promise<string[]> {
-  const { registry } = await clusterUp({ name: system.name, report: () => undefined });
+  const { registry } = await runningCluster({ name: system.name, report: () => undefined });
   const [, name = '', digest = ''] = /^[^/]+\/(.+)@(sha256:.+)$/.exec(image_uri ?? '') ?? [];
   const headers = { accept: 'application/vnd.oci.image.manifest.v1+json' };
   const manifest = await (await fetch(`${registry.url}/v2/${name}/manifests/${digest}`, { headers })).json();

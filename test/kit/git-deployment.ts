@@ -1,5 +1,5 @@
 import { Client } from '@langchain/langgraph-sdk';
-import { clusterUp } from '../../dev/cluster/cluster.ts';
+import { runningCluster } from '../../dev/cluster/cluster.ts';
 import { agentKey, agentUrl, call, type Api } from '../../dev/run/control-plane.ts';
 import { commitFiles, filesIn } from '../../dev/run/git-host.ts';
 import { connectRepository, type GitSource } from '../../dev/run/integration.ts';
@@ -44,7 +44,7 @@ export async function deployFromGit(
   { name, files = filesIn(TELLER), config = {} }: { name: string; files?: Record<string, string>; config?: object },
 ): Promise<GitDeployment> {
   const api: Api = { url: system.controlPlane, key: system.key };
-  const cluster = await clusterUp({ name: system.name, report: () => undefined });
+  const cluster = await runningCluster({ name: system.name, report: () => undefined });
   const source = await connectRepository(cluster, api, { name, files });
   const { id } = await call<Deployment>(api, 'POST', '/v2/deployments', {
     name,
