@@ -34,7 +34,8 @@ export class StreamTurns {
 
   /** Lets the first of those that wait begin once its turn has come, and then the next. */
   #schedule(): void {
-    this.#timer ??= setTimeout(() => {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
       this.#timer = undefined;
       const [first] = this.#waiting;
       if (first === undefined) return;
