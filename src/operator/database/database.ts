@@ -5,7 +5,7 @@ import type { OperatorDeps } from '../family/deps.ts';
 import type { ReconcileOutcome, StatedCondition } from '../kernel/outcome.ts';
 import type { DatabaseAddress } from './address.ts';
 
-/** What the caches hold of a deployment's database and of the pods that use it. */
+/** What a reconcile knows of a deployment's database and of the pods that use it. */
 export type DatabaseView = {
   /** The StatefulSet of the managed database. */
   database: KubeObject | undefined;
@@ -15,6 +15,8 @@ export type DatabaseView = {
   /** Pods that change the password in a managed database. */
   passwordPods: KubeObject[];
   workloads: KubeObject[];
+  /** True while the deployment sleeps. */
+  isAsleep: boolean;
 };
 
 /** The Secret that names the database: which one and in what state, or a sentence on what is wrong with it. */

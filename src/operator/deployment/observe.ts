@@ -9,7 +9,7 @@ import type { OperatorDeps } from '../family/deps.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
 /** What exists for a deployment, as the caches have it. */
-export type DeploymentWorld = DatabaseView & {
+export type DeploymentWorld = Omit<DatabaseView, 'isAsleep'> & {
   revisions: RevisionResource[];
   /** Revisions of an earlier deployment of the same name, which are not gone yet. */
   foreign: RevisionResource[];

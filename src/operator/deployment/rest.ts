@@ -1,10 +1,9 @@
 import { ASLEEP, HIBERNATED } from '../../schema/conditions.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { DatabaseView } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
-import { isAsleep } from '../family/sleepers.ts';
 import { settled, waiting, type ReconcileOutcome, type StatedCondition } from '../kernel/outcome.ts';
 import { areAgentsGone } from '../pods/workload-state.ts';
-import type { DeploymentWorld } from './observe.ts';
+import type { Facts } from './part.ts';
 
 /** Whether a deployment has no pods because its owner says so, or because nobody needs it. */
 export type Resting = {
@@ -16,11 +15,12 @@ export type Resting = {
 };
 
 /** Returns how a deployment rests. */
-export function restOf(deployment: DeploymentResource, world: DeploymentWorld): Resting {
-  const hibernates = deployment.spec.hibernate === true;
-  const areGone = areAgentsGone(world.workloads, world.agentPods);
-  const stopped = areGone && (!hibernates || databaseOf(deployment.spec).isStopped(world));
-  return { hibernates, isResting: hibernates || isAsleep(deployment), stopped };
+export function restOf(facts: Pick<Facts, 'deployment' | keyof DatabaseView>): Resting {
+  const { spec } = facts.deployment;
+  const hibernates = spec.hibernate === true;
+  const areGone = areAgentsGone(facts.workloads, facts.agentPods);
+  const stopped = areGone && (!hibernates || databaseOf(spec).isStopped(facts));
+  return { hibernates, isResting: hibernates || facts.isAsleep, stopped };
 }
 
 /** Returns the outcome while its pods stop or are stopped, because its owner says so or nobody needs it. */

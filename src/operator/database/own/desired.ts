@@ -6,7 +6,7 @@ import { databasePolicy } from '../../family/network-policies.ts';
 import type { DatabaseView } from '../database.ts';
 import { databaseBudget } from './budget.ts';
 import { withEnoughConnections } from './connections.ts';
-import { doesDatabaseSleep, isAsleep } from '../../family/sleepers.ts';
+import { doesDatabaseSleep } from '../../family/sleepers.ts';
 import { databaseReplicas } from './hibernate.ts';
 import { databaseService } from './service.ts';
 import { isSettled, withAsked } from './settled.ts';
@@ -18,7 +18,7 @@ export function desiredDatabase(deployment: DeploymentResource, settings: Operat
   const live = view.database;
   const made = databaseSet(deployment, settings, {
     live,
-    replicas: databaseReplicas(deployment, view, isAsleep(deployment) && doesDatabaseSleep(deployment, settings)),
+    replicas: databaseReplicas(deployment, view, view.isAsleep && doesDatabaseSleep(deployment, settings)),
   });
   return [
     databaseService(deployment),

@@ -1,12 +1,27 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { NODE_PORT, selectorOf } from '../../schema/labels.ts';
-import { names } from '../../schema/names.ts';
-import { wordsFor } from '../../schema/object-keys.ts';
-import { disruptionBudget } from '../family/disruption-budget.ts';
-import { appliedMetadata, withWords } from '../family/metadata.ts';
-import { replicasAllowed } from '../family/replicas.ts';
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { NODE_PORT, selectorOf } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { wordsFor } from '../../../schema/object-keys.ts';
+import { disruptionBudget } from '../../family/disruption-budget.ts';
+import { appliedMetadata, withWords } from '../../family/metadata.ts';
+import { agentPolicy } from '../../family/network-policies.ts';
+import { replicasAllowed } from '../../family/replicas.ts';
+import { revisionIn } from '../../family/revisions.ts';
+import type { Part } from '../part.ts';
+
+/** What leads callers to the agents, and what guards these. */
+export const service: Part = {
+  desired: ({ deployment, settings, target, apiServer, service: live, ports }) => [
+    ...agentPolicy(deployment, settings, [...settings.agentNetwork.apiServer, ...apiServer]),
+    agentService(deployment, settings, { active: target, nodePort: live === undefined ? ports.node : undefined }),
+    ...agentBudget(deployment, settings, target),
+  ],
+  report: ({ deployment, settings, service: live, revisions, active }) => ({
+    status: { url: urlOf(deployment, settings, { service: live, mountPrefix: revisionIn(revisions, active)?.status?.mountPrefix }) },
+  }),
+};
 
 export const SERVICE_PORT = 80;
 
@@ -15,11 +30,15 @@ const NOBODY = 'none';
 
 /**
  * Returns the Service that clients of the agent reach. It selects the api pods of the active revision, and nothing
- * while there is none.
+ * while there is none. Made again, it asks for the node port that it had, unless an annotation names another.
  */
-export function agentService(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject {
+export function agentService(
+  deployment: DeploymentResource,
+  settings: OperatorSettings,
+  { active, nodePort: kept }: { active?: string | undefined; nodePort?: number | undefined },
+): KubeObject {
   const { name, annotations } = deployment.metadata;
-  const nodePort = Number(annotations?.[NODE_PORT]);
+  const nodePort = Number(annotations?.[NODE_PORT] ?? kept);
   const isNodePort = settings.exposeAs === 'NodePort';
   const metadata = appliedMetadata(deployment, 'agent', names.service(name));
   const words = wordsFor(deployment.spec.template.resourceSpec, 'services', settings.objectKeys);
@@ -58,14 +77,14 @@ export const nodePortOf = (service: KubeObject | undefined): number | undefined 
 export function urlOf(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { service, mountPrefix = '' }: { service: KubeObject | undefined; mountPrefix?: string | undefined },
+  { service: live, mountPrefix = '' }: { service: KubeObject | undefined; mountPrefix?: string | undefined },
 ): string {
-  return deployment.spec.sourceConfig?.customUrl ?? addressOfAgent(deployment, settings, service) + mountPrefix;
+  return deployment.spec.sourceConfig?.customUrl ?? addressOfAgent(deployment, settings, live) + mountPrefix;
 }
 
-function addressOfAgent({ metadata }: DeploymentResource, settings: OperatorSettings, service: KubeObject | undefined): string {
+function addressOfAgent({ metadata }: DeploymentResource, settings: OperatorSettings, live: KubeObject | undefined): string {
   const { name, namespace } = metadata;
-  const nodePort = nodePortOf(service);
+  const nodePort = nodePortOf(live);
   if (settings.exposeAs === 'NodePort' && settings.nodeHost !== undefined && nodePort !== undefined) {
     return `http://${settings.nodeHost}:${nodePort}`;
   }
@@ -77,7 +96,7 @@ function addressOfAgent({ metadata }: DeploymentResource, settings: OperatorSett
  * that no drain waits for ever. Queue pods need no budget, because one that leaves finishes its runs or hands them
  * over.
  */
-export function agentBudget(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject[] {
+function agentBudget(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject[] {
   if (active === undefined || replicasAllowed(deployment, 'api', settings) < 2) return [];
   const { name } = deployment.metadata;
   const selector = selectorOf(name, 'api', active);
