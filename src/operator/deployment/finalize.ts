@@ -10,7 +10,7 @@ import { settled, waiting, type Report } from '../kernel/outcome.ts';
 import type { KindRow, KindTable } from '../kinds/row.ts';
 import { databaseOf } from '../database/engines.ts';
 import { isOrphan } from '../pods/workload-state.ts';
-import type { DeploymentStatusFields } from './part.ts';
+import type { DeploymentStatusFields } from '../family/part-report.ts';
 import { tenantIn } from './parts/tracing-project.ts';
 
 const LOOK_AGAIN = 2;

@@ -3,7 +3,8 @@ import { FOLLOWS_BRANCH } from '../../schema/conditions.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import { asksForRevision, asksUnseen, isOverSsh, pushedRevision, pushNoted, subjectOf } from './pushed.ts';
-import type { PartReport, WrittenFacts } from './part.ts';
+import type { PartReport } from '../family/part-report.ts';
+import type { WrittenFacts } from './part.ts';
 
 /** The result of following a branch: a revision to make, and changes of the status. */
 type Followed = PartReport & { revision?: RevisionResource };

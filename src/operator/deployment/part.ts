@@ -3,13 +3,12 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { KeptPorts } from '../../schema/kept-ports.ts';
 import type { BranchLook } from '../branches/branch-look.ts';
-import type { DatabaseDeps, DatabaseSecret, DatabaseView } from '../database/database.ts';
-import type { ReconcileOutcome, StatedCondition } from '../kernel/outcome.ts';
+import type { DatabaseDeps, DatabaseView } from '../database/database.ts';
+import type { DatabaseSecret, DeploymentStatusFields, PartPrepared, PartReport } from '../family/part-report.ts';
+import type { ReconcileOutcome } from '../kernel/outcome.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
 import type { DeploymentWorld } from './observe.ts';
 import type { SleepDecision } from './sleep.ts';
-
-export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
 
 /** Whether a deployment has its tracing project, shares an older deployment's, or needs one. */
 export type TracingState = { state: 'there' | 'shared' } | { state: 'missing'; project: KubeObject };
@@ -47,27 +46,6 @@ export type WrittenFacts = Facts & {
   trouble: ReconcileOutcome | undefined;
   /** The Secret with which pods are to be started. */
   secret: DatabaseSecret | undefined;
-};
-
-/** What a part reports. */
-export type PartReport = {
-  statements?: StatedCondition[];
-  status?: DeploymentStatusFields;
-  /** Seconds after which to look again, each for a reason of its own. */
-  again?: (number | undefined)[];
-  /** The outcome while the deployment waits for this part. */
-  unready?: ReconcileOutcome | undefined;
-  /** What is under way while everything else is as asked. */
-  underWay?: StatedCondition | undefined;
-};
-
-/** What a part has done before the objects are written, and what follows from it. */
-export type PartPrepared = PartReport & {
-  /** What prevents all that follows. */
-  trouble?: ReconcileOutcome;
-  /** Its objects, where a read has shown that they are to be otherwise. */
-  objects?: KubeObject[];
-  secret?: DatabaseSecret | undefined;
 };
 
 type Act<F, R> = (deps: DatabaseDeps, facts: F, signal: AbortSignal) => Promise<R>;

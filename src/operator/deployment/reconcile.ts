@@ -1,12 +1,13 @@
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DatabaseDeps } from '../database/database.ts';
+import { keptStatus, type DeploymentStatusFields, type PartPrepared } from '../family/part-report.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { factsOf, type FactsDeps } from './facts.ts';
 import { historyOf, outdated } from './history.ts';
 import { named } from './observe.ts';
-import type { DeploymentStatusFields, Facts, Part, PartPrepared, WrittenFacts } from './part.ts';
+import type { Facts, Part, WrittenFacts } from './part.ts';
 import { DEPLOYMENT_PARTS } from './parts.ts';
-import { deploymentReport, keptStatus } from './status.ts';
+import { deploymentReport } from './status.ts';
 
 /** Keeps the newest revision and all parts of a deployment as its spec and its revisions ask. */
 export const reconcileDeployment =

@@ -32,7 +32,8 @@ import { replicasWanted } from '../family/replicas.ts';
 import { reconcileRequest } from '../family/deployment.ts';
 import { isEnded, revisionIn } from '../family/revisions.ts';
 import { historyOf, nextExpiry } from './history.ts';
-import type { DeploymentStatusFields, PartReport, WrittenFacts } from './part.ts';
+import type { DeploymentStatusFields, PartReport } from '../family/part-report.ts';
+import type { WrittenFacts } from './part.ts';
 import { outcomeOfRest, restOf, type Resting } from './rest.ts';
 
 /** Characters of a message. */
@@ -61,12 +62,6 @@ export function deploymentReport(facts: WrittenFacts, parts: PartReport[]): Repo
     },
   };
 }
-
-/** Returns these fields of a status as they are. */
-export const keptStatus = (
-  { status = {} }: DeploymentResource,
-  fields: readonly (keyof DeploymentStatusFields)[] = [],
-): DeploymentStatusFields => Object.fromEntries(fields.flatMap((name) => (status[name] === undefined ? [] : [[name, status[name]]])));
 
 /** Returns the newest revision, the serving one, and the version that its pods report. */
 function revisionFields(revisions: RevisionResource[], active: string | undefined): DeploymentStatusFields {

@@ -62,8 +62,8 @@ type SetSpec = { volumeClaimTemplates: ClaimTemplate[] };
  */
 export async function withKeptVolume(
   { kube }: Pick<DatabaseDeps, 'kube'>,
-  deployment: DeploymentResource,
-  { objects, signal }: Pick<DatabasePass, 'objects' | 'signal'>,
+  objects: KubeObject[],
+  { deployment, signal }: { deployment: DeploymentResource; signal: AbortSignal },
 ): Promise<KubeObject[]> {
   const claim = await kube.find(kinds.volumeClaim, { namespace: deployment.metadata.namespace, name: claimName(deployment) }, signal);
   if (claim === undefined) return objects;

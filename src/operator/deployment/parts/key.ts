@@ -11,7 +11,8 @@ import type { OperatorDeps } from '../../family/deps.ts';
 import { setAt, takenOver } from '../../family/ownership.ts';
 import { isWaitingForVolumes } from '../../pods/diagnose.ts';
 import { keyRequest, keySecret, keyWanted, type KeySecret } from '../key-secret.ts';
-import type { Facts, Part, PartReport } from '../part.ts';
+import type { PartReport } from '../../family/part-report.ts';
+import type { Facts, Part } from '../part.ts';
 
 /** The key of a deployment's agents. */
 export const key: Part = { prepare: keepKey, keeps: ['keySecret', 'keyHashes', 'keyRequest', 'keyPreviousUntil'] };

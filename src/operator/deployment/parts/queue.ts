@@ -8,7 +8,8 @@ import { revisionIn } from '../../family/revisions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { availableReplicas } from '../../pods/workload-state.ts';
 import type { QueueState } from '../../scale/queue-scale.ts';
-import type { Part, PartReport, WrittenFacts } from '../part.ts';
+import type { PartReport } from '../../family/part-report.ts';
+import type { Part, WrittenFacts } from '../part.ts';
 
 /** The queue pods of a deployment, if their number follows something. */
 export const queue: Part = { report: queueReport };

@@ -1,8 +1,7 @@
-import { TOKEN_MOUNTED } from '../../../schema/conditions.ts';
+import { ASKED_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED } from '../../../schema/conditions.ts';
 import type { RevisionResource } from '../../../schema/custom-resources.ts';
 import { revisionIn } from '../../family/revisions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
-import { openness } from '../openness.ts';
 import type { Part } from '../part.ts';
 import { podSecurity } from '../pod-security.ts';
 
@@ -23,3 +22,21 @@ function mountedToken(revisions: RevisionResource[], active: string | undefined)
   const message = `The agents' code can act as the ServiceAccount ${resourceSpec.serviceAccountName ?? 'default'}.`;
   return [{ type: TOKEN_MOUNTED, status: 'True', reason: 'Automounted', message }];
 }
+
+const NETWORK = 'Whoever reaches the Service may call the agents.';
+
+/**
+ * States that the agents of the serving revision let everybody in. It says nothing of agents that ask for credentials,
+ * nor while nothing serves.
+ */
+function openness(revisions: RevisionResource[], active: string | undefined): StatedCondition[] {
+  const serving = revisionIn(revisions, active);
+  if (serving === undefined) return [];
+  const { spec, status: { guard } = {} } = serving;
+  if (guard === 'key' || guard === 'handlers') return [];
+  if (spec.template.sourceRevisionConfig?.auth?.mode === 'open') return [open(ASKED_OPEN, `${NETWORK} The mode of auth is open.`)];
+  if (guard === 'open') return [open('NoKey', `${NETWORK} They started without the key of the deployment.`)];
+  return [{ ...open('GuardUnknown', 'No pod has reported what decides who may call.'), status: 'Unknown' }];
+}
+
+const open = (reason: string, message: string): StatedCondition => ({ type: UNAUTHENTICATED, status: 'True', reason, message });
