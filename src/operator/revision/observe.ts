@@ -18,7 +18,7 @@ import { observeBuild, type BuildWorld } from './build/observe.ts';
 import { environmentOf, type Environment } from './environment.ts';
 import { repeatedImage } from './image.ts';
 import { workloadName } from './objects/workload.ts';
-import { secretsWaitedFor } from './volume-secrets.ts';
+import { isWaitingForVolumes } from '../pods/diagnose.ts';
 
 /** What exists for a revision, by the caches and by what was read for it. */
 export type RevisionWorld = DatabaseAnswer & {
@@ -126,6 +126,22 @@ async function missingSecrets(
   const wanted = secretsWaitedFor(revision, pods);
   const found = await Promise.all(wanted.map((name) => kube.find(kinds.secret, { namespace, name }, signal)));
   return wanted.filter((_, index) => found[index] === undefined);
+}
+
+type Source = { secretName?: unknown; name?: unknown; optional?: unknown };
+type Volume = { secret?: Source | null; projected?: { sources?: { secret?: Source }[] } | null };
+
+/**
+ * Returns the names of Secrets that the pods of a revision wait for, once they wait for a volume. A node reports a
+ * missing one only in events.
+ */
+function secretsWaitedFor({ spec }: RevisionResource, pods: KubeObject[]): string[] {
+  if (!pods.some(isWaitingForVolumes)) return [];
+  const volumes = (spec.template.resourceSpec?.volumes ?? []) as Volume[];
+  const sources = volumes.flatMap(({ secret, projected }) => [secret, ...(projected?.sources ?? []).map((source) => source.secret)]);
+  const wanted = sources.filter((source) => source !== undefined && source !== null && source.optional !== true);
+  const named = wanted.map((source) => source?.secretName ?? source?.name).filter((name) => typeof name === 'string');
+  return [...new Set(named)];
 }
 
 function databaseState(
