@@ -1,8 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import type { OperatorDeps } from '../family/deps.ts';
-import type { DatabaseSecret, PartPrepared, PartReport } from '../family/part-report.ts';
+import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../family/part-report.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import type { DatabaseAddress } from './address.ts';
 
@@ -19,9 +18,6 @@ export type DatabaseView = {
   /** True while the deployment sleeps. */
   isAsleep: boolean;
 };
-
-/** What an engine works with: the caches, and what reads from and writes to the API server. */
-export type DatabaseDeps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings'>;
 
 /** One reconcile of a deployment, as its database sees it. */
 export type DatabasePass = {
@@ -66,7 +62,7 @@ export type DatabaseEngine = {
   /** Returns whether agents can connect, as the caches show it. */
   takesConnections(deployment: DeploymentResource, view: Pick<DatabaseView, 'database' | 'databasePods'>): boolean;
   /** Answers a revision, by what the caches show. */
-  answer(deps: Pick<DatabaseDeps, 'caches' | 'settings'>, deployment: DeploymentResource): DatabaseAnswer;
+  answer(deps: Pick<PartDeps, 'caches' | 'settings'>, deployment: DeploymentResource): DatabaseAnswer;
   /** Finds the object that runs it among those of its deployment. */
   runner(deployment: DeploymentResource, objects: KubeObject[]): KubeObject | undefined;
   /** Returns its objects, in the order in which they are made. */
@@ -75,16 +71,12 @@ export type DatabaseEngine = {
    * Makes what its objects and its pods need, and moves a change of that one step forward. A settled deployment reads
    * nothing here.
    */
-  prepare(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<PartPrepared>;
+  prepare(deps: PartDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<PartPrepared>;
   /**
    * Does what applying its objects can't do. The condition that it returns says what is under way, or what is
    * impossible.
    */
-  step(
-    deps: DatabaseDeps,
-    deployment: DeploymentResource,
-    pass: Pick<DatabasePass, 'view' | 'signal'>,
-  ): Promise<StatedCondition | undefined>;
+  step(deps: PartDeps, deployment: DeploymentResource, pass: Pick<DatabasePass, 'view' | 'signal'>): Promise<StatedCondition | undefined>;
   /** Returns what the status of its deployment says about it. */
   report(deployment: DeploymentResource, facts: DatabaseFacts): PartReport;
   /** Returns true when none of its pods is left. */
@@ -92,7 +84,7 @@ export type DatabaseEngine = {
   /** Fields of the resource spec that are stored but have no effect with this engine. */
   withoutEffect: readonly (keyof NonNullable<DeploymentResource['spec']['template']['resourceSpec']>)[];
   /** Removes what would prevent the deletion of a deployment's objects. */
-  hold(deps: DatabaseDeps, deployment: DeploymentResource, left: { children: KubeObject[]; signal: AbortSignal }): Promise<void>;
+  hold(deps: PartDeps, deployment: DeploymentResource, left: { children: KubeObject[]; signal: AbortSignal }): Promise<void>;
   /** Removes the data of a deleted deployment if its policy says so. Returns what is left of it. */
-  release(deps: DatabaseDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]>;
+  release(deps: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]>;
 };

@@ -3,8 +3,9 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { KeptPorts } from '../../schema/kept-ports.ts';
 import type { BranchLook } from '../branches/branch-look.ts';
-import type { DatabaseDeps, DatabaseView } from '../database/database.ts';
-import type { DatabaseSecret, DeploymentStatusFields, PartPrepared, PartReport } from '../family/part-report.ts';
+import type { DatabaseView } from '../database/database.ts';
+import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../family/part-report.ts';
+import type { StatusInput } from '../family/status-inputs.ts';
 import type { ReconcileOutcome } from '../kernel/outcome.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
 import type { DeploymentWorld } from './observe.ts';
@@ -48,7 +49,7 @@ export type WrittenFacts = Facts & {
   secret: DatabaseSecret | undefined;
 };
 
-type Act<F, R> = (deps: DatabaseDeps, facts: F, signal: AbortSignal) => Promise<R>;
+type Act<F, R> = (deps: PartDeps, facts: F, signal: AbortSignal) => Promise<R>;
 
 /** A part of a deployment. The reconcile does the same with each: it prepares, writes objects, steps and reports. */
 export type Part = {
@@ -59,7 +60,7 @@ export type Part = {
   /** Takes the place of `prepare` while something is in the way. It begins nothing. */
   whileHeld?: Act<Facts, PartPrepared>;
   /** Fields of the status that stay as they are in a pass that does not prepare it. */
-  keeps?: readonly (keyof DeploymentStatusFields)[];
+  keeps?: readonly StatusInput[];
   /** Does what writing the objects does not do, after it. Something in the way holds it back, too. */
   step?: Act<WrittenFacts, PartReport>;
   /** Returns what the status says of it. */

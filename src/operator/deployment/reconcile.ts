@@ -1,6 +1,6 @@
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import type { DatabaseDeps } from '../database/database.ts';
-import { keptStatus, type DeploymentStatusFields, type PartPrepared } from '../family/part-report.ts';
+import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../family/part-report.ts';
+import { keptStatus } from '../family/status-inputs.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { factsOf, type FactsDeps } from './facts.ts';
 import { historyOf, outdated } from './history.ts';
@@ -11,7 +11,7 @@ import { deploymentReport } from './status.ts';
 
 /** Keeps the newest revision and all parts of a deployment as its spec and its revisions ask. */
 export const reconcileDeployment =
-  (deps: DatabaseDeps & FactsDeps, parts: readonly Part[] = DEPLOYMENT_PARTS): Reconcile<DeploymentResource, DeploymentStatusFields> =>
+  (deps: PartDeps & FactsDeps, parts: readonly Part[] = DEPLOYMENT_PARTS): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal, now }) => {
     const facts = await factsOf(deps, deployment, { signal, now });
     const prepared = await prepare(parts, { deps, facts, signal });
@@ -26,7 +26,7 @@ export const reconcileDeployment =
     return deploymentReport(after, [...prepared, ...steps, ...parts.map(({ report }) => report?.(after) ?? {})]);
   };
 
-type Doing = { deps: DatabaseDeps; facts: Facts; signal: AbortSignal };
+type Doing = { deps: PartDeps; facts: Facts; signal: AbortSignal };
 
 /** Prepares the parts one after the other. The first trouble holds back all that follow. */
 async function prepare(parts: readonly Part[], { deps, facts, signal }: Doing): Promise<PartPrepared[]> {
@@ -45,7 +45,7 @@ type Writing = Pick<Doing, 'facts' | 'signal'> & { objects: WrittenFacts['writte
 type Changed = Pick<WrittenFacts, 'written' | 'revisions' | 'database' | 'service'>;
 
 /** Applies the objects, makes the revision that is asked for, and removes outdated ones. */
-async function write({ writer }: Pick<DatabaseDeps, 'writer'>, { facts, objects, signal }: Writing): Promise<Changed> {
+async function write({ writer }: Pick<PartDeps, 'writer'>, { facts, objects, signal }: Writing): Promise<Changed> {
   const { deployment, missing, children, revisions, active } = facts;
   const written = await writer.reconcile(objects, children, signal);
   const made = missing !== undefined && (await writer.create(missing, signal)) ? [missing] : [];

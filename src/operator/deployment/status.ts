@@ -27,14 +27,14 @@ import {
   type Report,
   type StatedCondition,
 } from '../kernel/outcome.ts';
-import { availableReplicas, replicasOf } from '../pods/workload-state.ts';
+import { databaseOf } from '../database/engines.ts';
+import { areAgentsGone, availableReplicas, replicasOf } from '../pods/workload-state.ts';
 import { replicasWanted } from '../family/replicas.ts';
 import { reconcileRequest } from '../family/deployment.ts';
 import { isEnded, revisionIn } from '../family/revisions.ts';
 import { historyOf, nextExpiry } from './history.ts';
 import type { DeploymentStatusFields, PartReport } from '../family/part-report.ts';
 import type { WrittenFacts } from './part.ts';
-import { outcomeOfRest, restOf, type Resting } from './rest.ts';
 
 /** Characters of a message. */
 const MOST = 4096;
@@ -77,6 +77,35 @@ function revisionFields(revisions: RevisionResource[], active: string | undefine
 /** Returns the outcome of what is under way, if everything else is as asked. */
 const butFor = (underWay: StatedCondition | undefined, outcome: ReconcileOutcome): ReconcileOutcome =>
   underWay === undefined || outcome.kind !== 'settled' ? outcome : waiting(underWay.reason, underWay.message);
+
+/** Whether a deployment has no pods because its owner says so, or because nobody needs it. */
+type Resting = {
+  hibernates: boolean;
+  /** True while it hibernates or sleeps. */
+  isResting: boolean;
+  /** True once no pod of it is left that is to stop. */
+  stopped: boolean;
+};
+
+/** Returns how a deployment rests. */
+function restOf(facts: WrittenFacts): Resting {
+  const { spec } = facts.deployment;
+  const hibernates = spec.hibernate === true;
+  const areGone = areAgentsGone(facts.workloads, facts.agentPods);
+  const stopped = areGone && (!hibernates || databaseOf(spec).isStopped(facts));
+  return { hibernates, isResting: hibernates || facts.isAsleep, stopped };
+}
+
+/** Returns the outcome while its pods stop or are stopped, because its owner says so or nobody needs it. */
+function outcomeOfRest({ hibernates, stopped }: Resting, serving: StatedCondition): ReconcileOutcome {
+  // A workload may report later than its pods that they are gone.
+  const isDone = stopped && serving.status !== 'True';
+  if (hibernates)
+    return isDone ? settled('All pods are stopped; the data is kept.', HIBERNATED) : waiting('Hibernating', 'The pods are being stopped.');
+  return isDone
+    ? settled('It sleeps, and wakes when somebody needs it.', ASLEEP)
+    : waiting('FallingAsleep', 'It falls asleep: the pods are being stopped.');
+}
 
 function handledRequest(deployment: DeploymentResource): DeploymentStatusFields {
   const handled = reconcileRequest(deployment);

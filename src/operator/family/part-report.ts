@@ -1,8 +1,12 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { OperatorDeps } from './deps.ts';
 import type { ReconcileOutcome, StatedCondition } from '../kernel/outcome.ts';
 
 export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
+
+/** What a part works with: the caches, and what reads from and writes to the API server. */
+export type PartDeps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings'>;
 
 /** The Secret that names the database: which one and in what state, or a sentence on what is wrong with it. */
 export type DatabaseSecret = { secret: string; version?: string } | { problem: string };
@@ -28,9 +32,3 @@ export type PartPrepared = PartReport & {
   /** The Secret with which pods are to be started. Undefined while none is known. */
   secret?: DatabaseSecret | undefined;
 };
-
-/** Returns these fields of a status as they are. */
-export const keptStatus = (
-  { status = {} }: DeploymentResource,
-  fields: readonly (keyof DeploymentStatusFields)[] = [],
-): DeploymentStatusFields => Object.fromEntries(fields.flatMap((name) => (status[name] === undefined ? [] : [[name, status[name]]])));

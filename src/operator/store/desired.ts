@@ -8,8 +8,7 @@ import { storePolicy } from '../family/network-policies.ts';
 import { mebibytes } from '../kernel/quantity.ts';
 import { STORE_PORT } from './secret.ts';
 
-/** What is known of a deployment with a key-value store. */
-export type StoreFacts = { deployment: DeploymentResource; settings: OperatorSettings; isAsleep: boolean };
+type StoreFacts = { deployment: DeploymentResource; settings: OperatorSettings; isAsleep: boolean };
 
 /** User and group of the image. */
 const STORE_ID = 10001;

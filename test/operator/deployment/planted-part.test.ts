@@ -8,7 +8,7 @@ import { waiting } from '../../../src/operator/kernel/outcome.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 import { paperCluster } from '../../kit/paper-cluster.ts';
 
-/* A further part of a deployment is a value in the list of parts. Reconcile, outcome and status know it by nothing else. */
+/* A further part of a deployment is a value in the list of parts. Reconcile and status know of it by that alone. */
 
 const KEY = 'team/chat';
 let cluster: ReturnType<typeof paperCluster>;

@@ -4,8 +4,8 @@ import { DATABASE_OF } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { dataOwner } from '../../family/metadata.ts';
 import { stalled, type ReconcileOutcome } from '../../kernel/outcome.ts';
-import type { DeploymentStatusFields, PartPrepared } from '../../family/part-report.ts';
-import type { DatabaseDeps, DatabasePass } from '../database.ts';
+import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../../family/part-report.ts';
+import type { DatabasePass } from '../database.ts';
 import { credentialsAmong, type Credential } from './credentials/credential.ts';
 import { listCredentials } from './credentials/list.ts';
 import { rotatePassword, type PasswordState } from './credentials/rotate.ts';
@@ -17,7 +17,7 @@ import { keepClaimWords, withKeptVolume } from './volume.ts';
 /**
  * Makes the credential and the certificate of a managed database, and moves a change of its password one step forward.
  */
-export async function prepareDatabase(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<PartPrepared> {
+export async function prepareDatabase(deps: PartDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<PartPrepared> {
   const { view, isHeld, signal } = pass;
   const first = isHeld || view.database !== undefined ? {} : await firstCredential(deps, deployment, signal);
   const password = await rotatePassword(deps, deployment, { ...pass, known: first.credentials });
@@ -64,7 +64,7 @@ type First = { trouble?: ReconcileOutcome; credentials?: Credential[] };
  * Makes the first password, unless one was kept. Credentials are read only while there is no database, so a settled
  * deployment reads no Secret.
  */
-async function firstCredential(deps: DatabaseDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<First> {
+async function firstCredential(deps: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<First> {
   const { name, annotations } = deployment.metadata;
   const known = isNew(deployment) ? [] : await listCredentials(deps, deployment, signal);
   if (known.length > 0) return { credentials: known };

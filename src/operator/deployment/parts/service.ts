@@ -67,8 +67,8 @@ export function agentService(
 type ServiceSpec = { type?: string; ports?: { nodePort?: number }[] };
 
 /** Returns the node port that the Service has. */
-export const nodePortOf = (service: KubeObject | undefined): number | undefined =>
-  (service?.spec as ServiceSpec | undefined)?.ports?.[0]?.nodePort;
+export const nodePortOf = (live: KubeObject | undefined): number | undefined =>
+  (live?.spec as ServiceSpec | undefined)?.ports?.[0]?.nodePort;
 
 /**
  * Returns where the agent answers: the user's own address, else the node port, else the name inside the cluster. The
