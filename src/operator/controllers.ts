@@ -14,9 +14,8 @@ import { Controller, type ControllerOptions } from './kernel/controller.ts';
 import type { OperatorMetrics } from './kernel/metrics.ts';
 import { listenerReport } from './listener/status.ts';
 import type { Queues } from './wake.ts';
-import { finalizeRevision } from './revision/finalize.ts';
 import { faultyRevision } from './revision/refusal.ts';
-import { reconcileRevision, revisionRefused } from './revision/reconcile.ts';
+import { finalizeRevision, reconcileRevision, revisionRefused } from './revision/reconcile.ts';
 
 type Parts = {
   deps: OperatorDeps;

@@ -87,6 +87,8 @@ export const PREVIOUS_UNTIL = `${GROUP}/previous-until`;
 export const FINALIZER = `${GROUP}/children`;
 
 export type Component = 'api' | 'queue' | 'database' | 'tls' | 'agent' | 'password' | 'build' | 'key' | 'store';
+/** Components whose pods use the managed database of their deployment. */
+export const DATABASE_USERS: readonly Component[] = ['api', 'queue', 'password'];
 
 /** Returns the labels that select the pods of one component of a deployment. */
 export const selectorOf = (deployment: string, component: Component, revision?: string): Record<string, string> => ({

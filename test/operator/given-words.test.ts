@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { desiredDeployment } from '../../src/operator/deployment/desired.ts';
+import { desiredDeployment } from '../kit/facts.ts';
 import { wordsPatch } from '../../src/operator/database/own/claim-words.ts';
 import { desiredRevision } from '../../src/operator/revision/desired.ts';
 import type { KubeObject } from '../../src/kube/kube.ts';

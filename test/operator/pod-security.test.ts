@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Builder } from '../../src/config/builder.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { desiredDeployment } from '../../src/operator/deployment/desired.ts';
+import { desiredDeployment } from '../kit/facts.ts';
 import { passwordJob } from '../../src/operator/database/own/credentials/job.ts';
 import { stagedJob } from '../../src/operator/revision/build/staged-job.ts';
 import { desiredRevision } from '../../src/operator/revision/desired.ts';

@@ -1,13 +1,13 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import type { OperatorDeps } from '../family/deps.ts';
-import type { ReconcileOutcome, StatedCondition } from '../kernel/outcome.ts';
+import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../family/part-report.ts';
+import type { StatedCondition } from '../kernel/outcome.ts';
 import type { DatabaseAddress } from './address.ts';
 
-/** What the caches hold of a deployment's database and of the pods that use it. */
+/** What a reconcile knows of a deployment's database and of the pods that use it. */
 export type DatabaseView = {
-  /** The StatefulSet of the managed database. */
+  /** The object that runs a managed database. */
   database: KubeObject | undefined;
   databasePods: KubeObject[];
   /** Pods that run or will run. A pod that a node gave up stays in the list as long as its workload. */
@@ -15,42 +15,17 @@ export type DatabaseView = {
   /** Pods that change the password in a managed database. */
   passwordPods: KubeObject[];
   workloads: KubeObject[];
+  /** True while the deployment sleeps. */
+  isAsleep: boolean;
 };
-
-/** The Secret that names the database: which one and in what state, or a sentence on what is wrong with it. */
-export type DatabaseSecret = { secret: string; version?: string } | { problem: string };
-
-type StatusFields = NonNullable<DeploymentResource['status']>;
-
-/** What an engine works with: the caches, and what reads from and writes to the API server. */
-export type DatabaseDeps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings'>;
 
 /** One reconcile of a deployment, as its database sees it. */
 export type DatabasePass = {
   view: DatabaseView;
-  /** The database's objects as they should be. */
-  objects: KubeObject[];
   /** True when something else is in the deployment's way, so that nothing new is begun for it. */
   isHeld: boolean;
   signal: AbortSignal;
   now: Date;
-};
-
-/** The result of preparing a database. */
-export type Prepared = {
-  /** What prevents all that follows. */
-  trouble?: ReconcileOutcome;
-  /** The deployment's objects, where a read has shown that they are to be otherwise. */
-  objects?: KubeObject[];
-  /** The Secret with which pods are to be started. Undefined while none is known. */
-  secret: DatabaseSecret | undefined;
-  statements: StatedCondition[];
-  /** What is under way while everything else is as asked. */
-  underWay?: StatedCondition | undefined;
-  /** Fields of the deployment's status, each with its new value. */
-  status: Pick<StatusFields, 'databaseAdminSecret' | 'databaseCertificateUntil' | 'passwordRequestedAt' | 'claimWords'>;
-  /** Seconds after which to look again, each for a reason of its own. */
-  again: (number | undefined)[];
 };
 
 /** What a report is made from. */
@@ -65,20 +40,16 @@ export type DatabaseFacts = {
   now: Date;
 };
 
-/** What a deployment reports about its database. */
-export type DatabaseReport = {
-  /** Whether it takes connections, as far as Kubernetes shows it. */
-  ready: StatedCondition;
-  /** Further conditions of the database. */
-  statements: StatedCondition[];
-  /** Hash of its pods as they were stored, if they are the operator's. */
-  template?: string | undefined;
-  /** Seconds after which to look again in any case. */
-  again?: number | undefined;
+/** What a revision asks of the database of its deployment. */
+export type DatabaseAnswer = {
+  databaseReady: boolean;
+  /** When the managed database began to take connections, in milliseconds since the epoch, if that is known. */
+  databaseSince: number | undefined;
   /**
-   * Seconds after which to look again while it is not ready. Nothing wakes the deployment when the reason goes away.
+   * Connections that the pods may share out: those of the live database. Undefined while it is to take another number,
+   * and has not started with it.
    */
-  poll?: number | undefined;
+  connections: number | undefined;
 };
 
 /**
@@ -90,39 +61,30 @@ export type DatabaseEngine = {
   address(deployment: DeploymentResource): DatabaseAddress | undefined;
   /** Returns whether agents can connect, as the caches show it. */
   takesConnections(deployment: DeploymentResource, view: Pick<DatabaseView, 'database' | 'databasePods'>): boolean;
-  /**
-   * Connections that the pods of a revision may share out. Undefined while the database is to take another number, and
-   * has not started with it.
-   */
-  connections(
-    deployment: DeploymentResource,
-    settings: Pick<OperatorSettings, 'profile' | 'gateway'>,
-    view: Pick<DatabaseView, 'database' | 'databasePods'>,
-  ): number | undefined;
+  /** Answers a revision, by what the caches show. */
+  answer(deps: Pick<PartDeps, 'caches' | 'settings'>, deployment: DeploymentResource): DatabaseAnswer;
+  /** Finds the object that runs it among those of its deployment. */
+  runner(deployment: DeploymentResource, objects: KubeObject[]): KubeObject | undefined;
   /** Returns its objects, in the order in which they are made. */
   desired(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[];
   /**
    * Makes what its objects and its pods need, and moves a change of that one step forward. A settled deployment reads
    * nothing here.
    */
-  prepare(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<Prepared>;
+  prepare(deps: PartDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<PartPrepared>;
   /**
    * Does what applying its objects can't do. The condition that it returns says what is under way, or what is
    * impossible.
    */
-  step(
-    deps: DatabaseDeps,
-    deployment: DeploymentResource,
-    pass: Pick<DatabasePass, 'view' | 'signal'>,
-  ): Promise<StatedCondition | undefined>;
+  step(deps: PartDeps, deployment: DeploymentResource, pass: Pick<DatabasePass, 'view' | 'signal'>): Promise<StatedCondition | undefined>;
   /** Returns what the status of its deployment says about it. */
-  report(deployment: DeploymentResource, facts: DatabaseFacts): DatabaseReport;
+  report(deployment: DeploymentResource, facts: DatabaseFacts): PartReport;
   /** Returns true when none of its pods is left. */
   isStopped(view: DatabaseView): boolean;
   /** Fields of the resource spec that are stored but have no effect with this engine. */
   withoutEffect: readonly (keyof NonNullable<DeploymentResource['spec']['template']['resourceSpec']>)[];
   /** Removes what would prevent the deletion of a deployment's objects. */
-  hold(deps: DatabaseDeps, deployment: DeploymentResource, left: { children: KubeObject[]; signal: AbortSignal }): Promise<void>;
+  hold(deps: PartDeps, deployment: DeploymentResource, left: { children: KubeObject[]; signal: AbortSignal }): Promise<void>;
   /** Removes the data of a deleted deployment if its policy says so. Returns what is left of it. */
-  release(deps: DatabaseDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]>;
+  release(deps: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]>;
 };

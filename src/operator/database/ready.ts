@@ -1,5 +1,6 @@
 import { DATABASE_READY } from '../../schema/conditions.ts';
-import type { StatedCondition } from '../kernel/outcome.ts';
+import type { PartReport } from '../family/part-report.ts';
+import { waiting, type StatedCondition } from '../kernel/outcome.ts';
 
 /** Returns the condition that agents can connect. */
 export const ready = (message: string, reason = 'Ready'): StatedCondition => ({ type: DATABASE_READY, status: 'True', reason, message });
@@ -10,4 +11,13 @@ export const notReady = (message: string, reason = 'DatabaseNotReady'): StatedCo
   status: 'False',
   reason,
   message,
+});
+
+/**
+ * Reports whether agents can connect. While they can't, the deployment waits, and looks again after so many seconds if
+ * nothing wakes it when the reason goes away.
+ */
+export const readiness = (stated: StatedCondition, poll?: number): PartReport & { statements: StatedCondition[] } => ({
+  statements: [stated],
+  ...(stated.status !== 'True' && { unready: waiting(stated.reason, stated.message, poll) }),
 });

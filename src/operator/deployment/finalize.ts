@@ -10,14 +10,14 @@ import { settled, waiting, type Report } from '../kernel/outcome.ts';
 import type { KindRow, KindTable } from '../kinds/row.ts';
 import { databaseOf } from '../database/engines.ts';
 import { isOrphan } from '../pods/workload-state.ts';
-import type { DeploymentStatusFields } from './status.ts';
-import { tenantIn } from './tracing-project.ts';
+import type { DeploymentStatusFields, PartDeps } from '../family/part-report.ts';
+import { tenantIn } from './parts/tracing-project.ts';
 
 const LOOK_AGAIN = 2;
 
 /** Removes what a deployment had. Its policy decides about its data. The outcome is settled when nothing is left. */
 export const finalizeDeployment =
-  (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
+  (deps: PartDeps & Pick<OperatorDeps, 'table'>): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal }) => {
     const children = await remaining(deps, deployment, signal);
     const database = databaseOf(deployment.spec);

@@ -1,55 +1,42 @@
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { FOLLOWS_BRANCH } from '../../schema/conditions.ts';
-import type { BranchLook } from '../branches/branch-look.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
-import { asksForRevision, asksUnseen, followedFields, isOverSsh, pushedRevision, pushNoted, subjectOf } from './pushed.ts';
-import type { DeploymentStatusFields } from './status.ts';
+import { asksForRevision, asksUnseen, isOverSsh, pushedRevision, pushNoted, subjectOf } from './pushed.ts';
+import type { PartReport } from '../family/part-report.ts';
+import type { WrittenFacts } from './part.ts';
 
-/** What following a branch came to: a revision to make, and what the status says. */
-export type Followed = {
-  revision?: RevisionResource;
-  status: Pick<DeploymentStatusFields, 'followedRef' | 'followedCommit' | 'pushHandled'>;
-  statements: StatedCondition[];
-};
+/** The result of following a branch: a revision to make, and changes of the status. */
+type Followed = PartReport & { revision?: RevisionResource };
 
-type Following = {
-  /** The branch. Undefined: none is followed, or it may not be. */
-  branch: string | undefined;
-  /** The last look at it, if there was one. */
-  look: BranchLook | undefined;
-  revisions: RevisionResource[];
-  /** False while something else comes first. */
-  mayMake: boolean;
-};
+type Following = Pick<WrittenFacts, 'deployment' | 'branch' | 'look' | 'revisions' | 'missing' | 'trouble'>;
 
 /** Decides by the last look at the branch that a deployment follows. Between looks the status says the same. */
-export function followBranch(deployment: DeploymentResource, { branch, look, ...more }: Following): Followed {
-  const status = followedFields(deployment);
-  if (branch === undefined) return { status, statements: [] };
-  if (isOverSsh(deployment)) return more.mayMake ? unseen(deployment, more.revisions) : { status, statements: [] };
-  if (look?.subject !== subjectOf(deployment)) return { status, statements: formerStatement(deployment) };
-  return seen(deployment, { ...more, branch, look });
+export function followBranch({ deployment, branch, look, revisions, missing, trouble }: Following): Followed {
+  // Something else may come first.
+  const mayMake = trouble === undefined && missing === undefined;
+  if (branch === undefined) return {};
+  if (isOverSsh(deployment)) return mayMake ? unseen(deployment, revisions) : {};
+  if (look?.subject !== subjectOf(deployment)) return { statements: formerStatement(deployment) };
+  return seen(deployment, { branch, look, revisions, mayMake });
 }
 
-type Seen = Omit<Following, 'branch' | 'look'> & { branch: string; look: BranchLook };
+type Seen = { branch: string; look: NonNullable<Following['look']>; revisions: RevisionResource[]; mayMake: boolean };
 
 /** Decides by one look. An event stays unhandled while the host is away, so that nothing is lost. */
 function seen(deployment: DeploymentResource, { branch, look: { found, push }, revisions, mayMake }: Seen): Followed {
-  const status = followedFields(deployment);
-  const handled = push === undefined ? status : { ...status, pushHandled: push };
+  const handled = push === undefined ? {} : { pushHandled: push };
   if ('reason' in found) {
     const isHandled = found.reason === 'RefMissing' && mayMake;
-    return { status: isHandled ? handled : status, statements: [{ type: FOLLOWS_BRANCH, status: 'False', ...found }] };
+    return { ...(isHandled && { status: handled }), statements: [{ type: FOLLOWS_BRANCH, status: 'False', ...found }] };
   }
-  if (!mayMake) return { status, statements: [] };
+  if (!mayMake) return {};
   const { head } = found;
-  const isPush = push !== undefined && status.pushHandled !== push;
+  const isPush = push !== undefined && deployment.status?.pushHandled !== push;
   const asks = asksForRevision(deployment, revisions, { head, isPush });
   return {
     ...(asks && { revision: pushedRevision(deployment, revisions, head) }),
     status: { ...handled, followedRef: branch, followedCommit: head },
-    statements: [],
   };
 }
 
@@ -58,8 +45,7 @@ function unseen(deployment: DeploymentResource, revisions: RevisionResource[]): 
   const noted = pushNoted(deployment);
   return {
     ...(asksUnseen(deployment, revisions) && { revision: pushedRevision(deployment, revisions) }),
-    status: { ...followedFields(deployment), ...(noted !== undefined && { pushHandled: noted }) },
-    statements: [],
+    ...(noted !== undefined && { status: { pushHandled: noted } }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { newestFirst, revisionOf, templateHash } from '../../schema/revision-of.ts';
 import { isEnded } from '../family/revisions.ts';
@@ -11,7 +12,15 @@ export function missingRevision(deployment: DeploymentResource, revisions: Revis
   return newest !== undefined && newest.spec.number >= wanted.spec.number ? undefined : wanted;
 }
 
-export type History = { limit: number; days: number; now: Date };
+type History = { limit: number; days: number; now: Date };
+type Given = { deployment: DeploymentResource; settings: OperatorSettings; now: Date };
+
+/** Returns how many revisions a deployment keeps, and for how long. */
+export const historyOf = ({ deployment: { spec }, settings, now }: Given): History => ({
+  limit: spec.revisionHistoryLimit ?? settings.revisionHistoryLimit,
+  days: settings.revisionHistoryDays,
+  now,
+});
 
 /**
  * Returns the revisions to be removed, which may have failed: those beyond the limit, or ended too long ago. The

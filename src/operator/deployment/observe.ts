@@ -3,13 +3,13 @@ import type { DeploymentResource, RevisionResource } from '../../schema/custom-r
 import { COMPONENT, type Component } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { DatabaseView } from '../database/database.ts';
-import { addressesIn } from '../family/api-server.ts';
+import { databaseOf } from '../database/engines.ts';
 import { BY_DEPLOYMENT, ownedCaches } from '../family/caches.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
 /** What exists for a deployment, as the caches have it. */
-export type DeploymentWorld = DatabaseView & {
+export type DeploymentWorld = Omit<DatabaseView, 'isAsleep'> & {
   revisions: RevisionResource[];
   /** Revisions of an earlier deployment of the same name, which are not gone yet. */
   foreign: RevisionResource[];
@@ -52,9 +52,14 @@ export function observeDeployment(
   };
 }
 
-/** Finds the set and the Service of a deployment among its objects. */
-export function named({ metadata }: DeploymentResource, objects: KubeObject[]): Pick<DeploymentWorld, 'database' | 'service'> {
-  const at = (kind: string, name: string): KubeObject | undefined =>
-    objects.find((object) => object.kind === kind && object.metadata.name === name);
-  return { database: at('StatefulSet', names.database(metadata.name)), service: at('Service', names.service(metadata.name)) };
-}
+/** Finds what runs the database, and the Service, among the objects of a deployment. */
+export const named = (deployment: DeploymentResource, objects: KubeObject[]): Pick<DeploymentWorld, 'database' | 'service'> => ({
+  database: databaseOf(deployment.spec).runner(deployment, objects),
+  service: objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === names.service(deployment.metadata.name)),
+});
+
+type EndpointSlice = { endpoints?: { addresses?: string[] }[] | null };
+
+/** Returns the addresses at which the API server is reached without its Service. */
+const addressesIn = (slices: KubeObject[]): string[] =>
+  slices.flatMap((slice) => ((slice as EndpointSlice).endpoints ?? []).flatMap(({ addresses = [] }) => addresses));

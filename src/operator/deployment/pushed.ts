@@ -26,13 +26,6 @@ export const pushNoted = ({ metadata }: DeploymentResource): string | undefined 
 export const isPushNews = (deployment: DeploymentResource): boolean =>
   pushNoted(deployment) !== undefined && deployment.status?.pushHandled !== pushNoted(deployment);
 
-/** Returns what the status already says of the branch. */
-export const followedFields = ({ status: { followedRef, followedCommit, pushHandled } = {} }: DeploymentResource) => ({
-  ...(followedRef !== undefined && { followedRef }),
-  ...(followedCommit !== undefined && { followedCommit }),
-  ...(pushHandled !== undefined && { pushHandled }),
-});
-
 const commitOf = ({ spec, status }: RevisionResource): string | undefined => status?.commitSha ?? spec.commit;
 
 /**

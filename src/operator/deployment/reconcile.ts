@@ -1,95 +1,55 @@
-import { keyOf } from '../../kube/cache.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { databaseOf } from '../database/engines.ts';
-import { deploymentWithPorts, keptPorts } from './ports.ts';
-import { activeOf } from '../family/revisions.ts';
-import { gatewayEndpoints } from '../scale/gateways.ts';
-import { decideSleep, withSleep, type SleepDecision } from './sleep.ts';
-import type { OperatorDeps } from '../family/deps.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../family/part-report.ts';
+import { keptStatus } from '../family/status-inputs.ts';
 import type { Reconcile } from '../kernel/controller.ts';
-import { noLaterThan, type ReconcileOutcome, type Report } from '../kernel/outcome.ts';
-import { decideDeployment, type DeploymentDecision } from './decide.ts';
-import { followBranch, type Followed } from './follow-branch.ts';
-import { nextExpiry } from './history.ts';
-import { keepStore } from '../store/keep.ts';
-import { keepKey } from './keep-key.ts';
-import { branchSource } from './look-at-branch.ts';
-import { named, observeDeployment, type DeploymentWorld } from './observe.ts';
-import { keepTracingProject, obstacle } from './obstacle.ts';
-import { deploymentReport, type DeploymentStatusFields, type Written } from './status.ts';
+import { factsOf, type FactsDeps } from './facts.ts';
+import { historyOf, outdated } from './history.ts';
+import { named } from './observe.ts';
+import type { Facts, Part, WrittenFacts } from './part.ts';
+import { DEPLOYMENT_PARTS } from './parts.ts';
+import { deploymentReport } from './status.ts';
 
-/** Keeps the newest revision, the database and the Service of a deployment as its spec and its revisions ask. */
+/** Keeps the newest revision and all parts of a deployment as its spec and its revisions ask. */
 export const reconcileDeployment =
-  (deps: OperatorDeps): Reconcile<DeploymentResource, DeploymentStatusFields> =>
-  async (stored, { signal, now }) => {
-    const { settings } = deps;
-    const world = observeDeployment(deps, stored);
-    const ports = await keptPorts(deps, stored, { service: world.service, signal });
-    const ported = deploymentWithPorts(stored, ports, world.service);
-    const sleep = sleepOf(deps, ported, { world, now });
-    const deployment = withSleep(ported, sleep.sleep);
-    const plan = decideDeployment(deployment, { world, settings, now });
-    const held = obstacle(deps, deployment, world);
-    const shared = await keepTracingProject(deps, deployment, { isHeld: held !== undefined, signal });
-    const database = databaseOf(deployment.spec);
-    const pass = { view: world, objects: plan.objects, isHeld: held !== undefined, signal, now };
-    const prepared = await database.prepare(deps, deployment, pass);
-    const trouble = held ?? prepared.trouble;
-    const key = trouble === undefined ? await keepKey(deps, deployment, { agentPods: world.agentPods, signal, now }) : undefined;
-    const store = trouble === undefined ? await keepStore(deps, deployment, signal) : undefined;
-    const written =
-      trouble === undefined
-        ? await write(deps, { ...plan, objects: prepared.objects ?? plan.objects }, { deployment, world, signal })
-        : { world, objects: [] };
-    const mayFollow = trouble === undefined && plan.revision === undefined;
-    const followed = await follow(deps, deployment, { mayMake: mayFollow, revisions: written.world.revisions, signal });
-    const step = trouble === undefined ? await database.step(deps, deployment, pass) : undefined;
-    const queue = deps.work.queue(keyOf(deployment.metadata));
-    const told = [...shared, ...sleep.statements];
-    const view = { written, active: plan.active, trouble, prepared, key, store, step, shared: told, queue, now };
-    const report = withFollowed(deploymentReport(deployment, view, settings), followed);
-    const due = [sleep.again, ...prepared.again, key?.again, nextExpiry(written.world.revisions, plan.active, plan.history)];
-    return { ...report, outcome: due.reduce<ReconcileOutcome>(noLaterThan, report.outcome) };
+  (deps: PartDeps & FactsDeps, parts: readonly Part[] = DEPLOYMENT_PARTS): Reconcile<DeploymentResource, DeploymentStatusFields> =>
+  async (deployment, { signal, now }) => {
+    const facts = await factsOf(deps, deployment, { signal, now });
+    const prepared = await prepare(parts, { deps, facts, signal });
+    const trouble = facts.held ?? prepared.find((done) => done.trouble !== undefined)?.trouble;
+    const secret = prepared.find((done) => done.secret !== undefined)?.secret;
+    const known = { ...facts, trouble, secret, written: [] };
+    if (trouble !== undefined) return deploymentReport(known, [...prepared, ...parts.map(({ report }) => report?.(known) ?? {})]);
+    const objects = parts.flatMap(({ desired }, index) => prepared[index]?.objects ?? desired?.(facts) ?? []);
+    const after: WrittenFacts = { ...known, ...(await write(deps, { facts, objects, signal })) };
+    const steps = [];
+    for (const { step } of parts) steps.push((await step?.(deps, after, signal)) ?? {});
+    return deploymentReport(after, [...prepared, ...steps, ...parts.map(({ report }) => report?.(after) ?? {})]);
   };
 
-type Following = { mayMake: boolean; revisions: RevisionResource[]; signal: AbortSignal };
+type Doing = { deps: PartDeps; facts: Facts; signal: AbortSignal };
 
-/** Makes the revision that the head of the followed branch asks for, as it was found by the last look. */
-async function follow(deps: OperatorDeps, deployment: DeploymentResource, { signal, ...more }: Following): Promise<Followed> {
-  const look = deps.branches.look(deployment.metadata.uid ?? '');
-  const followed = followBranch(deployment, { ...more, look, branch: branchSource(deps, deployment)?.branch });
-  if (followed.revision !== undefined) await deps.writer.create(followed.revision, signal);
-  return followed;
+/** Prepares the parts one after the other. The first trouble holds back all that follow. */
+async function prepare(parts: readonly Part[], { deps, facts, signal }: Doing): Promise<PartPrepared[]> {
+  let trouble = facts.held;
+  const prepared: PartPrepared[] = [];
+  for (const part of parts) {
+    const act = trouble === undefined ? part.prepare : part.whileHeld;
+    const done = (await act?.(deps, facts, signal)) ?? { status: keptStatus(facts.deployment, part.keeps) };
+    trouble ??= done.trouble;
+    prepared.push(done);
+  }
+  return prepared;
 }
 
-const withFollowed = (report: Report<DeploymentStatusFields>, { status, statements }: Followed): Report<DeploymentStatusFields> => ({
-  ...report,
-  status: { ...report.status, ...status },
-  statements: [...report.statements, ...statements],
-});
-
-function sleepOf(
-  { work, settings }: Pick<OperatorDeps, 'work' | 'settings'>,
-  deployment: DeploymentResource,
-  { world, now }: { world: DeploymentWorld; now: Date },
-): SleepDecision {
-  const active = activeOf(world.revisions, deployment.status?.activeRevision)?.metadata.name;
-  const hasGateway = gatewayEndpoints(world.gateways).length > 0;
-  return decideSleep(deployment, { ...world, active, figures: work.figures(keyOf(deployment.metadata)), hasGateway, settings, now });
-}
-
-type Before = { deployment: DeploymentResource; world: DeploymentWorld; signal: AbortSignal };
+type Writing = Pick<Doing, 'facts' | 'signal'> & { objects: WrittenFacts['written'] };
+type Changed = Pick<WrittenFacts, 'written' | 'revisions' | 'database' | 'service'>;
 
 /** Applies the objects, makes the revision that is asked for, and removes outdated ones. */
-async function write(
-  { writer }: Pick<OperatorDeps, 'writer'>,
-  plan: DeploymentDecision,
-  { deployment, world, signal }: Before,
-): Promise<Written> {
-  const objects = await writer.reconcile(plan.objects, world.children, signal);
-  const { revision, outdated } = plan;
-  const made = revision !== undefined && (await writer.create(revision, signal)) ? [revision] : [];
-  for (const old of outdated) await writer.remove(old, signal);
-  const revisions = [...world.revisions.filter((known) => !outdated.includes(known)), ...made];
-  return { objects, world: { ...world, ...named(deployment, objects), revisions } };
+async function write({ writer }: Pick<PartDeps, 'writer'>, { facts, objects, signal }: Writing): Promise<Changed> {
+  const { deployment, missing, children, revisions, active } = facts;
+  const written = await writer.reconcile(objects, children, signal);
+  const made = missing !== undefined && (await writer.create(missing, signal)) ? [missing] : [];
+  const old = outdated(revisions, active, historyOf(facts));
+  for (const revision of old) await writer.remove(revision, signal);
+  return { written, ...named(deployment, written), revisions: [...revisions.filter((known) => !old.includes(known)), ...made] };
 }

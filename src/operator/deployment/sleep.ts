@@ -11,29 +11,11 @@ import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import { availableReplicas } from '../pods/workload-state.ts';
 
-/** Returns what the status keeps of its sleep. */
-export function sleepFields({
-  status,
-}: DeploymentResource): Pick<NonNullable<DeploymentResource['status']>, 'asleepSince' | 'nextDueAt' | 'gatewayPort'> {
-  const { asleepSince, nextDueAt, gatewayPort } = status ?? {};
-  return {
-    ...(asleepSince !== undefined && { asleepSince }),
-    ...(nextDueAt !== undefined && { nextDueAt }),
-    ...(gatewayPort !== undefined && { gatewayPort }),
-  };
-}
-
-/** Returns the deployment as it is from this decision on. */
-export function withSleep(deployment: DeploymentResource, sleep: Sleep): DeploymentResource {
-  const { asleepSince: _since, nextDueAt: _next, ...status } = deployment.status ?? {};
-  return { ...deployment, status: { ...status, ...sleep } };
-}
-
 /** Seconds before something is due in which a deployment wakes: pods, and a database that sleeps too, take some. */
 const AHEAD = 60;
 
 /** Whether a deployment sleeps, as it stands in its status. */
-export type Sleep = { asleepSince?: string; nextDueAt?: string };
+type Sleep = { asleepSince?: string; nextDueAt?: string };
 
 export type SleepDecision = {
   sleep: Sleep;
@@ -50,6 +32,8 @@ export type SleepFacts = {
   figures: WorkFigures | undefined;
   /** True if a gateway is there to answer in its place. */
   hasGateway: boolean;
+  /** The port at which it answers. */
+  port: number | undefined;
   settings: OperatorSettings;
   now: Date;
 };
@@ -130,7 +114,7 @@ function whileAwake(deployment: DeploymentResource, facts: SleepFacts): SleepDec
   // What was reported before it woke says nothing of the pods that run now.
   const { lastTransitionTime: woke } = conditionIn(deployment, ASLEEP) ?? {};
   const rests = figures !== undefined && mayRest(figures, rest) && (woke === undefined || isNewer(facts, endOfSecond(woke)));
-  if (!rests || !isReadyToSleep(deployment, facts)) return { sleep: {}, statements: [awake(reasonBefore(deployment))] };
+  if (!rests || !isReadyToSleep(facts)) return { sleep: {}, statements: [awake(reasonBefore(deployment))] };
   const { nextDue } = figures;
   return { sleep: { asleepSince: now.toISOString(), ...(nextDue !== undefined && { nextDueAt: nextDue }) }, statements: [asleep(nextDue)] };
 }
@@ -144,12 +128,12 @@ function mustStay({ revisions, hasGateway }: SleepFacts): keyof typeof AWAKE | u
 }
 
 /** Returns true if its newest revision serves, and the gateway can answer in its place. */
-function isReadyToSleep({ status }: DeploymentResource, { revisions, active, workloads }: SleepFacts): boolean {
+function isReadyToSleep({ revisions, active, workloads, port }: SleepFacts): boolean {
   const newest = newestFirst(revisions)[0];
   if (newest?.metadata.name !== active || newest?.status?.phase !== 'DEPLOYED') return false;
   const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(newest.metadata.name));
   const { guard } = newest.status;
-  return availableReplicas(api) > 0 && (guard === 'key' || guard === 'open') && status?.gatewayPort !== undefined;
+  return availableReplicas(api) > 0 && (guard === 'key' || guard === 'open') && port !== undefined;
 }
 
 /** Returns the reason that the status has, which stays until the next sleep. */

@@ -1,4 +1,3 @@
-import type { OperatorSettings } from '../../config/operator.ts';
 import {
   ASLEEP,
   DATABASE_READY,
@@ -12,14 +11,11 @@ import {
   UNAUTHENTICATED,
   VOLUME_HAS_ROOM,
 } from '../../schema/conditions.ts';
-import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { DeploymentStatus } from '../../schema/deployment.ts';
 import { names } from '../../schema/names.ts';
 import type { ObjectFault } from '../../schema/object-fault.ts';
 import { newestFirst } from '../../schema/revision-of.ts';
-import type { StoreKept } from '../store/keep.ts';
-import { storeStatement } from '../store/ready.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import {
   noLaterThan,
@@ -31,94 +27,35 @@ import {
   type Report,
   type StatedCondition,
 } from '../kernel/outcome.ts';
-import { availableReplicas, replicasOf } from '../pods/workload-state.ts';
-import { replicasWanted } from '../family/replicas.ts';
-import type { DatabaseReport, Prepared } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
+import { areAgentsGone, availableReplicas, replicasOf } from '../pods/workload-state.ts';
+import { replicasWanted } from '../family/replicas.ts';
 import { reconcileRequest } from '../family/deployment.ts';
-import type { KeyKept } from './keep-key.ts';
-import type { DeploymentWorld } from './observe.ts';
-import { isEnded } from '../family/revisions.ts';
-import { apiStatement } from './autoscaler.ts';
-import type { QueueState } from '../scale/queue-scale.ts';
-import { queueReport } from './queue-status.ts';
-import { outcomeOfRest, restOf, type Resting } from './rest.ts';
-import { sleepFields } from './sleep.ts';
-import { urlOf } from './service.ts';
-import { trust } from './trust.ts';
-import { fieldsWithoutEffect, withoutEffect } from './without-effect.ts';
-
-export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
-
-/** The world as it was seen, updated with what was written since; and the objects as they were applied. */
-export type Written = { world: DeploymentWorld; objects: KubeObject[] };
-
-export type DeploymentView = {
-  written: Written;
-  active: string | undefined;
-  /** What prevents everything else. */
-  trouble?: ReconcileOutcome | undefined;
-  prepared: Prepared;
-  /** The key of its agents. Undefined if this pass did not look after it. */
-  key?: KeyKept | undefined;
-  /** The same of its key-value store. */
-  store?: StoreKept | undefined;
-  /** The condition of the step that the database took after its objects were applied. */
-  step?: StatedCondition | undefined;
-  /** Tells that its tracing project is another deployment's, too. */
-  shared?: StatedCondition[];
-  /** What was decided about its queue, by the work there is. */
-  queue?: QueueState | undefined;
-  now: Date;
-};
+import { isEnded, revisionIn } from '../family/revisions.ts';
+import { historyOf, nextExpiry } from './history.ts';
+import type { DeploymentStatusFields, PartReport } from '../family/part-report.ts';
+import type { WrittenFacts } from './part.ts';
 
 /** Characters of a message. */
 const MOST = 4096;
 
-/** Makes the status, the conditions and the outcome of a deployment from what was observed. */
-export function deploymentReport(
-  deployment: DeploymentResource,
-  { written: { world, objects }, active, trouble, prepared, key, store, step, shared = [], queue, now }: DeploymentView,
-  settings: OperatorSettings,
-): Report<DeploymentStatusFields> {
-  const engine = databaseOf(deployment.spec);
-  const database = engine.report(deployment, { view: world, written: objects, settings, active, secret: prepared.secret, now });
-  const rest = restOf(deployment, world);
-  const serving = servingStatement(world, { active, ...rest, settings });
-  const state = {
-    newest: newestFirst(world.revisions)[0],
-    active,
-    database: database.ready,
-    serving,
-    ...rest,
-    before: deployment.status?.phase,
-    poll: database.poll,
-  };
-  const outcome = trouble ?? butFor(prepared.underWay, outcomeOf(state));
-  const scaled = queueReport(deployment, { ...world, active, state: queue, settings });
+/** Makes the status, the conditions and the outcome of a deployment from the facts and what its parts report. */
+export function deploymentReport(facts: WrittenFacts, parts: PartReport[]): Report<DeploymentStatusFields> {
+  const { deployment, active, trouble, revisions } = facts;
+  const rest = restOf(facts);
+  const serving = servingStatement(facts, rest);
+  const unready = parts.find((part) => part.unready !== undefined)?.unready;
+  const state = { ...rest, newest: newestFirst(revisions)[0], active, unready, serving, before: deployment.status?.phase };
+  const underWay = parts.find((part) => part.underWay !== undefined)?.underWay;
+  const outcome = trouble ?? butFor(underWay, outcomeOf(state));
+  const due = [...parts.flatMap(({ again = [] }) => again), nextExpiry(revisions, active, historyOf(facts))];
   return {
-    outcome: noLaterThan(outcome, database.again),
-    statements: [
-      database.ready,
-      serving,
-      ...trust(world, active),
-      ...database.statements,
-      ...scaled.statements,
-      ...apiStatement(deployment, { revision: world.revisions.find(({ metadata }) => metadata.name === active), settings }, objects),
-      ...(step === undefined ? [] : [step]),
-      ...prepared.statements,
-      ...storeStatement(deployment, objects),
-      ...shared,
-      ...withoutEffect(fieldsWithoutEffect(deployment, settings, engine.withoutEffect), settings),
-    ],
+    outcome: due.reduce<ReconcileOutcome>(noLaterThan, outcome),
+    statements: [serving, ...parts.flatMap(({ statements = [] }) => statements)],
     status: {
       phase: phaseOf(state),
-      url: urlOf(deployment, settings, { service: world.service, mountPrefix: activeStatus(world.revisions, active)?.mountPrefix }),
-      ...revisionFields(world.revisions, active),
-      ...databaseFields(deployment, prepared, database),
-      ...scaled.status,
-      ...secretFields(deployment, key, store),
-      ...sleepFields(deployment),
+      ...revisionFields(revisions, active),
+      ...parts.reduce((status, part) => ({ ...status, ...part.status }), {}),
       ...(outcome.kind === 'stalled' && { reason: outcome.reason }),
       message: outcome.message.slice(0, MOST),
       ...handledRequest(deployment),
@@ -126,13 +63,10 @@ export function deploymentReport(
   };
 }
 
-const activeStatus = (revisions: RevisionResource[], active: string | undefined): RevisionResource['status'] =>
-  revisions.find(({ metadata }) => metadata.name === active)?.status;
-
 /** Returns the newest revision, the serving one, and the version that its pods report. */
 function revisionFields(revisions: RevisionResource[], active: string | undefined): DeploymentStatusFields {
   const newest = newestFirst(revisions)[0];
-  const serverVersion = activeStatus(revisions, active)?.serverVersion;
+  const serverVersion = revisionIn(revisions, active)?.status?.serverVersion;
   return {
     ...(newest && { latestRevision: newest.metadata.name }),
     ...(active !== undefined && { activeRevision: active }),
@@ -140,40 +74,38 @@ function revisionFields(revisions: RevisionResource[], active: string | undefine
   };
 }
 
-/** Returns what the database has under way, if everything else is as asked. */
+/** Returns the outcome of what is under way, if everything else is as asked. */
 const butFor = (underWay: StatedCondition | undefined, outcome: ReconcileOutcome): ReconcileOutcome =>
   underWay === undefined || outcome.kind !== 'settled' ? outcome : waiting(underWay.reason, underWay.message);
 
-/**
- * Returns what the status says about the database. A Secret that is gone or broken stays the one that pods were started
- * with.
- */
-function databaseFields({ status }: DeploymentResource, { secret, status: fields }: Prepared, { template }: DatabaseReport) {
-  const { databaseSecret, databaseSecretVersion } = status ?? {};
-  const named = secret !== undefined && 'secret' in secret ? secret : { secret: databaseSecret, version: databaseSecretVersion };
-  return {
-    ...(named.secret !== undefined && { databaseSecret: named.secret }),
-    ...(named.version !== undefined && { databaseSecretVersion: named.version }),
-    ...fields,
-    ...(template !== undefined && { databaseTemplate: template }),
-  };
+/** Whether a deployment has no pods because its owner says so, or because nobody needs it. */
+type Resting = {
+  hibernates: boolean;
+  /** True while it hibernates or sleeps. */
+  isResting: boolean;
+  /** True once no pod of it is left that is to stop. */
+  stopped: boolean;
+};
+
+/** Returns how a deployment rests. */
+function restOf(facts: WrittenFacts): Resting {
+  const { spec } = facts.deployment;
+  const hibernates = spec.hibernate === true;
+  const areGone = areAgentsGone(facts.workloads, facts.agentPods);
+  const stopped = areGone && (!hibernates || databaseOf(spec).isStopped(facts));
+  return { hibernates, isResting: hibernates || facts.isAsleep, stopped };
 }
 
-/** Returns what the status already says of the key. */
-const keyFields = ({
-  status: { keySecret, keyRequest, keyPreviousUntil, keyHashes } = {},
-}: DeploymentResource): DeploymentStatusFields => ({
-  ...(keySecret !== undefined && { keySecret }),
-  ...(keyHashes !== undefined && { keyHashes }),
-  ...(keyRequest !== undefined && { keyRequest }),
-  ...(keyPreviousUntil !== undefined && { keyPreviousUntil }),
-});
-
-/** Returns what the status says of the Secrets of agents. A pass that did not look after them says the same again. */
-const secretFields = (deployment: DeploymentResource, key?: KeyKept, store?: StoreKept): DeploymentStatusFields => ({
-  ...(key?.status ?? keyFields(deployment)),
-  ...(store ?? (deployment.status?.storeSecret !== undefined && { storeSecret: deployment.status.storeSecret })),
-});
+/** Returns the outcome while its pods stop or are stopped, because its owner says so or nobody needs it. */
+function outcomeOfRest({ hibernates, stopped }: Resting, serving: StatedCondition): ReconcileOutcome {
+  // A workload may report later than its pods that they are gone.
+  const isDone = stopped && serving.status !== 'True';
+  if (hibernates)
+    return isDone ? settled('All pods are stopped; the data is kept.', HIBERNATED) : waiting('Hibernating', 'The pods are being stopped.');
+  return isDone
+    ? settled('It sleeps, and wakes when somebody needs it.', ASLEEP)
+    : waiting('FallingAsleep', 'It falls asleep: the pods are being stopped.');
+}
 
 function handledRequest(deployment: DeploymentResource): DeploymentStatusFields {
   const handled = reconcileRequest(deployment);
@@ -183,30 +115,29 @@ function handledRequest(deployment: DeploymentResource): DeploymentStatusFields 
 type State = Resting & {
   newest: RevisionResource | undefined;
   active: string | undefined;
-  database: StatedCondition;
+  /** The outcome while it waits for one of its parts, such as its database. */
+  unready: ReconcileOutcome | undefined;
   serving: StatedCondition;
   before: DeploymentStatus | undefined;
-  /** Seconds after which to look again while the database is not ready. */
-  poll: number | undefined;
 };
 
-function phaseOf({ newest, active, database, serving, isResting, before }: State): DeploymentStatus {
+function phaseOf({ newest, active, unready, serving, isResting, before }: State): DeploymentStatus {
   if (serving.status === 'True') return 'READY';
   if (isResting || serving.reason === SCALED_TO_ZERO) return 'UNUSED';
   const isWaking = active !== undefined && (before === 'UNUSED' || before === 'AWAITING_DATABASE');
   if (isWaking) return 'AWAITING_DATABASE';
   const isFirstUnderWay = active === undefined && (newest === undefined || !isEnded(newest));
-  return isFirstUnderWay || (active === undefined && database.status !== 'True') ? 'AWAITING_DATABASE' : 'UNKNOWN';
+  return isFirstUnderWay || (active === undefined && unready !== undefined) ? 'AWAITING_DATABASE' : 'UNKNOWN';
 }
 
 function outcomeOf(state: State): ReconcileOutcome {
-  const { newest, active, database, serving, isResting, poll } = state;
+  const { newest, active, unready, serving, isResting } = state;
   if (newest === undefined) return waiting('RevisionMissing', 'The revision is being made.');
   const { name } = newest.metadata;
   const isDeployed = newest.status?.phase === 'DEPLOYED';
   if (isEnded(newest) && !isDeployed) return failed(newest);
   if (isResting) return outcomeOfRest(state, serving);
-  if (database.status !== 'True') return waiting(database.reason, database.message, poll);
+  if (unready !== undefined) return unready;
   if (!isDeployed || active !== name) return rolling(newest);
   return isAsAsked(serving) ? wholeOrNot(newest, serving) : waiting(serving.reason, serving.message);
 }
@@ -240,9 +171,10 @@ function failed({ metadata, status }: RevisionResource): ReconcileOutcome {
   return stalled(reason, `Revision ${metadata.name} ended as ${phase}. ${message}`.trim());
 }
 
-type Served = Pick<Resting, 'hibernates' | 'isResting'> & { active: string | undefined; settings: OperatorSettings };
-
-function servingStatement({ workloads, revisions }: DeploymentWorld, { active, hibernates, isResting, settings }: Served): StatedCondition {
+function servingStatement(
+  { workloads, revisions, active, settings }: WrittenFacts,
+  { hibernates, isResting }: Pick<Resting, 'hibernates' | 'isResting'>,
+): StatedCondition {
   if (active === undefined)
     return { type: SERVING, status: 'False', reason: 'NothingDeployed', message: 'No revision has been deployed yet.' };
   const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(active));
@@ -251,7 +183,7 @@ function servingStatement({ workloads, revisions }: DeploymentWorld, { active, h
     return { type: SERVING, status: 'False', reason: HIBERNATED, message: `Revision ${active} serves again once the deployment wakes.` };
   if (isResting)
     return { type: SERVING, status: 'False', reason: ASLEEP, message: `Revision ${active} serves again when somebody needs it.` };
-  const revision = revisions.find(({ metadata }) => metadata.name === active);
+  const revision = revisionIn(revisions, active);
   if (revision !== undefined && replicasWanted(revision, 'api', settings) === 0 && replicasOf(api) === 0)
     return {
       type: SERVING,

@@ -2,7 +2,7 @@ import type { AgentNetwork } from '../../config/agent-network.ts';
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT, GATEWAY, type Component } from '../../schema/labels.ts';
+import { COMPONENT, DATABASE_USERS, DEPLOYMENT, GATEWAY, type Component } from '../../schema/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
 import { appliedMetadata } from './metadata.ts';
 import { isSleeper } from './sleepers.ts';
@@ -20,7 +20,7 @@ type Peer = {
 type Port = { protocol: 'TCP' | 'UDP'; port: number };
 type Rule = { peers?: Peer[]; ports?: Port[] };
 /** Rules for a direction. Without any, the policy is not about that direction. */
-type Policy = { component: Component; name: string; pods: Component[]; ingress?: Rule[]; egress?: Rule[] };
+type Policy = { component: Component; name: string; pods: readonly Component[]; ingress?: Rule[]; egress?: Rule[] };
 
 /** Lets only the deployment's own pods reach its database: its agents, and those that change its password. */
 export const databasePolicy = (deployment: DeploymentResource, port: number): KubeObject =>
@@ -28,7 +28,7 @@ export const databasePolicy = (deployment: DeploymentResource, port: number): Ku
     component: 'database',
     name: names.databasePolicy(deployment.metadata.name),
     pods: ['database'],
-    ingress: [{ peers: [podsOf(deployment, ['api', 'queue', 'password'])], ports: [{ protocol: 'TCP', port }] }],
+    ingress: [{ peers: [podsOf(deployment, DATABASE_USERS)], ports: [{ protocol: 'TCP', port }] }],
   });
 
 /** Lets only the deployment's own agents reach its key-value store. */
@@ -103,11 +103,11 @@ function exceptions(addresses: string[], six: boolean): { except?: string[] } {
   return except.length === 0 ? {} : { except };
 }
 
-const podsOf = ({ metadata }: DeploymentResource, components: Component[]): Peer => ({
+const podsOf = ({ metadata }: DeploymentResource, components: readonly Component[]): Peer => ({
   podSelector: selectorFor(metadata.name, components),
 });
 
-const selectorFor = (name: string, components: Component[]): object => {
+const selectorFor = (name: string, components: readonly Component[]): object => {
   const [only] = components;
   const matchLabels = { [DEPLOYMENT]: labelValue(name) };
   return components.length === 1

@@ -21,6 +21,10 @@ export function activeOf(revisions: RevisionResource[], current: string | undefi
   return ordered.find(fit) ?? ordered.find(({ metadata }) => metadata.name === current);
 }
 
+/** Finds a revision by its name. */
+export const revisionIn = (revisions: RevisionResource[], named: string | undefined): RevisionResource | undefined =>
+  revisions.find(({ metadata }) => metadata.name === named);
+
 /** What a revision may do among its siblings: roll out, wait for another one, or be skipped. */
 export type RolloutOrder = 'go' | 'wait' | 'skip';
 

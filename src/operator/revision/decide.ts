@@ -1,14 +1,15 @@
 import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/conditions.ts';
 import { INTERRUPT } from '../../schema/labels.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { apiAtFirst } from '../family/api-size.ts';
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import { isWaitedFor } from '../database/address.ts';
 import { isApiUp, isAsMade, isWorkloadUp } from '../family/complete.ts';
 import { connectionsAsked, connectionsNeeded } from '../family/connections.ts';
 import { isNothingServing, mayStart } from '../family/deployment.ts';
 import { queueAtFirst, queueWanted } from '../family/queue-size.ts';
 import { isAsleep } from '../family/sleepers.ts';
-import { replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
+import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 import { imageOf, isEnded } from '../family/revisions.ts';
 import { diagnose, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
@@ -164,6 +165,16 @@ function progress({ revision, world, settings }: Situation): Decision {
   }
   if (!isWorkloadUp(revision, 'queue', world, settings)) return deploying({ wish: { api, queue }, of: ['queue'] }, { world, settings });
   return lastStep({ ...begun, complete: true, wish: { api, queue } }, { revision, world, settings });
+}
+
+/**
+ * Returns how many api pods a rollout begins with: as many as the load asks of the one that serves, within the
+ * revision's own range, so that a switch takes no pods away.
+ */
+function apiAtFirst(revision: RevisionResource, loaded: KubeObject | undefined, settings: OperatorSettings): number {
+  const least = replicasWanted(revision, 'api', settings);
+  if (loaded === undefined) return least;
+  return Math.max(least, Math.min(replicasAllowed(revision, 'api', settings), replicasOf(loaded)));
 }
 
 /**

@@ -1,10 +1,10 @@
-import { keyOf } from '../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import { COMPONENT } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { ServerFacts } from '../../schema/work-report.ts';
+import type { DatabaseAnswer } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
 import type { DatabaseAddress } from '../database/address.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../family/caches.ts';
@@ -13,34 +13,25 @@ import type { OperatorDeps } from '../family/deps.ts';
 import { replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
 import { activeOf, isEnded, rolloutOrderOf, type RolloutOrder } from '../family/revisions.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
-import { readySince } from '../pods/diagnose.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import { observeBuild, type BuildWorld } from './build/observe.ts';
 import { environmentOf, type Environment } from './environment.ts';
 import { repeatedImage } from './image.ts';
 import { workloadName } from './objects/workload.ts';
-import { secretsWaitedFor } from './volume-secrets.ts';
+import { isWaitingForVolumes } from '../pods/diagnose.ts';
 
 /** What exists for a revision, by the caches and by what was read for it. */
-export type RevisionWorld = {
+export type RevisionWorld = DatabaseAnswer & {
   deployment: DeploymentResource | undefined;
   /** True if another deployment now has the name of the one that it belonged to. */
   isForeign: boolean;
   order: RolloutOrder;
   /** True if it is the one to serve among its siblings, whatever the deployment's status says now. */
   isPick: boolean;
-  databaseReady: boolean;
-  /** When the managed database began to take connections, in milliseconds since the epoch, if that is known. */
-  databaseSince: number | undefined;
   /** True if the Service sends clients to it. */
   hasTraffic: boolean;
   /** Where its pods read the database's address. Undefined until the deployment's status has it. */
   address: DatabaseAddress | undefined;
-  /**
-   * Connections that the pods may share out: those of the live database. Undefined while it is to take another number,
-   * and has not started with it.
-   */
-  connections: number | undefined;
   environment: Environment;
   /** The exact image that a rollback deploys again. */
   repeated: string | undefined;
@@ -137,24 +128,29 @@ async function missingSecrets(
   return wanted.filter((_, index) => found[index] === undefined);
 }
 
-type DatabaseState = Pick<RevisionWorld, 'address' | 'connections' | 'databaseReady' | 'databaseSince'>;
+type Source = { secretName?: unknown; name?: unknown; optional?: unknown };
+type Volume = { secret?: Source | null; projected?: { sources?: { secret?: Source }[] } | null };
+
+/**
+ * Returns the names of Secrets that the pods of a revision wait for, once they wait for a volume. A node reports a
+ * missing one only in events.
+ */
+function secretsWaitedFor({ spec }: RevisionResource, pods: KubeObject[]): string[] {
+  if (!pods.some(isWaitingForVolumes)) return [];
+  const volumes = (spec.template.resourceSpec?.volumes ?? []) as Volume[];
+  const sources = volumes.flatMap(({ secret, projected }) => [secret, ...(projected?.sources ?? []).map((source) => source.secret)]);
+  const wanted = sources.filter((source) => source !== undefined && source !== null && source.optional !== true);
+  const named = wanted.map((source) => source?.secretName ?? source?.name).filter((name) => typeof name === 'string');
+  return [...new Set(named)];
+}
 
 function databaseState(
-  { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>,
+  deps: Pick<OperatorDeps, 'caches' | 'settings'>,
   deployment: DeploymentResource | undefined,
-): DatabaseState {
+): DatabaseAnswer & Pick<RevisionWorld, 'address'> {
   const engine = deployment && databaseOf(deployment.spec);
   const address = deployment && engine?.address(deployment);
   if (deployment === undefined || engine === undefined || address === undefined)
     return { address, connections: undefined, databaseReady: false, databaseSince: undefined };
-  const key = keyOf(deployment.metadata);
-  const pods = caches.pods.byIndex(BY_DEPLOYMENT, key).filter(({ metadata }) => metadata.labels?.[COMPONENT] === 'database');
-  const database = caches.statefulSets.get(`${deployment.metadata.namespace}/${names.database(deployment.metadata.name)}`);
-  const since = Math.max(...pods.map((pod) => readySince(pod) ?? 0));
-  return {
-    address,
-    connections: engine.connections(deployment, settings, { database, databasePods: pods }),
-    databaseReady: engine.takesConnections(deployment, { database, databasePods: pods }),
-    databaseSince: since > 0 ? since : undefined,
-  };
+  return { address, ...engine.answer(deps, deployment) };
 }

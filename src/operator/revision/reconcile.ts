@@ -1,58 +1,80 @@
 import type { Denied, KubeRefused } from '../../kube/errors.ts';
+import type { Log } from '../../log.ts';
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { names } from '../../schema/names.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
-import type { Report } from '../kernel/outcome.ts';
+import { settled, type Report } from '../kernel/outcome.ts';
 import { adoptSecret } from './adopt-secret.ts';
 import { keepBuildLog } from './build/keep-log.ts';
 import { dropBuild, makeBuild } from './build/make.ts';
 import { decideRevision, secondsLeft } from './decide.ts';
-import { desiredRevision } from './desired.ts';
+import type { Decision, Situation } from './decision.ts';
+import { desiredRevision, type RevisionPlan } from './desired.ts';
 import { logTail } from './log-tail.ts';
 import { observeRevision } from './observe.ts';
 import { refusedRevision } from './refusal.ts';
 import { revisionReport, type RevisionStatusFields } from './status.ts';
 
+type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings' | 'absences' | 'work' | 'buildTurns' | 'gitPlaces'>;
+
+/** What one reconcile of a revision has observed and decided, and what its parts have found or made since. */
+type Facts = Situation & {
+  decision: Decision;
+  secretName?: string | undefined;
+  logTail?: string | undefined;
+  buildLog?: string | undefined;
+};
+
+/** A part of a revision that is no workload. It comes before these, and returns the facts that it changes. */
+type RevisionPart = (deps: Deps, facts: Facts, pass: { signal: AbortSignal; log: Log }) => Promise<Partial<Facts>>;
+
+const build: RevisionPart = async (deps, { revision, world, decision }, { signal }) => ({
+  decision: await makeBuild(deps, revision, { decision, build: world.build, signal }),
+});
+const environment: RevisionPart = async (deps, { revision, world }, { signal }) => ({
+  secretName: await adoptSecret(deps, revision, { environment: world.environment, signal }),
+});
+// Logs are read before pods and builds are removed, because they go with them.
+const logs: RevisionPart = async (deps, { revision, world, decision }, { signal, log }) => ({
+  logTail: await logTail(deps.kube, revision, { decision, signal, log }),
+  buildLog: await keepBuildLog(deps, revision, { decision, build: world.build, signal, log }),
+});
+const formerBuild: RevisionPart = async (deps, { revision, decision }, { signal }) => {
+  if (decision.build === 'drop') await dropBuild(deps, revision, signal);
+  return {};
+};
+
+/** All parts of a revision, in the order in which they come. */
+const PARTS: readonly RevisionPart[] = [build, environment, logs, formerBuild];
+
 /** Starts a revision beside the serving one, and stops it when it has failed or was replaced. */
 export const reconcileRevision =
-  (deps: OperatorDeps): Reconcile<RevisionResource, RevisionStatusFields> =>
+  (deps: Deps): Reconcile<RevisionResource, RevisionStatusFields> =>
   async (revision, { signal, log, now }) => {
-    const { kube, writer, settings } = deps;
+    const { settings, writer } = deps;
     const world = await observeRevision(deps, revision, { signal, now });
     const situation = { revision, world, settings };
-    const decision = await makeBuild(deps, revision, { decision: decideRevision(situation), build: world.build, signal });
-    const secretName = await adoptSecret(deps, revision, { environment: world.environment, signal });
-    // The log is read before the pods are removed, because it goes with them.
-    const tail = await logTail(kube, revision, { decision, signal, log });
-    const buildLog = await keepBuildLog(deps, revision, { decision, build: world.build, signal, log });
-    if (decision.build === 'drop') await dropBuild(deps, revision, signal);
-    const given = {
-      wish: decision.wish,
-      secretName,
-      address: world.address,
-      connections: world.connections,
-      deploymentId: world.deployment?.spec.id,
-      isQueueGiven: world.deployment?.spec.queueReplicas !== undefined,
-      image: decision.image,
-      live: world,
-    };
-    const desired = desiredRevision(revision, given, settings);
+    let facts: Facts = { ...situation, decision: decideRevision(situation) };
+    for (const part of PARTS) facts = { ...facts, ...(await part(deps, facts, { signal, log })) };
+    const desired = desiredRevision(revision, planOf(facts), settings);
     const wanted = desired.map(({ metadata }) => metadata.name);
-    const existing = [world.api, world.queue]
-      .flatMap((workload) => workload ?? [])
-      .filter(({ metadata }) => wanted.includes(metadata.name));
+    const live = [world.api, world.queue].filter((workload) => workload !== undefined);
+    const existing = live.filter(({ metadata }) => wanted.includes(metadata.name));
     const standing = await writer.reconcile(desired, existing, signal);
-    return revisionReport(revision, {
-      decision,
-      world,
-      secondsLeft: secondsLeft(situation),
-      secretName,
-      logTail: tail,
-      buildLog,
-      standing,
-    });
+    return revisionReport(revision, { ...facts, secondsLeft: secondsLeft(situation), standing });
   };
+
+const planOf = ({ world, decision, secretName }: Facts): RevisionPlan => ({
+  wish: decision.wish,
+  secretName,
+  address: world.address,
+  connections: world.connections,
+  deploymentId: world.deployment?.spec.id,
+  isQueueGiven: world.deployment?.spec.queueReplicas !== undefined,
+  image: decision.image,
+  live: world,
+});
 
 /** Reports what it means for a revision that the API server refused one of its objects. */
 export const revisionRefused =
@@ -62,4 +84,13 @@ export const revisionRefused =
     const world = { deployment: caches.deployments.get(`${namespace}/${revision.spec.deployment}`), absences: absences(), now };
     const isMade = caches.workloads.get(`${namespace}/${names.apiWorkload(name)}`) !== undefined;
     return refusedRevision(revision, { refusal, now, isMade, secondsLeft: secondsLeft({ revision, world, settings }) });
+  };
+
+/** Removes the build of a deleted revision, which lies in another namespace and so goes with nobody. */
+export const finalizeRevision =
+  (deps: Pick<OperatorDeps, 'kube' | 'settings'>): Reconcile<RevisionResource, RevisionStatusFields> =>
+  async (revision, { signal }) => {
+    await dropBuild(deps, revision, signal);
+    const { conditions: _conditions, observedGeneration: _generation, ...status } = revision.status ?? {};
+    return { outcome: settled('Nothing is left.', 'Deleted'), statements: [], status };
   };

@@ -33,7 +33,7 @@ export type RevisionView = {
   secondsLeft: number;
   /** Name of the Secret that its pods get. */
   secretName?: string | undefined;
-  logTail: string | undefined;
+  logTail?: string | undefined;
   /** Name of the ConfigMap with the whole log of its build, if that was kept just now. */
   buildLog?: string | undefined;
   /** Its workloads as they are after the writes. */

@@ -6,7 +6,7 @@ import { SECRETS_OF } from '../../schema/labels.ts';
 import type { OperatorDeps } from '../family/deps.ts';
 import { unreferenced } from './unreferenced.ts';
 
-export type SweepOptions = OperatorDeps & {
+export type SweepOptions = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {
   log: Log;
   namespaces: string[];
   /** Milliseconds between two sweeps. A Secret that nothing names in both is removed. */

@@ -5,9 +5,10 @@ import { DEPLOYMENT, ownLabels, selectorOf } from '../../schema/labels.ts';
 import { names } from '../../schema/names.ts';
 import { appliedMetadata } from '../family/metadata.ts';
 import { storePolicy } from '../family/network-policies.ts';
-import { isAsleep } from '../family/sleepers.ts';
 import { mebibytes } from '../kernel/quantity.ts';
 import { STORE_PORT } from './secret.ts';
+
+type StoreFacts = { deployment: DeploymentResource; settings: OperatorSettings; isAsleep: boolean };
 
 /** User and group of the image. */
 const STORE_ID = 10001;
@@ -19,11 +20,12 @@ export const storeMemory = ({ spec }: DeploymentResource): number | undefined =>
  * Returns the objects of a deployment's key-value store, in the order in which they are made. It has no volume: what it
  * holds may be lost at any time.
  */
-export function desiredStore(deployment: DeploymentResource, settings: OperatorSettings): KubeObject[] {
+export function desiredStore({ deployment, settings, isAsleep }: StoreFacts): KubeObject[] {
   const memory = storeMemory(deployment);
+  const replicas = deployment.spec.hibernate === true || isAsleep ? 0 : 1;
   return memory === undefined
     ? []
-    : [storeService(deployment), storePolicy(deployment, STORE_PORT), storeSet(deployment, settings, memory)];
+    : [storeService(deployment), storePolicy(deployment, STORE_PORT), storeSet(deployment, settings, { memory, replicas })];
 }
 
 function storeService(deployment: DeploymentResource): KubeObject {
@@ -40,7 +42,9 @@ function storeService(deployment: DeploymentResource): KubeObject {
   };
 }
 
-function storeSet(deployment: DeploymentResource, settings: OperatorSettings, memory: number): KubeObject {
+type Size = { memory: number; replicas: number };
+
+function storeSet(deployment: DeploymentResource, settings: OperatorSettings, { memory, replicas }: Size): KubeObject {
   const { name } = deployment.metadata;
   return {
     apiVersion: 'apps/v1',
@@ -48,7 +52,7 @@ function storeSet(deployment: DeploymentResource, settings: OperatorSettings, me
     metadata: appliedMetadata(deployment, 'store', names.store(name)),
     spec: {
       serviceName: names.store(name),
-      replicas: deployment.spec.hibernate === true || isAsleep(deployment) ? 0 : 1,
+      replicas,
       podManagementPolicy: 'Parallel',
       selector: { matchLabels: selectorOf(name, 'store') },
       template: {

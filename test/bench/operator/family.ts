@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { operatorConfig } from '../../../src/config/operator.ts';
 import { kinds, type Kind, type KubeObject } from '../../../src/kube/kube.ts';
-import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
+import { desiredDeployment } from '../../kit/facts.ts';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
 import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
 import { names } from '../../../src/schema/names.ts';

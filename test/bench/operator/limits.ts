@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { tracingProject } from '../../../src/operator/deployment/tracing-project.ts';
+import { tracingProjectOf } from '../../../src/operator/deployment/parts/tracing-project.ts';
 import { withHash } from '../../../src/operator/kernel/owned.ts';
 import { familyOf, kindOf, settings } from './family.ts';
 
@@ -61,7 +61,7 @@ function writesOf(name: string): Write[] {
     stringData: { uri: SECRET },
   }));
   return [
-    (kube) => kube.create(kinds.tracingProject, tracingProject(deployment, settings.defaultTenantId)),
+    (kube) => kube.create(kinds.tracingProject, tracingProjectOf(deployment, settings.defaultTenantId)),
     ...secrets.map(
       (secret): Write =>
         (kube) =>

@@ -3,7 +3,7 @@ import { operatorConfig } from '../../../src/config/operator.ts';
 import { AlreadyExists } from '../../../src/kube/errors.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import { databaseOf } from '../../../src/operator/database/engines.ts';
-import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
+import { desiredDeployment } from '../../kit/facts.ts';
 import { withHash } from '../../../src/operator/kernel/owned.ts';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
 import { seenTemplate } from '../../../src/operator/pods/settled-template.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
+import { desiredDeployment } from '../../kit/facts.ts';
 import { adminCredential, databaseCredential } from '../../../src/operator/database/own/credentials/secret.ts';
-import { fieldsWithoutEffect, withoutEffect } from '../../../src/operator/deployment/without-effect.ts';
+import { effectless, fieldsWithoutEffect } from '../../../src/operator/deployment/parts/without-effect.ts';
 import { passwordJob } from '../../../src/operator/database/own/credentials/job.ts';
 import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
 import { isAsIntended, withHash } from '../../../src/operator/kernel/owned.ts';
@@ -63,9 +63,9 @@ test('fields whose function is not built yet are named', () => {
 
 test('without a gateway it is said that nobody reports of the server, beside the fields', () => {
   const gateway = { service: 'gateway', namespace: 'gx' };
-  expect(withoutEffect([], { gateway })).toEqual([]);
-  expect(withoutEffect([], {})).toMatchObject([{ status: 'True', reason: 'NoGateway', message: expect.stringContaining('version') }]);
-  const [both] = withoutEffect(['queueMaxScale'], {});
+  expect(effectless([], { gateway })).toEqual([]);
+  expect(effectless([], {})).toMatchObject([{ status: 'True', reason: 'NoGateway', message: expect.stringContaining('version') }]);
+  const [both] = effectless(['queueMaxScale'], {});
   expect(both).toMatchObject({ reason: 'NotBuiltYet', message: expect.stringMatching(/queueMaxScale\. No gateway is installed/) });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { agentService, urlOf } from '../../../src/operator/deployment/service.ts';
+import { agentService, urlOf } from '../../../src/operator/deployment/parts/service.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 's' }, spec: { ports: [{ nodePort: 30080 }] } };
@@ -19,7 +19,7 @@ test.each([
 });
 
 test('the Service asks for an address of each family that the cluster has', () => {
-  expect(agentService(deployment(), settings(), 'chat-00001').spec).toMatchObject({ ipFamilyPolicy: 'PreferDualStack' });
+  expect(agentService(deployment(), settings(), { active: 'chat-00001' }).spec).toMatchObject({ ipFamilyPolicy: 'PreferDualStack' });
 });
 
 test('the url has what stands before every path, and the user writes it into an address of its own', () => {

@@ -22,7 +22,7 @@ type Given = {
 };
 
 const sleeper = ({ status, more }: Given): DeploymentResource =>
-  deployment({ ...ZERO, ...more, status: { gatewayPort: 12_345, activeRevision: 'chat-00001', ...status } });
+  deployment({ ...ZERO, ...more, status: { activeRevision: 'chat-00001', ...status } });
 
 function decided({ guard = 'key', ...given }: Given = {}) {
   const of = sleeper(given);
@@ -34,6 +34,7 @@ function decided({ guard = 'key', ...given }: Given = {}) {
     workloads: [api],
     figures: RESTING,
     hasGateway: true,
+    port: 12_345,
     settings: SETTINGS,
     now: NOW,
     ...given.facts,
@@ -87,6 +88,7 @@ describe('falls asleep', () => {
         workloads: [],
         figures: RESTING,
         hasGateway: true,
+        port: undefined,
         settings: SETTINGS,
         now: NOW,
       }).sleep,

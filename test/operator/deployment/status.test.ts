@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
-import type { DeploymentWorld } from '../../../src/operator/deployment/observe.ts';
+import type { WrittenFacts } from '../../../src/operator/deployment/part.ts';
+import { DEPLOYMENT_PARTS } from '../../../src/operator/deployment/parts.ts';
 import { databaseReplicas } from '../../../src/operator/database/own/hibernate.ts';
 import { deploymentReport, refusedDeployment } from '../../../src/operator/deployment/status.ts';
-import { deployment, revision, settings } from '../../kit/objects.ts';
+import { factsOf } from '../../kit/facts.ts';
+import { deployment, revision } from '../../kit/objects.ts';
 
 type RevisionStatus = NonNullable<ReturnType<typeof revision>['status']>;
 
@@ -16,22 +18,12 @@ const api = (name: string): KubeObject => ({
   status: { availableReplicas: 1 },
 });
 
-const report = (world: Partial<DeploymentWorld>, active?: string, of = deployment()) => {
-  const lists = {
-    revisions: [],
-    foreign: [],
-    children: [],
-    databasePods: [],
-    agentPods: [],
-    passwordPods: [],
-    workloads: [],
-    apiServer: [],
-    gateways: [],
-  };
-  const empty = { ...lists, place: undefined, database: undefined, service: undefined };
-  const prepared = { secret: undefined, statements: [], status: {}, again: [] };
-  const written = { world: { ...empty, ...world }, objects: [] };
-  return deploymentReport(of, { written, active, prepared, now: new Date() }, settings());
+const report = (world: Partial<WrittenFacts>, active?: string, of = deployment()) => {
+  const facts = factsOf(of, { ...world, active });
+  return deploymentReport(
+    facts,
+    DEPLOYMENT_PARTS.map((part) => part.report?.(facts) ?? {}),
+  );
 };
 const deployed = { phase: 'DEPLOYED' as const };
 const scaledToZero = revision(deployment({ metadata: { generation: 1 }, template: { resourceSpec: { minScale: 0 } } }), {
@@ -80,7 +72,7 @@ const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } };
 describe('a deployment that hibernates', () => {
   const asked = deployment({ spec: { hibernate: true } });
   const revisions = [numbered(1, deployed)];
-  test.each<[string, Partial<DeploymentWorld>, string[]]>([
+  test.each<[string, Partial<WrittenFacts>, string[]]>([
     ['is on its way while a pod is left', { ...serving, revisions, agentPods: [pod] }, ['READY', 'waiting', 'Hibernating']],
     [
       'is unused once its agents are gone',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Cache } from '../../../src/kube/cache.ts';
 import type { KubeObject } from '../../../src/kube/kube.ts';
 import { createCaches, type Caches } from '../../../src/operator/family/caches.ts';
-import { tracingProject, tracingState } from '../../../src/operator/deployment/tracing-project.ts';
+import { tracingProjectOf, tracingState } from '../../../src/operator/deployment/parts/tracing-project.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 function caches(given: { deployments?: object[]; listeners?: object[]; projects?: object[] }): Caches {
@@ -30,13 +30,13 @@ const both = [listener(['team', 'other'])];
 test('is made when there is none, and taken up again when one is left over', () => {
   const missing = tracingState(mine, caches({ deployments: [mine], listeners: both }), joined);
   expect(missing).toMatchObject({ state: 'missing', project: { spec: { projectName: 'chat', tenantId: tenant } } });
-  const left = caches({ deployments: [mine], listeners: both, projects: [tracingProject(older, tenant)] });
+  const left = caches({ deployments: [mine], listeners: both, projects: [tracingProjectOf(older, tenant)] });
   expect(tracingState(mine, left, joined).state).toBe('there');
 });
 
 test('is taken up however the tenant is written in it', () => {
   const tenantId = 'ABCDEF00-0000-4000-8000-000000000000';
-  const given = { deployments: [mine], listeners: [listener(['team'], tenantId)], projects: [tracingProject(mine, tenantId)] };
+  const given = { deployments: [mine], listeners: [listener(['team'], tenantId)], projects: [tracingProjectOf(mine, tenantId)] };
   const own = settings({ agentNamespaces: ['team'], defaultTenantId: tenantId.toLowerCase() });
   expect(tracingState(mine, caches(given), own).state).toBe('there');
 });
@@ -55,15 +55,15 @@ test.each([
 });
 
 test('is not replaced by one in another tenant’s namespace, whatever tenant that names', () => {
-  const projects = [tracingProject(older, tenant)];
+  const projects = [tracingProjectOf(older, tenant)];
   expect(tracingState(mine, caches({ deployments: [mine], listeners: [listener(['team'])], projects }), joined).state).toBe('missing');
 });
 
 test('of what belongs to nobody names no tenant, and is found again in its namespace alone', () => {
   const missing = tracingState(mine, caches({ deployments: [mine, older] }), settings());
   expect(missing).toMatchObject({ state: 'missing', project: { spec: { projectName: 'chat' } } });
-  const elsewhere = caches({ deployments: [mine], projects: [tracingProject(older, undefined)] });
+  const elsewhere = caches({ deployments: [mine], projects: [tracingProjectOf(older, undefined)] });
   expect(tracingState(mine, elsewhere, settings()).state).toBe('missing');
-  const here = caches({ deployments: [mine], projects: [tracingProject(mine, tenant)] });
+  const here = caches({ deployments: [mine], projects: [tracingProjectOf(mine, tenant)] });
   expect(tracingState(mine, here, settings()).state).toBe('there');
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { desiredDeployment } from '../../../src/operator/deployment/desired.ts';
+import { desiredDeployment } from '../../kit/facts.ts';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
 import { leastReplicas, replicasAllowed, replicasWanted } from '../../../src/operator/family/replicas.ts';
 import type { OperatorSettings } from '../../../src/config/operator.ts';

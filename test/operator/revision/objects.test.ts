@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { agentService } from '../../../src/operator/deployment/service.ts';
+import { agentService } from '../../../src/operator/deployment/parts/service.ts';
 import { once } from '../../../src/operator/revision/objects/containers.ts';
 import { podSpec } from '../../../src/operator/revision/objects/pod.ts';
 import { workload } from '../../../src/operator/revision/objects/workload.ts';
@@ -45,7 +45,7 @@ type PodContainers = Record<'initContainers' | 'containers', { name: string; ima
 test('labels and annotations of users that something may obey go to the pods of agents alone', () => {
   const words = { labels: { 'mesh.example/team': 'blue' }, annotations: { 'external-dns.alpha.kubernetes.io/hostname': 'bank.example' } };
   const asked = deployment({ template: { resourceSpec: words } });
-  expect(JSON.stringify(agentService(asked, settings(), 'chat-00001'))).not.toMatch(/blue|bank/);
+  expect(JSON.stringify(agentService(asked, settings(), { active: 'chat-00001' }))).not.toMatch(/blue|bank/);
   const wish = { component: 'api', replicas: 1, secretName: undefined, connections: 10, deploymentId: 'd', image: 'i' } as const;
   const { metadata, spec } = workload(
     revision(asked),

@@ -4,6 +4,7 @@ import { connectionsAsked } from '../../family/connections.ts';
 import { isTrue } from '../../kernel/conditions.ts';
 import { addressIn } from '../address.ts';
 import type { DatabaseEngine } from '../database.ts';
+import { readiness } from '../ready.ts';
 import { externalSecret } from './secret.ts';
 import { externalStatement } from './statement.ts';
 
@@ -16,16 +17,16 @@ const SECRET_POLL = 10;
 export const external: DatabaseEngine = {
   address: (deployment) => addressIn(deployment, deployment.spec.database?.external?.key ?? URI_KEY),
   takesConnections: (deployment) => isTrue(deployment, DATABASE_READY),
-  connections: (deployment, settings) => connectionsAsked(deployment, settings).max,
-  desired: () => [],
-  prepare: async (deps, deployment, pass) => ({
-    secret: await externalSecret(deps, deployment, pass),
-    statements: [],
-    status: {},
-    again: [],
+  answer: ({ settings }, deployment) => ({
+    databaseReady: isTrue(deployment, DATABASE_READY),
+    databaseSince: undefined,
+    connections: connectionsAsked(deployment, settings).max,
   }),
+  runner: () => undefined,
+  desired: () => [],
+  prepare: async (deps, deployment, pass) => ({ secret: await externalSecret(deps, deployment, pass) }),
   step: () => Promise.resolve(undefined),
-  report: (_deployment, facts) => ({ ready: externalStatement(facts), statements: [], poll: SECRET_POLL }),
+  report: (_deployment, facts) => readiness(externalStatement(facts), SECRET_POLL),
   isStopped: () => true,
   // Only the number of connections has an effect.
   withoutEffect: ['dbCpu', 'dbCpuLimit', 'dbMemoryMb', 'dbMemoryLimitMb', 'dbStorageGi'],

@@ -6,7 +6,8 @@ import { isRequestHandled } from '../../family/deployment.ts';
 import type { OperatorDeps } from '../../family/deps.ts';
 import { isPodReady } from '../../pods/diagnose.ts';
 import { isTrue } from '../../kernel/conditions.ts';
-import type { DatabasePass, DatabaseSecret, DatabaseView } from '../database.ts';
+import type { DatabaseSecret } from '../../family/part-report.ts';
+import type { DatabasePass, DatabaseView } from '../database.ts';
 
 type SecretLook = Pick<DatabasePass, 'view' | 'signal'>;
 

@@ -16,6 +16,6 @@ export const fromSecrets: DatabaseEngine = {
       secretName === undefined
         ? { problem: `The deployment has no secrets, and database.fromSecrets looks for ${CUSTOM_URI} there.` }
         : await readAddressSecret(deps, deployment, { secretName, key: CUSTOM_URI }, pass);
-    return { secret, statements: [], status: {}, again: [] };
+    return { secret };
   },
 };

@@ -1,12 +1,14 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { selectorOf } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { disruptionBudget } from '../../family/disruption-budget.ts';
 import { settledTemplate, withTemplateHash } from '../../pods/settled-template.ts';
 import { databasePolicy } from '../../family/network-policies.ts';
 import type { DatabaseView } from '../database.ts';
-import { databaseBudget } from './budget.ts';
 import { withEnoughConnections } from './connections.ts';
-import { doesDatabaseSleep, isAsleep } from '../../family/sleepers.ts';
+import { doesDatabaseSleep } from '../../family/sleepers.ts';
 import { databaseReplicas } from './hibernate.ts';
 import { databaseService } from './service.ts';
 import { isSettled, withAsked } from './settled.ts';
@@ -18,7 +20,7 @@ export function desiredDatabase(deployment: DeploymentResource, settings: Operat
   const live = view.database;
   const made = databaseSet(deployment, settings, {
     live,
-    replicas: databaseReplicas(deployment, view, isAsleep(deployment) && doesDatabaseSleep(deployment, settings)),
+    replicas: databaseReplicas(deployment, view, view.isAsleep && doesDatabaseSleep(deployment, settings)),
   });
   return [
     databaseService(deployment),
@@ -36,4 +38,12 @@ function settled(deployment: DeploymentResource, settings: OperatorSettings, { m
   const hashed = withTemplateHash(withAsked(deployment, made));
   if (!isSettled(deployment, live)) return hashed;
   return withEnoughConnections(settledTemplate(hashed, live, deployment.status?.databaseTemplate), deployment, settings);
+}
+
+/** Returns the budget that keeps drains from the database's one pod, where its deployment asks for one. */
+function databaseBudget(deployment: DeploymentResource): KubeObject[] {
+  if (deployment.spec.database?.podDisruptionBudget !== true) return [];
+  const { name } = deployment.metadata;
+  const selector = selectorOf(name, 'database');
+  return [disruptionBudget(deployment, { component: 'database', name: names.databaseBudget(name), selector, maxUnavailable: 0 })];
 }

@@ -1,8 +1,13 @@
+import { keyOf } from '../../../kube/cache.ts';
 import { URI_KEY } from '../../../schema/database-spec.ts';
+import { COMPONENT } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
+import { BY_DEPLOYMENT } from '../../family/caches.ts';
+import { readySince } from '../../pods/diagnose.ts';
 import { seenTemplate } from '../../pods/settled-template.ts';
 import { addressIn } from '../address.ts';
 import type { DatabaseEngine } from '../database.ts';
+import { readiness } from '../ready.ts';
 import { servedConnections } from './connections.ts';
 import { desiredDatabase } from './desired.ts';
 import { fullnessOf } from './fullness.ts';
@@ -16,7 +21,20 @@ import { growVolume } from './volume.ts';
 export const own: DatabaseEngine = {
   address: (deployment) => addressIn(deployment, URI_KEY, names.databaseTls(deployment.metadata.name)),
   takesConnections: (_deployment, view) => isAnswering(view),
-  connections: servedConnections,
+  answer({ caches, settings }, deployment) {
+    const { namespace, name } = deployment.metadata;
+    const pods = caches.pods.byIndex(BY_DEPLOYMENT, keyOf(deployment.metadata));
+    const databasePods = pods.filter(({ metadata }) => metadata.labels?.[COMPONENT] === 'database');
+    const live = { database: caches.statefulSets.get(`${namespace}/${names.database(name)}`), databasePods };
+    const since = Math.max(...databasePods.map((pod) => readySince(pod) ?? 0));
+    return {
+      databaseReady: isAnswering(live),
+      databaseSince: since > 0 ? since : undefined,
+      connections: servedConnections(deployment, settings, live),
+    };
+  },
+  runner: ({ metadata }, objects) =>
+    objects.find((object) => object.kind === 'StatefulSet' && object.metadata.name === names.database(metadata.name)),
   desired: desiredDatabase,
   prepare: prepareDatabase,
   step: growVolume,
@@ -24,12 +42,13 @@ export const own: DatabaseEngine = {
     const { view, written, now } = facts;
     const { statement, again } = fullnessOf(deployment, view.databasePods, now);
     const set = written.find(({ kind }) => kind === 'StatefulSet');
+    const template = seenTemplate(set, deployment.status?.databaseTemplate);
+    const { statements, ...report } = readiness(ownStatement(deployment, facts), view.databasePods.length === 0 ? PODLESS + 1 : undefined);
     return {
-      ready: ownStatement(deployment, facts),
-      statements: statement === undefined ? [] : [statement],
-      template: seenTemplate(set, deployment.status?.databaseTemplate),
-      again,
-      poll: view.databasePods.length === 0 ? PODLESS + 1 : undefined,
+      ...report,
+      statements: statement === undefined ? statements : [...statements, statement],
+      status: { ...(template !== undefined && { databaseTemplate: template }) },
+      again: [again],
     };
   },
   isStopped,

@@ -4,35 +4,40 @@ import { DATABASE_OF } from '../../../schema/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { dataOwner } from '../../family/metadata.ts';
 import { stalled, type ReconcileOutcome } from '../../kernel/outcome.ts';
-import type { DatabaseDeps, DatabasePass, Prepared } from '../database.ts';
+import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../../family/part-report.ts';
+import type { DatabasePass } from '../database.ts';
 import { credentialsAmong, type Credential } from './credentials/credential.ts';
 import { listCredentials } from './credentials/list.ts';
 import { rotatePassword, type PasswordState } from './credentials/rotate.ts';
 import { adminCredential, databaseCredential } from './credentials/secret.ts';
+import { desiredDatabase } from './desired.ts';
 import { keepCertificate, type Kept } from './tls/keep.ts';
 import { keepClaimWords, withKeptVolume } from './volume.ts';
 
 /**
  * Makes the credential and the certificate of a managed database, and moves a change of its password one step forward.
  */
-export async function prepareDatabase(deps: DatabaseDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<Prepared> {
+export async function prepareDatabase(deps: PartDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<PartPrepared> {
   const { view, isHeld, signal } = pass;
   const first = isHeld || view.database !== undefined ? {} : await firstCredential(deps, deployment, signal);
   const password = await rotatePassword(deps, deployment, { ...pass, known: first.credentials });
   const mayGoOn = !isHeld && first.trouble === undefined;
   const certificate = mayGoOn ? await keepCertificate(deps, deployment, pass) : undefined;
   const claimWords = mayGoOn ? await keepClaimWords(deps, deployment, pass) : deployment.status?.claimWords;
-  const kept = mayGoOn && view.database === undefined && !isNew(deployment) ? await withKeptVolume(deps, deployment, pass) : undefined;
+  const isFound = mayGoOn && view.database === undefined && !isNew(deployment);
+  const objects = isFound
+    ? await withKeptVolume(deps, desiredDatabase(deployment, deps.settings, view), { deployment, signal })
+    : undefined;
   return {
     ...(first.trouble && { trouble: first.trouble }),
-    ...(kept && { objects: kept }),
+    ...(objects && { objects }),
     ...prepared(deployment, { password, certificate, claimWords }),
   };
 }
 
 type Done = { password: PasswordState; certificate: Kept | undefined; claimWords: string | undefined };
 
-function prepared(deployment: DeploymentResource, { password, certificate, claimWords }: Done): Prepared {
+function prepared(deployment: DeploymentResource, { password, certificate, claimWords }: Done): PartPrepared {
   const { status } = deployment;
   const { secret, rotation, requestedAt, again } = password;
   return {
@@ -49,7 +54,7 @@ function prepared(deployment: DeploymentResource, { password, certificate, claim
   };
 }
 
-const given = (fields: Record<string, string | undefined>): Prepared['status'] =>
+const given = (fields: Record<string, string | undefined>): DeploymentStatusFields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** What is in the way, and the credentials if they were found or made. */
@@ -59,7 +64,7 @@ type First = { trouble?: ReconcileOutcome; credentials?: Credential[] };
  * Makes the first password, unless one was kept. Credentials are read only while there is no database, so a settled
  * deployment reads no Secret.
  */
-async function firstCredential(deps: DatabaseDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<First> {
+async function firstCredential(deps: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<First> {
   const { name, annotations } = deployment.metadata;
   const known = isNew(deployment) ? [] : await listCredentials(deps, deployment, signal);
   if (known.length > 0) return { credentials: known };

@@ -2,7 +2,6 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import { ASLEEP, HIBERNATED } from '../../../schema/conditions.ts';
 import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
-import { isAsleep } from '../../family/sleepers.ts';
 import { diagnose, isPodOver, isPodReady } from '../../pods/diagnose.ts';
 import { isSetUp, replicasOf } from '../../pods/workload-state.ts';
 import type { DatabaseFacts, DatabaseView } from '../database.ts';
@@ -26,7 +25,7 @@ export function ownStatement(
 ): StatedCondition {
   if (isAnswering(view)) return ready('The database answers.');
   if (deployment.spec.hibernate === true) return notReady('The database is stopped; its volume is kept.', HIBERNATED);
-  if (isAsleep(deployment)) return notReady('The database sleeps with its deployment; its volume is kept.', ASLEEP);
+  if (view.isAsleep) return notReady('The database sleeps with its deployment; its volume is kept.', ASLEEP);
   const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
   const cause = diagnose(undefined, withoutGuards(view.databasePods), patience)?.message ?? podless(view, now);
   return notReady(['The database does not answer yet.', cause].filter(Boolean).join(' '));

@@ -4,7 +4,7 @@ import type { DeploymentResource } from '../../../schema/custom-resources.ts';
 import { names } from '../../../schema/names.ts';
 import { dataOwner } from '../../family/metadata.ts';
 import { isOrphan } from '../../pods/workload-state.ts';
-import type { DatabaseDeps } from '../database.ts';
+import type { PartDeps } from '../../family/part-report.ts';
 import { listCredentials } from './credentials/list.ts';
 import { databaseSet } from './set.ts';
 import { claimName } from './volume.ts';
@@ -15,22 +15,14 @@ type Left = { children: KubeObject[]; signal: AbortSignal };
  * Makes the set again for a pod that lost it, because the deployment was deleted between the two steps in which a
  * volume grows. The set adopts the pod and is deleted with it, because the operator itself may not delete pods.
  */
-export async function holdPod(
-  { writer, settings }: DatabaseDeps,
-  deployment: DeploymentResource,
-  { children, signal }: Left,
-): Promise<void> {
+export async function holdPod({ writer, settings }: PartDeps, deployment: DeploymentResource, { children, signal }: Left): Promise<void> {
   const isLost = children.some((child) => isOrphan(child, 'database'));
   if (!isLost || children.some(({ kind }) => kind === 'StatefulSet')) return;
   await writer.reconcile([databaseSet(deployment, settings, {})], [], signal);
 }
 
 /** Removes the volume and its credentials if the policy is Delete. Returns what is left of the volume. */
-export async function removeData(
-  { kube, settings }: DatabaseDeps,
-  deployment: DeploymentResource,
-  signal: AbortSignal,
-): Promise<KubeObject[]> {
+export async function removeData({ kube, settings }: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {
   const { namespace } = deployment.metadata;
   const policy = deployment.spec.deletionPolicy ?? settings.deletionPolicy;
   if (policy === 'Retain') return [];

@@ -7,9 +7,10 @@ import { names } from '../../../schema/names.ts';
 import { wordsFor } from '../../../schema/object-keys.ts';
 import { hashOf } from '../../../schema/revision-of.ts';
 import { dataOwner } from '../../family/metadata.ts';
+import type { PartDeps } from '../../family/part-report.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { quantity } from '../../kernel/quantity.ts';
-import type { DatabaseDeps, DatabasePass } from '../database.ts';
+import type { DatabasePass } from '../database.ts';
 import { wordsPatch } from './claim-words.ts';
 import { storageOf, type StorageRequest } from './size.ts';
 
@@ -39,7 +40,7 @@ export function storageAsked(
  * finds each step done or not done.
  */
 export async function growVolume(
-  deps: DatabaseDeps,
+  deps: PartDeps,
   deployment: DeploymentResource,
   { view: { database }, signal }: Pick<DatabasePass, 'view' | 'signal'>,
 ): Promise<StatedCondition | undefined> {
@@ -61,9 +62,9 @@ type SetSpec = { volumeClaimTemplates: ClaimTemplate[] };
  * deleted deployment, or of a set that somebody deleted. Growth is reckoned from what the set says.
  */
 export async function withKeptVolume(
-  { kube }: Pick<DatabaseDeps, 'kube'>,
-  deployment: DeploymentResource,
-  { objects, signal }: Pick<DatabasePass, 'objects' | 'signal'>,
+  { kube }: Pick<PartDeps, 'kube'>,
+  objects: KubeObject[],
+  { deployment, signal }: { deployment: DeploymentResource; signal: AbortSignal },
 ): Promise<KubeObject[]> {
   const claim = await kube.find(kinds.volumeClaim, { namespace: deployment.metadata.namespace, name: claimName(deployment) }, signal);
   if (claim === undefined) return objects;
@@ -85,7 +86,7 @@ export async function withKeptVolume(
  * not made yet is there when its pod wakes the deployment. One that may not be patched stays as it is.
  */
 export async function keepClaimWords(
-  { kube, settings }: Pick<DatabaseDeps, 'kube' | 'settings'>,
+  { kube, settings }: Pick<PartDeps, 'kube' | 'settings'>,
   deployment: DeploymentResource,
   { view, signal }: Pick<DatabasePass, 'view' | 'signal'>,
 ): Promise<string | undefined> {
@@ -108,7 +109,7 @@ export async function keepClaimWords(
 
 type Growth = { gibibytes: number; signal: AbortSignal };
 
-async function growClaim({ kube }: Pick<DatabaseDeps, 'kube'>, deployment: DeploymentResource, { gibibytes, signal }: Growth) {
+async function growClaim({ kube }: Pick<PartDeps, 'kube'>, deployment: DeploymentResource, { gibibytes, signal }: Growth) {
   const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment) };
   try {
     const { spec } = await kube.get(kinds.volumeClaim, ref, signal);

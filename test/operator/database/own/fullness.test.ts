@@ -79,7 +79,7 @@ describe('what was told stands', () => {
 describe('a database whose guard is started again', () => {
   const set: KubeObject = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'chat-db' }, spec: { replicas: 1 }, status: {} };
   const said = (databasePods: KubeObject[]) => {
-    const view = { databasePods, database: set, agentPods: [], passwordPods: [], workloads: [] };
+    const view = { databasePods, database: set, agentPods: [], passwordPods: [], workloads: [], isAsleep: false };
     return ownStatement(deployment(), { view, settings: settings(), now: NOW });
   };
   const away = pod({ ended: words('full', 9.6), away: true });

@@ -21,6 +21,6 @@ test.each<[number, KubeObject[], string]>([
   const now = new Date('2026-01-01T00:10:00Z');
   const creationTimestamp = new Date(now.getTime() - age * 1000).toISOString();
   const database: KubeObject = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'chat-db', creationTimestamp }, status: {} };
-  const view = { database, databasePods, agentPods: [], passwordPods: [], workloads: [] };
+  const view = { database, databasePods, agentPods: [], passwordPods: [], workloads: [], isAsleep: false };
   expect(ownStatement(deployment(), { view, settings: settings(), now })).toMatchObject({ message });
 });

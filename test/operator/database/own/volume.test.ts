@@ -128,7 +128,8 @@ test('a live database keeps the default that it was made with, whatever the defa
 });
 
 test('a set that somebody deleted comes back with the size of its claim, whatever the default is by then', async () => {
-  await deployed('remade', {});
+  // The set of its key-value store has no volume.
+  await deployed('remade', { redisMemoryMb: 64 });
   await withDefault(20, 'remaking');
   await kube.delete(kinds.statefulSet, { namespace, name: names.database('remade') });
   await until('the set is made again', () => set('remade').then(templateOf, () => undefined));

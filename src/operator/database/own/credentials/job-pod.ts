@@ -2,18 +2,14 @@ import type { KubeObject } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
 import { PASSWORD_TASK } from '../../../../schema/labels.ts';
 import { diagnose, statusOfPod } from '../../../pods/diagnose.ts';
-import type { DatabaseDeps, DatabasePass, DatabaseView } from '../../database.ts';
+import type { PartDeps } from '../../../family/part-report.ts';
+import type { DatabasePass, DatabaseView } from '../../database.ts';
 import { passwordJob, type PasswordTask } from './job.ts';
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'>;
 
 /** Makes the pod that changes the password in the database, unless it exists. Returns what is wrong with it. */
-export async function runTask(
-  deps: DatabaseDeps,
-  deployment: DeploymentResource,
-  task: PasswordTask,
-  pass: Pass,
-): Promise<string | undefined> {
+export async function runTask(deps: PartDeps, deployment: DeploymentResource, task: PasswordTask, pass: Pass): Promise<string | undefined> {
   const { view, signal, now } = pass;
   const job = passwordJob(deployment, task, deps.settings);
   const pod = podOf(view, job.metadata.name);

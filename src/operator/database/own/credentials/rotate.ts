@@ -7,7 +7,8 @@ import { conditionIn } from '../../../kernel/conditions.ts';
 import type { StatedCondition } from '../../../kernel/outcome.ts';
 import { isDatabaseUp } from '../ready.ts';
 import { databaseCredential } from './secret.ts';
-import type { DatabaseDeps, DatabasePass, DatabaseSecret } from '../../database.ts';
+import type { DatabaseSecret, PartDeps } from '../../../family/part-report.ts';
+import type { DatabasePass } from '../../database.ts';
 import type { Credential } from './credential.ts';
 import { isUsedEverywhere, nextStep, type RotationStep, type Task } from './next-step.ts';
 import { listCredentials } from './list.ts';
@@ -33,7 +34,7 @@ const STEPS_AT_ONCE = 5;
 const LOOK_AGAIN = 30;
 
 /** Moves a change of a managed database's password one step forward. A settled deployment reads no Secret. */
-export async function rotatePassword(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<PasswordState> {
+export async function rotatePassword(deps: PartDeps, deployment: DeploymentResource, pass: Pass): Promise<PasswordState> {
   const { databaseSecret: used, passwordRequestedAt: fulfilled } = deployment.status ?? {};
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
   const isUnderWay = conditionIn(deployment, PASSWORD_ROTATED) !== undefined;
@@ -48,7 +49,7 @@ export async function rotatePassword(deps: DatabaseDeps, deployment: DeploymentR
   return { secret: used === undefined ? undefined : { secret: used }, rotation: underWay('Making', 'A new password is being made.') };
 }
 
-type Taking = { deps: DatabaseDeps; deployment: DeploymentResource; pass: Pass; credentials: Credential[] };
+type Taking = { deps: PartDeps; deployment: DeploymentResource; pass: Pass; credentials: Credential[] };
 
 /** Takes one step. Returns undefined if it is done and the next step can be taken at once. */
 async function oneStep(taking: Taking): Promise<PasswordState | undefined> {
@@ -95,7 +96,7 @@ async function take(step: RotationStep, { deps, deployment, pass, credentials }:
   }
 }
 
-function next(deployment: DeploymentResource, number: number, { settings }: DatabaseDeps): KubeObject {
+function next(deployment: DeploymentResource, number: number, { settings }: PartDeps): KubeObject {
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
   return databaseCredential(deployment, settings, { random: randomBytes, number, requestedAt });
 }
@@ -112,7 +113,7 @@ async function run(step: Extract<RotationStep, { do: 'run' }>, { deps, deploymen
 
 /** Removes the former credential last. As long as it exists, a change continues from here after a crash. */
 async function forget(
-  { kube }: DatabaseDeps,
+  { kube }: PartDeps,
   deployment: DeploymentResource,
   step: Extract<RotationStep, { do: 'forget' }>,
   signal: AbortSignal,

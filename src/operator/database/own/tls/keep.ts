@@ -7,7 +7,8 @@ import { dateTimeOf } from '../../../../schema/types.ts';
 import { isRequestHandled } from '../../../family/deployment.ts';
 import { setAt, takenOver } from '../../../family/ownership.ts';
 import { databaseHosts, tlsSecrets, type TlsSecret } from './secret.ts';
-import type { DatabaseDeps, DatabasePass } from '../../database.ts';
+import type { PartDeps } from '../../../family/part-report.ts';
+import type { DatabasePass } from '../../database.ts';
 import { secondsUntilCheck, stuckFor } from './due.ts';
 import { kept, made } from './make.ts';
 
@@ -21,7 +22,7 @@ type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'>;
  * read before that, when somebody asks for a reconcile, and when a pod makes no progress. A settled deployment reads
  * nothing.
  */
-export async function keepCertificate(deps: DatabaseDeps, deployment: DeploymentResource, pass: Pass): Promise<Kept> {
+export async function keepCertificate(deps: PartDeps, deployment: DeploymentResource, pass: Pass): Promise<Kept> {
   const { view, now } = pass;
   const { databaseCertificateUntil } = deployment.status ?? {};
   const known = databaseCertificateUntil === undefined ? undefined : new Date(databaseCertificateUntil);
@@ -33,7 +34,7 @@ export async function keepCertificate(deps: DatabaseDeps, deployment: Deployment
 }
 
 /** Reads the Secrets and makes what is due. Returns when the certificate expires. */
-async function renewed(deps: DatabaseDeps, deployment: DeploymentResource, { now, signal }: Pass): Promise<Date> {
+async function renewed(deps: PartDeps, deployment: DeploymentResource, { now, signal }: Pass): Promise<Date> {
   const { kube, writer, settings } = deps;
   const hosts = databaseHosts(deployment, settings);
   const { namespace, name, generation } = deployment.metadata;
@@ -56,7 +57,7 @@ async function renewed(deps: DatabaseDeps, deployment: DeploymentResource, { now
 type Storing = { live: KubeObject | undefined; owning: JsonPatch; wanted: TlsSecret };
 
 /** Creates a Secret, or has it hold what is wanted. One that does already costs no write. */
-async function store({ kube, writer }: DatabaseDeps, { live, owning, wanted }: Storing, signal: AbortSignal): Promise<void> {
+async function store({ kube, writer }: PartDeps, { live, owning, wanted }: Storing, signal: AbortSignal): Promise<void> {
   const { namespace, name } = wanted.metadata;
   if (live === undefined) {
     if (await writer.create(wanted, signal)) return;

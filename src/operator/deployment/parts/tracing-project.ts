@@ -1,11 +1,26 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { KubeObject } from '../../kube/kube.ts';
-import { API_VERSION, type DeploymentResource, type TracingProjectResource } from '../../schema/custom-resources.ts';
-import { DEPLOYMENT, TENANT } from '../../schema/labels.ts';
-import { labelValue, names } from '../../schema/names.ts';
-import { type Owners, tenantOf, tenantOfProject } from '../../schema/tenancy.ts';
-import { BY_NAME, type Caches } from '../family/caches.ts';
-import { ownersIn } from '../family/tenancy.ts';
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import { TRACING_PROJECT_SHARED } from '../../../schema/conditions.ts';
+import { API_VERSION, type DeploymentResource, type TracingProjectResource } from '../../../schema/custom-resources.ts';
+import { DEPLOYMENT, TENANT } from '../../../schema/labels.ts';
+import { labelValue, names } from '../../../schema/names.ts';
+import { type Owners, tenantOf, tenantOfProject } from '../../../schema/tenancy.ts';
+import { BY_NAME, type Caches } from '../../family/caches.ts';
+import { ownersIn } from '../../family/tenancy.ts';
+import type { Part, TracingState } from '../part.ts';
+
+/** The tracing project of a deployment, which stays when the deployment goes. */
+export const tracingProject: Part = {
+  async prepare({ writer }, { tracing }, signal) {
+    if (tracing.state === 'missing') await writer.create(tracing.project, signal);
+    return {};
+  },
+  report({ tracing }) {
+    if (tracing.state !== 'shared') return {};
+    const message = 'An older deployment of this tenant has this name: they share its tracing project.';
+    return { statements: [{ type: TRACING_PROJECT_SHARED, status: 'True', reason: 'NameTaken', message }] };
+  },
+};
 
 type TenancyCaches = Pick<Caches, 'deployments' | 'listeners' | 'namespaces' | 'tracingProjects'>;
 
@@ -20,11 +35,7 @@ export const tenantIn = (
  * Returns whether a deployment has its tracing project, shares that of an older deployment of its tenant, or needs one.
  * What belongs to nobody shares nothing with what lies in other namespaces.
  */
-export function tracingState(
-  deployment: DeploymentResource,
-  caches: TenancyCaches,
-  settings: OperatorSettings,
-): { state: 'there' | 'shared' } | { state: 'missing'; project: KubeObject } {
+export function tracingState(deployment: DeploymentResource, caches: TenancyCaches, settings: OperatorSettings): TracingState {
   const { name, uid } = deployment.metadata;
   const owners = ownersIn(caches, settings);
   const tenant = tenantOf(deployment, owners, settings.defaultTenantId);
@@ -34,7 +45,7 @@ export function tracingState(
   if (rivals.some((other) => isOlder(other, deployment))) return { state: 'shared' };
   const isOurs = ownProject(deployment, { tenant, owners, settings });
   if (caches.tracingProjects.byIndex(BY_NAME, name).some(isOurs)) return { state: 'there' };
-  return { state: 'missing', project: tracingProject(deployment, tenant) };
+  return { state: 'missing', project: tracingProjectOf(deployment, tenant) };
 }
 
 type Whose = { tenant: string | undefined; owners: Owners; settings: OperatorSettings };
@@ -51,7 +62,7 @@ function isOlder(a: DeploymentResource, b: DeploymentResource): boolean {
 }
 
 /** Returns the tracing project of a deployment. One that belongs to nobody names no tenant. */
-export function tracingProject({ metadata }: DeploymentResource, tenant: string | undefined): KubeObject {
+export function tracingProjectOf({ metadata }: DeploymentResource, tenant: string | undefined): KubeObject {
   return {
     apiVersion: API_VERSION,
     kind: 'TracingProject',

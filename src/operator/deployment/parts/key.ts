@@ -1,23 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { Unavailable } from '../../errors.ts';
-import { kinds, type KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { CURRENT_KEY, gatewayKeyHash, PREVIOUS_KEY } from '../../schema/agent-key.ts';
-import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../schema/labels.ts';
-import { names } from '../../schema/names.ts';
-import { isRequestHandled } from '../family/deployment.ts';
-import type { OperatorDeps } from '../family/deps.ts';
-import { setAt, takenOver } from '../family/ownership.ts';
-import { isWaitingForVolumes } from '../pods/diagnose.ts';
-import { keyRequest, keySecret, keyWanted, type KeySecret } from './key-secret.ts';
+import { Unavailable } from '../../../errors.ts';
+import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { CURRENT_KEY, gatewayKeyHash, PREVIOUS_KEY } from '../../../schema/agent-key.ts';
+import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { isRequestHandled } from '../../family/deployment.ts';
+import type { OperatorDeps } from '../../family/deps.ts';
+import { setAt, takenOver } from '../../family/ownership.ts';
+import { isWaitingForVolumes } from '../../pods/diagnose.ts';
+import { keyRequest, keySecret, keyWanted, type KeySecret } from '../key-secret.ts';
+import type { PartReport } from '../../family/part-report.ts';
+import type { Facts, Part } from '../part.ts';
 
-type StatusFields = NonNullable<DeploymentResource['status']>;
+/** The key of a deployment's agents. */
+export const key: Part = { prepare: keepKey, keeps: ['keySecret', 'keyHashes', 'keyRequest', 'keyPreviousUntil'] };
 
-/** What the status says of the key, and the seconds after which to look again. */
-export type KeyKept = { status: Pick<StatusFields, 'keySecret' | 'keyRequest' | 'keyPreviousUntil' | 'keyHashes'>; again?: number };
-
-type Pass = { agentPods: KubeObject[]; signal: AbortSignal; now: Date };
+type Storing = Pick<OperatorDeps, 'kube' | 'writer'>;
+type Pass = Pick<Facts, 'deployment' | 'settings' | 'now'>;
 
 /** Seconds within which most pods have their volumes. */
 const PATIENCE = 30;
@@ -29,30 +30,30 @@ const LONGEST = 20 * 86_400;
  * when a new key is asked for or the one before it is over, when somebody asks for a reconcile, and when a pod waits
  * for its volumes. A settled deployment reads nothing.
  */
-export async function keepKey(
-  deps: Pick<OperatorDeps, 'kube' | 'writer' | 'settings'>,
-  deployment: DeploymentResource,
-  { agentPods, signal, now }: Pass,
-): Promise<KeyKept> {
+async function keepKey(
+  deps: Storing,
+  { deployment, settings, agentPods, now }: Pass & Pick<Facts, 'agentPods'>,
+  signal: AbortSignal,
+): Promise<PartReport> {
   const { keySecret: known, keyRequest: handled, keyPreviousUntil: until, keyHashes: hashes } = deployment.status ?? {};
   const waits = secondsUntilLook(agentPods, now);
   const left = Math.min(waits, until === undefined ? LONGEST : (Date.parse(until) - now.getTime()) / 1000);
   const isAsked = handled !== keyRequest(deployment) || !isRequestHandled(deployment);
   if (known !== undefined && hashes !== undefined && !isAsked && left > 0) return kept(deployment, { until, left, hashes });
-  const wanted = await storedKey(deps, deployment, { signal, now });
+  const wanted = await storedKey(deps, { deployment, settings, now }, signal);
   const next = wanted.metadata.annotations?.[PREVIOUS_UNTIL];
   const rest = next === undefined ? LONGEST : (Date.parse(next) - now.getTime()) / 1000;
   return kept(deployment, { until: next, left: rest, hashes: hashesOf(wanted) });
 }
 
 const hashesOf = ({ data }: KeySecret): string[] =>
-  [data[CURRENT_KEY], data[PREVIOUS_KEY]].flatMap((key) =>
-    key === undefined ? [] : [gatewayKeyHash(Buffer.from(key, 'base64').toString('utf8').trim())],
+  [data[CURRENT_KEY], data[PREVIOUS_KEY]].flatMap((one) =>
+    one === undefined ? [] : [gatewayKeyHash(Buffer.from(one, 'base64').toString('utf8').trim())],
   );
 
 type Known = { until: string | undefined; left: number; hashes: string[] };
 
-function kept(deployment: DeploymentResource, { until, left, hashes }: Known): KeyKept {
+function kept(deployment: DeploymentResource, { until, left, hashes }: Known): PartReport {
   const request = keyRequest(deployment);
   return {
     status: {
@@ -61,7 +62,7 @@ function kept(deployment: DeploymentResource, { until, left, hashes }: Known): K
       ...(request !== undefined && { keyRequest: request }),
       ...(until !== undefined && { keyPreviousUntil: until }),
     },
-    ...(left < LONGEST && { again: Math.max(1, Math.ceil(left)) }),
+    again: left < LONGEST ? [Math.max(1, Math.ceil(left))] : [],
   };
 }
 
@@ -71,14 +72,8 @@ function secondsUntilLook(pods: KubeObject[], now: Date): number {
   return since.length === 0 ? LONGEST : PATIENCE - (now.getTime() - Math.min(...since)) / 1000;
 }
 
-type Storing = Pick<OperatorDeps, 'kube' | 'writer' | 'settings'>;
-
 /** Creates the Secret, or has it hold what is wanted. One that does already costs no write. */
-async function storedKey(
-  { kube, writer, settings }: Storing,
-  deployment: DeploymentResource,
-  { signal, now }: Pick<Pass, 'signal' | 'now'>,
-): Promise<KeySecret> {
+async function storedKey({ kube, writer }: Storing, { deployment, settings, now }: Pass, signal: AbortSignal): Promise<KeySecret> {
   const made = { random: randomBytes, now, overlapHours: settings.keyOverlapHours };
   const first = keySecret(deployment, keyWanted(deployment, undefined, made));
   const { namespace, name } = first.metadata;

@@ -1,15 +1,24 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { UNUSED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
-import { camelKey } from '../../schema/types.ts';
-import { FIELDS_WITHOUT_EFFECT } from '../../schema/conditions.ts';
-import type { DatabaseEngine } from '../database/database.ts';
-import { isQueueScaled } from '../family/queue-size.ts';
-import type { StatedCondition } from '../kernel/outcome.ts';
-import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { UNUSED_RESOURCE_FIELDS } from '../../../schema/resource-spec.ts';
+import { camelKey } from '../../../schema/types.ts';
+import { FIELDS_WITHOUT_EFFECT } from '../../../schema/conditions.ts';
+import type { DatabaseEngine } from '../../database/database.ts';
+import { databaseOf } from '../../database/engines.ts';
+import { isQueueScaled } from '../../family/queue-size.ts';
+import type { StatedCondition } from '../../kernel/outcome.ts';
+import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../../family/replicas.ts';
+import type { Part } from '../part.ts';
+
+/** The fields of the spec that have no effect. */
+export const withoutEffect: Part = {
+  report: ({ deployment, settings }) => ({
+    statements: effectless(fieldsWithoutEffect(deployment, settings, databaseOf(deployment.spec).withoutEffect), settings),
+  }),
+};
 
 /** States which fields of the spec have no effect, and, where no gateway is installed, that no server reports. */
-export function withoutEffect(fields: string[], { gateway }: Pick<OperatorSettings, 'gateway'>): StatedCondition[] {
+export function effectless(fields: string[], { gateway }: Pick<OperatorSettings, 'gateway'>): StatedCondition[] {
   const sentences = [
     ...(fields.length > 0 ? [`Stored, but the platform does not act on: ${fields.join(', ')}.`] : []),
     ...(gateway === undefined ? [NO_GATEWAY] : []),

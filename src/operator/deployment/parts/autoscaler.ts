@@ -1,18 +1,29 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { KubeObject } from '../../kube/kube.ts';
-import { API_SCALED } from '../../schema/conditions.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { API_SCALING } from '../../schema/labels.ts';
-import { AGENT_CONTAINER, names } from '../../schema/names.ts';
-import { appliedMetadata } from '../family/metadata.ts';
-import { replicasAllowed, replicasWanted } from '../family/replicas.ts';
-import type { StatedCondition } from '../kernel/outcome.ts';
-import { scalingActive } from '../pods/workload-state.ts';
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import { API_SCALED } from '../../../schema/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../../../schema/custom-resources.ts';
+import { API_SCALING } from '../../../schema/labels.ts';
+import { AGENT_CONTAINER, names } from '../../../schema/names.ts';
+import { appliedMetadata } from '../../family/metadata.ts';
+import { replicasAllowed, replicasWanted } from '../../family/replicas.ts';
+import type { StatedCondition } from '../../kernel/outcome.ts';
+import { revisionIn } from '../../family/revisions.ts';
+import { scalingActive } from '../../pods/workload-state.ts';
+import type { Part } from '../part.ts';
 
 /** Percent of their CPU requests that api pods use on average when their number is right. */
 const CPU_PERCENT = 70;
 /** Seconds that Kubernetes takes as a window at most. */
 const LONGEST_WINDOW = 3600;
+
+/** The autoscaler of the api pods of the serving revision, if they have a range. */
+export const autoscaler: Part = {
+  desired: ({ deployment, target, revisions, settings }) =>
+    apiAutoscaler(deployment, { revision: revisionIn(revisions, target), settings }),
+  report: ({ deployment, active, revisions, settings, written }) => ({
+    statements: apiStatement(deployment, { revision: revisionIn(revisions, active), settings }, written),
+  }),
+};
 
 type Serving = { revision: RevisionResource | undefined; settings: OperatorSettings };
 
@@ -30,7 +41,7 @@ function rangeOf({ metadata, spec }: DeploymentResource, { revision, settings }:
  * Returns the autoscaler of the serving revision's api pods. Within its range their number is the autoscaler's, and the
  * revision's reconcile leaves it alone.
  */
-export function apiAutoscaler(deployment: DeploymentResource, serving: Serving): KubeObject[] {
+function apiAutoscaler(deployment: DeploymentResource, serving: Serving): KubeObject[] {
   const { settings } = serving;
   const range = rangeOf(deployment, serving);
   if (range === undefined || serving.revision === undefined) return [];
@@ -54,7 +65,7 @@ export function apiAutoscaler(deployment: DeploymentResource, serving: Serving):
 }
 
 /** Tells whether the number of api pods follows their load. */
-export function apiStatement(deployment: DeploymentResource, serving: Serving, objects: KubeObject[]): StatedCondition[] {
+function apiStatement(deployment: DeploymentResource, serving: Serving, objects: KubeObject[]): StatedCondition[] {
   const range = rangeOf(deployment, serving);
   if (range === undefined) return [];
   const active = scalingActive(objects.find(({ kind }) => kind === 'HorizontalPodAutoscaler'));

@@ -1,27 +1,28 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { OF_SERVICE, OPERATOR, selectorOf, WRITTEN_BY } from '../../schema/labels.ts';
-import { names } from '../../schema/names.ts';
-import { appliedMetadata } from '../family/metadata.ts';
-import { isAsleep, isSleeper } from '../family/sleepers.ts';
-import { availableReplicas } from '../pods/workload-state.ts';
-import { gatewayEndpoints } from '../scale/gateways.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import { OF_SERVICE, OPERATOR, selectorOf, WRITTEN_BY } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { appliedMetadata } from '../../family/metadata.ts';
+import { isSleeper } from '../../family/sleepers.ts';
+import { availableReplicas } from '../../pods/workload-state.ts';
+import { gatewayEndpoints } from '../../scale/gateways.ts';
+import type { Facts, Part } from '../part.ts';
 
-type Facts = { active: string | undefined; workloads: KubeObject[]; gateways: KubeObject[] };
+/** What a sleep asks of callers' way to the agents, and its place in the status. */
+export const sleep: Part = {
+  desired: asleepObjects,
+  report({ sleep: { sleep: fields, statements, again }, ports }) {
+    return { status: { ...fields, ...(ports.gateway !== undefined && { gatewayPort: ports.gateway }) }, statements, again: [again] };
+  },
+};
 
 /**
  * Returns what a deployment that may sleep has besides its Service: a second Service, by which the gateway reaches its
  * api pods and nothing else, and while there is no such pod, slices that lead the first one to the gateway. Kubernetes
  * joins them with those that it writes itself.
  */
-export function asleepObjects(
-  deployment: DeploymentResource,
-  settings: OperatorSettings,
-  { active, workloads, gateways }: Facts,
-): KubeObject[] {
+function asleepObjects({ deployment, settings, target, workloads, gateways, ports, isAsleep }: Facts): KubeObject[] {
   const { name, namespace } = deployment.metadata;
-  if (!isSleeper(deployment, settings) || active === undefined) return [];
+  if (!isSleeper(deployment, settings) || target === undefined) return [];
   const direct: KubeObject = {
     apiVersion: 'v1',
     kind: 'Service',
@@ -29,13 +30,13 @@ export function asleepObjects(
     spec: {
       type: 'ClusterIP',
       ipFamilyPolicy: 'PreferDualStack',
-      selector: selectorOf(name, 'api', active),
+      selector: selectorOf(name, 'api', target),
       ports: [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }],
     },
   };
-  const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(active));
-  const port = deployment.status?.gatewayPort;
-  if (port === undefined || (!isAsleep(deployment) && availableReplicas(api) > 0)) return [direct];
+  const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(target));
+  const port = ports.gateway;
+  if (port === undefined || (!isAsleep && availableReplicas(api) > 0)) return [direct];
   const slices = gatewayEndpoints(gateways).map(({ addressType, addresses }): KubeObject => {
     const metadata = appliedMetadata(deployment, 'agent', names.gatewaySlice(name, addressType));
     return {

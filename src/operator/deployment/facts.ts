@@ -1,0 +1,95 @@
+import { keyOf } from '../../kube/cache.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import { holderOfId } from '../../schema/deployment-ids.ts';
+import type { KeptPorts } from '../../schema/kept-ports.ts';
+import { hasTraffic } from '../family/deployment.ts';
+import { BY_ID } from '../family/caches.ts';
+import type { OperatorDeps } from '../family/deps.ts';
+import { activeOf } from '../family/revisions.ts';
+import { isSleeper } from '../family/sleepers.ts';
+import { stalled, waiting, type ReconcileOutcome } from '../kernel/outcome.ts';
+import { gatewayEndpoints } from '../scale/gateways.ts';
+import { completeRevision } from './decide.ts';
+import { missingRevision } from './history.ts';
+import { branchSource } from './look-at-branch.ts';
+import { observeDeployment, type DeploymentWorld } from './observe.ts';
+import type { Facts } from './part.ts';
+import { tenantIn, tracingState } from './parts/tracing-project.ts';
+import { nodePortOf } from './parts/service.ts';
+import { decideSleep } from './sleep.ts';
+
+export type FactsDeps = Pick<OperatorDeps, 'caches' | 'table' | 'settings' | 'ports' | 'work' | 'branches'>;
+
+/** Observes all that a reconcile of a deployment knows. Its ports are kept here, because nobody else may have them. */
+export async function factsOf(
+  deps: FactsDeps,
+  deployment: DeploymentResource,
+  { signal, now }: { signal: AbortSignal; now: Date },
+): Promise<Facts> {
+  const { caches, settings, work } = deps;
+  const world = observeDeployment(deps, deployment);
+  const ports = await keptPorts(deps, deployment, { service: world.service, signal });
+  const active = activeOf(world.revisions, servedBefore(deployment, world))?.metadata.name;
+  const key = keyOf(deployment.metadata);
+  const hasGateway = gatewayEndpoints(world.gateways).length > 0;
+  const seen = { ...world, active, figures: work.figures(key), hasGateway, port: ports.gateway, settings, now };
+  const sleep = decideSleep(deployment, seen);
+  return {
+    ...world,
+    deployment,
+    settings,
+    now,
+    held: obstacle(deps, deployment, world),
+    active,
+    target: completeRevision(deployment, world, settings) ?? active,
+    missing: missingRevision(deployment, world.revisions),
+    ports,
+    sleep,
+    isAsleep: sleep.sleep.asleepSince !== undefined,
+    tracing: tracingState(deployment, caches, settings),
+    branch: branchSource(deps, deployment)?.branch,
+    look: deps.branches.look(deployment.metadata.uid ?? ''),
+    queue: work.queue(key),
+  };
+}
+
+/** Returns the name of the revision that served until now. Where a backup restored no status, the Service tells it. */
+function servedBefore({ status }: DeploymentResource, { revisions, service }: DeploymentWorld): string | undefined {
+  if (status?.phase !== undefined || status?.activeRevision !== undefined) return status.activeRevision;
+  return revisions.find(({ metadata }) => hasTraffic(service, metadata.name))?.metadata.name;
+}
+
+type Seen = { service: KubeObject | undefined; signal: AbortSignal };
+
+/** Returns the ports that the deployment keeps, and keeps what it has not kept yet. */
+async function keptPorts(
+  { ports, settings }: Pick<OperatorDeps, 'ports' | 'settings'>,
+  deployment: DeploymentResource,
+  { service, signal }: Seen,
+): Promise<KeptPorts> {
+  const { gateway, exposeAs } = settings;
+  if (gateway === undefined && exposeAs !== 'NodePort') return {};
+  const node = exposeAs === 'NodePort' ? nodePortOf(service) : undefined;
+  return ports.keep(deployment.metadata.uid ?? '', { gateway: isSleeper(deployment, settings), node }, signal);
+}
+
+/** Returns the deployments of the same tenant that are known by the id that this one claims. */
+function namesakes(deployment: DeploymentResource, { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>): DeploymentResource[] {
+  const claimed = deployment.spec.id?.toLowerCase();
+  if (claimed === undefined) return [];
+  const tenant = tenantIn(deployment, caches, settings);
+  return caches.deployments.byIndex(BY_ID, claimed).filter((other) => tenantIn(other, caches, settings) === tenant);
+}
+
+/** Returns what prevents everything else, if anything does. */
+function obstacle(
+  deps: Pick<OperatorDeps, 'caches' | 'settings'>,
+  deployment: DeploymentResource,
+  { foreign }: Pick<DeploymentWorld, 'foreign'>,
+): ReconcileOutcome | undefined {
+  if (foreign.length > 0)
+    return waiting('EarlierDeployment', 'Waiting until the revisions of an earlier deployment of this name are gone.', 5);
+  if (holderOfId(deployment, namesakes(deployment, deps)) === undefined) return undefined;
+  return stalled('IdTaken', `spec.id: another deployment has the id ${deployment.spec.id}. Make this one again without it.`);
+}

@@ -1,0 +1,28 @@
+import type { Part } from './part.ts';
+import { autoscaler } from './parts/autoscaler.ts';
+import { branch } from './parts/branch.ts';
+import { database } from './parts/database.ts';
+import { key } from './parts/key.ts';
+import { queue } from './parts/queue.ts';
+import { service } from './parts/service.ts';
+import { sleep } from './parts/sleep.ts';
+import { store } from './parts/store.ts';
+import { tracingProject } from './parts/tracing-project.ts';
+import { trust } from './parts/trust.ts';
+import { withoutEffect } from './parts/without-effect.ts';
+
+/** All parts of a deployment, in the order in which they are prepared, written and stepped. */
+export const DEPLOYMENT_PARTS: readonly Part[] = [
+  tracingProject,
+  branch,
+  // Agents come after what they use.
+  database,
+  key,
+  store,
+  service,
+  sleep,
+  autoscaler,
+  queue,
+  trust,
+  withoutEffect,
+];

@@ -1,0 +1,16 @@
+import { followBranch } from '../follow-branch.ts';
+import type { Part } from '../part.ts';
+
+/** The branch that a deployment follows. What a look finds may ask for a revision. */
+export const branch: Part = {
+  keeps: ['followedRef', 'followedCommit', 'pushHandled'],
+  async step({ writer }, facts, signal) {
+    const { revision } = followBranch(facts);
+    if (revision !== undefined) await writer.create(revision, signal);
+    return {};
+  },
+  report(facts) {
+    const { revision: _made, ...report } = followBranch(facts);
+    return report;
+  },
+};

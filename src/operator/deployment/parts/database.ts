@@ -1,0 +1,29 @@
+import { databaseOf } from '../../database/engines.ts';
+import { keptStatus } from '../../family/status-inputs.ts';
+import type { Part } from '../part.ts';
+
+/** The database of a deployment, by the engine that it asks for. */
+export const database: Part = {
+  desired: (facts) => databaseOf(facts.deployment.spec).desired(facts.deployment, facts.settings, facts),
+  prepare: preparedBy(false),
+  whileHeld: preparedBy(true),
+  async step(deps, facts, signal) {
+    const step = await databaseOf(facts.deployment.spec).step(deps, facts.deployment, { view: facts, signal });
+    return step === undefined ? {} : { statements: [step] };
+  },
+  report(facts) {
+    const { deployment, secret } = facts;
+    const { status, ...report } = databaseOf(deployment.spec).report(deployment, { ...facts, view: facts });
+    // A Secret that is gone or broken stays in the status as the one that pods were started with.
+    const named =
+      secret !== undefined && 'secret' in secret
+        ? { databaseSecret: secret.secret, ...(secret.version !== undefined && { databaseSecretVersion: secret.version }) }
+        : keptStatus(deployment, ['databaseSecret', 'databaseSecretVersion']);
+    return { ...report, status: { ...status, ...named } };
+  },
+};
+
+function preparedBy(isHeld: boolean): NonNullable<Part['prepare']> {
+  return (deps, facts, signal) =>
+    databaseOf(facts.deployment.spec).prepare(deps, facts.deployment, { view: facts, isHeld, signal, now: facts.now });
+}

@@ -1,0 +1,45 @@
+import type { KubeObject } from '../../../kube/kube.ts';
+import { QUEUE_SCALED } from '../../../schema/conditions.ts';
+import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { selectorOf } from '../../../schema/labels.ts';
+import { names } from '../../../schema/names.ts';
+import { isQueueScaled, queueWanted } from '../../family/queue-size.ts';
+import { revisionIn } from '../../family/revisions.ts';
+import type { StatedCondition } from '../../kernel/outcome.ts';
+import { availableReplicas } from '../../pods/workload-state.ts';
+import type { QueueState } from '../../scale/queue-scale.ts';
+import type { PartReport } from '../../family/part-report.ts';
+import type { Part, WrittenFacts } from '../part.ts';
+
+/** The queue pods of a deployment, if their number follows something. */
+export const queue: Part = { report: queueReport };
+
+function queueReport({ deployment, revisions, active, workloads, queue: state, settings, isAsleep }: WrittenFacts): PartReport {
+  const revision = revisionIn(revisions, active);
+  if (revision === undefined || !isQueueScaled(revision, deployment, settings)) return {};
+  const named = (name: string): KubeObject | undefined => workloads.find(({ metadata }) => metadata.name === name);
+  const [api, live] = [named(names.apiWorkload(revision.metadata.name)), named(names.queueWorkload(revision.metadata.name))];
+  const wanted = isAsleep ? 0 : queueWanted(revision, { deployment, api, queue: live, state }, settings);
+  const ready = availableReplicas(live);
+  const selector = Object.entries(selectorOf(deployment.metadata.name, 'queue')).map(([name, value]) => `${name}=${value}`);
+  return {
+    status: { queueReplicas: wanted, queueReady: ready, queueSelector: selector.join(',') },
+    statements: [statement(deployment, { wanted, ready, state })],
+  };
+}
+
+type Numbers = { wanted: number; ready: number; state: QueueState | undefined };
+
+function statement({ spec }: DeploymentResource, { wanted, ready, state }: Numbers): StatedCondition {
+  const given: Pick<QueueState, 'reason' | 'message'> = state ?? {
+    reason: 'NotReported',
+    message: 'The agents have not reported their work yet.',
+  };
+  const why: Pick<QueueState, 'reason' | 'message'> =
+    spec.queueReplicas === undefined
+      ? given
+      : { reason: 'AskedByOthers', message: `spec.queueReplicas asks for ${spec.queueReplicas} queue pods.` };
+  const { reason, message } = why;
+  const isNews = reason === 'Backlog' || reason === 'Quiet';
+  return { type: QUEUE_SCALED, status: ready === wanted ? 'True' : 'False', reason, message, ...(isNews && { event: 'Normal' as const }) };
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { kinds } from '../../../kube/kube.ts';
+import { ASLEEP, HIBERNATED, STORE_READY } from '../../../schema/conditions.ts';
+import { names } from '../../../schema/names.ts';
+import { isRequestHandled } from '../../family/deployment.ts';
+import type { OperatorDeps } from '../../family/deps.ts';
+import type { PartReport } from '../../family/part-report.ts';
+import type { StatedCondition } from '../../kernel/outcome.ts';
+import { desiredStore, storeMemory } from '../../store/desired.ts';
+import { storeSecret } from '../../store/secret.ts';
+import type { Facts, Part, WrittenFacts } from '../part.ts';
+
+/** The key-value store of a deployment that asks for one. */
+export const store: Part = {
+  desired: desiredStore,
+  prepare: keepStore,
+  keeps: ['storeSecret'],
+  report: (facts) => ({ statements: storeStatement(facts) }),
+};
+
+/**
+ * Keeps the password of a deployment's key-value store as long as it has one. The Secret is not watched. It is made
+ * again, if it is gone, when somebody asks for a reconcile.
+ */
+async function keepStore(
+  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  { deployment, settings }: Facts,
+  signal: AbortSignal,
+): Promise<PartReport> {
+  const known = deployment.status?.storeSecret;
+  const { namespace, name } = deployment.metadata;
+  if (storeMemory(deployment) === undefined) {
+    if (known !== undefined) await kube.delete(kinds.secret, { namespace, name: known }, {}, signal);
+    return {};
+  }
+  const made = names.storeSecret(name);
+  if (known !== made || !isRequestHandled(deployment))
+    await writer.create(storeSecret(deployment, settings, { random: randomBytes }), signal);
+  return { status: { storeSecret: made } };
+}
+
+/** Tells whether the key-value store takes connections. Nothing waits for it, because streams do without. */
+function storeStatement({ deployment, isAsleep, written }: WrittenFacts): StatedCondition[] {
+  if (storeMemory(deployment) === undefined) return [];
+  const name = names.store(deployment.metadata.name);
+  const set = written.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === name);
+  const { readyReplicas = 0 } = (set?.status ?? {}) as { readyReplicas?: number };
+  const said = (status: 'True' | 'False', reason: string, message: string): StatedCondition[] => [
+    { type: STORE_READY, status, reason, message },
+  ];
+  if (readyReplicas > 0) return said('True', 'StoreReady', 'The key-value store takes connections.');
+  if (deployment.spec.hibernate === true) return said('False', HIBERNATED, 'The key-value store is stopped.');
+  if (isAsleep) return said('False', ASLEEP, 'The key-value store sleeps with its deployment.');
+  return said('False', 'StoreNotReady', `The pod of StatefulSet ${name} is not ready. Streams go through the database meanwhile.`);
+}
