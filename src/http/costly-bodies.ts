@@ -82,7 +82,7 @@ export class CostlyBodies {
     }
     const [caller, waiting] = first;
     const next = waiting.shift();
-    // Whoever was served goes to the end.
+    // A caller who was served goes to the end.
     this.#waiting.delete(caller);
     if (waiting.length > 0) this.#waiting.set(caller, waiting);
     next?.begin();

@@ -8,7 +8,7 @@ import { issuerDocument, type IssuerPlaces } from './issuer-document.ts';
 const FRESH_MILLISECONDS = 600_000;
 /** While the issuer is away, its last keys stay valid for a day, so that a night's outage locks nobody out. */
 const STALE_MILLISECONDS = 24 * 3_600_000;
-/** The pause between two reads for unknown keys. It limits what tokens with made-up key ids cost the issuer. */
+/** The pause between two reads for unknown keys. It limits the issuer's load from tokens with made-up key ids. */
 const COOLDOWN_MILLISECONDS = 5000;
 /** The pause between two attempts to reach an issuer that is away. The last keys are used meanwhile. */
 const RETRY_MILLISECONDS = 30_000;
