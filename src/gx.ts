@@ -23,7 +23,7 @@ function refuseOldNode(version: string): void {
     throw new StartError(`gx needs Node ${LOWEST_NODE.join('.')} or newer, and this is Node ${version}.`);
 }
 
-/** Each command loads only what it needs, so that its help appears at once. */
+/** Loads each command only when it is called, so that its help appears at once. */
 const commands: Record<string, RunCommand> = {
   new: async (args) => {
     refuseOldNode(process.versions.node);

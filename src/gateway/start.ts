@@ -46,7 +46,10 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const { host, port, healthPort, reportsPort } = config;
   const work = await listen(createApp({ ...shared, routes: workRoutes({ known, reports, isReady: () => state.synced }) }), { host, port });
   const measured = { deployments: () => known.size, doors: () => doors.count, held, waking };
-  const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, isReady, ...measured }) }), { host, port: healthPort });
+  const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, isReady, ...measured }) }), {
+    host,
+    port: healthPort,
+  });
   const read = await listen(createApp({ ...shared, routes: reportRoutes(reports) }), { host, port: reportsPort });
   // Held requests are answered at once; the client is to repeat them, and another process answers.
   const leave = (): void => held.leave();

@@ -5,7 +5,7 @@ import { Rate } from '../http/quota.ts';
 import { json, noContent, routeFor, type Route } from '../http/route.ts';
 import { credentialOf } from '../http/shown-key.ts';
 import { DNS_LABEL } from '../schema/container.ts';
-import { figuresOf, USUAL_SLOTS, workersAsked } from '../schema/work-figures.ts';
+import { workOf, USUAL_SLOTS, workersAsked } from '../schema/work-figures.ts';
 import { WorkReport, workPath } from '../schema/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
 import type { Reports } from './reports.ts';
@@ -59,7 +59,7 @@ export function workRoutes({ known, reports, isReady, perMinute = PER_MINUTE }: 
       summary: 'Read the work of a deployment, as counts',
       answers: { 200: { description: 'The counts; nulls where nothing was reported lately.' }, ...REFUSED },
       handler: ({ params: of, headers }) => {
-        const { due, running, slots = USUAL_SLOTS, nextDue = null } = figuresOf(reports.of(admitted(of, headers))) ?? NONE;
+        const { due, running, slots = USUAL_SLOTS, nextDue = null } = workOf(reports.of(admitted(of, headers))) ?? NONE;
         const workers = due === null ? null : workersAsked({ due, running }, slots);
         return json({ due, running, slots, workers, next_due: nextDue });
       },

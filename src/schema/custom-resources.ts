@@ -32,7 +32,7 @@ export const SourceConfigResource = Type.Unsafe<
   Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig'> & { listener?: string }
 >({
   type: 'object',
-  description: 'What changes without a new revision, or never.',
+  description: 'Settings that change without a new revision, or never.',
   properties: {
     ...resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config']).properties,
     listener: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Listener that serves this namespace.' }),
@@ -73,7 +73,7 @@ export const DeploymentSpec = withRules(
     queueReplicas: Type.Optional(QueueReplicas),
     sleep: Type.Optional(SleepSpec),
     deletionPolicy: Type.Optional(
-      StringEnum(['Retain', 'Delete'], { description: 'What deletion does with the database volume and its credential. Default Retain.' }),
+      StringEnum(['Retain', 'Delete'], { description: 'Whether deletion keeps the database volume and its credential. Default Retain.' }),
     ),
     deleteTracingProject: Type.Optional(Type.Boolean({ description: 'Deletion removes the tracing project too.' })),
     progressDeadlineSeconds: Type.Optional(
@@ -180,15 +180,15 @@ export const RevisionResourceStatus = status(
       'Image of its pods if the spec does not name exactly one: built from the repository, or repeated by a rollback. Written once.',
     ),
     commitSha: words(64, 'Commit that is or was built, written once.'),
-    buildsWith: Type.Optional(
-      StringEnum(['buildkit'], { description: 'What builds it, if it is not the builder without root. Written once.' }),
-    ),
+    buildsWith: Type.Optional(StringEnum(['buildkit'], { description: 'The builder, if it is not the one without root. Written once.' })),
     builderVersion: words(128, 'Version of the builder that made the image, written once.'),
     buildSeconds: Type.Optional(Type.Integer({ description: 'How long the build took, without waiting for its turn. Written once.' })),
     buildLog: words(253, 'ConfigMap with the whole log of the build, packed.'),
     serverVersion: words(128, 'Version of the agent server that the pods report.'),
-    mountPrefix: words(256, 'What stands before every path of its server, as its pods report it. Unset: nothing.'),
-    guard: Type.Optional(StringEnum(GUARDS, { description: 'What decides who may call: the strictest of what its pods have reported.' })),
+    mountPrefix: words(256, 'The prefix of every path of its server, as its pods report it. Unset: none.'),
+    guard: Type.Optional(
+      StringEnum(GUARDS, { description: 'The guard that decides who may call: the strictest that its pods have reported.' }),
+    ),
     apiTemplate: pods('the api'),
     queueTemplate: pods('the queue'),
     startedAt: Type.Optional(DateTime('When the build or the rollout began.')),

@@ -28,7 +28,7 @@ export const CUSTOM_URI = 'POSTGRES_URI_CUSTOM';
 
 const NOT_OURS = 'has(self.external) || (has(self.fromSecrets) && self.fromSecrets)';
 
-/** What a deployment asks of its database, besides the sizes in its resource spec. */
+/** A deployment's settings of its database, besides the sizes in its resource spec. */
 export const DatabaseSpec = withRules(
   Type.Object({
     external: Type.Optional(ExternalDatabase),
@@ -68,7 +68,7 @@ export const engineRules = (): CelRule[] => [
   {
     rule: `${isFromSecrets('self')} == ${isFromSecrets('oldSelf')}`,
     message:
-      "database.fromSecrets: can't be changed: create the deployment anew with the same secrets; its data is in the database that they name",
+      "database.fromSecrets: can't be changed: create the deployment again with the same secrets; its data is in the database that they name",
   },
   neverAppears('database.external', 'a managed database and an external one do not become each other; move the data to a new deployment'),
 ];

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { DateTime } from './types.ts';
 
-/** What an outsider sets, such as KEDA or a person, by the scale subresource or directly. */
+/** The number that an outsider sets, such as KEDA or a person, by the scale subresource or directly. */
 export const QueueReplicas = Type.Integer({
   minimum: 0,
   maximum: 1000,
@@ -28,7 +28,7 @@ export const SleepSpec = Type.Object(
   { description: 'How it sleeps if minScale is 0.' },
 );
 
-/** What the status says of keys and sizes. */
+/** Fields of the status about keys and sizes. */
 export const scalingStatus = {
   keyHashes: Type.Optional(
     Type.Array(Type.String({ maxLength: 64 }), {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { StageFailed } from '../../errors.ts';
 
-/** What git gets so that it can show a credential, and the texts that nobody may read. */
+/** Git's settings that show a credential, and the texts that nobody may read. */
 export type ShownCredential = { config: Record<string, string>; env: Record<string, string>; hidden: string[] };
 
 /** Hosts take a token with any name; of GitHub it is the name for tokens of an app. */

@@ -28,7 +28,7 @@ Usage: npm run build-agent -- --config path/gx.json --tag name:version [options]
   --build-command TEXT     run in the folder of gx.json
   --insecure               asks the registry of the tag by plain http
 
-The context is the git repository around gx.json: what git ignores stays out. Without one it is the folder of the lock file.
+The context is the git repository around gx.json, without files that git ignores. Without one it is the folder of the lock file.
 A gx.json with "dockerfile", "dockerfile_lines" or a base image of its own is built by Docker or buildah, whichever of them answers.
 Packages with native code are installed for this machine: build on Linux with the processor of your nodes.
 `;
