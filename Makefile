@@ -37,7 +37,7 @@ test-agent: install ## the agent server on a real Postgres
 test-matrix: install ## users' graphs with other versions of LangGraph, zod and Node in `dev`, and the clients that people bring (needs python3)
 	@node test/matrix/main.ts
 
-test-protocols: install ## what MCP's suite requires of servers in both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
+test-protocols: install ## MCP's suite for servers in both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
 	@node test/protocols/main.ts
 
 test-builder: install ## the stages of a build from git, with a real registry and a real git host

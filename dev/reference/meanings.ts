@@ -1,7 +1,7 @@
 import * as conditions from '../../src/schema/conditions.ts';
 import type { FailureReason, RevisionStatus } from '../../src/schema/revision.ts';
 
-/** What each phase of a revision means. */
+/** The meaning of each phase of a revision. */
 export const PHASES: Record<RevisionStatus, string> = {
   CREATING: 'It exists, and the operator has not started on it.',
   QUEUED: 'An earlier revision is being built or rolled out, or the deployment hibernates.',
@@ -20,7 +20,7 @@ export const PHASES: Record<RevisionStatus, string> = {
   UNKNOWN: 'Its deployment was deleted before it ended. Nothing more is known about it.',
 };
 
-/** What a failure's reason means, and what to do about it. A reason without an entry does not compile. */
+/** The meaning of a failure's reason, and the remedy. A reason without an entry does not compile. */
 export const REASONS: Record<FailureReason, { means: string; remedy: string }> = {
   ImagePullFailed: {
     means: 'The node could not pull the image.',
@@ -84,8 +84,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   InstallFailed: {
     means: 'The packages of the repository could not be installed.',
-    remedy:
-      'Read the last log lines. A lock file that fits package.json, and a registry that the build reaches, are what is mostly missing.',
+    remedy: "Read the last log lines. Mostly the lock file does not fit package.json, or the build can't reach a registry.",
   },
   PushFailed: {
     means: 'The image was built but could not be pushed to the registry.',
@@ -120,7 +119,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   Interrupted: { means: 'Somebody interrupted the revision before it was deployed.', remedy: 'Redeploy it.' },
 };
 
-/** What the conditions of deployments and their revisions say when they are True. */
+/** The meaning of the conditions of deployments and their revisions when they are True. */
 const OF_ROLLOUTS: Record<string, string> = {
   [conditions.READY]:
     'Everything that was asked for exists and works. False with Stalled while the newest revision has failed, even if the former one serves. False with Reconciling while pods of the serving one are broken.',
@@ -134,7 +133,7 @@ const OF_ALL: Record<string, string> = {
   [conditions.STALLED]: 'It will not recover by itself. The reason says what to change. Absent otherwise.',
 };
 
-/** What each condition says when it is True, by kind. */
+/** The meaning of each condition when it is True, by kind. */
 export const CONDITIONS: Record<string, Record<string, string>> = {
   deployment: {
     ...OF_ROLLOUTS,
@@ -153,7 +152,7 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.VOLUME_GROWN]:
       'Never True. False while the volume does not have the size that is asked for: it is smaller, or larger (`NeverShrinks`). Absent otherwise.',
     [conditions.API_SCALED]:
-      'An autoscaler of Kubernetes sets the number of api pods by their CPU. False while it gets no figures: `minScale` holds. Absent while their number is fixed.',
+      'An autoscaler of Kubernetes sets the number of api pods by their CPU. False while it gets no metrics: `minScale` holds. Absent while their number is fixed.',
     [conditions.STORE_READY]:
       'The key-value store for streams takes connections. Nothing waits for it. Absent where `redisMemoryMb` is not set.',
     [conditions.FIELDS_WITHOUT_EFFECT]:

@@ -19,7 +19,7 @@ export const STATES: Record<string, Record<string, string>> = {
     External: 'Of DatabaseReady: the database is an external one.',
     FollowsLoad: 'Of ApiScaled: the number of api pods follows their CPU.',
     NotScaledYet: 'Of ApiScaled: the autoscaler has not reported yet.',
-    NoMetrics: 'Of ApiScaled: the autoscaler gets no figures, mostly because the cluster has no metrics server. `minScale` holds.',
+    NoMetrics: 'Of ApiScaled: the autoscaler gets no metrics, mostly because the cluster has no metrics server. `minScale` holds.',
     Paused: 'Of ApiScaled: there is no api pod, and the autoscaler pauses.',
     StoreReady: 'Of StoreReady: the key-value store takes connections.',
     StoreNotReady: 'Of StoreReady: its pod is not ready. Streams go through the database meanwhile.',
@@ -41,7 +41,7 @@ export const STATES: Record<string, Record<string, string>> = {
     AskedFor: 'Of Unauthenticated: the mode of auth is open.',
     NoKey: 'Of Unauthenticated: its pods started without the key of the deployment.',
     GuardUnknown:
-      'Of Unauthenticated, which is Unknown, and of Asleep: no pod has reported to the gateway what decides who may call. The deployment stays awake.',
+      'Of Unauthenticated, which is Unknown, and of Asleep: no pod has reported to the gateway which guard decides who may call. The deployment stays awake.',
     InUse: 'Of Asleep: it has been used lately, or has work.',
     OwnHandlers: 'Of Asleep: handlers of `auth.path` decide who may call, so the gateway can not tell who may wake it. It stays awake.',
     WokenByRequest: 'Of Asleep: a request of somebody who may call it woke it.',
@@ -54,7 +54,7 @@ export const STATES: Record<string, Record<string, string>> = {
     Asleep: 'It sleeps, and wakes by itself. Ready is True, because that was asked for.',
     FallingAsleep: 'The pods are being stopped, because nobody has used it for a while.',
     AtRest: 'Of QueueScaled: there are as many queue pods as the work asks for.',
-    Backlog: 'Of QueueScaled: work waited for a worker, so there are more queue pods. The message has the figures of that moment.',
+    Backlog: 'Of QueueScaled: work waited for a worker, so there are more queue pods. The message has the counts of that moment.',
     Quiet: 'Of QueueScaled: fewer queue pods were enough for a while, so there are fewer. A run under way finishes or is handed over.',
     NotReported: 'Of QueueScaled: the agents have not reported their work lately, so the queue pods stay as they are.',
     AskedByOthers: 'Of QueueScaled: `queueReplicas` says how many queue pods there are.',
@@ -88,10 +88,10 @@ export const STATES: Record<string, Record<string, string>> = {
   },
 };
 
-/** What a fault of an object means. One without an entry does not compile. */
+/** The meaning of an object's faults. One without an entry does not compile. */
 const FAULTS: Record<ObjectFault['reason'], string> = {
   TooDeep:
-    'The object is nested too deep. The operator leaves it as it is, and what it has already made stays. Write another one, or delete it.',
+    'The object is nested too deep. The operator leaves it as it is, and the objects that it has already made stay. Write another one, or delete it.',
   TooLarge: 'The object is too large: its spec may have 256 KiB. The operator leaves it as it is.',
   Unreadable: 'Of an event: the object has a shape that the operator can not read. It is ignored until it is written again.',
 };

@@ -117,8 +117,8 @@ function passed({ incoming, answer }: Exchange, { host, port }: AgentPlace): Pro
       }),
     );
     outgoing.once('response', (got) => {
-      const passed = Object.entries(got.headers).filter(([name]) => !OF_CONNECTION.includes(name));
-      answer.writeHead(got.statusCode ?? 502, got.statusMessage, Object.fromEntries(passed));
+      const sent = Object.entries(got.headers).filter(([name]) => !OF_CONNECTION.includes(name));
+      answer.writeHead(got.statusCode ?? 502, got.statusMessage, Object.fromEntries(sent));
       answer.flushHeaders();
       got.pipe(answer);
       // An answer that breaks off must not look complete.
