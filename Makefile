@@ -98,9 +98,9 @@ generate: install ## write the files that come from src/schema and the access ru
 
 golden: install ## rewrite the golden files, those of kubectl's answers on a real API server; the diff is the review
 	@vitest run --project unit --update
-	@vitest run --project kube test/operator/told.test.ts --update
+	@vitest run --project kube test/operator/kubectl-answers.test.ts --update
 
-pin-bases: install ## write the digests of the base images into the Dockerfile, as their registries tell them today
+pin-bases: install ## write the digests of the base images into the Dockerfile, as their registries answer today
 	@node dev/images/pin-bases/main.ts
 
 fmt: install ## format all sources

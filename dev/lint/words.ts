@@ -44,7 +44,7 @@ export const wordFaults = (text: string): WordFault[] =>
 
 /** Returns where `what` stands for a noun ("what is kept of it"), and neither in a question nor over a column. */
 export const headlessClauses = (text: string): WordFault[] =>
-  [...text.matchAll(/(?<![\w`{.-])what(?![\w`}-]| \|)/gi)]
+  [...text.matchAll(/(?<![\w{.-])what(?![\w`}-]| \|)/gi)]
     .filter(({ index }) => !ASKING.test(text.slice(Math.max(0, index - 30), index)) && !/^[^.!?|]*\?/.test(text.slice(index)))
     .map(({ index }) => ({ index, message: 'This "what" stands for a noun. Write the noun.' }));
 

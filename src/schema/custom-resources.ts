@@ -109,7 +109,7 @@ const status = <P extends Record<string, TSchema>>(properties: P, born: object =
 const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
 
 const pods = (whose: string) =>
-  words(128, `What ${whose} pods looked like when the operator last wrote them. A difference means that somebody else changed them.`);
+  words(128, `The form of ${whose} pods as the operator last wrote them. A difference means that somebody else changed them.`);
 
 export const DeploymentResourceStatus = status({
   phase: Type.Optional(StringEnum(DEPLOYMENT_STATUSES)),
