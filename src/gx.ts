@@ -7,10 +7,10 @@ const HELP = `gx: write a LangGraph agent, and run it on this machine
 
 Usage: gx <command> [options]
 
-  new [folder]   write a small agent to begin with
+  new [folder]   write a small example agent
   dev            serve the agent of gx.json, with a Postgres of its own and a chat page, reloading on change
 
-"gx <command> --help" explains each of them; "gx --version" prints the version.
+"gx <command> --help" explains the command; "gx --version" prints the version.
 `;
 
 /** The lowest Node that the packages of package.json allow; its `engines` say the same. */

@@ -9,7 +9,7 @@ Usage: node src/main.ts <command> [options]
 
   control-plane   the REST API that writes Deployment and Revision resources
   operator        the loop that turns those resources into workloads
-  gateway         hears of the agents' work, for the operator and for scalers
+  gateway         takes the agents' reports of their work, for the operator and for scalers
   agent-server    the server of one deployment: assistants, threads, runs, streams
   agent-build     prepares an image for the agent server; run it when the image is built
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
@@ -33,7 +33,7 @@ Usage: node src/main.ts operator
 It takes no options. Its settings come from the environment, where the Helm chart writes them.
 `;
 
-const GATEWAY_HELP = `gx-platform gateway: hears of the agents' work, for the operator and for scalers
+const GATEWAY_HELP = `gx-platform gateway: takes the agents' reports of their work, for the operator and for scalers
 
 Usage: node src/main.ts gateway
 

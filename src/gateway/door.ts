@@ -87,7 +87,7 @@ async function passedOn({ held, waking }: DoorParts, exchange: Exchange, deploym
     const place = await held.hold(deployment, () => waking.answering(deployment.key), left);
     if (place === undefined || exchange.answer.destroyed) return;
     if (await passed(exchange, place)) return;
-    if (tried === TRIES) throw new Problem(503, 'The deployment does not take requests yet.', { headers: { 'retry-after': '5' } });
+    if (tried === TRIES) throw new Problem(503, 'The deployment does not accept requests yet.', { headers: { 'retry-after': '5' } });
   }
 }
 

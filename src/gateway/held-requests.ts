@@ -44,7 +44,7 @@ export class HeldRequests {
    * one too many, and when the process stops.
    */
   async hold<T>({ key, namespace }: Asked, work: () => Promise<T>, left: Promise<undefined>): Promise<T | undefined> {
-    if (this.#isLeaving) throw this.#refuse('This process is about to end; come back.', LEAVING);
+    if (this.#isLeaving) throw this.#refuse('This process is stopping; try again.', LEAVING);
     const { perDeployment, total } = this.#limits;
     const isFull = countOf(this.#inNamespace, namespace) >= total - this.#total;
     if (isFull || countOf(this.#held, key) >= perDeployment)
@@ -60,7 +60,7 @@ export class HeldRequests {
   /** Answers all who wait, and all who come from now on, with a 503 that says when to come back. */
   leave(): void {
     this.#isLeaving = true;
-    this.#leaving.reject(later('This process is about to end; come back.', LEAVING));
+    this.#leaving.reject(later('This process is stopping; try again.', LEAVING));
   }
 
   #count({ key, namespace }: Asked, more: 1 | -1): void {

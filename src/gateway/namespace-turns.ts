@@ -17,7 +17,7 @@ export class NamespaceTurns {
     const line = this.#lines.get(namespace) ?? { running: 0, waiting: [] };
     this.#lines.set(namespace, line);
     if (line.running < AT_A_TIME) line.running += 1;
-    else if (line.waiting.length >= WAITING) throw later('Too many tokens are to be checked.', CROWDED);
+    else if (line.waiting.length >= WAITING) throw later('Too many tokens wait to be checked.', CROWDED);
     else await new Promise<void>((resolve) => line.waiting.push(resolve));
     try {
       return await work();

@@ -45,7 +45,7 @@ export class WakingCallers {
     if (deployment.isOpenedBy(shown.text)) return;
     const { tenant, tokens } = this.#checksOf(deployment);
     if ((await tenant?.find(shown.text, { reads: false, source })) !== undefined) return;
-    if (tokens === undefined || shown.from !== 'Authorization') throw new Unauthorized('This is no key of this deployment.');
+    if (tokens === undefined || shown.from !== 'Authorization') throw new Unauthorized('This is not a key of this deployment.');
     await this.#turns.run(deployment.namespace, () => tokens.claimsOf(shown.text));
   }
 

@@ -27,7 +27,7 @@ const PER_MINUTE = 6000;
 
 /** Returns the routes at which agents report their work and scalers read the counts, with the deployment's own key. */
 export function workRoutes({ known, reports, isReady, perMinute = PER_MINUTE }: Parts): Route<undefined>[] {
-  const rate = new Rate({ perMinute, message: 'Too many reports of this deployment have come; report later.' });
+  const rate = new Rate({ perMinute, message: 'Too many reports from this deployment; report later.' });
   const admitted = (of: { namespace: string; deployment: string }, headers: IncomingHttpHeaders): string => {
     if (!isReady()) throw new Unavailable('The deployments are not known yet.');
     const name = `${of.namespace}/${of.deployment}`;

@@ -60,13 +60,13 @@ async function followed(place: Place, asked: Asked, signal: AbortSignal): Promis
     const next = placeIn(answer, url);
     if (next === undefined) {
       const bytes = await wholeAnswer(answer, MOST_BYTES);
-      if (bytes === undefined) throw new Rejected(`The answer of the git host ${host} is larger than ${MOST_BYTES} bytes, or packed.`);
+      if (bytes === undefined) throw new Rejected(`The answer of the git host ${host} is larger than ${MOST_BYTES} bytes, or compressed.`);
       return { status, headers, bytes };
     }
     answer.destroy();
     url = next.origin === url.origin ? next : undefined;
   }
-  throw new Rejected(`The git host ${host} sends to another place: name that one in the integration.`);
+  throw new Rejected(`The git host ${host} redirects to another address: name that one in the integration.`);
 }
 
 async function ask(url: URL, { host, places }: Place, { headers = {}, ...asked }: Asked): Promise<IncomingMessage> {
@@ -91,7 +91,7 @@ export async function answerOf(host: Place, asked: Asked): Promise<{ body: unkno
   try {
     return { body: JSON.parse(bytes.toString('utf8')) as unknown, headers };
   } catch (error) {
-    throw new Unavailable(`The git host ${host.host} answers with something else than JSON: look at the integration's host.`, {
+    throw new Unavailable(`The git host ${host.host} does not answer in JSON: check the integration's host.`, {
       cause: error,
     });
   }

@@ -79,7 +79,7 @@ export function announced({ headers }: IncomingMessage, most: number): number {
 export async function bytesWithin(request: IncomingMessage, { bytes, seconds }: { bytes: number; seconds: number }): Promise<Buffer> {
   const { promise, reject } = Promise.withResolvers<never>();
   // The connection is closed with the answer, so that nothing of the body stays.
-  const late = new Problem(408, `The body has not come within ${seconds} seconds`, { headers: { connection: 'close' } });
+  const late = new Problem(408, `The body did not arrive within ${seconds} seconds`, { headers: { connection: 'close' } });
   const timer = setTimeout(() => reject(late), seconds * 1000);
   try {
     return await Promise.race([bytesOf(request, { bytes }), promise]);

@@ -103,7 +103,8 @@ async function serverFor(app: Koa, { tls }: ListenOptions): Promise<{ server: Se
 function listenError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): StartError {
   if (error.code === 'EADDRINUSE')
     return new StartError(`Port ${port} on ${host} is in use: choose another one (GX_SERVER_PORT or --port).`, { cause: error });
-  if (error.code === 'EACCES') return new StartError(`Port ${port} on ${host} needs more rights than this process has.`, { cause: error });
+  if (error.code === 'EACCES')
+    return new StartError(`Port ${port} on ${host} needs permissions that this process does not have.`, { cause: error });
   return new StartError(`Can't listen on ${host}:${port}: ${error.message}`, { cause: error });
 }
 

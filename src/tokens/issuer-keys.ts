@@ -96,7 +96,7 @@ export class IssuerKeys {
     const url = jwksUrl ?? (await discovered(issuer, places));
     const { keys } = (await issuerDocument(url, places)) as Partial<JSONWebKeySet>;
     if (!Array.isArray(keys)) throw new Unavailable(`${url} holds no list of keys.`);
-    if (keys.length > MOST_KEYS) throw new Unavailable(`${url} holds ${keys.length} keys; at most ${MOST_KEYS} are taken.`);
+    if (keys.length > MOST_KEYS) throw new Unavailable(`${url} holds ${keys.length} keys; at most ${MOST_KEYS} are accepted.`);
     return { keys };
   }
 }

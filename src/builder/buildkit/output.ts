@@ -19,7 +19,7 @@ export function solveFailure({ output, last }: { output: string; last: string })
   const printed = /\b(InstallFailed|BuildFailed|ConfigMissing): (.+)/.exec(output);
   if (printed !== null) return new StageFailed(printed[1]!, printed[2]!);
   const how = KILLED.test(last)
-    ? 'A command of the Dockerfile was killed, as is done where memory runs out'
+    ? 'A command of the Dockerfile was killed, as happens when memory runs out'
     : 'The Dockerfile could not be run';
   return new StageFailed('BuildFailed', `${how}. The last lines: ${last}`);
 }

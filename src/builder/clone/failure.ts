@@ -28,6 +28,6 @@ const KNOWN: readonly (readonly [printed: RegExp, reason: 'CloneFailed' | 'RefMi
 /** Returns the meaning of git's last lines. */
 export function cloneFailure(last: string, url: string): StageFailed {
   const found = KNOWN.find(([printed]) => printed.test(last));
-  const [, reason, message] = found ?? [undefined, 'CloneFailed', 'The repository can not be fetched'];
+  const [, reason, message] = found ?? [undefined, 'CloneFailed', "The repository can't be fetched"];
   return new StageFailed(reason, `${message} (${url}). Git printed: ${last.trim().split('\n').slice(-4).join(' ').slice(0, 1000)}`);
 }

@@ -64,12 +64,12 @@ function meetDemands(settings: GxJson, baseImage: string): void {
 
 function configFileIn(source: string, configPath: string): string {
   const wanted = path.resolve(source, configPath);
-  if (!isWithin(source, wanted)) throw new StageFailed('ConfigMissing', `gx_config_path ${configPath} leads out of the repository.`);
+  if (!isWithin(source, wanted)) throw new StageFailed('ConfigMissing', `gx_config_path ${configPath} points outside the repository.`);
   const found = existingGxFile(wanted);
   if (found === undefined)
     throw new StageFailed('ConfigMissing', `The repository has no ${configPath} at this commit: set gx_config_path to where the file is.`);
   if (realFileIn(source, found) === undefined)
-    throw new StageFailed('ConfigMissing', `${configPath} is a link that leads out of the repository.`);
+    throw new StageFailed('ConfigMissing', `${configPath} is a link that points outside the repository.`);
   return path.relative(source, found).split(path.sep).join('/');
 }
 

@@ -88,6 +88,6 @@ async function toolFolder(tool: string, places: readonly string[], bench: Workbe
 const KILLED = 137;
 
 function failed({ what }: BuildTask, code: number, last: string): string {
-  const how = code === KILLED ? 'was killed, as is done where memory runs out' : `ended with code ${code}`;
+  const how = code === KILLED ? 'was killed, as happens when memory runs out' : `ended with code ${code}`;
   return `${what} ${how}. Its last lines: ${last}`;
 }

@@ -19,7 +19,7 @@ export function identityOf(claims: Claims, meaning: Meaning): Identity {
   if (has(meaning.adminValues)) return { name, tenants, role: 'admin' };
   if (has(meaning.writeValues)) return { name, tenants, role: 'write' };
   if (has(meaning.readValues)) return { name, tenants, role: 'read' };
-  throw new Forbidden(`The token gives no right: its claim ${meaning.roleClaim} names no role of this API.`);
+  throw new Forbidden(`The token grants no permission: its claim ${meaning.roleClaim} names no role of this API.`);
 }
 
 function tenantsOf(claims: Claims, source: OidcConfig['tenant']): string[] {
