@@ -79,7 +79,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
     remedy: 'Name another `repo_ref`, or push it.',
   },
   ConfigMissing: {
-    means: 'The repository has no gx.json at `gx_config_path`, or it can not be read.',
+    means: 'The repository has no gx.json at `gx_config_path`, or the file is unreadable.',
     remedy: 'Correct the path or the file. Then ask for a revision again.',
   },
   InstallFailed: {
@@ -88,14 +88,14 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   PushFailed: {
     means: 'The image was built but could not be pushed to the registry.',
-    remedy: "Look at the registry's credential in the build namespace, and at its room.",
+    remedy: "Check the registry's credential in the build namespace, and the registry's free space.",
   },
   OutOfMemory: {
     means: 'A build needed more memory than its limit.',
     remedy: 'Raise `builds.memoryMb`, or make the build smaller.',
   },
   DiskFull: {
-    means: 'A build wrote more than it may, or its node has no room.',
+    means: 'A build wrote more than its limit, or its node has no free space.',
     remedy: 'Raise `builds.diskMb`, or make the repository and its packages smaller.',
   },
   UserNamespacesOff: {
@@ -113,7 +113,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   Refused: {
     means:
-      "The API server or an admission policy refuses an object that the deployment asks for: `CREATE_FAILED` before a workload exists, otherwise `DEPLOY_FAILED`. The same goes for an object whose name is taken by somebody else's, and for a container that a node does not let run, such as one whose image would run as root.",
+      'The API server or an admission policy refuses an object that the deployment asks for: `CREATE_FAILED` before a workload exists, otherwise `DEPLOY_FAILED`. The same goes for an object whose name another object has, and for a container that a node does not let run, such as one whose image would run as root.',
     remedy: "The message quotes it. Usually it is a field of `resource_spec` or an administrator's policy.",
   },
   Interrupted: { means: 'Somebody interrupted the revision before it was deployed.', remedy: 'Redeploy it.' },
@@ -122,7 +122,7 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
 /** The meaning of the conditions of deployments and their revisions when they are True. */
 const OF_ROLLOUTS: Record<string, string> = {
   [conditions.READY]:
-    'Everything that was asked for exists and works. False with Stalled while the newest revision has failed, even if the former one serves. False with Reconciling while pods of the serving one are broken.',
+    'Everything in the spec exists and works. False with Stalled while the newest revision has failed, even if the former one serves. False with Reconciling while pods of the serving one are broken.',
   [conditions.SUSPENDED]:
     '`spec.suspend` pauses reconciling. The other conditions are as old as their own `observedGeneration` says. Absent otherwise.',
 };
@@ -150,7 +150,7 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.VOLUME_HAS_ROOM]:
       "Never True. False while the managed database's volume is 80 % full (`NearlyFull`), 90 % (`AlmostFull`), or so full that the database takes no writes (`Full`). Absent otherwise.",
     [conditions.VOLUME_GROWN]:
-      'Never True. False while the volume does not have the size that is asked for: it is smaller, or larger (`NeverShrinks`). Absent otherwise.',
+      'Never True. False while the volume does not have the requested size: it is smaller, or larger (`NeverShrinks`). Absent otherwise.',
     [conditions.API_SCALED]:
       'An autoscaler of Kubernetes sets the number of api pods by their CPU. False while it gets no metrics: `minScale` holds. Absent while their number is fixed.',
     [conditions.STORE_READY]:
@@ -158,7 +158,7 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.FIELDS_WITHOUT_EFFECT]:
       "Some fields are stored without effect, and the message names them; or no gateway is installed, so the server's version, its mount prefix and its guard are not known.",
     [conditions.UNAUTHENTICATED]:
-      'The agents ask nobody for credentials. Unknown while no pod has reported whether they do. Absent when they do, and while nothing serves.',
+      'The agents ask callers for no credentials. Unknown while no pod has reported whether they do. Absent when they do, and while nothing serves.',
     [conditions.TOKEN_MOUNTED]: "The agents' pods have a token of their ServiceAccount. The message names it. Absent otherwise.",
     [conditions.POD_SECURITY_OPEN]:
       'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',

@@ -126,7 +126,7 @@ export const DeploymentResourceStatus = status({
   storeSecret: words(253, 'Secret with the password of the key-value store.'),
   keySecret: words(253, "Secret with the key that opens the deployment's agents."),
   keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),
-  keyPreviousUntil: Type.Optional(DateTime('Until when the key before the present one opens the agents, too. Unset: there is none.')),
+  keyPreviousUntil: Type.Optional(DateTime('Time until which the former key opens the agents, too. Unset: there is no former key.')),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
   followedRef: words(512, 'Branch whose pushes make revisions.'),
   followedCommit: words(64, 'Head of that branch when it was last looked at.'),

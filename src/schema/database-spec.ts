@@ -20,7 +20,7 @@ const ExternalDatabase = Type.Object(
       }),
     ),
   },
-  { description: 'A database that somebody else runs: no StatefulSet, Service or volume is created. Fixed at creation.' },
+  { description: 'A database outside the platform: no StatefulSet, Service or volume is created. Fixed at creation.' },
 );
 
 /** The secret in which a deployment names a database that somebody else runs. */
@@ -34,7 +34,7 @@ export const DatabaseSpec = withRules(
     external: Type.Optional(ExternalDatabase),
     fromSecrets: Type.Optional(
       Type.Boolean({
-        description: `The deployment's secrets name a database that somebody else runs, in ${CUSTOM_URI}: no StatefulSet, Service or volume is created. Fixed at creation; REST sets it for a deployment that is created with such a secret.`,
+        description: `The deployment's secrets name a database outside the platform, in ${CUSTOM_URI}: no StatefulSet, Service or volume is created. Fixed at creation; REST sets it for a deployment that is created with such a secret.`,
       }),
     ),
     passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the managed database: a new value makes one, without a gap.')),
