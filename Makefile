@@ -14,7 +14,7 @@ install: ## dependencies, with the right Node among them
 run: install ## a cluster, the platform on it, and an example agent that answers; safe to repeat
 	@node dev/run/main.ts
 
-down: install ## remove all that `make run` made
+down: install ## remove everything that `make run` made
 	@node dev/run/down.ts
 
 dev: install ## the example agent alone: no cluster, embedded Postgres, reload on change
@@ -34,10 +34,10 @@ test-kube: install ## control plane and operator on a real API server
 test-agent: install ## the agent server on a real Postgres
 	@node dev/test/main.ts agent
 
-test-matrix: install ## users' graphs with other versions of LangGraph, zod and Node in `dev`, and the clients that people bring (needs python3)
+test-matrix: install ## users' graphs with other versions of LangGraph, zod and Node in `dev`, and other versions of clients (needs python3)
 	@node test/matrix/main.ts
 
-test-protocols: install ## what MCP's suite requires of servers in both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
+test-protocols: install ## MCP's suite for servers in both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
 	@node test/protocols/main.ts
 
 test-builder: install ## the stages of a build from git, with a real registry and a real git host
@@ -98,13 +98,13 @@ generate: install ## write the files that come from src/schema and the access ru
 
 golden: install ## rewrite the golden files, those of kubectl's answers on a real API server; the diff is the review
 	@vitest run --project unit --update
-	@vitest run --project kube test/operator/told.test.ts --update
+	@vitest run --project kube test/operator/kubectl-answers.test.ts --update
 
-pin-bases: install ## write the digests of the base images into the Dockerfile, as their registries tell them today
+pin-bases: install ## write the digests of the base images into the Dockerfile, as their registries answer today
 	@node dev/images/pin-bases/main.ts
 
 fmt: install ## format all sources
 	@oxfmt
 
-clean: ## forget dependencies and local state (the caches stay)
+clean: ## remove dependencies and local state (the caches stay)
 	@rm -rf node_modules .run coverage

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
 /*
- * A test says what it needs by what it imports: a real API server, a real Postgres, or nothing. `unit` is what `make check` runs.
+ * The imports of a test say what it needs: a real API server, a real Postgres, or nothing. `make check` runs `unit`.
  */
 const files = globSync('test/**/*.test.ts').toSorted();
 /** Folders whose tests all need the same. */
@@ -20,7 +20,10 @@ const needs = (file: string): string => {
 };
 const of = (name: string): string[] => files.filter((file) => needs(file) === name);
 
-/** Milliseconds in which what is polled has to come true: a machine with other work is slow, and one that is not waits for nothing. */
+/**
+ * Milliseconds in which a polled value has to come true: a machine with other work is slow, and an idle one does not
+ * wait.
+ */
 const expect = { poll: { timeout: 20_000 } };
 
 export default defineConfig({
@@ -71,7 +74,7 @@ export default defineConfig({
           expect,
           testTimeout: 180_000,
           hookTimeout: 120_000,
-          // One browser at a time, so that what is waited for comes in time.
+          // One browser at a time, so that events come in time.
           fileParallelism: false,
         },
       },

@@ -6,7 +6,7 @@ const run = promisify(execFile);
 
 type CommandOptions = ExecFileOptions & { input?: string };
 
-/** Runs a command to its end and returns its output. Throws `CommandFailed` with what it printed. */
+/** Runs a command to its end and returns its output. Throws `CommandFailed` with its output. */
 export async function command(file: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   const { input, ...rest } = options;
   const running = run(file, [...args], { maxBuffer: 64 * 1024 * 1024, ...rest });

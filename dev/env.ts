@@ -26,6 +26,6 @@ export function devConfig() {
 /** Returns the environment of this process with some more variables, for a program that it starts. */
 export const environmentWith = (own: Record<string, string>): Record<string, string | undefined> => ({ ...processEnv(), ...own });
 
-/** Returns what a program needs to reach the internet from this machine: proxies and certificates. */
+/** Returns the variables with which a program reaches the internet from this machine: proxies and certificates. */
 export const networkEnvironment = (): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(processEnv()).filter(([name]) => /^(\w+_proxy|ssl_cert_\w+)$/i.test(name)));

@@ -16,12 +16,12 @@ export class MissingRequirement extends DevError {
   override name = 'MissingRequirement';
 }
 
-/** A program that was started failed. The message holds what it printed. */
+/** A program that was started failed. The message holds its output. */
 export class CommandFailed extends DevError {
   override name = 'CommandFailed';
 }
 
-/** What was waited for did not happen in time. */
+/** An expected event did not happen in time. */
 export class TimedOut extends DevError {
   override name = 'TimedOut';
 }

@@ -6,7 +6,7 @@ type Waiting = { what: string; seconds: number; every?: number };
 
 /**
  * Asks until there is an answer that is neither undefined nor false, and returns it. Throws `TimedOut` when the time is
- * up, and at once what `ask` throws.
+ * up, and at once the error of `ask`.
  */
 export async function until<T>({ what, seconds, every = 100 }: Waiting, ask: () => Promise<T> | T): Promise<Exclude<T, undefined | false>> {
   const deadline = Date.now() + seconds * 1000;

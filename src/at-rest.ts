@@ -8,7 +8,7 @@ import { getHeapStatistics } from 'node:v8';
  */
 
 const LOOK_EVERY = 10_000;
-/** Milliseconds after the start of a thread until its first look, which collects what loading left behind. */
+/** Milliseconds after the start of a thread until its first look, which collects the garbage of loading. */
 const FIRST_LOOK = 3000;
 
 /**
@@ -34,8 +34,8 @@ export type Rest = { looks: number; heap: number };
 export const STARTED: Rest = { looks: PATIENCE - 1, heap: 0 };
 
 /**
- * Returns whether to collect now, and what to remember until the next look. The `heap` of a rest is the smallest since
- * the last collection.
+ * Returns whether to collect now, and the values to remember until the next look. The `heap` of a rest is the smallest
+ * since the last collection.
  */
 export function resting({ looks, heap }: Rest, now: Look): Rest & { collect: boolean } {
   const inRow = now.utilization < RESTING ? looks + 1 : 0;
@@ -57,7 +57,7 @@ export function collectAtRest(): void {
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     const next = resting(rest, { utilization, heap: getHeapStatistics().total_heap_size });
-    // A plain collection leaves the heap large and full of holes; this one also moves together what is left.
+    // A plain collection leaves the heap large and full of holes; this one also compacts it.
     if (next.collect) gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
     rest = next.collect ? { looks: 0, heap: getHeapStatistics().total_heap_size } : next;
   };

@@ -1,10 +1,10 @@
 import process from 'node:process';
 import { asError, StartError } from './errors.ts';
 
-/** `ended` settles when the process has lost what it needs to go on. */
+/** `ended` settles when the process can't go on, for example after it lost its lease. */
 export type RunningProcess = { stop(): Promise<void>; ended?: Promise<'stopped' | 'lost'> };
 
-/** Returns what runs until it is stopped, or nothing when the command has done its work. */
+/** Returns the running process, or nothing when the command has done its work. */
 export type RunCommand = (args: string[], signal: AbortSignal) => Promise<RunningProcess | void>;
 
 type Commands = { help: string; commands: Record<string, RunCommand> };
@@ -42,7 +42,7 @@ async function run({ help, commands }: Commands, [name = '--help', ...rest]: str
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort(signal));
   const running = await command(rest, stopping.signal).catch((error: unknown) => {
-    // The stop's own reason is no failure: the start was told to stop, and did.
+    // The stop's own reason is no failure: the start was asked to stop, and did.
     if (!stopping.signal.aborted || error !== stopping.signal.reason) throw error;
     setTimeout(leave, LINGER).unref();
   });

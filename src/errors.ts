@@ -2,8 +2,8 @@
 export type FieldError = { loc: (string | number)[]; msg: string; type: string };
 
 /*
- * What a caller sent may come back in an error's message. The bounds below keep an answer to bad input under 64 KB,
- * however large the input was.
+ * A part of a caller's input may come back in an error's message. The bounds below keep an answer to bad input under 64
+ * KB, however large the input was.
  */
 const LONGEST_MESSAGE = 8000;
 const LONGEST_NAME = 200;
@@ -83,9 +83,9 @@ export class Invalid extends Problem {
   override name = 'Invalid';
   readonly fields: FieldError[];
   constructor(fields: FieldError[], options?: ErrorOptions) {
-    const told = fields.slice(0, MOST_FAULTS).map(boundedField);
-    super(422, told.map((field) => `${field.loc.join('.')}: ${field.msg}`).join('; '), options);
-    this.fields = told;
+    const shown = fields.slice(0, MOST_FAULTS).map(boundedField);
+    super(422, shown.map((field) => `${field.loc.join('.')}: ${field.msg}`).join('; '), options);
+    this.fields = shown;
   }
 }
 
@@ -97,7 +97,7 @@ export class Unavailable extends Problem {
   }
 }
 
-/** Exit codes that tell why a process could not start; whoever sees only the code (the operator) knows them. */
+/** Exit codes that tell why a process could not start. The operator sees only the code, and knows them. */
 export const EXIT = { failed: 1, migration: 3, database: 4 } as const;
 
 /** A process can't start or go on. The message is one sentence for a person, and is printed without a stack. */

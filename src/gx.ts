@@ -7,10 +7,10 @@ const HELP = `gx: write a LangGraph agent, and run it on this machine
 
 Usage: gx <command> [options]
 
-  new [folder]   write a small agent to begin with
+  new [folder]   write a small example agent
   dev            serve the agent of gx.json, with a Postgres of its own and a chat page, reloading on change
 
-"gx <command> --help" explains each of them; "gx --version" prints the version.
+"gx <command> --help" explains the command; "gx --version" prints the version.
 `;
 
 /** The lowest Node that the packages of package.json allow; its `engines` say the same. */
@@ -23,7 +23,7 @@ function refuseOldNode(version: string): void {
     throw new StartError(`gx needs Node ${LOWEST_NODE.join('.')} or newer, and this is Node ${version}.`);
 }
 
-/** Each command loads only what it needs, so that its help appears at once. */
+/** Loads each command only when it is called, so that its help appears at once. */
 const commands: Record<string, RunCommand> = {
   new: async (args) => {
     refuseOldNode(process.versions.node);

@@ -38,7 +38,10 @@ const both = (destination: DestinationStream, also: (line: string) => void): Des
   },
 });
 
-/** Returns a logger for what users' code logs itself, so that it shows its own data; credentials are still redacted. */
+/**
+ * Returns a logger for the lines that users' code logs itself, so that it shows its own data; credentials are still
+ * redacted.
+ */
 export const forGraphs = (log: Log): Log => log.child({ source: 'graph' }, { redact: { paths: pathsOf(CREDENTIALS), censor: CENSOR } });
 
 /**
@@ -55,7 +58,7 @@ function standardOutput(): DestinationStream {
     timer = undefined;
     if (!(out as { destroyed?: boolean }).destroyed) out.flush();
   };
-  // The destination itself writes what is still waiting when the process ends.
+  // The destination itself writes the waiting lines when the process ends.
   return {
     write: (line) => {
       out.write(line);

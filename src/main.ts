@@ -9,9 +9,9 @@ Usage: node src/main.ts <command> [options]
 
   control-plane   the REST API that writes Deployment and Revision resources
   operator        the loop that turns those resources into workloads
-  gateway         hears of the agents' work, for the operator and for scalers
+  gateway         takes the agents' reports of their work, for the operator and for scalers
   agent-server    the server of one deployment: assistants, threads, runs, streams
-  agent-build     what the agent server needs and an image need not keep: run it when the image is built
+  agent-build     prepares an image for the agent server; run it when the image is built
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
   builder         the stages that make an agent's image from its git repository
   api-key         create, list and revoke keys of the REST API
@@ -33,14 +33,14 @@ Usage: node src/main.ts operator
 It takes no options. Its settings come from the environment, where the Helm chart writes them.
 `;
 
-const GATEWAY_HELP = `gx-platform gateway: hears of the agents' work, for the operator and for scalers
+const GATEWAY_HELP = `gx-platform gateway: takes the agents' reports of their work, for the operator and for scalers
 
 Usage: node src/main.ts gateway
 
 It takes no options. Its settings come from the environment, where the Helm chart writes them.
 `;
 
-const AGENT_BUILD_HELP = `gx-platform agent-build: what the agent server needs and an image need not keep
+const AGENT_BUILD_HELP = `gx-platform agent-build: prepares an image for the agent server
 
 Usage: node src/main.ts agent-build
 

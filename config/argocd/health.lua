@@ -1,4 +1,4 @@
--- What Argo CD shows of a Deployment or Revision of gx.dev: https://argo-cd.readthedocs.io, "Resource Health".
+-- How Argo CD shows a Deployment or Revision of gx.dev: https://argo-cd.readthedocs.io, "Resource Health".
 local function condition(type)
   for _, each in ipairs(obj.status.conditions or {}) do
     if each.type == type then

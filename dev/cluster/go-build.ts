@@ -64,10 +64,10 @@ async function copyFiles({ files, module }: GoBuild, into: string): Promise<void
 function go(args: string[], cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn('go', args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
-    let said = '';
-    child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-SHOWN)));
+    let printed = '';
+    child.stderr.on('data', (chunk: Buffer) => (printed = (printed + chunk.toString()).slice(-SHOWN)));
     child.on('error', reject);
-    child.on('close', (code) => (code === 0 ? resolve() : reject(new CommandFailed(`go ${args.at(-1)} failed:\n${said.trim()}`))));
+    child.on('close', (code) => (code === 0 ? resolve() : reject(new CommandFailed(`go ${args.at(-1)} failed:\n${printed.trim()}`))));
   });
 }
 

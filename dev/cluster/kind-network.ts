@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
  * range of node ports is published on the machine, and the API server is kept to that range.
  */
 
-/** What is asked of the engine: the platform of this machine, and what `docker info` says. */
+/** Facts about the engine: the platform of this machine, and the answers of `docker info`. */
 export type EngineFacts = { platform: string; operatingSystem: string; securityOptions: string };
 
 /** Returns whether containers are reached by ports of this machine, because their addresses lead nowhere on it. */

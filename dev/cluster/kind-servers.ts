@@ -42,7 +42,7 @@ export async function startServers({ cluster, node, isMapped }: Place): Promise<
   return { registry, gitHost: { ...git, nodeAddress: node, command: inside } };
 }
 
-/** Removes both containers with what they hold. */
+/** Removes both containers with their data. */
 export async function removeServers(cluster: string): Promise<void> {
   for (const server of [REGISTRY, GIT]) await succeeds('docker', ['rm', '--force', '--volumes', containerOf(cluster, server)]);
 }

@@ -13,7 +13,7 @@ import { findTool } from './parts.ts';
 import { HELM, KIND, KUBECTL, pathTool, requirePathTools } from './path-tools.ts';
 import type { Cluster, LoadableImage, Provider } from './provider.ts';
 
-/** What kind 0.33.0 brings itself; another kind on the PATH starts the same. */
+/** The image of kind 0.33.0; another kind on the PATH starts the same. */
 const NODE_IMAGE = 'kindest/node:v1.37.0@sha256:a1ed56cfb0e7b93589bdf97c8cd566405a265939e3620fc4f5de89adff580ae5';
 
 export const kind: Provider = {

@@ -73,7 +73,7 @@ async function becomeReady(record: NodeRecord, report: Report): Promise<void> {
   for (const [what, ask] of steps) await ready({ record, what, report }, ask);
 }
 
-/** Builds what no agent needs to answer, and waits until the node runs it. */
+/** Builds the parts that no agent needs to answer, and waits until the node runs them. */
 async function complete(record: NodeRecord, report: Report): Promise<void> {
   await ensureParts(laterNodeParts, report);
   await ready({ record, what: 'registry and git host', report }, () => areServersReady(record));

@@ -100,7 +100,7 @@ export const parts = {
     }),
   },
   'metrics-server': {
-    what: 'what pods and nodes use, for autoscalers and `kubectl top`',
+    what: 'usage of pods and nodes, for autoscalers and `kubectl top`',
     for: 'node',
     from: goBuild({
       name: 'metrics-server',
@@ -136,7 +136,7 @@ export const parts = {
     }),
     runs: [gitHost],
   },
-  git: { what: 'what the git host runs', for: 'node', from: debian('git') },
+  git: { what: 'the program that the git host runs', for: 'node', from: debian('git') },
   runc: {
     what: 'starts one container, in a user namespace where a pod asks for one',
     for: 'node',
@@ -207,7 +207,7 @@ export const parts = {
     from: { kind: 'unpacked', package: 'valkey-server', suite: 'trixie', commands: ['valkey-server', 'valkey-cli'] },
   },
   verdict: {
-    what: 'what kstatus and Argo CD make of our statuses',
+    what: 'verdicts of kstatus and Argo CD on our statuses',
     for: 'tests',
     from: goBuild({
       name: 'verdict',
@@ -232,7 +232,7 @@ export const parts = {
 
 export type PartName = keyof typeof parts;
 
-/** What the native node runs, in the order of the list. */
+/** The native node's work for each part, in the order of the list. */
 export const runsOnNode: readonly NodePart[] = Object.values<Part>(parts).flatMap(({ runs = [] }) => runs);
 /** Those without which no agent answers, and the others. */
 export const firstOnNode = runsOnNode.filter(({ comesLater }) => comesLater !== true);

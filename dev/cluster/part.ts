@@ -1,13 +1,13 @@
 import type { NodePart } from './native/node-part.ts';
 
-/** A part of a local cluster, or of what is tested on it. The part list has one entry for each. */
+/** A part of a local cluster, or of the tests on it. The part list has one entry for each. */
 export type Part = {
-  /** What it is, and what it is for. */
+  /** Its purpose. */
   what: string;
   /** Every native node has the parts for `node`. The others are requested by the names of their tools. */
   for: 'node' | 'kind' | 'images' | 'tests';
   from: GoBuild | DebianPackage | UnpackedPackage;
-  /** What the native node runs of it. A part that runs nothing only provides tools. */
+  /** The native node's work for it. A part without any only provides tools. */
   runs?: readonly NodePart[];
 };
 
@@ -18,7 +18,7 @@ export type GoBuild = {
   version: string;
   /** The folder of the Go module. */
   module: string;
-  /** What the cache's key is computed from, relative to the module; a folder counts with its Go files. */
+  /** The sources of the cache's key, relative to the module; a folder counts with its Go files. */
   sources: readonly string[];
   flags: readonly string[];
   programs: readonly Program[];

@@ -62,7 +62,7 @@ export async function ensureParts(names: readonly PartName[], report: Report = s
   return pathsOf(toolsOfAll(names));
 }
 
-/** Returns what keeps this machine from compiling the parts of these tools that it does not have, or undefined. */
+/** Returns why this machine can't compile the parts of these tools that it does not have, or undefined. */
 export async function lackForTools(tools: readonly string[]): Promise<string | undefined> {
   const missing = tools.filter((tool) => findTool(tool) === undefined).map((tool) => partOf(partWith(tool)).from);
   for (const from of missing) {

@@ -7,7 +7,7 @@ import { ensureTools, findTool, lackForTools } from './parts.ts';
  * Tools that many machines have: those on the PATH come first, and a part is compiled where there is none.
  */
 
-/** A tool by its name on the PATH, and what the part list calls it. */
+/** A tool by its name on the PATH, and its names in the part list. */
 type PathTool = { name: string; tools: readonly string[] };
 
 export const HELM: PathTool = { name: 'helm', tools: ['helm', 'alone/helm'] };
@@ -31,5 +31,5 @@ export async function requirePathTools(tools: readonly PathTool[]): Promise<void
   const lack = await lackForTools(missing.flatMap((tool) => tool.tools.at(-1) ?? []));
   if (lack === undefined) return;
   const names = missing.map(({ name }) => name).join(', ');
-  throw new MissingRequirement(`Not on the PATH: ${names}. Install that, or what compiles it: ${lack}.`);
+  throw new MissingRequirement(`Not on the PATH: ${names}. Install that, or its compiler: ${lack}.`);
 }

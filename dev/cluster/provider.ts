@@ -11,10 +11,10 @@ export type Cluster = {
   controlPlanePort: number;
   /** Loads an OCI or Docker archive, unless the node has an image of that reference. */
   loadImage(image: LoadableImage): Promise<void>;
-  /** The registry of what is built in the cluster. */
+  /** The registry of images that are built in the cluster. */
   registry: RegistryHost;
   gitHost: GitHost;
-  /** Builds and starts what no agent needs to answer, such as the git host. Before, that may not answer. */
+  /** Builds and starts the parts that no agent needs to answer, such as the git host. Before, that may not answer. */
   complete(report: Report): Promise<void>;
 };
 
@@ -23,7 +23,7 @@ export type LoadableImage = { reference: string; archive: string };
 
 /** A server beside the cluster's pods, with one name in every kind of cluster. It speaks plain HTTP. */
 export type ClusterHost = {
-  /** What pods and nodes call it, with its port. */
+  /** Its name for pods and nodes, with its port. */
   name: string;
   /** Where it answers from this machine. */
   url: string;
@@ -40,7 +40,7 @@ export type RegistryAccount = { username: string; password: string };
 
 /** Gitea. */
 export type GitHost = ClusterHost & {
-  /** Runs its command line, such as `admin user create`, and returns what it printed. */
+  /** Runs its command line, such as `admin user create`, and returns its output. */
   command(...args: string[]): Promise<string>;
   /** Where node ports answer from there, for webhooks. */
   nodeAddress: string;
@@ -48,10 +48,10 @@ export type GitHost = ClusterHost & {
 
 export type ClusterOptions = { name: string; report: Report };
 
-/** What each way of running a cluster must offer. */
+/** The operations of each way of running a cluster. */
 export type Provider = {
   kind: Cluster['kind'];
-  /** Throws `MissingRequirement` with what this machine lacks. It is asked before the first step. */
+  /** Throws `MissingRequirement` with the parts that this machine lacks. It is asked before the first step. */
   require(): Promise<void>;
   up(options: ClusterOptions): Promise<Cluster>;
   /** Removes the cluster. Returns whether there was something to remove. */

@@ -13,10 +13,10 @@ import type { PolicyRule } from '../../src/schema/policy-rule.ts';
 import { GROUP } from '../../src/schema/custom-resources.ts';
 
 /**
- * What one process may do: in its own namespace, in each namespace whose deployments it watches, and in those where
- * agents run. Only the last allows to make pods and to touch Secrets, so where all namespaces are watched, the owner of
- * each one grants it. `ownWithApiKeys` adds to the first what the command `api-key` needs. `apiServer` is permitted in
- * the namespace `default`, where every cluster says where its API server is.
+ * The permissions of one process: in its own namespace, in each namespace whose deployments it watches, and in those
+ * where agents run. Only the last allows to make pods and to touch Secrets, so where all namespaces are watched, the
+ * owner of each one grants it. `ownWithApiKeys` adds to the first the permissions of the command `api-key`. `apiServer`
+ * is permitted in the namespace `default`, where every cluster says where its API server is.
  */
 export type Access = {
   own: PolicyRule[];
@@ -86,7 +86,7 @@ function verbOrder(verb: string): number {
   return ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'].indexOf(verb);
 }
 
-/** Compares API groups. Our own comes first, because it is what a reader looks for. */
+/** Compares API groups. Our own comes first, because readers look for it. */
 function compare(a: string, b: string): number {
   const isOwn = (key: string) => Number(key.startsWith(`${GROUP}/`));
   return isOwn(b) - isOwn(a) || (a < b ? -1 : 1);

@@ -44,7 +44,7 @@ function template(text: string): string {
   return `{{- if .Values.crds.install }}\n${kept}{{- end }}\n`;
 }
 
-/** Returns what the servers answer at /openapi.json. Handlers, which would need a cluster, are not called. */
+/** Returns the answers of the servers at /openapi.json. Handlers, which would need a cluster, are not called. */
 const interfaces = (): Record<string, string> => ({
   'docs/openapi/control-plane.json': `${JSON.stringify(controlPlaneDocument(controlPlaneRoutes({} as ControlPlane)), undefined, 2)}\n`,
   'schemas/gx.schema.json': `${JSON.stringify(gxJsonSchema(), undefined, 2)}\n`,

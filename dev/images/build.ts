@@ -68,7 +68,7 @@ async function saveTo(engine: Engine, reference: string, archive: string): Promi
   await rename(`${archive}.unfinished`, archive);
 }
 
-/** Builds the image and what it is based on, unless the engine has them. */
+/** Builds the image and the images below it, unless the engine has them. */
 async function build({ engine, image, prepared, report }: Work, reference: string): Promise<void> {
   await mkdir(folders.cache(), { recursive: true });
   const bases = await prepared();
@@ -81,7 +81,7 @@ async function build({ engine, image, prepared, report }: Work, reference: strin
   report(`${image.name}: built in ${secondsSince(started)}`);
 }
 
-/** Builds and returns what the image is based on. */
+/** Builds and returns the image below. */
 async function below({ image, ...work }: Work): Promise<Pick<Build, 'buildArguments' | 'stages'>> {
   const { parent } = image;
   if (parent === undefined) return { buildArguments: {}, stages: {} };

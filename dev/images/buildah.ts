@@ -82,8 +82,8 @@ const argumentsOf = (values: Record<string, string>): string[] =>
   Object.entries(values).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
 
 /**
- * Returns options of the image store. Overlay shares what layers have in common. The vfs driver copies everything, but
- * works on every file system.
+ * Returns options of the image store. Overlay shares the files that layers have in common. The vfs driver copies
+ * everything, but works on every file system.
  */
 async function store(): Promise<string[]> {
   const withDriver = (driver: string) => {

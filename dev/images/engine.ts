@@ -10,9 +10,9 @@ export type Build = {
   report: Report;
 };
 
-/** What builds images: Docker, or buildah where there is neither Docker nor a registry. */
+/** A builder of images: Docker, or buildah where there is neither Docker nor a registry. */
 export type Engine = {
-  /** What the engine puts below the Dockerfile. It is part of every key. */
+  /** The name of the image that the engine puts below the Dockerfile. It is part of every key. */
   base: string;
   /**
    * Makes the engine ready to build, and returns the build arguments of the base images. Called once, and only if

@@ -3,7 +3,7 @@ import { lstatSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const LENGTH = 12;
-/** What a checkout holds besides its sources. */
+/** Folders of a checkout that are no sources. */
 const LOCAL = ['node_modules', '.gx'];
 
 /** Returns a hash of some texts, and of the files below some paths with their names and whether they are executable. */

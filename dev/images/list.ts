@@ -6,7 +6,7 @@ import { contentKey } from './key.ts';
 /** Base images that only some images need, by their build argument. */
 export type BaseName = 'BUILDKIT';
 
-/** One image: what is built, and the files that decide whether it has changed. Paths are relative to the checkout. */
+/** One image: its target, and the files that decide whether it has changed. Paths are relative to the checkout. */
 export type Image = {
   name: string;
   dockerfile: string;
@@ -82,7 +82,9 @@ export function chosen(names: readonly string[] | undefined): Image[] {
   return all.filter(({ name }) => names.includes(name));
 }
 
-/** Returns a key that changes with anything that the image is made from. `base` is what the engine builds on. */
+/**
+ * Returns a key that changes with anything that the image is made from. `base` is the image that the engine builds on.
+ */
 function keyOf(image: Image, base: string): string {
   const parent = image.parent === undefined ? '' : keyOf(image.parent.image, base);
   return contentKey(root, image.inputs, [base, parent, image.target ?? '']);

@@ -11,7 +11,7 @@ images: ${images()
   .map(({ name }) => name)
   .join(' ')} (by default all)
 --engine  by default docker where Docker answers, else buildah, which takes its bases from Debian and npm packages
-Archives and layers are kept in ${folders.cache()}; remove that folder to start anew.
+Archives and layers are kept in ${folders.cache()}; remove that folder to start again.
 `;
 
 async function main(): Promise<void> {

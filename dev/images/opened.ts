@@ -17,7 +17,7 @@ const isIndex = (mediaType: string): boolean => /image\.index|manifest\.list/.te
 
 /**
  * Returns the image of an unpacked archive. Three forms are known: an OCI manifest, which buildah and Docker from 25 on
- * write; an OCI index of the image and what attests it, from Docker's containerd store; and the form of Docker before
+ * write; an OCI index of the image and its attestations, from Docker's containerd store; and the form of Docker before
  * 25, which has no OCI manifest. Throws `CommandFailed` if there is no image.
  */
 export async function openedImage(folder: string): Promise<OpenedImage> {
@@ -36,7 +36,7 @@ async function ociImage(folder: string): Promise<OpenedImage> {
   return { mediaType: entry.mediaType, digest: entry.digest, manifest, blobs };
 }
 
-/** Returns the entry of an index that can run. What attests another entry has a platform that is unknown. */
+/** Returns the entry of an index that can run. An attestation of another entry has a platform that is unknown. */
 function chosen({ manifests }: Index): Descriptor {
   const images = manifests.filter(({ platform }) => platform?.os !== 'unknown' && platform?.architecture !== 'unknown');
   const [image] = images;

@@ -5,7 +5,7 @@ import { folders } from './folders.ts';
 
 const KEPT = 2;
 
-/** Keeps the newest archives of an image, and removes the others and what was left unfinished. */
+/** Keeps the newest archives of an image, and removes the others and unfinished ones. */
 export async function prune(engine: Engine, name: string): Promise<void> {
   const pattern = new RegExp(`^${name}-([0-9a-f]{12})\\.tar(.*)$`);
   const found = (await readdir(folders.cache())).flatMap((file) => {

@@ -19,13 +19,13 @@ export async function runSteps(
     child.once('error', reject);
     child.once('close', (code) => resolve(code ?? 1));
   });
-  const said: string[] = [];
+  const printed: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
-      said.push(line);
-      if (said.length > KEPT_LINES) said.shift();
+      printed.push(line);
+      if (printed.length > KEPT_LINES) printed.shift();
       if (step.test(line)) report(`${secondsSince(started)}  ${line.replace(/\s+/g, ' ').trim().slice(0, 110)}`);
     });
   }
-  if ((await ended) !== 0) throw new CommandFailed(`${file} ${args[0]} failed:\n${said.join('\n')}`);
+  if ((await ended) !== 0) throw new CommandFailed(`${file} ${args[0]} failed:\n${printed.join('\n')}`);
 }

@@ -12,7 +12,7 @@ export const casts: Rule = {
       TSAsExpression(node) {
         const inner = node.expression as Node;
         if ((node.typeAnnotation as Node).type === 'TSNeverKeyword')
-          context.report({ node, message: '`as never` hides what the value is.' });
+          context.report({ node, message: '`as never` hides the type of the value.' });
         const isDouble = inner.type === 'TSAsExpression' && (inner.typeAnnotation as Node).type === 'TSUnknownKeyword';
         if (!isDouble) return;
         const { line } = node.loc.end;

@@ -4,6 +4,7 @@ import { directions } from './directions.ts';
 import { doors } from './doors.ts';
 import { moduleState } from './module-state.ts';
 import { pure } from './pure.ts';
+import { words } from './words.ts';
 
 /*
  * The rules of this project that no linter has. Their tables are in .oxlintrc.json, and test/walls plants a fault for
@@ -19,5 +20,6 @@ export default {
     'module-state': moduleState,
     pure,
     'suppression-reason': suppressionReason,
+    words,
   },
 };

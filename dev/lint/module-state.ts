@@ -37,7 +37,7 @@ export const moduleState: Rule = {
   },
 };
 
-/** Returns true for what will change. An empty collection at module level will be filled. */
+/** Returns true for a collection that will change. An empty one at module level will be filled. */
 function isMutable({ callee, arguments: given }: Node): boolean {
   const name = nameOf(callee as Node);
   return COLLECTIONS.has(name) ? (given as Node[]).length === 0 : !CONSTANT.has(name);

@@ -3,8 +3,8 @@ import { eachImport, fileOf, isWithin } from './imports.ts';
 import type { Node, Rule } from './rule.ts';
 
 /**
- * `files` are globs of pure files, `thin` those among them that are not pure. `uses` is what pure files may import
- * besides each other.
+ * `files` are globs of pure files, `thin` those among them that are not pure. `uses` lists the modules that pure files
+ * may import besides each other.
  */
 type Options = { files: string[]; thin: string[]; uses: string[] };
 

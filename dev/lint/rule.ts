@@ -1,4 +1,4 @@
-/* What our own rules need of the linter's interface, which is ESLint's. */
+/* The parts of the linter's interface, which is ESLint's, that our own rules use. */
 
 /** A node of the syntax tree: its type says which other fields it has. */
 export type Node = { type: string; parent?: Node; range: [number, number]; loc: Location; [field: string]: unknown };

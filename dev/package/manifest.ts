@@ -2,7 +2,7 @@ import { DevError } from '../errors.ts';
 
 type Versions = Record<string, string>;
 
-/** What of the checkout's package.json the package for developers takes over. */
+/** The fields of the checkout's package.json that the package for developers takes over. */
 export type CheckoutManifest = { name: string; version: string; description: string; license: string; dependencies: Versions };
 
 type Contents = {
@@ -41,7 +41,7 @@ export function packageManifest({ checkout, imports, postgres }: Contents): obje
   };
 }
 
-/** What `gx new` copies; a checkout in which the example was tried has more beside it. */
+/** Files that `gx new` copies; a checkout in which the example was tried has more beside them. */
 const PROJECT_FILES = ['*.ts', 'gx.json', 'package.json', 'README.md', 'Dockerfile', '.env.example'];
 
 /** Returns the specifiers of the imports of a compiled file. Its own text may speak of others, further to the right. */

@@ -7,9 +7,9 @@ import { putAside, putBack } from './checkout-manifest.ts';
 import { importsOf, packageManifest, type CheckoutManifest } from './manifest.ts';
 
 /*
- * npm runs it before it packs. Node strips no types of files in node_modules, so the package holds JavaScript: what
- * `gx` and its graph threads import, compiled, and their other files beside it. Its package.json names nothing that
- * only the platform or the checkout needs.
+ * npm runs it before it packs. Node strips no types of files in node_modules, so the package holds JavaScript: the
+ * modules that `gx` and its graph threads import, compiled, and their other files beside it. Its package.json names
+ * nothing that only the platform or the checkout needs.
  */
 
 const read = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));

@@ -1,7 +1,7 @@
 import * as conditions from '../../src/schema/conditions.ts';
 import type { FailureReason, RevisionStatus } from '../../src/schema/revision.ts';
 
-/** What each phase of a revision means. */
+/** The meaning of each phase of a revision. */
 export const PHASES: Record<RevisionStatus, string> = {
   CREATING: 'It exists, and the operator has not started on it.',
   QUEUED: 'An earlier revision is being built or rolled out, or the deployment hibernates.',
@@ -20,7 +20,7 @@ export const PHASES: Record<RevisionStatus, string> = {
   UNKNOWN: 'Its deployment was deleted before it ended. Nothing more is known about it.',
 };
 
-/** What a failure's reason means, and what to do about it. A reason without an entry does not compile. */
+/** The meaning of a failure's reason, and the remedy. A reason without an entry does not compile. */
 export const REASONS: Record<FailureReason, { means: string; remedy: string }> = {
   ImagePullFailed: {
     means: 'The node could not pull the image.',
@@ -79,24 +79,23 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
     remedy: 'Name another `repo_ref`, or push it.',
   },
   ConfigMissing: {
-    means: 'The repository has no gx.json at `gx_config_path`, or it can not be read.',
+    means: 'The repository has no gx.json at `gx_config_path`, or the file is unreadable.',
     remedy: 'Correct the path or the file. Then ask for a revision again.',
   },
   InstallFailed: {
     means: 'The packages of the repository could not be installed.',
-    remedy:
-      'Read the last log lines. A lock file that fits package.json, and a registry that the build reaches, are what is mostly missing.',
+    remedy: "Read the last log lines. Mostly the lock file does not fit package.json, or the build can't reach a registry.",
   },
   PushFailed: {
     means: 'The image was built but could not be pushed to the registry.',
-    remedy: "Look at the registry's credential in the build namespace, and at its room.",
+    remedy: "Check the registry's credential in the build namespace, and the registry's free space.",
   },
   OutOfMemory: {
     means: 'A build needed more memory than its limit.',
     remedy: 'Raise `builds.memoryMb`, or make the build smaller.',
   },
   DiskFull: {
-    means: 'A build wrote more than it may, or its node has no room.',
+    means: 'A build wrote more than its limit, or its node has no free space.',
     remedy: 'Raise `builds.diskMb`, or make the repository and its packages smaller.',
   },
   UserNamespacesOff: {
@@ -114,16 +113,16 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   Refused: {
     means:
-      "The API server or an admission policy refuses an object that the deployment asks for: `CREATE_FAILED` before a workload exists, otherwise `DEPLOY_FAILED`. The same goes for an object whose name is taken by somebody else's, and for a container that a node does not let run, such as one whose image would run as root.",
+      'The API server or an admission policy refuses an object that the deployment asks for: `CREATE_FAILED` before a workload exists, otherwise `DEPLOY_FAILED`. The same goes for an object whose name another object has, and for a container that a node does not let run, such as one whose image would run as root.',
     remedy: "The message quotes it. Usually it is a field of `resource_spec` or an administrator's policy.",
   },
   Interrupted: { means: 'Somebody interrupted the revision before it was deployed.', remedy: 'Redeploy it.' },
 };
 
-/** What the conditions of deployments and their revisions say when they are True. */
+/** The meaning of the conditions of deployments and their revisions when they are True. */
 const OF_ROLLOUTS: Record<string, string> = {
   [conditions.READY]:
-    'Everything that was asked for exists and works. False with Stalled while the newest revision has failed, even if the former one serves. False with Reconciling while pods of the serving one are broken.',
+    'Everything in the spec exists and works. False with Stalled while the newest revision has failed, even if the former one serves. False with Reconciling while pods of the serving one are broken.',
   [conditions.SUSPENDED]:
     '`spec.suspend` pauses reconciling. The other conditions are as old as their own `observedGeneration` says. Absent otherwise.',
 };
@@ -134,7 +133,7 @@ const OF_ALL: Record<string, string> = {
   [conditions.STALLED]: 'It will not recover by itself. The reason says what to change. Absent otherwise.',
 };
 
-/** What each condition says when it is True, by kind. */
+/** The meaning of each condition when it is True, by kind. */
 export const CONDITIONS: Record<string, Record<string, string>> = {
   deployment: {
     ...OF_ROLLOUTS,
@@ -151,15 +150,15 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.VOLUME_HAS_ROOM]:
       "Never True. False while the managed database's volume is 80 % full (`NearlyFull`), 90 % (`AlmostFull`), or so full that the database takes no writes (`Full`). Absent otherwise.",
     [conditions.VOLUME_GROWN]:
-      'Never True. False while the volume does not have the size that is asked for: it is smaller, or larger (`NeverShrinks`). Absent otherwise.',
+      'Never True. False while the volume does not have the requested size: it is smaller, or larger (`NeverShrinks`). Absent otherwise.',
     [conditions.API_SCALED]:
-      'An autoscaler of Kubernetes sets the number of api pods by their CPU. False while it gets no figures: `minScale` holds. Absent while their number is fixed.',
+      'An autoscaler of Kubernetes sets the number of api pods by their CPU. False while it gets no metrics: `minScale` holds. Absent while their number is fixed.',
     [conditions.STORE_READY]:
       'The key-value store for streams takes connections. Nothing waits for it. Absent where `redisMemoryMb` is not set.',
     [conditions.FIELDS_WITHOUT_EFFECT]:
       "Some fields are stored without effect, and the message names them; or no gateway is installed, so the server's version, its mount prefix and its guard are not known.",
     [conditions.UNAUTHENTICATED]:
-      'The agents ask nobody for credentials. Unknown while no pod has reported whether they do. Absent when they do, and while nothing serves.',
+      'The agents ask callers for no credentials. Unknown while no pod has reported whether they do. Absent when they do, and while nothing serves.',
     [conditions.TOKEN_MOUNTED]: "The agents' pods have a token of their ServiceAccount. The message names it. Absent otherwise.",
     [conditions.POD_SECURITY_OPEN]:
       'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',

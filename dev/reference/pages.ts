@@ -20,7 +20,7 @@ type Schema = {
   'x-kubernetes-validations'?: { rule: string; message: string }[];
 };
 
-/** Levels of fields on a page. Below them, containers repeat what Kubernetes itself documents. */
+/** Levels of fields on a page. Below them, containers repeat the documentation of Kubernetes. */
 const MAX_DEPTH = 4;
 
 /** Returns one page per kind and one on troubleshooting, by its file name below docs/reference. */

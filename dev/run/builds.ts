@@ -17,7 +17,10 @@ const reaches = ({ peer }: ClusterHost): object => ({
   ports: [{ port: peer.port, protocol: 'TCP' }],
 });
 
-/** Returns the chart's values for builds that push to the cluster's registry and trust what this machine trusts. */
+/**
+ * Returns the chart's values for builds that push to the cluster's registry and trust the certificates that this
+ * machine trusts.
+ */
 export async function buildValues({ registry, gitHost }: Cluster, images: Images): Promise<object> {
   const npm = await npmSetting('registry');
   const isOwn = npm !== undefined && npm !== USUAL_REGISTRY && !/^https?:\/\/(localhost|127\.)/.test(npm);
@@ -37,7 +40,7 @@ export async function buildValues({ registry, gitHost }: Cluster, images: Images
   };
 }
 
-/** Gives builds what they push with, and the certificate authorities that Node trusts here besides its own. */
+/** Gives builds the credentials to push, and the certificate authorities that Node trusts here besides its own. */
 export async function lendToBuilds({ kubectl, kubeconfig, registry }: Cluster): Promise<void> {
   const trusted = await certificates();
   const at = (name: string) => ({ apiVersion: 'v1', metadata: { name, namespace: BUILD_NAMESPACE } });

@@ -18,7 +18,7 @@ type Revision = { status: string; status_message: string | null; log_tail: strin
 /** Seconds that images may take to be pulled and pods to become ready. */
 const PATIENCE = 15 * 60;
 
-/** Calls the REST API once. If the server refuses, throws `Unhealthy` with what it said. */
+/** Calls the REST API once. If the server refuses, throws `Unhealthy` with its answer. */
 export async function call<T>({ url, key }: Api, method: string, path: string, body?: unknown): Promise<T> {
   const response = await fetch(`${url}${path}`, {
     method,

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** What `make run` leaves for scripts, in shell syntax: `. .run/env`. */
+/** The file that `make run` leaves for scripts, in shell syntax: `. .run/env`. */
 export const ENV_FILE = '.run/env';
 
-/** What is known once an agent answers. */
+/** Values that are known once an agent answers. */
 export type FirstEnv = {
   CONTROL_PLANE_URL: string;
   API_KEY: string;
@@ -14,14 +14,14 @@ export type FirstEnv = {
   EXAMPLE_IMAGE: string;
 };
 
-/** What is known once builds from git can begin. */
+/** Values that are known once builds from git can begin. */
 export type GitEnv = {
   /** The repository, for `git clone` and `git push` from this machine. It holds a token. */
   GIT_URL: string;
   /** The same repository as the cluster knows it: `repo_url` of a deployment. */
   REPO_URL: string;
   GIT_INTEGRATION_ID: string;
-  /** The registry of what is built, from this machine. */
+  /** The registry of built images, from this machine. */
   REGISTRY: string;
 };
 

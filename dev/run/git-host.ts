@@ -8,7 +8,7 @@ import { isFulfilled } from '../commands.ts';
 /** An account of the local git host, whose token may do everything there. */
 export type GitAccount = { host: GitHost; user: string; token: string };
 
-/** A repository: what this machine pushes to, with the account's token, and what the cluster clones. */
+/** A repository: its URL for pushes from this machine, with the account's token, and its URL for the cluster. */
 export type Repository = { name: string; pushUrl: string; url: string };
 
 const USER = 'gx';
@@ -64,7 +64,7 @@ export async function commitFiles(account: GitAccount, { name, message, files, b
   return ((await response.json()) as { commit: { sha: string } }).commit.sha;
 }
 
-/** Has every push to the repository told to this address, signed with the secret. */
+/** Has the host report every push to the repository to this address, signed with the secret. */
 export async function tellPushes(account: GitAccount, name: string, to: { url: string; secret: string }): Promise<void> {
   const hooks = `/repos/${account.user}/${name}/hooks`;
   const config = { url: to.url, secret: to.secret, content_type: 'json' };

@@ -5,9 +5,9 @@ import { beside, type Report } from '../steps.ts';
 
 const AGENT_SERVER = 'gx-agent-server';
 
-/** What an agent needs to answer. */
+/** The images that an agent needs to answer. */
 export const FIRST_IMAGES = ['gx-postgres', 'gx-platform', 'gx-example-echo'];
-/** What builds and key-value stores need. */
+/** The images that builds and key-value stores need. */
 export const LATER_IMAGES = ['gx-valkey', 'gx-builder', AGENT_SERVER];
 
 /**
@@ -25,7 +25,7 @@ export type Images = {
   example: string;
 };
 
-/** What not every platform has. */
+/** An image that not every platform has. */
 export type FurtherImage = 'gx-buildkit';
 
 /**

@@ -5,7 +5,7 @@ import { createRepository, gitAccount, tellPushes, type GitAccount, type Reposit
 
 type Connection = { id: string; name: string };
 
-/** What a deployment from git names: the integration, and a repository whose pushes are told to the control plane. */
+/** The source of a deployment from git: the integration, and a repository whose pushes reach the control plane. */
 export type GitSource = { account: GitAccount; repository: Repository; integrationId: string };
 
 /** `name` is that of the repository and of the integration. */

@@ -12,7 +12,7 @@ import { streamOneRun } from './stream.ts';
 
 const HELP = `make run: a cluster, the platform on it, and an example agent that answers.
 
-Safe to repeat: what is there and healthy is kept. "make down" removes all of it.
+Safe to repeat: healthy parts are kept. "make down" removes all of it.
 GX_CLUSTER=native or GX_CLUSTER=kind chooses how the cluster is had (default: kind where Docker answers).
 `;
 
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
     EXAMPLE_IMAGE: images.example,
   };
   writeEnvFile(answers);
-  say(`\nAn agent answers after ${secondsSince(started)}: ${agent.url}. What builds from git need comes now.\n`);
+  say(`\nAn agent answers after ${secondsSince(started)}: ${agent.url}. The parts for builds from git come now.\n`);
   const env = { ...answers, ...(await addBuilds({ cluster, api, images })) };
   writeEnvFile(env);
   say(summary(env, cluster, (performance.now() - started) / 1000));
@@ -55,7 +55,7 @@ async function deployExample(api: Api, image: string, report: Report): Promise<{
 
 type Platform = { cluster: Cluster; api: Api; images: Images };
 
-/** Adds what a deployment from git needs: registry, git host, the builder's images, and a repository. */
+/** Adds the parts for deployments from git: registry, git host, the builder's images, and a repository. */
 async function addBuilds({ cluster, api, images }: Platform): Promise<GitEnv> {
   const later = startImages(LATER_IMAGES);
   await step('registry, git host and metrics', (report) => cluster.complete(report));

@@ -41,7 +41,7 @@ async function restrict({ kubectl, kubeconfig }: Cluster): Promise<void> {
 
 /**
  * Returns the chart's values: small sizes, because everything shares one machine, and node ports, so that the machine
- * can reach what runs.
+ * can reach the workloads.
  */
 const values = async (cluster: Cluster, images: Images): Promise<object> => ({
   images: { platform: images.platform, postgres: images.postgres, valkey: images.valkey },
@@ -52,7 +52,7 @@ const values = async (cluster: Cluster, images: Images): Promise<object> => ({
     exposeAs: 'NodePort',
     nodeHost: cluster.nodeAddress,
     imagePullPatienceSeconds: 30,
-    // Whoever tries it out waits for it.
+    // A person who tries it out waits for it.
     scaling: { downSeconds: 20 },
   },
   controlPlane: {

@@ -13,7 +13,7 @@ import { SUITES, type Check } from './suites.ts';
 type Cluster = Provider['kind'];
 type Result = { check: Check; ok: boolean; seconds: number; output: string };
 
-/** Runs the named suites, even after a failure, and ends with a summary of what passed and what failed. */
+/** Runs the named suites, even after a failure, and ends with a summary of passed and failed tests. */
 async function main(names: string[]): Promise<void> {
   const unknown = names.filter((name) => SUITES[name] === undefined);
   if (names.length === 0 || unknown.length > 0) throw new UsageError(`Usage: node dev/test/main.ts ${Object.keys(SUITES).join('|')} ...`);

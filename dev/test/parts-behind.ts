@@ -10,7 +10,7 @@ const LOG = '.run/test/parts.log';
 /** Suites that prove something before the first part is compiled. */
 export const NEEDS_NO_PARTS: readonly string[] = ['check', 'agent'];
 
-/** Suites on a real API server or of builds, and what they need. Pods need what their cluster needs. */
+/** Suites on a real API server or of builds. Their pods need the parts of their cluster. */
 const SUITES_WITH_PARTS: readonly string[] = ['kube', 'builder', 'charts'];
 const OF_TESTS: readonly PartName[] = ['kube', 'verdict', 'registry', 'gitea'];
 
@@ -22,8 +22,8 @@ export function partsFor(suites: readonly string[], cluster: Provider['kind'] | 
 }
 
 /**
- * Compiles the parts that are missing while other suites run, with what they leave of the processors. `compiled` waits
- * for the end. A part that could not be compiled fails the suites that need it, each with the reason.
+ * Compiles the parts that are missing while other suites run, with the processors that they leave idle. `compiled`
+ * waits for the end. A part that could not be compiled fails the suites that need it, each with the reason.
  */
 export function compileBehind(parts: readonly PartName[]): { compiled(): Promise<void> } {
   if (areBuilt(parts)) return { compiled: () => Promise.resolve() };

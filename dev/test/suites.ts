@@ -27,7 +27,7 @@ const vitest = (project: string): Check => ({
   vitest: true,
 });
 
-/** What each suite runs, in order. `check` needs neither root nor a network. */
+/** The checks of each suite, in order. `check` needs neither root nor a network. */
 export const SUITES: Record<string, Check[]> = {
   check: [
     { name: 'format', command: ['oxfmt', '--check'] },

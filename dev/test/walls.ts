@@ -52,7 +52,7 @@ function compareNames(): void {
 
 type Diagnostic = { code: string; filename: string };
 
-/** Returns what the lint and the comparison of names report about a tree. */
+/** Returns the reports of the lint and of the comparison of names about a tree. */
 function diagnosed(root: string): Diagnostic[] {
   const lint = spawnSync('oxlint', ['--format=json'], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   const { diagnostics } = JSON.parse(lint.stdout) as { diagnostics: Diagnostic[] };

@@ -11,7 +11,7 @@ import { LAYER_FILES, packageSignatures, sourceEntries, writePackageLayers, type
 import { settingsIn, type BuildPlan } from './packages/plan.ts';
 import { workbench, type Workbench } from './packages/workbench.ts';
 import type { Restored } from './restore.ts';
-import { say, step } from './told.ts';
+import { say, step } from './progress.ts';
 import { keptIn, keptJson, placesIn } from './work.ts';
 
 /**
@@ -59,7 +59,7 @@ async function unpacked(config: ImageBuildConfig, packages: PackageLayers, bench
 
 type Work = { plan: BuildPlan; settings: GxJson; bench: Workbench };
 
-/** Runs the project's build, and what the agent server would otherwise do at its start. */
+/** Runs the project's build, and the agent server's preparation, which would otherwise run at its start. */
 async function built(config: ImageBuildConfig, { plan, settings, bench }: Work): Promise<void> {
   const { source } = placesIn(config.work);
   const folder = path.join(source, plan.folder);
@@ -77,7 +77,7 @@ async function built(config: ImageBuildConfig, { plan, settings, bench }: Work):
   if (absent !== undefined)
     throw new StageFailed(
       'BuildFailed',
-      `${plan.configFile} names ${absent}, which is not there after the build: set build_command to what makes it.`,
+      `${plan.configFile} names ${absent}, which does not exist after the build: set build_command to the command that makes it.`,
     );
   writeAbsentEnv(folder, settings);
   const run = [process.execPath, path.join(import.meta.dirname, '..', 'main.ts'), 'agent-build'] as const;

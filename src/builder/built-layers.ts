@@ -8,7 +8,7 @@ import type { BuildPlan } from './packages/plan.ts';
 import type { Restored } from './restore.ts';
 import { keptIn, placesIn } from './work.ts';
 
-/** A layer that goes on top of the base image. `holds` is told in the image's history. */
+/** A layer that goes on top of the base image. The image's history names its contents, `holds`. */
 export type OwnLayer = { layer: Layer; file: string; holds: string };
 
 export const SOURCE_FILE = 'source.tar.gz';
@@ -24,7 +24,7 @@ export function ownFile(work: string, file: string): string {
   if (!stats.isFile() || realpathSync(file) !== expected)
     throw new StageFailed(
       'PushFailed',
-      `${path.basename(file)} is not the file that the builder wrote: no command may change what lies in ${work}/image.`,
+      `${path.basename(file)} is not the file that the builder wrote: no command may change the files in ${work}/image.`,
     );
   return file;
 }
@@ -56,10 +56,10 @@ export async function leftLayer({ work }: ImageBuildConfig, name: string): Promi
 
 /** The folder of agents in the base image. */
 const AGENT = '/agent';
-/** What the agent server finds ready, in the root of the repository. */
+/** The results that the agent server finds ready, in the root of the repository. */
 export const BUILD_FOLDER = '.gx-build';
 
-/** Returns what the image's configuration adds to the base's. */
+/** Returns the additions to the base's configuration. */
 export const settingsOfImage = ({ folder, configFile }: BuildPlan): { workdir: string; env: Record<string, string> } => ({
   workdir: path.posix.join(AGENT, folder),
   env: { GX_CONFIG: path.posix.join(AGENT, configFile), GX_BUILD_FOLDER: path.posix.join(AGENT, BUILD_FOLDER) },

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { say } from './told.ts';
+import { say } from './progress.ts';
 
 export type ProgramRun = {
   /** A program with its arguments, or the text of a shell. */
@@ -10,7 +10,7 @@ export type ProgramRun = {
   env: Record<string, string>;
   /** Stands before each line of its output. Without one nothing is printed. */
   prefix?: string;
-  /** Returns what is told of a line. */
+  /** Returns the part of a line that is printed. */
   show?: (line: string) => string;
   /** Texts that are never printed. */
   hidden?: readonly string[];
@@ -21,12 +21,12 @@ export type ProgramEnd = { code: number; output: string; last: string };
 
 const LAST_LINES = 15;
 const LONGEST_LINE = 2000;
-/** Lines of printed output that are kept; what is not printed is an answer, and is kept whole. */
+/** Lines of printed output that are kept; output that is not printed is an answer, and is kept whole. */
 const KEPT_LINES = 500;
 
 /**
- * Runs a command to its end and prints what it says. What it leaves running is killed. Returns its exit code, its
- * output and the last lines of it; a program that is not there has code 127.
+ * Runs a command to its end and prints its output. Processes that it leaves running are killed. Returns its exit code,
+ * its output and the last lines of it; a missing program has code 127.
  */
 export async function runProgram({
   run,

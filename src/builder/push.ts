@@ -11,12 +11,12 @@ import { bringBlob, digestOfBytes, putManifest, readBlob, type BaseManifest, typ
 import { OCI_MANIFEST, versionOf, type ImageReference } from './registry/reference.ts';
 import { ANNOTATIONS, asker, baseOf, required } from './registries.ts';
 import type { Restored } from './restore.ts';
-import { say, step } from './told.ts';
+import { say, step } from './progress.ts';
 import { keptIn, keptJson, type Cloned } from './work.ts';
 
 /**
  * Puts the layers onto the base image and pushes them. Layers that the registry has already are not sent.
- * What it asks of the registry comes from its settings, from `kept` and from the layers: all else may be forged.
+ * Its requests to the registry come from its settings, from `kept` and from the layers: all else may be forged.
  */
 export async function push(config: ImageBuildConfig, signal: AbortSignal): Promise<PushedImage> {
   const to = required(config.image, 'GX_IMAGE');

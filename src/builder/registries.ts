@@ -4,7 +4,7 @@ import { askRegistries, type AskRegistry } from './registry/client.ts';
 import { readManifest, type BaseManifest } from './registry/images.ts';
 import { imageReference, type ImageReference } from './registry/reference.ts';
 
-/** What a layer of the cache is, in its annotations. */
+/** Annotations of a layer of the cache: its role and its digest. */
 export const ANNOTATIONS = { role: 'dev.gx.layer', diffId: 'dev.gx.diff-id' } as const;
 
 /** Returns how the registries of this build are asked. Plain http is for the registry of the pushed image alone. */

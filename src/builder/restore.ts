@@ -8,10 +8,10 @@ import type { AskRegistry } from './registry/client.ts';
 import { fetchBlob, readManifest } from './registry/images.ts';
 import { imageReference } from './registry/reference.ts';
 import { ANNOTATIONS, asker, baseOf } from './registries.ts';
-import { say, step } from './told.ts';
+import { say, step } from './progress.ts';
 import { keepJson, keptIn } from './work.ts';
 
-/** What `restore` leaves for the stages after it. */
+/** The results of `restore` for the stages after it. */
 export type Restored = { plan: BuildPlan; packages?: PackageLayers };
 
 /** Decides how the repository is built, and fetches the packages if an earlier build has installed the same ones. */

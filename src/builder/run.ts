@@ -8,7 +8,7 @@ import { clone } from './clone/clone.ts';
 import { buildInside } from './inside.ts';
 import { push } from './push.ts';
 import { restore } from './restore.ts';
-import { stageFailureOf, say, tell } from './told.ts';
+import { stageFailureOf, say, tell } from './progress.ts';
 
 export const BUILDER_HELP = `gx-platform builder: makes the image of an agent from its git repository, without Docker and without root
 
@@ -59,8 +59,8 @@ async function runStage(
   { config, signal }: { config: ImageBuildConfig; signal: AbortSignal },
 ): Promise<void> {
   try {
-    const told = await run(config, signal);
-    if (told !== undefined) tell(config.terminationLog, told);
+    const result = await run(config, signal);
+    if (result !== undefined) tell(config.terminationLog, result);
   } catch (thrown) {
     const failure = signal.aborted ? stopped(stage) : stageFailureOf(stage, thrown);
     say(`${failure.reason}: ${failure.message}`);

@@ -13,7 +13,7 @@ export const placesIn = (work: string) => ({
 
 /**
  * Files and folders that are written before any command of the repository runs. In a pod those commands can't write
- * there, so the stage with the registry's credential believes what it reads there, and nothing else.
+ * there, so the stage with the registry's credential trusts these files, and no others.
  */
 export const keptIn = ({ kept }: Pick<ImageBuildConfig, 'kept'>) => ({
   commit: path.join(kept, 'commit.json'),
@@ -32,7 +32,7 @@ export function keepJson(file: string, value: unknown): void {
   writeFileSync(file, `${JSON.stringify(value)}\n`);
 }
 
-/** Returns what an earlier stage kept. */
+/** Returns the JSON of a file that an earlier stage kept. */
 export const keptJson = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T;
 
 /**

@@ -21,7 +21,7 @@ export type AgentAccess = {
 
 export const OPEN_ACCESS: AgentAccess = { key: undefined, keyFolder: undefined, tenantKeys: undefined, tokens: undefined };
 
-/** What identity providers sign with by default. */
+/** Algorithms with which identity providers sign by default. */
 const USUAL_ALGORITHMS = ['RS256', 'ES256'];
 /** Seconds by which clocks may differ. */
 const SKEW = 30;
@@ -57,6 +57,6 @@ function issuerOf(read: SettingsReader): AgentAccess['tokens'] {
   }
   for (const [name, address] of Object.entries({ GX_AUTH_ISSUER: issuer, GX_AUTH_JWKS_URL: jwksUrl }))
     if (address !== undefined && !isTrustworthy(address)) read.problem(`${name} must be an https address (http only on localhost)`);
-  if (audiences.length === 0) read.problem('GX_AUTH_AUDIENCE is not set (what tokens for this agent carry in aud)');
+  if (audiences.length === 0) read.problem('GX_AUTH_AUDIENCE is not set (the value of aud in tokens for this agent)');
   return { issuer, audiences, jwksUrl, roleClaim, algorithms: USUAL_ALGORITHMS, clockSkewSeconds: SKEW };
 }

@@ -3,7 +3,7 @@ import { fileSections, type FileSection } from './gx-json.ts';
 
 export type AgentBuildConfig = { configPath: string; sections: FileSection[]; logLevel: string; folder: string; within: number };
 
-/** Milliseconds: whoever builds an image can wait longer than a client. */
+/** Milliseconds: the builder of an image can wait longer than a client. */
 const WITHIN = 300_000;
 
 /** Reads the settings of `agent-build`; those that the server has too are called the same. */
@@ -13,7 +13,7 @@ export function agentBuildConfig(env: Env): AgentBuildConfig {
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
     sections: fileSections(read),
     logLevel: read.text(['GX_LOG_LEVEL'], 'info'),
-    folder: read.required(['GX_BUILD_FOLDER'], 'where the server finds what was built'),
+    folder: read.required(['GX_BUILD_FOLDER'], 'the folder in which the server finds the results of the build'),
     within: read.integer(['GX_SCHEMA_RESOLVE_TIMEOUT_MS', 'LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS'], WITHIN, { min: 0, max: 600_000 }),
   };
   read.finish();

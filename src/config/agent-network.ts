@@ -30,7 +30,7 @@ export function agentNetwork(read: SettingsReader): AgentNetwork {
   };
 }
 
-/** Some networks look at the address of a Service before it becomes that of what is behind. It may also be a name. */
+/** Some networks look at the address of a Service before it becomes that of a pod. It may also be a name. */
 function serviceOfApiServer(read: SettingsReader): string[] {
   const host = read.optional(['KUBERNETES_SERVICE_HOST']) ?? '';
   return isIP(host) === 0 ? [] : [host];

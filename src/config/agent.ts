@@ -84,7 +84,7 @@ export type AgentConfig = {
   eventStreaming: boolean;
   deployment: string | undefined;
   revision: string | undefined;
-  /** What was made when the image was built lies there. */
+  /** The folder with the results of the image's build. */
   buildFolder: string | undefined;
   /** Milliseconds that reading the types of graphs may take; 0 reads none. */
   typesWithin: number;
@@ -101,9 +101,9 @@ export type AgentConfig = {
 export type JobSettings = {
   /** How many runs execute at a time in this process. With 0 it only serves requests. */
   slots: number;
-  /** How many threads graphs run in, at most. 0 takes what the machine and the memory limit allow. */
+  /** How many threads graphs run in, at most. 0 takes as many as the machine and the memory limit allow. */
   threads: number;
-  /** Megabytes of heap of each thread. 0 divides what the memory limit allows. */
+  /** Megabytes of heap of each thread. 0 divides the memory limit. */
   heapMegabytes: number;
   graceSeconds: number;
   timeoutSeconds: number;
@@ -117,7 +117,9 @@ export type JobSettings = {
   maxQueued: number;
 };
 
-/** What one caller may hold open, and start in a minute; 0 means any number. */
+/**
+ * The most streams that one caller may hold open, and the most runs that it may start in a minute; 0 means any number.
+ */
 export type CallerLimits = { streams: number; runsPerMinute: number };
 
 const DAY = 86_400;

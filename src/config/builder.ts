@@ -1,6 +1,6 @@
 import type { SettingsReader } from './env.ts';
 
-/** What builds deployments of source git: the platform's own image, in stages, in a namespace of its own. */
+/** The builder of deployments of source git: the platform's own image, in stages, in a namespace of its own. */
 export type Builder = {
   image: string;
   /** The registry and path below which built images are pushed. */
@@ -17,7 +17,7 @@ export type Builder = {
   serviceAccountName?: string;
   /** Registry credentials (kubernetes.io/dockerconfigjson) in the namespace of builds, to push. */
   registrySecretName?: string;
-  /** Registry credentials in the agents' namespaces, to pull what was built. */
+  /** Registry credentials in the agents' namespaces, to pull built images. */
   pullSecretName?: string;
   /** A ConfigMap of the build namespace whose key `ca.crt` holds further certificate authorities. */
   caConfigMapName?: string;
@@ -27,7 +27,7 @@ export type Builder = {
   parallel: number;
   cpu: number;
   memoryMb: number;
-  /** What sources, packages and layers of one build may take together, in Mi. */
+  /** The space that sources, packages and layers of one build may take together, in Mi. */
   diskMb: number;
   /** Seconds from the build's creation to its end. */
   deadlineSeconds: number;
@@ -81,5 +81,5 @@ function buildkit(read: SettingsReader): Pick<Builder, 'buildkit'> {
 export const buildNamespaces = (builds: Pick<Builder, 'namespace' | 'buildkit'> | undefined): string[] =>
   builds === undefined ? [] : [builds.namespace, ...(builds.buildkit === undefined ? [] : [builds.buildkit.namespace])];
 
-/** What may stand before `/<namespace>/<deployment>` in the name of an image. */
+/** The part that may stand before `/<namespace>/<deployment>` in the name of an image. */
 const REPOSITORY = /^[a-z0-9]+([._-][a-z0-9]+)*(:[0-9]{1,5})?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/;

@@ -6,14 +6,14 @@ import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
 
-/** What an installation may let REST users put into a pod beyond the harmless parts. */
+/** Parts of a pod, beyond the harmless ones, that an installation may let REST users set. */
 const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged', 'accounts', 'tokens'] as const;
 export type Grant = (typeof GRANTS)[number];
 
 const HOSTINGS = ['self-hosted', 'cloud', 'both'] as const;
 export type Hosting = (typeof HOSTINGS)[number];
 
-/** What one caller may do at a time, and how often; 0 means any number. */
+/** How much one caller may do at a time, and how often; 0 means any number. */
 export type KeyLimits = { streamsPerKey: number; streamsPerTenant: number; failedLoginsPerMinute: number };
 
 export type ControlPlaneConfig = {

@@ -19,7 +19,7 @@ const NAMES = ['GX_AES_JSON_KEYS', 'LANGGRAPH_AES_JSON_KEYS'];
 /** Stands in the list before keys that only read. */
 const NONE = 'none';
 
-/** What AES takes; other servers of this interface take the text itself as the key. */
+/** Lengths of a key that AES takes; other servers of this interface take the text itself as the key. */
 const BYTES = [16, 24, 32];
 
 /** Names that the server looks for in metadata and configs, besides those that begin with "langgraph_". */

@@ -8,7 +8,7 @@ export function processEnv(): Env {
   return Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''));
 }
 
-/** Variables that the server alone reads: the keys of what it encrypts. */
+/** Variables that the server alone reads: the keys of values that it encrypts. */
 const SECRET = ['GX_AES_KEY', 'LANGGRAPH_AES_KEY'];
 
 /** Returns the environment of the threads and processes that run code of others, or read it. */
@@ -18,8 +18,8 @@ export function environmentOfOthers(): Env {
 }
 
 /**
- * Variables of a file that this process has as if they were of its environment, which wins. What a file no longer names
- * goes again.
+ * Variables of a file, lent to this process. Its own environment wins. A variable that the file no longer names goes
+ * again.
  */
 export class LentEnvironment {
   #lent: string[] = [];

@@ -2,7 +2,7 @@ import { SettingsReader, type Env } from './env.ts';
 
 export type GatewayConfig = {
   host: string;
-  /** The port at which agents report, and scalers read figures. */
+  /** The port at which agents report, and scalers read counts. */
   port: number;
   /** The port of /healthz, /readyz and /metrics. */
   healthPort: number;

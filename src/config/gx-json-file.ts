@@ -13,7 +13,7 @@ export function existingGxFile(file: string): string | undefined {
   return names.find((name) => existsSync(name));
 }
 
-/** Returns what the file holds. Throws a `StartError` that names it if it can't be read, or is not JSON. */
+/** Returns the file's content. Throws a `StartError` that names the file if it can't be read, or is not JSON. */
 export function parsedGxFile(file: string): unknown {
   let text: string;
   try {

@@ -26,7 +26,7 @@ const SECTIONS: readonly (readonly [variable: string, key: keyof GxJson])[] = [
 /** The lifetime of threads alone, which is `ttl` of the section `checkpointer`. */
 const THREAD_TTL = 'LANGGRAPH_THREAD_TTL';
 
-/** Reads the sections of gx.json that come as variables. What is wrong with one is a problem of its variable. */
+/** Reads the sections of gx.json that come as variables. A fault of one is a problem of its variable. */
 export function fileSections(read: SettingsReader): FileSection[] {
   const ttl = read.json([THREAD_TTL]);
   const sections: FileSection[] = [
@@ -41,7 +41,7 @@ export function fileSections(read: SettingsReader): FileSection[] {
   return given;
 }
 
-/** Returns what is wrong with settings of gx.json, in sentences that name the key. */
+/** Returns the faults of settings of gx.json, in sentences that name the key. */
 export function gxJsonFaults(settings: unknown, schema: TSchema = GxJson): string[] {
   try {
     createValidator()(schema, 'body')(settings, 'body');
@@ -52,7 +52,7 @@ export function gxJsonFaults(settings: unknown, schema: TSchema = GxJson): strin
   }
 }
 
-/** Returns the value without fields that are null, which other tools write for what is absent. */
+/** Returns the value without fields that are null, which other tools write for absent values. */
 export function withoutAbsent(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const present = Object.entries(value).filter(([, field]) => field !== null);

@@ -1,6 +1,6 @@
 import { SettingsReader, type Env } from './env.ts';
 
-/** What the stages of a build from git get. A stage gets only what it needs. */
+/** The settings of the stages of a build from git. A stage gets only those that it needs. */
 export type ImageBuildConfig = {
   git: { url?: string; ref?: string; commit?: string; insecure: boolean; local: boolean; credentials: string; limitMb: number };
   /** The path of gx.json from the root of the repository. */
@@ -17,7 +17,7 @@ export type ImageBuildConfig = {
   /** Whether this pod has BuildKit, and users of its own. */
   buildkit: boolean;
   /**
-   * Folders: of the build; of what is decided before the repository's commands run, which they can't write in a pod;
+   * Folders: of the build; of the decisions made before the repository's commands run, which they can't write in a pod;
    * and of package managers that are there already.
    */
   work: string;
@@ -26,7 +26,7 @@ export type ImageBuildConfig = {
   /** The folder above Node's headers, for packages that are compiled; by default they are where Node is. */
   nodeHeaders?: string;
   terminationLog: string;
-  /** What programs need to reach the network from here. */
+  /** Variables with which programs reach the network from here. */
   network: Record<string, string>;
   /** Where programs of this image are. */
   path: string;

@@ -2,8 +2,8 @@ import type { SettingsReader } from './env.ts';
 
 /*
  * Names of settings that other servers of this interface read and that ask for something that this one does not do. To
- * ignore them would break what a deployment promises, such as encrypted data, so the process exits at startup. What
- * only says how another server works inside is ignored; docs/reference/configuration-names.md lists it.
+ * ignore them would break a promise of the deployment, such as encrypted data, so the process exits at startup. Names
+ * that only set how another server works inside are ignored; docs/reference/configuration-names.md lists them.
  */
 
 type NotServed = { names: string[]; asks?: (value: string) => boolean; instead: string };
@@ -13,7 +13,7 @@ const on = (value: string): boolean => ['true', '1', 'yes', 'on'].includes(value
 /** Variables that are refused when they ask for something. */
 export const NOT_SERVED: readonly NotServed[] = [
   { names: ['LANGGRAPH_AUTH_TYPE'], asks: (value) => value !== 'noop', instead: 'auth of gx.json says who may call' },
-  { names: ['LANGGRAPH_METRICS_ENABLED'], asks: on, instead: 'figures are at /metrics' },
+  { names: ['LANGGRAPH_METRICS_ENABLED'], asks: on, instead: 'metrics are at /metrics' },
 ];
 
 /** Adds a problem for each name that is set and asks for something. */

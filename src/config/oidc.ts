@@ -2,10 +2,10 @@ import type { SettingsReader } from './env.ts';
 
 /** Algorithms that sign with a private key of the issuer. `none` and HS* (a shared secret) can't be configured. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const;
-/** What identity providers sign with by default. */
+/** Algorithms with which identity providers sign by default. */
 const USUAL_ALGORITHMS: readonly (typeof ALGORITHMS)[number][] = ['RS256', 'ES256'];
 
-/** Whose bearer tokens are accepted, and what their claims mean. */
+/** The issuer whose bearer tokens are accepted, and the meaning of their claims. */
 export type OidcConfig = {
   /** The value of `iss`. The discovery document lies below this address. */
   issuer: string;
@@ -38,7 +38,7 @@ export function oidcConfig(settings: SettingsReader): OidcConfig | undefined {
   for (const [name, url] of Object.entries({ GX_OIDC_ISSUER: issuer, GX_OIDC_JWKS_URL: jwksUrl }))
     if (url !== undefined && !isTrustworthy(url)) settings.problem(`${name} must be an https address (http only on localhost)`);
   const audiences = settings.words(['GX_OIDC_AUDIENCE']);
-  if (audiences.length === 0) settings.problem('GX_OIDC_AUDIENCE is not set (what tokens for this API carry in aud)');
+  if (audiences.length === 0) settings.problem('GX_OIDC_AUDIENCE is not set (the value of aud in tokens for this API)');
   const algorithms = settings.someOf(['GX_OIDC_ALGORITHMS'], ALGORITHMS);
   return {
     issuer,

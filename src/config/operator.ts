@@ -8,7 +8,7 @@ import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
 
-/** Sizes for what a resource spec leaves open. CPU is in cores, memory in Mi, storage in Gi. */
+/** Sizes that apply where a resource spec leaves them open. CPU is in cores, memory in Mi, storage in Gi. */
 export type Profile = {
   cpu: number;
   memoryMb: number;
@@ -36,7 +36,7 @@ export type OperatorSettings = {
    * sent along.
    */
   otlp?: { endpoint: string; headersSecret?: string };
-  /** What builds deployments of source git. Without it they fail and say so. */
+  /** The builder of deployments of source git. Without it they fail, and their status says so. */
   builder?: Builder;
   /** Connections to git hosts that the installation sets up itself. */
   gitIntegrations: ConfiguredIntegration[];

@@ -5,7 +5,7 @@ export type CollectorSettings = {
   /** The address to which they are sent by POST. */
   url: string;
   headers: Record<string, string>;
-  /** What everything that this process sends carries. */
+  /** Attributes of everything that this process sends. */
   resource: Record<string, string>;
   timeoutMilliseconds: number;
   /** How long they wait to be sent together. */

@@ -1,6 +1,6 @@
 import type { SettingsReader } from './env.ts';
 
-/** How ends of runs are told to others. */
+/** How the server reports ends of runs by webhook. */
 export type WebhookConfig = {
   /** Whether they may call this machine, where gx.json does not say. */
   loopback: boolean;

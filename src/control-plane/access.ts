@@ -1,7 +1,7 @@
 import { GROUP } from '../schema/custom-resources.ts';
 import type { PolicyRule } from '../schema/policy-rule.ts';
 
-/** What the control plane may do in each namespace that it serves. It neither reads nor writes workloads. */
+/** The control plane's permissions in each namespace that it serves. It neither reads nor writes workloads. */
 export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'create', 'patch'] },
@@ -10,9 +10,9 @@ export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
 ];
 
-/** What it may see of the rest where agents run. */
+/** Its permissions on other objects where agents run. */
 export const POD_ACCESS: readonly PolicyRule[] = [
-  // A resource_spec may name only what exists and belongs to nobody else.
+  // A resource_spec may name only objects that exist and belong to nobody else.
   { apiGroups: [''], resources: ['serviceaccounts', 'persistentvolumeclaims'], verbs: ['get'] },
   // These rights serve the logs of builds and deployments.
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
@@ -21,10 +21,10 @@ export const POD_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
 ];
 
-/** What it may do with Secrets in the agents' namespaces. It uses them by name and can't list them. */
+/** Its permissions on Secrets in the agents' namespaces. It uses them by name and can't list them. */
 export const SECRET_ACCESS: readonly PolicyRule[] = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] }];
 
-/** What it may also do in its own namespace: manage listeners and their lock, and read API keys by name. */
+/** Its further permissions in its own namespace: manage listeners and their lock, and read API keys by name. */
 export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['listeners'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
@@ -34,18 +34,18 @@ export const OWN_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] },
 ];
 
-/** What it may do where builds run: read what they say. It reads no Secret there, because one pushes all images. */
+/** Its permissions where builds run: read their logs. It reads no Secret there, because one pushes all images. */
 export const BUILD_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
 ];
 
-/** What it may do where the Secrets of git integrations are kept: keep them, use them by name, and remove them. */
+/** Its permissions where the Secrets of git integrations are kept: keep them, use them by name, and remove them. */
 export const GIT_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'delete'] },
 ];
 
-/** What a person or job needs to run `api-key`, in the control plane's namespace. */
+/** The permissions that a person or job needs to run `api-key`, in the control plane's namespace. */
 export const API_KEY_COMMAND_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'create', 'delete'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['list'] },

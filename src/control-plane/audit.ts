@@ -40,7 +40,7 @@ const isSignedEvent = ({ route }: Asked<Caller>, status: number): boolean =>
 
 const end = (status: number): Fields => ({ outcome: outcomeOf(status), status });
 
-/** Returns what the request was about: the ids of its path, and of what its answer shows. */
+/** Returns the request's objects: the ids of its path, and those that its answer shows. */
 function objectOf({ params: given, query, reply }: Asked<Caller>): Fields {
   const params = (given ?? {}) as Fields;
   const { deployment_ids: ids } = (query ?? {}) as Fields;

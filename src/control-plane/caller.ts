@@ -1,10 +1,10 @@
-/** What a key or token lets its holder do. Each role includes those before it. */
+/** Roles of keys and tokens. Each includes those before it. */
 export const ROLES = ['read', 'write', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 export const isRole = (word: string): word is Role => ROLES.some((role) => role === word);
 
-/** Returns true if whoever has the role may do what needs the other one. */
+/** Returns true if a role includes the needed one. */
 export const includesRole = (role: Role, needed: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(needed);
 
 /** Who calls: the tenant, the role, the name of the key or the subject of the token that was sent, and the key's id. */

@@ -17,8 +17,7 @@ export async function retryConflicts<T, D>(decide: () => Promise<D>, write: (dec
       return await write(decided);
     } catch (error) {
       if (!(error instanceof Conflict)) throw error;
-      if (attempt === ATTEMPTS)
-        throw new Conflict('The deployment was changed by somebody else at the same time; try again.', { cause: error });
+      if (attempt === ATTEMPTS) throw new Conflict('Another caller changed the deployment at the same time; try again.', { cause: error });
       await wait(Math.random() * LONGEST_PAUSE * attempt);
     }
   }

@@ -7,7 +7,7 @@ import type { SecretValues } from './secrets.ts';
 import type { StoredIntegrations } from './stored/integrations.ts';
 import type { Stored } from './stored/stored.ts';
 
-/** What the handlers of the control plane work with. */
+/** The parts that the handlers of the control plane work with. */
 export type ControlPlane = {
   config: ControlPlaneConfig;
   kube: Kube;
@@ -21,6 +21,6 @@ export type ControlPlane = {
   listenerLock: ListenerLock;
   log: Log;
   now: () => Date;
-  /** Aborted when the process stops, to end what would otherwise go on for ever. */
+  /** Aborted when the process stops, to end work that would otherwise never end. */
   stopping: AbortSignal;
 };

@@ -14,7 +14,7 @@ function refusalOf(thrown: unknown): unknown {
     if (thrown.message.includes('because it is being terminated'))
       return new Rejected('source_config.listener_config.k8s_namespace: the namespace is being deleted', { cause: thrown });
     if (thrown instanceof Denied) return new Rejected(`deployment: ${thrown.message}`, { cause: thrown });
-    return new Unavailable('The control plane lacks a right in the cluster; its log names it.', { cause: thrown });
+    return new Unavailable('The control plane lacks a permission in the cluster; its log names it.', { cause: thrown });
   }
   if (thrown instanceof KubeRefused) return new Problem(503, 'The cluster refused the call; the log says why.', { cause: thrown });
   return thrown;

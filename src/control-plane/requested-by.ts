@@ -4,7 +4,7 @@ import { REQUESTED_BY } from '../schema/labels.ts';
 import type { Caller } from './caller.ts';
 import { jsonPatchOf } from './json-patch.ts';
 
-/** Returns the annotation that says who asked for what is written. */
+/** Returns the annotation that names the caller who asked for a write. */
 export const requestedBy = ({ keyId, keyName }: Caller): Record<string, string> => ({
   [REQUESTED_BY]: keyId === undefined ? `subject ${keyName}` : `key ${keyId} ${keyName}`,
 });

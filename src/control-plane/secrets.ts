@@ -11,7 +11,7 @@ const WARM_MILLISECONDS = 3000;
 const WARM_AT_ONCE = 10;
 
 type Owner = { deployment: string; namespace: string; tenantId: string };
-/** What is kept of one Secret; `size` is in bytes. */
+/** The values of one Secret as kept in memory; `size` is in bytes. */
 type Kept = { values: Secret[]; size: number };
 
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;

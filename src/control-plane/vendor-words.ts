@@ -70,7 +70,7 @@ function inOurs(body: unknown, schema: TSchema): unknown {
   return required?.includes('secrets') === true ? { secrets: [], ...own } : own;
 }
 
-/** Refuses with a clear message what the vendor's clients may ask for and only the vendor has. */
+/** Refuses, with a clear message, requests of the vendor's clients for features that only the vendor has. */
 function known({ source, source_config: config }: Record<string, unknown>): void {
   if (BUILT_THERE.includes(source as string)) {
     const way = 'deploy from a git repository (source github), or push the image to a registry and name it with --image-uri';

@@ -26,12 +26,13 @@ const OF_CONNECTION = ['connection', 'keep-alive', 'proxy-authenticate', 'proxy-
 const TRIES = 20;
 /** Requests that change nothing, so that one whose pod died may be sent to the next. */
 const REPEATABLE = ['GET', 'HEAD'];
-/** Seconds after which whoever made another request may come back. */
+/** Seconds after which the client of a broken request may come back. */
 const BROKEN_OFF = 2;
 
 /**
  * Answers in place of one deployment that sleeps, on a port of its own, because a request does not always say for whom
- * it is. It lets in whoever may call, holds the request until the deployment answers, and passes it on. The body stays
+ * it is. It lets in callers who may call the deployment, holds the request until the deployment answers, and passes it
+ * on. The body stays
  * with the client until then.
  */
 export function openDoor(parts: DoorParts): Server {
@@ -51,7 +52,7 @@ async function answered(parts: DoorParts, incoming: IncomingMessage, answer: Ser
   }
 }
 
-/** Answers what asks nothing of the deployment: probes of monitors, and a browser that asks whether it may ask. */
+/** Answers requests that the deployment need not see: probes of monitors, and CORS preflights of browsers. */
 function answeredHere({ method, url = '', headers }: IncomingMessage, answer: ServerResponse): boolean {
   const path = url.split('?')[0] ?? '';
   if (method === 'GET' && path.endsWith('/ok')) {
@@ -86,7 +87,7 @@ async function passedOn({ held, waking }: DoorParts, exchange: Exchange, deploym
     const place = await held.hold(deployment, () => waking.answering(deployment.key), left);
     if (place === undefined || exchange.answer.destroyed) return;
     if (await passed(exchange, place)) return;
-    if (tried === TRIES) throw new Problem(503, 'The deployment does not take requests yet.', { headers: { 'retry-after': '5' } });
+    if (tried === TRIES) throw new Problem(503, 'The deployment does not accept requests yet.', { headers: { 'retry-after': '5' } });
   }
 }
 
@@ -116,8 +117,8 @@ function passed({ incoming, answer }: Exchange, { host, port }: AgentPlace): Pro
       }),
     );
     outgoing.once('response', (got) => {
-      const told = Object.entries(got.headers).filter(([name]) => !OF_CONNECTION.includes(name));
-      answer.writeHead(got.statusCode ?? 502, got.statusMessage, Object.fromEntries(told));
+      const sent = Object.entries(got.headers).filter(([name]) => !OF_CONNECTION.includes(name));
+      answer.writeHead(got.statusCode ?? 502, got.statusMessage, Object.fromEntries(sent));
       answer.flushHeaders();
       got.pipe(answer);
       // An answer that breaks off must not look complete.
@@ -134,12 +135,12 @@ function passed({ incoming, answer }: Exchange, { host, port }: AgentPlace): Pro
   });
 }
 
-/** A request with a body is not, because what was read of it is gone. */
+/** A request with a body can't be repeated, because the bytes that were read are gone. */
 const isRepeatable = ({ method = '', headers }: IncomingMessage): boolean =>
   REPEATABLE.includes(method) && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
 
 const brokenOff = (cause: Error): Problem =>
-  new Problem(503, 'The pod that took the request ended before it answered. Whether it did what was asked is not known.', {
+  new Problem(503, 'The pod that took the request ended before it answered. It is not known whether it did its work.', {
     cause,
     headers: { 'retry-after': String(BROKEN_OFF) },
   });
@@ -163,8 +164,8 @@ async function upgraded(parts: DoorParts, incoming: IncomingMessage, { socket, h
   } catch (error) {
     const { status, message, headers } = problemOf(error, parts.log);
     const body = JSON.stringify({ detail: message });
-    const told = Object.entries({ ...headers, 'content-type': 'application/json', connection: 'close' });
-    const lines = told.map(([name, value]) => `${name}: ${value}`).join('\r\n');
+    const all = Object.entries({ ...headers, 'content-type': 'application/json', connection: 'close' });
+    const lines = all.map(([name, value]) => `${name}: ${value}`).join('\r\n');
     socket.end(`HTTP/1.1 ${status} Refused\r\n${lines}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   }
 }
@@ -177,7 +178,7 @@ function problemOf(error: unknown, log: Log): Problem {
 
 function refuse(answer: ServerResponse, { status, message, headers }: Problem): void {
   if (answer.headersSent) return void answer.destroy();
-  // What is left of the body is not read.
+  // The rest of the body is not read.
   answer.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...headers });
   answer.end(JSON.stringify({ detail: message }));
 }

@@ -14,7 +14,7 @@ type Parts = {
   isReady: () => boolean;
 };
 
-/** Returns what the cluster asks of the process: probes and metrics. */
+/** Returns the routes of probes and metrics, which the cluster reads. */
 export function healthRoutes({ isReady, ...parts }: Parts): Route<undefined>[] {
   const registry = new Registry();
   const measured = metricsIn(registry, parts);
@@ -22,7 +22,7 @@ export function healthRoutes({ isReady, ...parts }: Parts): Route<undefined>[] {
   return probeRoutes({ isReady, missing: 'the deployments are not known yet', metrics });
 }
 
-/** Registers the metrics of this process. Returns what measures and prints them. */
+/** Registers the metrics of this process. Returns the function that measures and prints them. */
 function metricsIn(registry: Registry, { reports, deployments, doors, held, waking }: Omit<Parts, 'isReady'>): () => Promise<string> {
   collectDefaultMetrics({ register: registry });
   const gaugeOf = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });

@@ -3,7 +3,7 @@ import { later } from './waking.ts';
 /** How many requests may wait, of one deployment and in all. */
 export type HoldLimits = { perDeployment: number; total: number };
 
-/** Seconds after which whoever was refused may come back. */
+/** Seconds after which a refused client may come back. */
 const CROWDED = 2;
 const LEAVING = 1;
 
@@ -44,7 +44,7 @@ export class HeldRequests {
    * one too many, and when the process stops.
    */
   async hold<T>({ key, namespace }: Asked, work: () => Promise<T>, left: Promise<undefined>): Promise<T | undefined> {
-    if (this.#isLeaving) throw this.#refuse('This process is about to end; come back.', LEAVING);
+    if (this.#isLeaving) throw this.#refuse('This process is stopping; try again.', LEAVING);
     const { perDeployment, total } = this.#limits;
     const isFull = countOf(this.#inNamespace, namespace) >= total - this.#total;
     if (isFull || countOf(this.#held, key) >= perDeployment)
@@ -57,10 +57,10 @@ export class HeldRequests {
     }
   }
 
-  /** Answers all who wait with a 503 that says when to come back, and whoever comes from now on. */
+  /** Answers all who wait, and all who come from now on, with a 503 that says when to come back. */
   leave(): void {
     this.#isLeaving = true;
-    this.#leaving.reject(later('This process is about to end; come back.', LEAVING));
+    this.#leaving.reject(later('This process is stopping; try again.', LEAVING));
   }
 
   #count({ key, namespace }: Asked, more: 1 | -1): void {

@@ -52,8 +52,9 @@ export type KnownDeployment = {
 const NOBODY = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
 
 /**
- * The deployments of the watched namespaces, as their resources say. Which port is whose says a ConfigMap that the
- * operator alone writes, because whoever may write a status could take the requests of others.
+ * The deployments of the watched namespaces, as their resources describe them. A ConfigMap that only the operator
+ * writes
+ * holds the ports, because anyone who may write a status could take the requests of others.
  */
 export class KnownDeployments {
   readonly #cache = new Cache<DeploymentResource>();

@@ -1,9 +1,9 @@
 import { later } from './waking.ts';
 
-/** What one namespace may have done at a time, and what may wait for that. */
+/** The most jobs of one namespace that run at a time, and the most that wait. */
 const AT_A_TIME = 4;
 const WAITING = 200;
-/** Seconds after which whoever was refused may come back. */
+/** Seconds after which a refused client may come back. */
 const CROWDED = 2;
 
 type Line = { running: number; waiting: (() => void)[] };
@@ -17,7 +17,7 @@ export class NamespaceTurns {
     const line = this.#lines.get(namespace) ?? { running: 0, waiting: [] };
     this.#lines.set(namespace, line);
     if (line.running < AT_A_TIME) line.running += 1;
-    else if (line.waiting.length >= WAITING) throw later('Too many tokens are to be checked.', CROWDED);
+    else if (line.waiting.length >= WAITING) throw later('Too many tokens wait to be checked.', CROWDED);
     else await new Promise<void>((resolve) => line.waiting.push(resolve));
     try {
       return await work();

@@ -19,14 +19,14 @@ const BOUNDS: ReportBounds = { each: MOST_PROCESSES, crowd: 60_000, few: 20, pag
 const REPLACED = 1000;
 
 /**
- * Keeps the last report of each process of each deployment for some time. Nothing of it is stored: whoever reports does
- * so again, so a gateway that is replaced knows all within half a minute. A deployment that has too many processes
+ * Keeps the last report of each process of each deployment for some time. Nothing is stored: each process reports
+ * again, so a gateway that is replaced knows all within half a minute. A deployment that has too many processes
  * loses the report of the one that was silent for longest.
  */
 export class Reports {
   /** By deployment and process, of each deployment the oldest report first. */
   readonly #kept = new Map<string, Map<string, Kept>>();
-  /** What arrived, in its order. */
+  /** The reports in the order of their arrival. */
   #arrivals: Kept[] = [];
   #number = 0;
   #count = 0;

@@ -45,10 +45,13 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const shared = { log, invalid: 'sentence', authenticate: () => undefined, body: SMALL_BODIES } as const;
   const { host, port, healthPort, reportsPort } = config;
   const work = await listen(createApp({ ...shared, routes: workRoutes({ known, reports, isReady: () => state.synced }) }), { host, port });
-  const figures = { deployments: () => known.size, doors: () => doors.count, held, waking };
-  const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, isReady, ...figures }) }), { host, port: healthPort });
+  const measured = { deployments: () => known.size, doors: () => doors.count, held, waking };
+  const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, isReady, ...measured }) }), {
+    host,
+    port: healthPort,
+  });
   const read = await listen(createApp({ ...shared, routes: reportRoutes(reports) }), { host, port: reportsPort });
-  // Whoever is held is answered at once: by another process, which the client is to ask.
+  // Held requests are answered at once; the client is to repeat them, and another process answers.
   const leave = (): void => held.leave();
   signal.addEventListener('abort', leave);
   const reading = async (): Promise<void> => {

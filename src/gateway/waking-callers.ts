@@ -15,14 +15,14 @@ type Options = {
   log: Log;
 };
 
-/** What checks the credentials of one deployment besides its own keys. */
+/** The checks of one deployment's credentials besides its own keys. */
 type Checks = { stamp: string; tenant: TenantKeys | undefined; tokens: IssuerTokens | undefined };
 
-/** What tokens of agents are signed with. */
+/** Algorithms with which tokens of agents are signed. */
 const ALGORITHMS = ['RS256', 'ES256'];
 const SKEW = 30;
 
-/** Tells who may wake a deployment: whoever may call its agents, as far as that can be told without them. */
+/** Decides who may wake a deployment: the callers of its agents, as far as that can be known without the agents. */
 export class WakingCallers {
   readonly #options: Options;
   readonly #checks = new Map<string, Checks>();
@@ -36,7 +36,7 @@ export class WakingCallers {
 
   /**
    * Settles if the request's caller may wake the deployment. Throws `Unauthorized` if not, and `Unavailable` if that
-   * can't be told now. What a caller may do once it is awake, the deployment decides.
+   * can't be known now. The deployment itself decides what a caller may do once it is awake.
    */
   async admit(deployment: KnownDeployment, { headers, source }: { headers: IncomingHttpHeaders; source: string }): Promise<void> {
     if (deployment.isOpen) return;
@@ -45,7 +45,7 @@ export class WakingCallers {
     if (deployment.isOpenedBy(shown.text)) return;
     const { tenant, tokens } = this.#checksOf(deployment);
     if ((await tenant?.find(shown.text, { reads: false, source })) !== undefined) return;
-    if (tokens === undefined || shown.from !== 'Authorization') throw new Unauthorized('This is no key of this deployment.');
+    if (tokens === undefined || shown.from !== 'Authorization') throw new Unauthorized('This is not a key of this deployment.');
     await this.#turns.run(deployment.namespace, () => tokens.claimsOf(shown.text));
   }
 

@@ -69,7 +69,7 @@ export class Waking {
       if (await isReached(place)) return place;
       await wait(PAUSE);
     }
-    throw later('The deployment wakes, and does not answer yet.', 5);
+    throw later('The deployment is waking and does not answer yet.', 5);
   }
 
   /** Names the sleep that is to end. Naming it again changes nothing. */
@@ -85,7 +85,7 @@ export class Waking {
     } catch (error) {
       log.warn({ err: asError(error), namespace, name }, 'a deployment could not be woken; this will be tried again');
       if (error instanceof Unavailable) return;
-      if (error instanceof Problem) throw later('The deployment can not be woken now.', 10);
+      if (error instanceof Problem) throw later("The deployment can't be woken now.", 10);
       throw error;
     }
   }

@@ -5,7 +5,7 @@ import { Rate } from '../http/quota.ts';
 import { json, noContent, routeFor, type Route } from '../http/route.ts';
 import { credentialOf } from '../http/shown-key.ts';
 import { DNS_LABEL } from '../schema/container.ts';
-import { figuresOf, USUAL_SLOTS, workersAsked } from '../schema/work-figures.ts';
+import { workOf, USUAL_SLOTS, workersAsked } from '../schema/work-figures.ts';
 import { WorkReport, workPath } from '../schema/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
 import type { Reports } from './reports.ts';
@@ -25,14 +25,14 @@ const REFUSED = {
 /** Requests with the key of one deployment: a thousand pods with work report 200 times a second for a while. */
 const PER_MINUTE = 6000;
 
-/** Returns the routes at which agents report their work and scalers read the figures, with the deployment's own key. */
+/** Returns the routes at which agents report their work and scalers read the counts, with the deployment's own key. */
 export function workRoutes({ known, reports, isReady, perMinute = PER_MINUTE }: Parts): Route<undefined>[] {
-  const rate = new Rate({ perMinute, message: 'Too many reports of this deployment have come; report later.' });
+  const rate = new Rate({ perMinute, message: 'Too many reports from this deployment; report later.' });
   const admitted = (of: { namespace: string; deployment: string }, headers: IncomingHttpHeaders): string => {
     if (!isReady()) throw new Unavailable('The deployments are not known yet.');
     const name = `${of.namespace}/${of.deployment}`;
     const key = credentialOf(headers)?.text;
-    // What is not there is refused in the same words, so that nobody learns of it.
+    // An unknown deployment is refused in the same words, so that nobody learns that it does not exist.
     if (key === undefined || known.get(name)?.isOpenedBy(key) !== true)
       throw new Unauthorized('Send a key of this deployment in X-Api-Key.');
     rate.take(name);
@@ -56,10 +56,10 @@ export function workRoutes({ known, reports, isReady, perMinute = PER_MINUTE }: 
       ...shared,
       method: 'get',
       id: 'read_work',
-      summary: 'Read the figures of a deployment',
-      answers: { 200: { description: 'The figures; nulls where nothing was reported lately.' }, ...REFUSED },
+      summary: 'Read the work of a deployment, as counts',
+      answers: { 200: { description: 'The counts; nulls where nothing was reported lately.' }, ...REFUSED },
       handler: ({ params: of, headers }) => {
-        const { due, running, slots = USUAL_SLOTS, nextDue = null } = figuresOf(reports.of(admitted(of, headers))) ?? NONE;
+        const { due, running, slots = USUAL_SLOTS, nextDue = null } = workOf(reports.of(admitted(of, headers))) ?? NONE;
         const workers = due === null ? null : workersAsked({ due, running }, slots);
         return json({ due, running, slots, workers, next_due: nextDue });
       },

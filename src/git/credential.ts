@@ -3,7 +3,7 @@ import { Rejected } from '../errors.ts';
 import type { GitKind } from '../schema/git-integration.ts';
 import { answerOf, apiUrlOf, type Host } from './host.ts';
 
-/** What a git host is asked with. An ssh key opens no API and lists no refs. */
+/** A credential for a git host. An ssh key opens no API and lists no refs. */
 export type GitCredential =
   | { form: 'token'; token: string; username?: string }
   | { form: 'ssh' }

@@ -4,7 +4,7 @@ import { answerTo, callableAddresses, wholeAnswer } from '../http/checked-reques
 import type { GitIntegration } from '../schema/git-connection.ts';
 import type { GitPlaces } from './places.ts';
 
-/** What is needed to ask a git host. `places`: where requests may go, whatever its name means by then. */
+/** A git host to ask. `places`: where requests may go, wherever its name points by then. */
 export type Host = Pick<GitIntegration, 'kind' | 'apiUrl'> & { host: string; places: GitPlaces };
 
 const API_PATHS = { github: '/api/v3', gitlab: '/api/v4', gitea: '/api/v1', generic: '' };
@@ -60,13 +60,13 @@ async function followed(place: Place, asked: Asked, signal: AbortSignal): Promis
     const next = placeIn(answer, url);
     if (next === undefined) {
       const bytes = await wholeAnswer(answer, MOST_BYTES);
-      if (bytes === undefined) throw new Rejected(`The answer of the git host ${host} is larger than ${MOST_BYTES} bytes, or packed.`);
+      if (bytes === undefined) throw new Rejected(`The answer of the git host ${host} is larger than ${MOST_BYTES} bytes, or compressed.`);
       return { status, headers, bytes };
     }
     answer.destroy();
     url = next.origin === url.origin ? next : undefined;
   }
-  throw new Rejected(`The git host ${host} sends to another place: name that one in the integration.`);
+  throw new Rejected(`The git host ${host} redirects to another address: name that one in the integration.`);
 }
 
 async function ask(url: URL, { host, places }: Place, { headers = {}, ...asked }: Asked): Promise<IncomingMessage> {
@@ -82,20 +82,22 @@ function placeIn({ statusCode = 0, headers: { location } }: IncomingMessage, fro
   return location === undefined || statusCode < 300 || statusCode > 399 ? undefined : new URL(location, from);
 }
 
-/** Asks a host's API, which answers in JSON. Throws what a failure means for whoever set up the integration. */
+/**
+ * Asks a host's API, which answers in JSON. Throws a failure as the error that the owner of the integration should see.
+ */
 export async function answerOf(host: Place, asked: Asked): Promise<{ body: unknown; headers: IncomingHttpHeaders }> {
   const { status, headers, bytes } = await bytesFrom(host, asked);
   refuseFailure(host, status);
   try {
     return { body: JSON.parse(bytes.toString('utf8')) as unknown, headers };
   } catch (error) {
-    throw new Unavailable(`The git host ${host.host} answers with something else than JSON: look at the integration's host.`, {
+    throw new Unavailable(`The git host ${host.host} does not answer in JSON: check the integration's host.`, {
       cause: error,
     });
   }
 }
 
-/** Throws what a status of a git host means for whoever set up the integration. */
+/** Throws the meaning of a git host's status for the owner of the integration. */
 export function refuseFailure({ host }: Pick<Host, 'host'>, status: number): void {
   if (status < 300) return;
   if (status === 401 || status === 403)

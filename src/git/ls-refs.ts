@@ -30,7 +30,9 @@ export async function headOf(repository: RemoteRepository, ref: string, signal: 
 
 type Ref = { name: string; commit: string; peeled?: string | undefined };
 
-/** Returns what a ref means. Of a tag with a message, the commit that it marks and not the tag's own object. */
+/**
+ * Returns the commit of a ref. For a tag with a message, it is the commit that it marks and not the tag's own object.
+ */
 function commitIn(refs: (Ref | undefined)[], wanted: string): string | undefined {
   const name = wholeRef(wanted);
   const marked = refs.find((ref) => ref?.name === `${name}^{}`)?.commit;
@@ -66,6 +68,9 @@ function packetLines(bytes: Buffer): string[] {
 
 const packet = (text: string): string => `${(Buffer.byteLength(text) + 4).toString(16).padStart(4, '0')}${text}`;
 
-/** Asks for one ref, and for what it marks. The prefix also matches longer names, which are left out afterwards. */
+/**
+ * Asks for one ref, and for the commit that it marks. The prefix also matches longer names, which are left out
+ * afterwards.
+ */
 const lsRefs = (name: string): string =>
   `${packet('command=ls-refs\n')}${packet('agent=git/gx-platform\n')}0001${packet('peel\n')}${packet(`ref-prefix ${name}\n`)}0000`;

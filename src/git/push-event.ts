@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GitKind } from '../schema/git-integration.ts';
 
-/** What a push event says: the branch, the commit that it now has, and the repository below its host. */
+/** The contents of a push event: the branch, the commit that it now has, and the repository below its host. */
 export type PushEvent = { branch: string; commit: string; repository: string };
 
 const headerOf = (headers: IncomingHttpHeaders, name: string): string => {
@@ -24,7 +24,7 @@ function isEqual(one: string, other: string): boolean {
   return timingSafeEqual(a as Buffer, b as Buffer);
 }
 
-/** Returns true if whoever sent the body knows the secret of the webhook. */
+/** Returns true if the sender of the body knows the secret of the webhook. */
 export function isSignedBy(secret: string, kind: GitKind, { headers, body }: { headers: IncomingHttpHeaders; body: Uint8Array }): boolean {
   if (kind === 'gitlab') return isEqual(headerOf(headers, GITLAB_TOKEN), secret);
   const { header, prefix } = SIGNATURES[kind];
@@ -32,7 +32,7 @@ export function isSignedBy(secret: string, kind: GitKind, { headers, body }: { h
   return isEqual(headerOf(headers, header), wanted);
 }
 
-/** Headers that name the event, and what they say of a push. Without one, the body says it. */
+/** Headers that name the event, and their value for a push. Without one, the body says it. */
 const EVENTS: Partial<Record<GitKind, { header: string; push: string }>> = {
   github: { header: 'x-github-event', push: 'push' },
   gitea: { header: 'x-gitea-event', push: 'push' },
@@ -46,7 +46,7 @@ const NO_COMMIT = /^0+$/;
 type Json = Record<string, unknown>;
 const part = (value: unknown, name: string): unknown => (typeof value === 'object' && value !== null ? (value as Json)[name] : undefined);
 
-/** Returns what an event says of a branch that was pushed, or why it means nothing here. */
+/** Returns the push of a branch, or why the event means nothing here. */
 export function pushIn(kind: GitKind, headers: IncomingHttpHeaders, payload: unknown): PushEvent | { ignored: string } {
   const other = otherEvent(kind, headers);
   if (other !== undefined) return { ignored: `It is no push to a branch, but: ${other}.` };

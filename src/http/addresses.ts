@@ -1,5 +1,5 @@
 /*
- * What an IP address means for a server that calls addresses which others chose. Ranges are those of the IANA's
+ * The kinds of IP addresses, for a server that calls addresses which others chose. Ranges are those of the IANA's
  * registries of special-purpose addresses, and those where clouds answer with the credentials of a machine.
  */
 
@@ -32,7 +32,7 @@ const RANGES: Range[] = [
   // Metadata of AWS and Google.
   ['fd00:ec2::', 32, 'never'],
   ['fd20:ce::254', 128, 'never'],
-  // Tunnels and translations of a network's own, behind which an IPv4 address stands in ways that can't be told.
+  // Tunnels and translations of a network's own, behind which an IPv4 address stands in ways that nobody can recognise.
   ['2001::', 32, 'never'],
   ['64:ff9b:1::', 48, 'never'],
   ['ff00::', 8, 'never'],
@@ -90,7 +90,7 @@ function begins(bytes: number[], prefix: string, bits: number): boolean {
   });
 }
 
-/** Returns what the address is. An IPv6 address that stands for an IPv4 address is what that one is. */
+/** Returns the kind of the address. An IPv6 address that stands for an IPv4 address has the kind of that one. */
 export function kindOfAddress(text: string): AddressKind {
   const bytes = addressBytes(text);
   if (bytes === undefined) return 'never';

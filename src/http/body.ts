@@ -4,7 +4,7 @@ import { Invalid, Problem } from '../errors.ts';
 import { aside, type CostlyBodies, type BodyStep } from './costly-bodies.ts';
 import { excessOf, lookAt, type JsonLimits } from './json-structure.ts';
 
-/** What a request's body may be. More is answered with 413. */
+/** Limits of a request's body. A larger one is answered with 413. */
 export type BodyLimits = {
   bytes: number;
   /** Bytes of a body that only selects records, as a search does. */
@@ -23,20 +23,20 @@ const MEBIBYTE = 1024 * 1024;
 /** Bytes of a body that is parsed without a look at its structure. Whatever it holds, it takes milliseconds. */
 const SMALL = 32 * 1024;
 
-/** Bytes above which bodies take turns. What is smaller has too few values to block the event loop for long. */
+/** Bytes above which bodies take turns. A smaller one has too few values to block the event loop for long. */
 const IN_TURN = 256 * 1024;
 
-/** Different names of fields in a body. V8 takes a microsecond for each, ten times what a known one takes. */
+/** Different names of fields in a body. V8 takes a microsecond for each, ten times as long as for a known one. */
 const MOST_NAMES = 15_000;
 
 /** The secret under which names are counted. It may be anything, so one for the process is enough. */
 const SEED = randomInt(2 ** 32);
 
-/** What a body becomes once it is read; it throws what is wrong with it. */
+/** Turns a body into the handler's value once it is read; it throws the body's faults. */
 type Use<T> = { refuse: (value: unknown) => void; check: (value: unknown) => T };
 
 /**
- * Reads a whole JSON body, and returns what `check` makes of it. An empty body is `undefined`. Throws 413 or 422, or
+ * Reads a whole JSON body, and returns the result of `check`. An empty body is `undefined`. Throws 413 or 422, or
  * 429 when the caller has too many large bodies under way.
  */
 export async function readJson<T>(
@@ -79,7 +79,7 @@ export function announced({ headers }: IncomingMessage, most: number): number {
 export async function bytesWithin(request: IncomingMessage, { bytes, seconds }: { bytes: number; seconds: number }): Promise<Buffer> {
   const { promise, reject } = Promise.withResolvers<never>();
   // The connection is closed with the answer, so that nothing of the body stays.
-  const late = new Problem(408, `The body has not come within ${seconds} seconds`, { headers: { connection: 'close' } });
+  const late = new Problem(408, `The body did not arrive within ${seconds} seconds`, { headers: { connection: 'close' } });
   const timer = setTimeout(() => reject(late), seconds * 1000);
   try {
     return await Promise.race([bytesOf(request, { bytes }), promise]);
@@ -97,7 +97,7 @@ async function refuseCostly(bytes: Buffer, limits: BodyLimits, step: BodyStep): 
   if (excess !== undefined) throw new Problem(413, `Request body is too costly to read: ${excess.msg}`);
 }
 
-/** Returns what a JSON text of this size may hold. */
+/** Returns the limits of a JSON text of this size. */
 const limitsFor = (bytes: number, { values }: BodyLimits): JsonLimits => ({
   names: MOST_NAMES,
   values: Math.floor(values * (1 + bytes / MEBIBYTE / 2)),

@@ -50,7 +50,7 @@ export function followCertificate(server: Server, { files, first, log, every = L
       log.info({ not_after: new X509Certificate(pair.cert).validTo }, 'new certificate is served');
     } catch (error) {
       const problem = asError(error).message;
-      // The same problem is told once.
+      // The same problem is logged once.
       if (problem !== last)
         log.error({ err: asError(error), file: files.cert }, 'certificate could not be read; the last one stays in use');
       last = problem;

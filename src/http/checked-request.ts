@@ -5,8 +5,8 @@ import type { LookupFunction } from 'node:net';
 import { addressBytes, kindOfAddress } from './addresses.ts';
 
 /*
- * Requests to URLs that others chose. A name may mean another address at each look, so whoever sends one looks, judges
- * what was found, and connects to just that.
+ * Requests to URLs that others chose. A name may mean another address at each look-up, so the sender looks it up once,
+ * judges the address, and connects to that one.
  */
 
 /** `isListed`: the administrator lists the host, so that it may have a private address, or be this machine. */

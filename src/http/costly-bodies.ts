@@ -65,7 +65,7 @@ export class CostlyBodies {
     const mine = this.#waiting.get(caller) ?? [];
     const held = mine.reduce((sum, one) => sum + one.bytes, 0);
     if (mine.length > 0 && held + bytes > this.#most)
-      throw new Problem(429, 'You send more large bodies than can be read; try again later.', {
+      throw new Problem(429, 'You send too many large bodies at a time; try again later.', {
         headers: { 'retry-after': String(LATER) },
       });
     return new Promise((begin) => {
@@ -82,7 +82,7 @@ export class CostlyBodies {
     }
     const [caller, waiting] = first;
     const next = waiting.shift();
-    // Whoever was served goes to the end.
+    // A caller who was served goes to the end.
     this.#waiting.delete(caller);
     if (waiting.length > 0) this.#waiting.set(caller, waiting);
     next?.begin();

@@ -2,7 +2,7 @@ import { createServer, request, type IncomingMessage, type Server } from 'node:h
 import { duplexPair, type Duplex } from 'node:stream';
 import type Koa from 'koa';
 
-/** What is known of a request that comes from this process itself: where it began, and its caller if that is known. */
+/** The origin of a request that comes from this process itself: where it began, and its caller if known. */
 export type Inside<Caller> = { source: string; caller?: Caller };
 
 /** `path` has the query. */
@@ -16,14 +16,14 @@ export type InsideRequest = {
 
 type InsideSocket = Duplex & { inside?: Inside<unknown> };
 
-/** Returns what is known of a request that an `InProcess` made; undefined for one that came over the network. */
+/** Returns the origin of a request that an `InProcess` made; undefined for one that came over the network. */
 export const insideOf = <Caller>({ socket }: IncomingMessage): Inside<Caller> | undefined =>
   // Node types every connection of its server as one of the network.
   (socket as unknown as { inside?: Inside<Caller> }).inside;
 
 /**
  * Asks an application without the network. A request takes the way of any other through Node's own HTTP, over a pair of
- * streams in memory, so streams, late answers and clients that leave are what they are elsewhere.
+ * streams in memory, so streams, late answers and clients that leave behave as they do elsewhere.
  */
 export class InProcess<Caller> {
   readonly #server: Server;
@@ -41,7 +41,7 @@ export class InProcess<Caller> {
     socket.once('close', () => socket.writableEnded || near.destroyed || near.push(null));
     this.#server.emit('connection', socket);
     const asked = request({
-      // The HTTP client uses of a socket what every stream has.
+      // Node's HTTP client uses only those parts of a socket that every stream has.
       createConnection: () => near,
       method,
       path,
@@ -90,7 +90,7 @@ export const ofMessage = (headers: [name: string, value: string][]): [name: stri
   headers.filter(([name]) => !OF_CONNECTION.has(name.toLowerCase()));
 
 function grouped(headers: [name: string, value: string][]): Record<string, string[]> {
-  // A header may be named like what every object has.
+  // A header may have the name of a property that every object has.
   const all = Object.create(null) as Record<string, string[]>;
   for (const [name, value] of ofMessage(headers)) (all[name] ??= []).push(value);
   return all;

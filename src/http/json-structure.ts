@@ -8,7 +8,7 @@
  */
 export const DEEPEST = 1000;
 
-/** What a JSON text may hold. */
+/** Limits of a JSON text. */
 export type JsonLimits = {
   /** Fields, items of lists, objects and lists. */
   values: number;
@@ -30,7 +30,9 @@ export type Excess = { of: 'depth' | 'values' | 'names'; msg: string };
 /** Bytes after which a look lets others go first: some milliseconds. */
 const PIECE = 512 * 1024;
 
-/** Returns what of the text is beyond a limit, or undefined. It does not notice whether the text is valid JSON. */
+/**
+ * Returns the first part of the text beyond a limit, or undefined. It does not notice whether the text is valid JSON.
+ */
 export function excessOf(text: Uint8Array, limits: JsonLimits, seed: number): Excess | undefined {
   const look = lookAt(text, limits, seed);
   for (;;) {

@@ -12,7 +12,7 @@ import { answerUnreadable } from './unreadable.ts';
 const KEEP_ALIVE = 75_000;
 
 /**
- * Bytes of address and headers. This is three times what a bulk request with a hundred ids needs, so that one with too
+ * Bytes of address and headers. A bulk request with a hundred ids needs a third of it, so that one with too
  * many ids gets a 422 that says so.
  */
 const HEADER_LIMIT = 65_536;
@@ -78,7 +78,7 @@ export async function listen(app: Koa, options: ListenOptions): Promise<Listenin
   return { port, server, sendAway, unanswered, mayBeAsked, stop };
 }
 
-/** What a machine answers whose kernel has no IPv6. */
+/** Errors on a machine whose kernel has no IPv6. */
 const NO_IPV6 = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
 
 /** Listens. A host of `::` means both families, and IPv4 alone on a machine that has no other. */
@@ -103,7 +103,8 @@ async function serverFor(app: Koa, { tls }: ListenOptions): Promise<{ server: Se
 function listenError(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): StartError {
   if (error.code === 'EADDRINUSE')
     return new StartError(`Port ${port} on ${host} is in use: choose another one (GX_SERVER_PORT or --port).`, { cause: error });
-  if (error.code === 'EACCES') return new StartError(`Port ${port} on ${host} needs more rights than this process has.`, { cause: error });
+  if (error.code === 'EACCES')
+    return new StartError(`Port ${port} on ${host} needs permissions that this process does not have.`, { cause: error });
   return new StartError(`Can't listen on ${host}:${port}: ${error.message}`, { cause: error });
 }
 

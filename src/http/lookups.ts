@@ -9,7 +9,9 @@ const AT_A_TIME = 2;
 
 export type Resolve = (host: string) => Promise<LookupAddress[]>;
 
-/** Resolves names as this machine does, few at a time. Whoever asks for one while it is looked up shares the answer. */
+/**
+ * Resolves names as this machine does, few at a time. Callers who ask for one while it is looked up share the answer.
+ */
 export class Lookups {
   readonly #resolve: Resolve;
   readonly #asked = new Map<string, Promise<LookupAddress[]>>();

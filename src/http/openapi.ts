@@ -70,7 +70,7 @@ const NOT_VALID: AnswerDescription = { description: 'Not valid.' };
 const TOO_LARGE: AnswerDescription = { description: 'The body is too large.' };
 
 /**
- * Converts a schema to OpenAPI 3.0, where an open lower bound is a flag beside `minimum`. In what a client sends, a
+ * Converts a schema to OpenAPI 3.0, where an open lower bound is a flag beside `minimum`. In a client's input, a
  * field with a default may be left out, because it is filled in before the handler sees it.
  */
 function spelled(schema: unknown, at: { sent: boolean }): unknown {

@@ -1,4 +1,4 @@
-/** Returns what finds the parameters in paths of OpenAPI's form; it returns undefined for a path of another form. */
+/** Returns a function that finds the parameters in paths of OpenAPI's form; it returns undefined for another path. */
 export function pathMatcher(path: string): (given: string) => Record<string, string> | undefined {
   const pattern = new RegExp(`^${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
   return (given) => {

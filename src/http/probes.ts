@@ -1,12 +1,12 @@
 import { Unavailable } from '../errors.ts';
 import { json, routeFor, text, type Route } from './route.ts';
 
-/** What a process without a REST API tells the cluster of itself. */
+/** The probes of a process without a REST API. */
 export type Probes = {
   /** Throws `Unavailable`, with the reason, if the process should be started again. */
   alive?: () => void;
   isReady: () => boolean;
-  /** What is not known yet while it is not ready. */
+  /** The parts that are not ready yet. */
   missing: string;
   metrics: () => Promise<{ body: string; contentType: string }>;
 };

@@ -11,7 +11,7 @@ const tooMany = (message: string, seconds: number): Problem => new Problem(429, 
 type Bucket = { left: number; at: number };
 type RateOptions = { perMinute: number; message: string; clock?: () => number };
 
-/** Bounds how often each name may do something. What one minute leaves over is there in the next; 0 means no bound. */
+/** Bounds how often each name may do something. The rest of one minute is there in the next; 0 means no bound. */
 export class Rate {
   readonly #options: Required<RateOptions>;
   readonly #buckets = new Map<string, Bucket>();
@@ -20,7 +20,7 @@ export class Rate {
     this.#options = { clock: () => performance.now(), ...options };
   }
 
-  /** Counts what the name does. Throws a 429 that says when there is room for it. */
+  /** Counts an action of the name. Throws a 429 that says when there is room for it. */
   take(name: string, count = 1): void {
     const { perMinute, message, clock } = this.#options;
     if (perMinute === 0) return;
@@ -32,7 +32,7 @@ export class Rate {
     bucket.left -= count;
   }
 
-  /** Takes back what was counted. */
+  /** Takes back a count. */
   giveBack(name: string, count = 1): void {
     const bucket = this.#buckets.get(name);
     if (bucket !== undefined) bucket.left += count;
@@ -56,7 +56,7 @@ export class Rate {
 /** A name that takes places (one, unless `count` says how many), and how many it may hold; 0 means any number. */
 export type Holder = { name: string; most: number; message: string; count?: number };
 
-/** Counts what each name holds open at a time: places, or bytes. */
+/** Counts the places or bytes that each name holds at a time. */
 export class Places {
   readonly #held = new Map<string, number>();
 
@@ -65,7 +65,8 @@ export class Places {
   }
 
   /**
-   * Takes places for all of the names. Returns what gives them back. Throws a 429 when one of them has none left.
+   * Takes places for all of the names. Returns the function that gives them back. Throws a 429 when one of them has
+   * none left.
    */
   enter(holders: Holder[]): () => void {
     for (const { name, most, message, count = 1 } of holders)

@@ -12,11 +12,12 @@ export type SseEvents = AsyncIterable<SseEvent | SseEvent[]>;
 
 /**
  * `idsFrom`: where a client stands that has no message of a stream yet. It makes every message of the stream have an
- * id: one that comes without has that of the message before it, so that the client goes on behind what it has.
+ * id: one that comes without has that of the message before it, so that the client goes on behind the last message that
+ * it has.
  */
 export type MessageIds = { idsFrom?: string };
 
-/** What a handler returns. It is made by `json`, `jsonText`, `noContent`, `text`, `sse`, `slowJson` and `webReply`. */
+/** The answer of a handler. It is made by `json`, `jsonText`, `noContent`, `text`, `sse`, `slowJson` and `webReply`. */
 export type Reply = { status: number; headers?: Record<string, string> } & (
   | { kind: 'json'; body: unknown }
   | { kind: 'empty' }
@@ -96,14 +97,15 @@ export type RawBody = {
   /** Seconds within which it must have come; later it is answered with 408. */
   seconds: number;
   /**
-   * Called with the route's valid `params` before a byte is read; `bytes` is what the body may take. Returns what is
-   * called when the body is no longer held. Throws for a body that is not to be read.
+   * Called with the route's valid `params` before a byte is read; `bytes` is the most that the body may take. Returns
+   * the
+   * function to call when the body is no longer held. Throws for a body that is not to be read.
    */
   admit: (asked: { params: unknown; source: string; bytes: number }) => () => void;
 };
 
 /**
- * A route is a value: what it accepts, what it answers, and the handler, which starts with valid input.
+ * A route is a value: the input that it accepts, its answers, and the handler, which starts with valid input.
  * `path` is OpenAPI's form (`/threads/{thread_id}`). `access: 'open'` skips authentication.
  */
 export type Route<Caller = unknown> = {
@@ -146,7 +148,7 @@ type TypedRoute<P, Q, B, Caller> = Omit<Route<Caller>, 'params' | 'query' | 'bod
   handler: (request: Request<Of<P>, Of<Q>, Of<B>, Caller>) => Promise<Reply> | Reply;
 };
 
-/** Ties the handler's types to the route's schemas. `Caller` is what the server's `authenticate` returns. */
+/** Ties the handler's types to the route's schemas. The server's `authenticate` returns the `Caller`. */
 export const routeFor =
   <Caller>() =>
   <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(

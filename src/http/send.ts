@@ -14,7 +14,7 @@ import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
 const AT_ONCE = 50;
 
 /**
- * Sends what a handler returned. `heartbeatSeconds`: after so much silence, a filler keeps a stream or a slow answer
+ * Sends a handler's reply. `heartbeatSeconds`: after so much silence, a filler keeps a stream or a slow answer
  * alive.
  */
 export async function send(

@@ -16,13 +16,13 @@ import { SSE_TYPE } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
 import { textWhileAllowed, whileAllowed } from './while-allowed.ts';
 
-/** Where a request comes from, and what it asks for. */
+/** The address, method and URL of a request. */
 export type Origin = { source: string; method: string; url: string };
 
 /** Returns who calls, by the request's headers and origin. Throws `Unauthorized` or `Forbidden`. */
 type Authenticate<Caller> = (headers: Koa.Context['headers'], access: Route['access'], origin: Origin) => Promise<Caller> | Caller;
 
-/** What is known of a request when it is answered. Each part is there once the request got so far. */
+/** The parts of a request that are known when it is answered. Each is there once the request got so far. */
 export type Asked<Caller> = { route: Route<Caller>; caller?: Caller; params?: unknown; query?: unknown; reply?: Reply };
 
 export type Answered<Caller> = {
@@ -46,7 +46,8 @@ export type AppOptions<Caller> = {
   /** Returns the name under which large bodies of a caller take turns with those of others; by default the address. */
   nameOf?: (caller: Caller) => string;
   /**
-   * Called before a stream or a wait for a run opens. Returns what is called when it has ended. Throws a 429 for one
+   * Called before a stream or a wait for a run opens. Returns the function to call when it has ended. Throws a 429 for
+   * one
    * too many.
    */
   opens?: (caller: Caller) => () => void;
@@ -83,7 +84,7 @@ export function createApp<Caller>(options: AppOptions<Caller>): Koa {
     if (!CLIENT_LEFT.includes(error.code ?? '')) options.log.error({ err: error }, 'answer could not be sent');
   });
   app.use(frameOf(options));
-  // What comes from this process itself has been through all of this, or need not go.
+  // Requests of this process itself have been through the middleware, or need not go.
   for (const middleware of options.middleware ?? []) app.use((ctx, next) => (insideOf(ctx.req) ? next() : middleware(ctx, next)));
   app.use(router.routes());
   app.use((ctx) => {
@@ -106,7 +107,7 @@ const koaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
  */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
-/** What a middleware that answers by itself says of a request; one that it passed on is counted where it went. */
+/** A middleware's account of a request that it answered itself; one that it passed on is counted where it went. */
 export type Elsewhere = { route: string; passedOn: boolean };
 
 /** Builds the outermost middleware: request id, timing, and the only `catch` that turns an error into an answer. */
@@ -134,7 +135,7 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders }: AppOptions<C
     const { asked, elsewhere } = ctx.state as { asked?: Asked<Caller>; elsewhere?: Elsewhere };
     const route = routeOf(ctx);
     if (elsewhere?.passedOn !== true) onAnswer?.({ method: ctx.method, route, status: ctx.status, seconds, requestId, asked });
-    // Whoever asks for headers looks for their requests in the log.
+    // Users who log headers look for their requests in the log.
     const level = headers === undefined ? 'debug' : 'info';
     if (log.isLevelEnabled(level)) own()[level]({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
   };
@@ -149,7 +150,7 @@ function worded<Caller>(
   return { ...reply, ...reworded };
 }
 
-/** Returns the name of the route that answered, for figures. */
+/** Returns the name of the route that answered, for metrics. */
 function routeOf(ctx: Koa.Context): string {
   const { asked, elsewhere } = ctx.state as { asked?: Asked<unknown>; elsewhere?: Elsewhere };
   return (ctx as Partial<RouterContext>).routerPath ?? asked?.route.path ?? elsewhere?.route ?? 'none';
@@ -172,7 +173,7 @@ function endpoint<Caller>(
     refuseForeign(ctx, route, options.permitsOrigin);
     const origin = { source: sourceOf(ctx.req), method: ctx.method, url: ctx.url };
     const known = insideOf<Caller>(ctx.req)?.caller;
-    // Known before it is refused, so that what is told of the request says whose it was.
+    // Known before it is refused, so that the log of the request names its caller.
     const caller = (asked.caller = known ?? (await options.authenticate(ctx.headers, route.access, origin)));
     options.permit?.(caller, route.access);
     refuseUnstorable(ctx.params, 'path');
@@ -219,7 +220,7 @@ function whileLetIn(reply: Reply, checking: Checking): Reply {
 type Valid<Caller> = Pick<Request<unknown, unknown, unknown, Caller>, 'params' | 'query' | 'body' | 'caller' | 'source'>;
 type Answering<Caller> = { asked: Asked<Caller>; streams: boolean; again: (() => Promise<Caller>) | undefined; valid: Valid<Caller> };
 
-/** Calls the handler of a request whose parts are valid, and sends what it returns. */
+/** Calls the handler of a request whose parts are valid, and sends its reply. */
 async function answer<Caller>(
   ctx: RouterContext,
   { asked, streams, again, valid }: Answering<Caller>,
@@ -254,7 +255,7 @@ async function answer<Caller>(
 
 /**
  * Refuses a page that may not call. Browsers send some requests of other origins' pages without asking. That an origin
- * has the name that was asked for proves nothing: whoever owns a name can have it mean this server (DNS rebinding).
+ * has the name that was asked for proves nothing: the owner of a name can have it mean this server (DNS rebinding).
  */
 function refuseForeign(ctx: Koa.Context, { ownPages }: { ownPages?: boolean }, permits: (origin: string) => boolean = () => true): void {
   if (ownPages !== true) return;

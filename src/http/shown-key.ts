@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 /** The subprotocol by which a page of a browser sends a key, because it can't set headers of a WebSocket. */
 export const KEY_PROTOCOL = 'gx.key.';
 
-/** What a request shows of its caller: a key, or a token that may also be a key. */
+/** The credential of a request: a key, or a token that may also be a key. */
 export type ShownKey = { from: 'X-Api-Key' | 'Authorization'; text: string };
 
-/** Returns what the headers show. A key in `X-Api-Key` alone counts: proxies add an Authorization of their own. */
+/** Returns the credential in the headers. A key in `X-Api-Key` wins: proxies add an Authorization of their own. */
 export function credentialOf(headers: IncomingHttpHeaders): ShownKey | undefined {
   const key = [headers['x-api-key']].flat()[0]?.trim();
   if (key !== undefined && key !== '') return { from: 'X-Api-Key', text: key };

@@ -5,7 +5,8 @@ import { DEEPEST } from './json-structure.ts';
 type Fault = { path: string[]; msg: string };
 
 /**
- * Refuses what cannot be stored as it was sent, with a 422 that names the place: the NUL character and half surrogate
+ * Refuses values that cannot be stored as they were sent, with a 422 that names the place: the NUL character and half
+ * surrogate
  * pairs, which Postgres text cannot hold; numbers beyond a double; nesting that overflows the stack; and names that
  * change the prototype of an object they are copied into.
  */
@@ -17,10 +18,10 @@ export function refuseUnstorable(value: unknown, at: 'body' | 'query' | 'path'):
 }
 
 function faultIn(value: unknown, depth: number): Fault | undefined {
-  if (typeof value === 'string') return told(textFault(value));
-  if (typeof value === 'number') return told(Number.isFinite(value) ? undefined : 'the number is too large');
+  if (typeof value === 'string') return faultHere(textFault(value));
+  if (typeof value === 'number') return faultHere(Number.isFinite(value) ? undefined : 'the number is too large');
   if (typeof value !== 'object' || value === null) return undefined;
-  if (depth === DEEPEST) return told(`nested deeper than ${DEEPEST} levels`);
+  if (depth === DEEPEST) return faultHere(`nested deeper than ${DEEPEST} levels`);
   return Array.isArray(value) ? faultInList(value, depth) : faultInObject(value as Record<string, unknown>, depth);
 }
 
@@ -35,7 +36,7 @@ function faultInList(list: unknown[], depth: number): Fault | undefined {
 
 function faultInObject(object: Record<string, unknown>, depth: number): Fault | undefined {
   for (const name of Object.keys(object)) {
-    const fault = told(nameFault(name, object[name])) ?? faultIn(object[name], depth + 1);
+    const fault = faultHere(nameFault(name, object[name])) ?? faultIn(object[name], depth + 1);
     if (fault !== undefined) return within(name, fault);
   }
   return undefined;
@@ -46,7 +47,7 @@ function within(name: string, fault: Fault): Fault {
   return fault;
 }
 
-const told = (msg: string | undefined): Fault | undefined => (msg === undefined ? undefined : { path: [], msg });
+const faultHere = (msg: string | undefined): Fault | undefined => (msg === undefined ? undefined : { path: [], msg });
 
 function textFault(text: string): string | undefined {
   if (text.includes('\0')) return 'the NUL character can not be stored';

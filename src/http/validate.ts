@@ -81,19 +81,19 @@ function checker({ first, all }: { first: Ajv; all: Ajv }, schema: TSchema): (va
   let validateAll: ValidateFunction | undefined;
   return (value) => {
     if (validate(value)) return [];
-    const faults = told(validate.errors);
+    const faults = withoutIf(validate.errors);
     const part = { left: MOST_PARTS };
     const sample = sampleOf(value, part);
     if (part.left < 0) return faults;
     validateAll ??= all.compile(schema);
     if (validateAll(sample)) return faults;
-    const others = told(validateAll.errors);
-    const isTold = others.some((other) => faults.some((fault) => other.instancePath === fault.instancePath));
-    return (isTold ? others : [...faults, ...others]).slice(0, MOST_FAULTS);
+    const others = withoutIf(validateAll.errors);
+    const isRepeated = others.some((other) => faults.some((fault) => other.instancePath === fault.instancePath));
+    return (isRepeated ? others : [...faults, ...others]).slice(0, MOST_FAULTS);
   };
 }
 
-const told = (errors: ErrorObject[] | null | undefined): ErrorObject[] => (errors ?? []).filter((error) => error.keyword !== 'if');
+const withoutIf = (errors: ErrorObject[] | null | undefined): ErrorObject[] => (errors ?? []).filter((error) => error.keyword !== 'if');
 
 /** Objects, lists, fields and items that are looked at for more faults than the first. */
 const MOST_PARTS = 5000;

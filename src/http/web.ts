@@ -4,7 +4,7 @@ import { json, slowJsonText, type Reply } from './route.ts';
 
 /* This file lets libraries answer that speak the web's own `Request` and `Response`. */
 
-/** A request as the server has read it; `path` matters only to what the library writes of it. */
+/** A request as the server has read it; `path` matters only to the texts that the library writes. */
 type Read = { method: string; path: string; headers: IncomingHttpHeaders; signal: AbortSignal };
 
 /** Returns the request without its body, which has been read. */
@@ -17,7 +17,7 @@ export function webRequest({ method, path, headers, signal }: Read): Request {
 /** Headers that the server writes itself. */
 const OWN = new Set(['content-type', 'content-length', 'connection', 'transfer-encoding']);
 
-/** Answers with what a library made. */
+/** Answers with a library's `Response`. */
 export async function webReply(response: Response): Promise<Reply> {
   const { status, body } = response;
   const headers = Object.fromEntries([...response.headers].filter(([name]) => !OWN.has(name)));
@@ -31,7 +31,7 @@ export async function webReply(response: Response): Promise<Reply> {
 const AT_ONCE = 50;
 
 /**
- * Answers with what is being made, as JSON, however long that takes. Blank lines keep the connection alive once
+ * Answers with the pending value as JSON, however long it takes. Blank lines keep the connection alive once
  * the time of refusals is over.
  */
 export async function slowReply(pending: Promise<unknown>): Promise<Reply> {

@@ -15,11 +15,11 @@ import { isRefusal } from './while-allowed.ts';
 export type TextSocket = {
   /** Settles when the text is on its way, so that a slow client slows down the sender. */
   send(text: string): Promise<void>;
-  /** `code`: 1000 to 4999, see RFC 6455; the reason is cut to what fits. */
+  /** `code`: 1000 to 4999, see RFC 6455; the reason is cut to fit. */
   close(code: number, reason?: string): void;
 };
 
-/** What a connection does with what its client sends. */
+/** A connection's handler of its client's messages. */
 export type Connected = { receive: (text: string) => void };
 
 /** The request that was upgraded; its signal is aborted when the connection ends. */
@@ -42,10 +42,11 @@ type Options<Caller> = {
   log: Log;
   authenticate: (headers: IncomingHttpHeaders, origin: Origin) => Promise<Caller> | Caller;
   /**
-   * Called before a connection is used. Returns what is called when it has ended, and throws a 429 for one too many.
+   * Called before a connection is used. Returns the function to call when it has ended, and throws a 429 for one too
+   * many.
    */
   opens: (caller: Caller) => () => void;
-  /** What the names of subprotocols begin with that carry a secret. They are repeated only if no other is offered. */
+  /** The start of the names of subprotocols that carry a secret. They are repeated only if no other is offered. */
   secretProtocols: string;
   /** Whether a page of the origin may connect with these headers; clients other than browsers send no origin. */
   permits: (origin: string, headers: IncomingHttpHeaders) => boolean;
@@ -113,7 +114,7 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
 
 type Upgrade<Caller> = { request: IncomingMessage; params: Record<string, string>; route: SocketRoute<Caller> };
 
-/** Makes the same checks as for any request. What the client sends meanwhile waits. */
+/** Makes the same checks as for any request. Messages of the client wait meanwhile. */
 async function open<Caller>(socket: WebSocket, { request, params, route }: Upgrade<Caller>, options: Options<Caller>): Promise<void> {
   const { log, authenticate, opens, permits, body } = options;
   const waiting: string[] = [];

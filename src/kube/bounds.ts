@@ -15,8 +15,9 @@ export function withoutManagedFields<T extends KubeObject>(object: T): T {
 
 /**
  * Returns the object as readers may walk it: recursion is safe, and it is not large. A part of it (metadata, spec or
- * status) that is nested too deep or too large is cut, and the first such part is the fault. What is not in a status's
- * form is left out.
+ * status) that is nested too deep or too large is cut, and the first such part is the fault. Fields outside of a
+ * status's
+ * schema are left out.
  */
 export function bounded<T extends KubeObject>(given: T, specLimit = SPEC_LIMIT): Bounded<T> {
   const object = withReadableStatus(given);
@@ -35,14 +36,15 @@ const VALUES = 4000;
 /** Of each list and map. */
 const ENTRIES = 128;
 const CHARACTERS = 4096;
-/** Levels that are kept. What a finalizer reads is five levels deep. */
+/** Levels that are kept. A finalizer reads five levels deep. */
 const LEVELS = 8;
 
 type Container = unknown[] | Record<string, unknown>;
 type Step = { from: Container; to: Container; level: number };
 
 /**
- * Returns what is near the root of a value: its fields level by level, with long texts shortened, until enough is kept.
+ * Returns the part near the root of a value: its fields level by level, with long texts shortened, until enough is
+ * kept.
  * Keys of the platform come first, so that an object is found by them however much was added to it.
  */
 function cut(root: unknown): unknown {

@@ -12,7 +12,7 @@ export type { IndexBy } from './object-indexes.ts';
  * process.
  */
 export type Via = 'list' | 'watch' | 'answer';
-/** What a cache tells its listeners: the object before and after. At least one of the two is defined. */
+/** A change that a cache reports to its listeners: the object before and after. At least one of the two is defined. */
 export type Change<T extends KubeObject = KubeObject> = { key: string; before: T | undefined; after: T | undefined; via: Via };
 /** The methods by which a watch fills a cache. */
 export type Intake<T extends KubeObject = KubeObject> = Pick<Cache<T>, 'offer' | 'remove' | 'forgetOthers' | 'faults'>;
@@ -28,9 +28,9 @@ type Held<T> = { version: bigint; kept: T | string };
 
 /**
  * Holds the objects of one kind as last seen, with indexes. It ignores an object older than the one it holds, so it
- * never goes back in time. Answers to our own writes are added at once, so every reconcile reads what the one before it
- * wrote. A faulty object costs only itself: one that is out of bounds is held with its parts cut, and one that indexes
- * or listeners fail on is set aside. `faults` names them.
+ * never goes back in time. Answers to our own writes are added at once, so every reconcile reads the writes of the one
+ * before it. A faulty object costs only itself: one that is out of bounds is held with its parts cut, and one that
+ * indexes or listeners fail on is set aside. `faults` names them.
  */
 export class Cache<T extends KubeObject = KubeObject> {
   readonly #objects = new Map<string, Held<T>>();
@@ -41,7 +41,7 @@ export class Cache<T extends KubeObject = KubeObject> {
   readonly #recent = new Map<string, T>();
   /** The object that was unpacked last, because one reconcile asks for the same object several times. */
   #unpacked: { held: Held<T>; object: T } | undefined;
-  /** By key, what a watch reports while writes of ours are under way. */
+  /** The changes that a watch reports while writes of ours are under way, by key. */
   readonly #writes = new Map<string, Set<Set<Change<T>>>>();
   readonly #room: number;
   readonly #specLimit: number | undefined;
@@ -87,7 +87,7 @@ export class Cache<T extends KubeObject = KubeObject> {
 
   /**
    * Sends a write of the object of this key, and adds its answer. A watch may report the write before its answer
-   * arrives. So what it reports meanwhile counts as the answer, and is reported again as news if it was not.
+   * arrives. So a change that it reports meanwhile counts as the answer, and is reported again as news if it was not.
    */
   async write(key: string, send: () => Promise<T>): Promise<T> {
     const meanwhile = new Set<Change<T>>();
@@ -189,7 +189,7 @@ export class Cache<T extends KubeObject = KubeObject> {
     this.#tell(writes === undefined ? change : { ...change, via: 'answer' });
   }
 
-  /** Tells every listener. What a listener can't read is a fault of the object, and must not end the watch. */
+  /** Calls every listener. An object that a listener can't read is faulty, and must not end the watch. */
   #tell(change: Change<T>): void {
     const { key, before, after } = change;
     for (const listener of this.#listeners) {

@@ -21,14 +21,14 @@ const APPLY_PATCH = 'application/apply-patch+yaml';
 
 export type RequestSample = { method: string; code: string; host: string; seconds: number };
 export type ConnectOptions = {
-  /** The owner of applied fields, which stays the same for ever. */
+  /** The owner of applied fields. It never changes. */
   fieldManager: string;
   userAgent: string;
   /** The path of a kubeconfig. The default is KUBECONFIG, then the pod's service account, then ~/.kube/config. */
   kubeconfig?: string;
 };
 
-/** The client with what only its owner uses. */
+/** The client, with the parts that only its owner uses. */
 export type ConnectedKube = Kube & {
   onRequest(listener: (sample: RequestSample) => void): void;
   /**

@@ -3,7 +3,7 @@ import type { ObjectFault } from '../schema/object-fault.ts';
 import type { KubeObject } from './kube.ts';
 import { keyOf } from './object-key.ts';
 
-/** An object that can't be worked on as it is, and why. Of the object it has what says which one it is. */
+/** An object that can't be worked on as it is, and why. It holds only the parts that identify the object. */
 export type Faulty = { object: KubeObject; fault: ObjectFault };
 
 /** Remembers which objects of a kind can't be worked on as they are, and tells of each fault once. */

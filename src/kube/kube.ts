@@ -134,7 +134,7 @@ export type Kube = {
     options?: { dryRun?: boolean },
     signal?: AbortSignal,
   ): Promise<T>;
-  /** Replaces what `status` names, by merge patch on the status sub-resource. A null removes a field. */
+  /** Replaces the fields of `status`, by merge patch on the status sub-resource. A null removes a field. */
   patchStatus<T extends KubeObject>(kind: Kind<T>, ref: Ref, status: object, signal?: AbortSignal): Promise<T>;
   replace<T extends KubeObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
   /**

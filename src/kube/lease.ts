@@ -15,7 +15,7 @@ export type LeaseOptions = {
    * try every `retry`.
    */
   seconds?: { duration: number; renewDeadline: number; retry: number };
-  /** Called after each renewal, so that whoever waits behind the fence may go on. */
+  /** Called after each renewal, so that writes which wait behind the fence may go on. */
   renewed?: () => void;
 };
 

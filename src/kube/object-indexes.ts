@@ -5,7 +5,7 @@ export type IndexBy<T extends KubeObject = KubeObject> = (object: T) => string[]
 
 type Index<T extends KubeObject> = { by: IndexBy<T>; keys: Map<string, Set<string>> };
 
-/** Finds the keys of objects by what stands in them. */
+/** Finds the keys of objects by values in them. */
 export class ObjectIndexes<T extends KubeObject> {
   readonly #indexes = new Map<string, Index<T>>();
 

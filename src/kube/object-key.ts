@@ -1,6 +1,6 @@
 import type { Kind, KubeObject } from './kube.ts';
 
-/** `namespace/name`, or `name` for what has no namespace. */
+/** `namespace/name`, or `name` for an object without a namespace. */
 export const keyOf = ({ namespace, name }: { namespace?: string | undefined; name: string }): string =>
   namespace === undefined ? name : `${namespace}/${name}`;
 

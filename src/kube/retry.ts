@@ -7,7 +7,10 @@ const ATTEMPTS = 4;
 const FIRST_DELAY = 250;
 const LONGEST_DELAY = 10_000;
 
-/** Returns the milliseconds to the next attempt: what the server asks for, else a doubling time, half of it random. */
+/**
+ * Returns the milliseconds to the next attempt: the pause that the server asks for, else a doubling time, half of it
+ * random.
+ */
 export function delayBefore(attempt: number, retryAfter: string | undefined, random: number): number {
   const asked = Number(retryAfter) * 1000;
   const base = Number.isFinite(asked) && asked > 0 ? asked : FIRST_DELAY * 2 ** attempt;

@@ -45,7 +45,7 @@ export class Sessions {
     const stream = session.request(headers);
     session.ref();
     shared.streams += 1;
-    // Whoever reads the stream or waits for its answer learns of the error as well.
+    // The reader of the stream and the caller who waits for its answer learn of the error as well.
     stream.on('error', () => undefined);
     stream.once('close', () => {
       shared.streams -= 1;
@@ -121,7 +121,7 @@ function ping(session: ClientHttp2Session, limit: number, answered?: () => void)
   const die = (): void => {
     if (!isAnswered) session.destroy(new Unavailable('the connection to the API server is dead'));
   };
-  // After the process was paused, the timer fires before what has arrived meanwhile is read.
+  // After the process was paused, the timer fires before the data that arrived meanwhile is read.
   const late = setTimeout(() => setImmediate(die), limit);
   late.unref();
   session.ping((error) => {

@@ -37,13 +37,13 @@ const TIMINGS: WatchTimings = {
 };
 /** Objects of a page. They are 2 MB at most for our largest objects, and take some 50 ms to read and add. */
 const PAGE = 250;
-/** How often a list may be older than what is known to have happened. */
+/** How many times in a row a list may be older than a change that is known. */
 const CATCH_UP = 10;
 
 /** A running watch, whatever its kind. */
 export type Watch = Pick<Reflector, 'synced' | 'start' | 'stop' | 'reach'>;
 
-/** What a watch reports about itself. */
+/** The events that a watch reports about itself. */
 export type WatchObserver = { relisted(kind: string): void; missed(kind: string, count: number): void; active(kind: string): void };
 
 export type WatchOptions<T extends KubeObject> = {
@@ -65,12 +65,12 @@ export type WatchOptions<T extends KubeObject> = {
   timings?: Partial<WatchTimings>;
 };
 
-/** What a list has reported so far. It is `late` if it held something that the watch should have reported. */
+/** The progress of a list. It is `late` if it held something that the watch should have reported. */
 type Listing = { keys: Set<string>; news: number; late: boolean };
 
 /**
  * Keeps a cache equal to the API server's objects of one kind. It lists by pages, watches with bookmarks, begins again
- * after any error, and from time to time lists again to find what the watch missed.
+ * after any error, and from time to time lists again to find changes that the watch missed.
  */
 export class Reflector<T extends KubeObject = KubeObject> {
   readonly #options: WatchOptions<T> & { pages: Limiter };

@@ -9,7 +9,7 @@ const OptionalId = Type.Optional(Nullable(Type.String({ maxLength: 200 })));
 const OptionalObject = Type.Optional(Nullable(JsonObject('Free.')));
 const HistoryLength = Type.Optional(Nullable(Type.Integer({ minimum: 0 })));
 
-/** Either alphabet of base64, with or without what fills it up. */
+/** Either alphabet of base64, with or without padding. */
 const Bytes = Type.Optional(Type.String({ pattern: '^[A-Za-z0-9+/_-]*={0,2}$' }));
 const Url = Type.Optional(Type.String({ maxLength: 8192 }));
 const ShortText = Type.Optional(Nullable(Type.String({ maxLength: 255 })));

@@ -6,7 +6,7 @@ import { DateTime, Nullable } from './types.ts';
  * The key of a deployment, which opens its agents. The operator makes it, and pods get it as files of a Secret.
  */
 
-/** What each key begins with, so that people and scanners recognise one. Keys of the REST API begin with `gx_`. */
+/** The start of each key, so that people and scanners recognise one. Keys of the REST API begin with `gx_`. */
 export const AGENT_KEY_PREFIX = 'gxa_';
 const RANDOM_BYTES = 32;
 
@@ -25,7 +25,7 @@ export const AgentKey = Type.Object(
 );
 export type AgentKey = Static<typeof AgentKey>;
 
-/** Returns a new key: 256 bits of what `random` gives, in base64url. */
+/** Returns a new key: 256 bits from `random`, in base64url. */
 export const newAgentKey = (random: (bytes: number) => Buffer): string => AGENT_KEY_PREFIX + random(RANDOM_BYTES).toString('base64url');
 
 /** Returns the hash by which a key is compared. Being random, a key can be neither guessed nor reversed from it. */

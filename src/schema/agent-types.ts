@@ -37,7 +37,7 @@ export const Metadata = (): TUnsafe<JsonObject> =>
     description: 'Free labels; searches match on any subset of them.',
   });
 
-/** `config` of an assistant or a run: what LangGraph calls RunnableConfig, in this interface's spelling. */
+/** `config` of an assistant or a run, LangGraph's RunnableConfig in this interface's spelling. */
 export const GraphConfig = (): TUnsafe<JsonObject> =>
   Type.Unsafe<JsonObject>({
     type: 'object',
@@ -46,7 +46,7 @@ export const GraphConfig = (): TUnsafe<JsonObject> =>
       tags: { type: 'array', items: { type: 'string' } },
       recursion_limit: { type: 'integer', minimum: 1, maximum: LARGEST_INTEGER },
       max_concurrency: { type: 'integer', minimum: 1, maximum: LARGEST_INTEGER, nullable: true, description: 'Tasks of a step at a time.' },
-      run_name: { type: 'string', nullable: true, description: 'What traces and events call the run.' },
+      run_name: { type: 'string', nullable: true, description: 'The name of the run in traces and events.' },
       configurable: { type: 'object' },
       metadata: Nullable(Metadata()),
     },

@@ -13,7 +13,7 @@ export const AuthSpec = Type.Object(
     mode: Type.Optional(
       StringEnum(AUTH_MODES, {
         description:
-          "key: whoever shows the deployment's key. tenant: whoever shows that key, or a key of its tenant for this API, each with its role. open: everybody. Default key.",
+          "key: callers with the deployment's key. tenant: callers with that key, or with a key of its tenant for this API, each with its role. open: anyone. Default key.",
       }),
     ),
     issuer: Type.Optional(
@@ -55,7 +55,7 @@ export type AuthSpec = Static<typeof AuthSpec>;
 
 const PATH = 'template.sourceRevisionConfig.auth';
 
-/** Returns what is wrong with the combination of fields. Each sentence begins with the field's name. */
+/** Returns the faults of a combination of fields. Each sentence begins with the field's name. */
 export function brokenAuth({ mode, issuer, audiences, jwks, roles }: AuthSpec): string[] {
   const withoutIssuer = Object.entries({ audiences, jwks, roles }).filter(([, value]) => value !== undefined && issuer === undefined);
   return [

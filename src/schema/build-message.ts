@@ -1,5 +1,5 @@
 /*
- * What the containers of a build tell the operator: each writes one message, in JSON, as its termination message.
+ * Messages of a build's containers to the operator: each writes one, in JSON, as its termination message.
  */
 
 /** Why a build ends, as its own stages tell it. */
@@ -13,7 +13,7 @@ export type StageReason =
   | 'UserNamespacesOff'
   | typeof NEEDS_DOCKERFILE;
 
-/** What `restore` says of a repository that only BuildKit can build; the operator then starts the build there. */
+/** The reason of `restore` for a repository that only BuildKit can build; the operator then starts the build there. */
 export const NEEDS_DOCKERFILE = 'NeedsDockerfile';
 
 /** The stages in their order. Each is a container of the build's pod. */
@@ -23,10 +23,10 @@ export type BuildStage = (typeof STAGES)[number];
 /** The end of a stage that failed. */
 export type StageFailure = { reason: StageReason; message: string };
 
-/** What `clone` found. */
+/** The message of `clone`. */
 export type ClonedCommit = { commit: string };
 
-/** What `push` pushed. `restored` says whether the packages came from an earlier build. */
+/** The message of `push`. `restored` says whether the packages came from an earlier build. */
 export type PushedImage = { image: string; commit: string; digest: string; builder: string; restored: boolean };
 
 /** Kubernetes keeps 4096 bytes of a message. */

@@ -33,7 +33,7 @@ export const SCALED_TO_ZERO = 'ScaledToZero';
 export const DATABASE_READY = 'DatabaseReady';
 export const ROLLED_OUT = 'RolledOut';
 export const BUILD_SUCCEEDED = 'BuildSucceeded';
-/** False while the size of the database's volume differs from what is asked for, else absent. */
+/** False while the size of the database's volume differs from the requested one, else absent. */
 export const VOLUME_GROWN = 'VolumeGrown';
 /** False while the managed database's volume is at least four fifths full, else absent. */
 export const VOLUME_HAS_ROOM = 'VolumeHasRoom';

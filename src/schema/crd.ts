@@ -74,7 +74,7 @@ export function structural(schema: unknown): Json {
   } = JSON.parse(JSON.stringify(schema)) as Json;
   const kept = typeof additionalProperties === 'object' ? { additionalProperties: structural(additionalProperties) } : {};
   return {
-    // Kubernetes names what is a number or a text by its own keyword.
+    // Kubernetes has a keyword of its own for a field that is a number or a text.
     ...(typeof type === 'string' && { type }),
     ...rest,
     ...(typeof format === 'string' && { format }),

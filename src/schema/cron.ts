@@ -5,7 +5,7 @@ import { DateTime, Nullable, StringEnum, Uuid } from './types.ts';
 
 const run = RunCreate.properties;
 
-/** What each run of a cron is called with: fields of a run, under the same names. */
+/** The call that each run of a cron gets: fields of a run, under the same names. */
 const call = {
   input: run.input,
   config: run.config,
@@ -39,7 +39,7 @@ const when = {
   ),
   enabled: Type.Optional(Nullable(Type.Boolean())),
   on_run_completed: Type.Optional(
-    Nullable(StringEnum(['delete', 'keep'], { description: 'What becomes of the thread that is made for each run.' })),
+    Nullable(StringEnum(['delete', 'keep'], { description: 'Whether to delete or keep the thread that is made for each run.' })),
   ),
   metadata: Type.Optional(Nullable(Metadata())),
 };
@@ -50,7 +50,7 @@ export type CronCreate = Static<typeof CronCreate>;
 export const CronPatch = Type.Object({ schedule: Type.Optional(Nullable(Schedule())), ...when, ...call });
 export type CronPatch = Static<typeof CronPatch>;
 
-/** The stored call of a cron: what its runs are made from. */
+/** The stored call of a cron, from which its runs are made. */
 export type CronCall = Pick<CronPatch, keyof typeof call>;
 
 export const Cron = Type.Object({
@@ -61,7 +61,7 @@ export const Cron = Type.Object({
   end_time: Nullable(DateTime('')),
   schedule: Type.String(),
   timezone: Nullable(Type.String()),
-  payload: JsonObject('What each run is called with.'),
+  payload: JsonObject('The call that each run gets.'),
   next_run_date: Nullable(DateTime('Null when it does not fire any more.')),
   metadata: Metadata(),
   on_run_completed: Nullable(StringEnum(['delete', 'keep'], { description: 'Null on a given thread.' })),

@@ -13,7 +13,7 @@ import {
 import { GitIntegrationSpec } from './git-integration.ts';
 import type { CelRule } from './types.ts';
 
-/** What a custom resource definition is made of. */
+/** The parts of a custom resource definition. */
 export type CustomKind = {
   kind: string;
   plural: string;

@@ -32,7 +32,7 @@ export const SourceConfigResource = Type.Unsafe<
   Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig'> & { listener?: string }
 >({
   type: 'object',
-  description: 'What changes without a new revision, or never.',
+  description: 'Settings that change without a new revision, or never.',
   properties: {
     ...resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config']).properties,
     listener: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Listener that serves this namespace.' }),
@@ -73,7 +73,7 @@ export const DeploymentSpec = withRules(
     queueReplicas: Type.Optional(QueueReplicas),
     sleep: Type.Optional(SleepSpec),
     deletionPolicy: Type.Optional(
-      StringEnum(['Retain', 'Delete'], { description: 'What deletion does with the database volume and its credential. Default Retain.' }),
+      StringEnum(['Retain', 'Delete'], { description: 'Whether deletion keeps the database volume and its credential. Default Retain.' }),
     ),
     deleteTracingProject: Type.Optional(Type.Boolean({ description: 'Deletion removes the tracing project too.' })),
     progressDeadlineSeconds: Type.Optional(
@@ -109,7 +109,7 @@ const status = <P extends Record<string, TSchema>>(properties: P, born: object =
 const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
 
 const pods = (whose: string) =>
-  words(128, `What ${whose} pods looked like when the operator last wrote them. A difference means that somebody else changed them.`);
+  words(128, `The form of ${whose} pods as the operator last wrote them. A difference means that somebody else changed them.`);
 
 export const DeploymentResourceStatus = status({
   phase: Type.Optional(StringEnum(DEPLOYMENT_STATUSES)),
@@ -126,7 +126,7 @@ export const DeploymentResourceStatus = status({
   storeSecret: words(253, 'Secret with the password of the key-value store.'),
   keySecret: words(253, "Secret with the key that opens the deployment's agents."),
   keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),
-  keyPreviousUntil: Type.Optional(DateTime('Until when the key before the present one opens the agents, too. Unset: there is none.')),
+  keyPreviousUntil: Type.Optional(DateTime('Time until which the former key opens the agents, too. Unset: there is no former key.')),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
   followedRef: words(512, 'Branch whose pushes make revisions.'),
   followedCommit: words(64, 'Head of that branch when it was last looked at.'),
@@ -180,15 +180,15 @@ export const RevisionResourceStatus = status(
       'Image of its pods if the spec does not name exactly one: built from the repository, or repeated by a rollback. Written once.',
     ),
     commitSha: words(64, 'Commit that is or was built, written once.'),
-    buildsWith: Type.Optional(
-      StringEnum(['buildkit'], { description: 'What builds it, if it is not the builder without root. Written once.' }),
-    ),
+    buildsWith: Type.Optional(StringEnum(['buildkit'], { description: 'The builder, if it is not the one without root. Written once.' })),
     builderVersion: words(128, 'Version of the builder that made the image, written once.'),
     buildSeconds: Type.Optional(Type.Integer({ description: 'How long the build took, without waiting for its turn. Written once.' })),
     buildLog: words(253, 'ConfigMap with the whole log of the build, packed.'),
     serverVersion: words(128, 'Version of the agent server that the pods report.'),
-    mountPrefix: words(256, 'What stands before every path of its server, as its pods report it. Unset: nothing.'),
-    guard: Type.Optional(StringEnum(GUARDS, { description: 'What decides who may call: the strictest of what its pods have reported.' })),
+    mountPrefix: words(256, 'The prefix of every path of its server, as its pods report it. Unset: none.'),
+    guard: Type.Optional(
+      StringEnum(GUARDS, { description: 'The guard that decides who may call: the strictest that its pods have reported.' }),
+    ),
     apiTemplate: pods('the api'),
     queueTemplate: pods('the queue'),
     startedAt: Type.Optional(DateTime('When the build or the rollout began.')),

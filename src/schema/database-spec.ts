@@ -20,7 +20,7 @@ const ExternalDatabase = Type.Object(
       }),
     ),
   },
-  { description: 'A database that somebody else runs: no StatefulSet, Service or volume is created. Fixed at creation.' },
+  { description: 'A database outside the platform: no StatefulSet, Service or volume is created. Fixed at creation.' },
 );
 
 /** The secret in which a deployment names a database that somebody else runs. */
@@ -28,13 +28,13 @@ export const CUSTOM_URI = 'POSTGRES_URI_CUSTOM';
 
 const NOT_OURS = 'has(self.external) || (has(self.fromSecrets) && self.fromSecrets)';
 
-/** What a deployment asks of its database, besides the sizes in its resource spec. */
+/** A deployment's settings of its database, besides the sizes in its resource spec. */
 export const DatabaseSpec = withRules(
   Type.Object({
     external: Type.Optional(ExternalDatabase),
     fromSecrets: Type.Optional(
       Type.Boolean({
-        description: `The deployment's secrets name a database that somebody else runs, in ${CUSTOM_URI}: no StatefulSet, Service or volume is created. Fixed at creation; REST sets it for a deployment that is created with such a secret.`,
+        description: `The deployment's secrets name a database outside the platform, in ${CUSTOM_URI}: no StatefulSet, Service or volume is created. Fixed at creation; REST sets it for a deployment that is created with such a secret.`,
       }),
     ),
     passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the managed database: a new value makes one, without a gap.')),
@@ -68,7 +68,7 @@ export const engineRules = (): CelRule[] => [
   {
     rule: `${isFromSecrets('self')} == ${isFromSecrets('oldSelf')}`,
     message:
-      "database.fromSecrets: can't be changed: create the deployment anew with the same secrets; its data is in the database that they name",
+      "database.fromSecrets: can't be changed: create the deployment again with the same secrets; its data is in the database that they name",
   },
   neverAppears('database.external', 'a managed database and an external one do not become each other; move the data to a new deployment'),
 ];

@@ -123,7 +123,7 @@ export const DeploymentPatchRequest = Type.Object(
   closed,
 );
 
-/** What a dry run would write. */
+/** The changes that a dry run would make. */
 export const Plan = Type.Object(
   {
     revision: Nullable(

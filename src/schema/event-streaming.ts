@@ -36,6 +36,6 @@ export type EventStream = Static<typeof EventStream>;
 export const Command = Type.Object({
   id: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Comes back with the answer.' }),
   method: Type.String({ description: 'run.start, input.respond, agent.getTree or state.get.' }),
-  params: Type.Optional(Nullable(JsonObject('What the command takes.'))),
+  params: Type.Optional(Nullable(JsonObject('The input of the command.'))),
 });
 export type Command = Static<typeof Command>;

@@ -7,7 +7,7 @@ const LONGEST = 52_560_000;
 const Minutes = (options: object = {}): TUnsafe<number> =>
   Type.Unsafe<number>({ type: 'number', exclusiveMinimum: 0, maximum: LONGEST, ...options });
 
-/** What becomes of a thread that has expired: it goes, or only its older checkpoints do. */
+/** How a thread expires: it goes, or only its older checkpoints do. */
 const STRATEGIES = ['delete', 'keep_latest'] as const;
 
 export type ThreadTtl = { strategy: (typeof STRATEGIES)[number]; ttl: number };
@@ -29,7 +29,7 @@ export function ttlOf(given: Static<typeof GivenTtl> | undefined): ThreadTtl | u
   return typeof given === 'number' ? { strategy: 'delete', ttl: given } : { strategy: given.strategy ?? 'delete', ttl: given.ttl! };
 }
 
-/** When a thread expires, for whoever asks. */
+/** When a thread expires, for clients that ask. */
 export const ThreadExpiry = Type.Object({ strategy: StringEnum(STRATEGIES), ttl_minutes: Type.Number(), expires_at: DateTime('') });
 export type ThreadExpiry = Static<typeof ThreadExpiry>;
 

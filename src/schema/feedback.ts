@@ -4,12 +4,12 @@ import { DateTime, Nullable, Uuid } from './types.ts';
 
 const comment = (maxLength: number) => Type.Optional(Nullable(Type.String({ maxLength })));
 
-/** What a person or a program thinks of a run, under one of the keys that the run was made with. */
+/** An opinion of a person or a program about a run, under one of the keys that the run was made with. */
 export const FeedbackGiven = Type.Object({
   score: Type.Optional(Type.Unsafe<number | boolean | null>({ type: ['number', 'boolean'], nullable: true })),
   value: Type.Optional(Anything('A word or anything else in place of a number.')),
   comment: comment(50_000),
-  correction: Type.Optional(Nullable(JsonObject('What the answer should have been.'))),
+  correction: Type.Optional(Nullable(JsonObject('The right answer.'))),
   metadata: Type.Optional(Nullable(Metadata())),
 });
 export type FeedbackGiven = Static<typeof FeedbackGiven>;

@@ -21,7 +21,7 @@ export type GitIntegration = {
 
 type Stored = { metadata: { uid?: string }; spec: GitIntegrationSpec };
 
-/** Returns what a custom resource says of a connection. */
+/** Returns the connection that a custom resource describes. */
 export function integrationOf({ metadata, spec }: Stored, defaultTenantId: string): GitIntegration {
   const { id, tenantId, installationId = 0, ...rest } = spec;
   return { ...rest, id: (id ?? metadata.uid ?? '').toLowerCase(), tenantId: namedTenant({ tenantId }, defaultTenantId), installationId };
@@ -46,7 +46,7 @@ export type ConfiguredIntegration = {
 const GITHUB = 'https://github.com';
 
 /**
- * Returns what an entry of the settings says of a connection. One that names neither a host nor repositories is of
+ * Returns the connection that an entry of the settings describes. One that names neither a host nor repositories is of
  * github.com.
  */
 export function configuredIntegration(entry: ConfiguredIntegration, defaultTenantId: string): GitIntegration {

@@ -30,7 +30,7 @@ export const GitIntegrationSpec = withRules(
     installationId: Type.Optional(
       Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: "The host's number of it, such as of a GitHub App." }),
     ),
-    kind: StringEnum(GIT_KINDS, { description: 'What the host is.' }),
+    kind: StringEnum(GIT_KINDS, { description: 'The kind of host.' }),
     host: Type.String({ maxLength: 2048, pattern: HOST_URL, description: 'Address of the host, such as https://github.com.' }),
     apiUrl: Type.Optional(
       Type.String({ maxLength: 2048, pattern: HOST_URL, description: "Address of the host's API, where it is not the usual one." }),

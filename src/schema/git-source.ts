@@ -18,7 +18,7 @@ const SCP = new RegExp(
 
 const LONGEST_URL = 2048;
 
-/** Returns what is wrong with the address of a repository, as a sentence; undefined when it can be cloned. */
+/** Returns the fault of a repository's address, as a sentence; undefined when it can be cloned. */
 export function gitUrlFault(url: string, { insecure = false }: { insecure?: boolean } = {}): string | undefined {
   if (url.length > LONGEST_URL) return `the address has more than ${LONGEST_URL} characters`;
   if (/^https?:\/\/[^/]*@/.test(url)) return 'the address holds a credential; give it to an integration instead';
@@ -31,8 +31,8 @@ export function gitUrlFault(url: string, { insecure = false }: { insecure?: bool
 const LONGEST_REF = 255;
 
 /**
- * Returns what is wrong with a branch's bare name or a tag's full one (`refs/tags/...`), as a sentence; undefined when
- * nothing is. These are the rules of git-check-ref-format, and no name begins with a dash.
+ * Returns the fault of a branch's bare name or a tag's full one (`refs/tags/...`), as a sentence; undefined when it has
+ * none. These are the rules of git-check-ref-format, and no name begins with a dash.
  */
 export function gitRefFault(ref: string): string | undefined {
   if (ref === '' || ref.length > LONGEST_REF) return `a reference has 1 to ${LONGEST_REF} characters`;

@@ -17,7 +17,7 @@ const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
 
 const Strings = (): TUnsafe<string[]> => Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
 
-/** Modules and names of classes, as LangChain writes them into what it serialises. */
+/** Modules and names of classes, as LangChain writes them into values that it serialises. */
 const ClassIds = (): TUnsafe<string[][]> =>
   Type.Unsafe<string[][]>({
     type: 'array',
@@ -82,7 +82,7 @@ const Http = Type.Object(
   { additionalProperties: false },
 );
 
-/** `openapi` joins the server's document: security schemes, what is required by default, and by path. */
+/** `openapi` joins the server's document: security schemes, the requirements by default, and by path. */
 const Auth = Type.Object(
   {
     path: Type.String({ pattern: '^[./].*:.+$', description: 'File and export of the handlers: ./auth.ts:auth' }),
@@ -108,7 +108,7 @@ const Encryption = Type.Object(
   {
     path: Type.String({
       pattern: '^[./].*:.+$',
-      description: 'File and export of the handlers that encrypt what the database holds: ./encryption.ts:encryption',
+      description: 'File and export of the handlers that encrypt values in the database: ./encryption.ts:encryption',
     }),
   },
   { additionalProperties: false },
@@ -224,7 +224,7 @@ function valueOfKey(settings: object, key: string): unknown {
   return key.split('.').reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], settings);
 }
 
-/** A key or a variable without an effect, and what to do instead. */
+/** A key or a variable without an effect, and its replacement. */
 export type PassedOver = { name: string; instead: string };
 
 const IN_DOCKERFILE = 'write it in the Dockerfile that begins with FROM gx-agent-server';
@@ -232,7 +232,7 @@ const IN_BUILD = 'builds from git and build-agent do it; elsewhere write it in t
 const IN_PACKAGE_JSON = 'package.json says what is installed';
 const OF_PYTHON = 'graphs are JavaScript or TypeScript here; serve Python graphs with a server for Python';
 
-/** Keys that other tools read when they build an image, and what does their work here. */
+/** Keys that other tools read when they build an image, and their replacements here. */
 export const PASSED_OVER: Readonly<Record<string, string>> = {
   node_version: 'the tag of the image gx-agent-server decides about Node; package.json may ask for a version in "engines"',
   node_loader: 'tsx loads the graphs, and tsconfig.json configures it',

@@ -31,9 +31,9 @@ export const API_KEY = `${GROUP}/api-key`;
 
 /** Annotation on a Revision: stop it while it is not in a last phase. */
 export const INTERRUPT = `${GROUP}/interrupt`;
-/** Label and annotation on what builds a revision: the namespace of the agents that it is for. */
+/** Label and annotation on objects that build a revision: the namespace of the agents that it is for. */
 export const AGENTS_NAMESPACE = `${GROUP}/agents-namespace`;
-/** Label on what builds a revision: the revision's uid. */
+/** Label on objects that build a revision: the revision's uid. */
 export const REVISION_UID = `${GROUP}/revision-uid`;
 /** Annotation on a Deployment: a push event came, for the commit that it names first. Its value changes with each. */
 export const PUSHED_AT = `${GROUP}/pushed-at`;
@@ -49,7 +49,7 @@ export const RECONCILE_NOW = `${GROUP}/reconcile-requested-at`;
  */
 export const MADE_BY = `${GROUP}/made-by-request`;
 /**
- * Annotation on what REST writes: the id and name of the API key, or the subject of the token, that asked for it last.
+ * Annotation on objects that REST writes: the id and name of the API key, or the subject of the token, that asked last.
  */
 export const REQUESTED_BY = `${GROUP}/requested-by`;
 /** Annotation on a Deployment: the node port of its Service, where Services are node ports. */

@@ -7,13 +7,13 @@ export const NetworkSpec = Type.Object(
     ingress: Type.Optional(
       StringEnum(['Namespace', 'Open'], {
         description:
-          'Who reaches the agents. Namespace: pods of their namespace, and gateways. Open: everybody. Default: as the installation says.',
+          'Callers of the agents. Namespace: pods of their namespace, and gateways. Open: everybody. Default: the setting of the installation.',
       }),
     ),
     egress: Type.Optional(
       StringEnum(['Limited', 'Open'], {
         description:
-          'Whom the agents reach. Limited: everybody but the API server and the metadata addresses of clouds. Open: everybody. Default: as the installation says.',
+          'Targets of the agents. Limited: everybody but the API server and the metadata addresses of clouds. Open: everybody. Default: the setting of the installation.',
       }),
     ),
   },

@@ -29,7 +29,7 @@ export function jsonLength(value: unknown, depth: number): number {
   return length;
 }
 
-/** Returns what is wrong with a part of an object, such as its spec, if anything is. */
+/** Returns the fault of a part of an object, such as its spec, if it has one. */
 export function faultOfPart(name: string, part: unknown, limit: number): ObjectFault | undefined {
   const length = jsonLength(part, DEPTH_LIMIT);
   if (length <= limit) return undefined;

@@ -16,13 +16,15 @@ export type ObjectKeys = {
   claims: readonly string[];
 };
 
-/** What an object is to its deployment. `pods`: those of the agents. `services`: the Service that clients reach. */
+/** The role of an object in its deployment. `pods`: those of the agents. `services`: the Service that clients reach. */
 export type ObjectRole = keyof ObjectKeys | 'others';
 
 /** Keys without a prefix are the user's own, but for this one, which gives a pod an identity in a cloud. */
 const IDENTITY = 'aadpodidbinding';
 const COMMON = 'app.kubernetes.io/';
-/** What reads metrics asks pods. On a Service it would ask each of them twice, and the database for what it lacks. */
+/**
+ * Readers of metrics ask pods. On a Service they would ask each of them twice, and also the database, which has none.
+ */
 const METRICS = 'prometheus.io/';
 /** Keys by which tools take an object for theirs: Argo CD removes one of an `instance` that does not list it. */
 const OWNERS = [MANAGED_BY, PART_OF, `${COMMON}instance`];
@@ -30,7 +32,7 @@ const NAME = `${COMMON}name`;
 
 const KEY = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-/** Return true for what Kubernetes takes as a key, or as the value of a label. */
+/** Return true for texts that Kubernetes takes as a key, or as the value of a label. */
 export const isKey = (key: string): boolean => KEY.test(key);
 export const isLabelValue = (value: string): boolean => LABEL_VALUE.test(value);
 
@@ -57,7 +59,7 @@ export type GivenWords = { labels: Words; annotations: Words };
 
 /**
  * Returns the labels and annotations of a resource spec that an object of the role gets. Those that the API server
- * refuses go to pods alone, so that the revision fails, and what others share goes on.
+ * refuses go to pods alone, so that the revision fails, and shared objects still apply.
  */
 export function wordsFor(
   spec: { labels?: Words | null; annotations?: Words | null } | undefined,

@@ -2,9 +2,9 @@ import { KINDS } from './custom-kinds.ts';
 import { API_VERSION } from './custom-resources.ts';
 
 /*
- * A status is written by the operator alone, and the definitions of the custom resources keep its form. Whoever may
- * write a status, or a definition of an earlier version, may leave anything in it all the same. What is not in the form
- * of this version is not there for readers, and the operator writes it anew.
+ * Only the operator writes a status, and the definitions of the custom resources keep its form. But anyone who may
+ * write a status, or a definition of an earlier version, may leave anything in it. Readers do not see fields outside of
+ * this version's form, and the operator writes the status again.
  */
 
 type Form = { type?: string; format?: string; properties?: Record<string, Form>; required?: string[]; items?: Form };
@@ -40,7 +40,7 @@ function readable(status: Json, { properties = {} }: Form): Json {
   return changed ?? status;
 }
 
-/** Returns a custom resource with what its status says in a form that readers know; any other object as it is. */
+/** Returns a custom resource with its status in a form that readers know; any other object as it is. */
 export function withReadableStatus<T extends object>(object: T): T {
   const { apiVersion, kind, status } = object as { apiVersion?: unknown; kind?: unknown; status?: unknown };
   const form = apiVersion === API_VERSION && typeof kind === 'string' ? STATUSES.get(kind) : undefined;

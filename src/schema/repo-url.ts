@@ -15,7 +15,7 @@ export function repoAddress(url: string): RepoAddress | undefined {
   return within({ protocol: 'ssh', host, hostname: host, path: trimmed(scpPath) });
 }
 
-/** What URLs may have and addresses of repositories may not: a query, a fragment, a way up. */
+/** Parts that URLs may have and addresses of repositories may not: a query, a fragment, a way up. */
 const ODD = /[?#\\]|\/\.{1,2}(\/|$)/;
 const PROTOCOLS = { 'https:': 'https', 'http:': 'http', 'ssh:': 'ssh' } as const;
 

@@ -35,7 +35,7 @@ export function stricterGuard(one: ReportedGuard | undefined, other: ReportedGua
   return GUARDS.indexOf(one) < GUARDS.indexOf(other) ? other : one;
 }
 
-/** Why a revision or deployment does not do what was asked: a stable word for machines. */
+/** Why a revision or deployment is not as requested: a stable word for machines. */
 export const FAILURE_REASONS = [
   'ImagePullFailed',
   'CrashLooping',

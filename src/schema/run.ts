@@ -38,7 +38,7 @@ const Command = (): TUnsafe<JsonObject | null> =>
   Type.Unsafe<JsonObject | null>({
     type: 'object',
     nullable: true,
-    description: 'What to do instead of taking input: resume an interrupt, write state, go to a node.',
+    description: 'Work instead of taking input: resume an interrupt, write state, go to a node.',
     properties: {
       update: { type: ['object', 'array'], nullable: true, description: 'As a node would return it, or a list of [channel, value].' },
       resume: { description: 'The answer to an interrupt, or interrupt id -> answer.' },
@@ -65,7 +65,7 @@ const fields = {
   config: Type.Optional(Nullable(GraphConfig())),
   context: Type.Optional(Nullable(JsonObject('Static context of the graph.'))),
   webhook: Type.Optional(
-    Nullable(Type.String({ minLength: 1, maxLength: 65_536, description: 'Where the end of the run is told, by POST.' })),
+    Nullable(Type.String({ minLength: 1, maxLength: 65_536, description: 'The URL to which the end of the run is sent, by POST.' })),
   ),
   interrupt_before: Type.Optional(NodeList()),
   interrupt_after: Type.Optional(NodeList()),
@@ -75,16 +75,16 @@ const fields = {
   feedback_keys: Type.Optional(Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 180 }), { maxItems: 100 }))),
   multitask_strategy: Type.Optional(Nullable(StringEnum(STRATEGIES))),
   if_not_exists: Type.Optional(
-    Nullable(StringEnum(['create', 'reject'], { description: 'What becomes of a run on a thread that is not there.' })),
+    Nullable(StringEnum(['create', 'reject'], { description: 'Whether a run on a missing thread creates it.' })),
   ),
   on_not_exist: Type.Optional(Nullable(StringEnum(['create', 'reject'], { description: 'Another name of if_not_exists.' }))),
   on_completion: Type.Optional(
-    Nullable(StringEnum(['delete', 'keep'], { description: 'What happens to the thread that was made for the run alone.' })),
+    Nullable(StringEnum(['delete', 'keep'], { description: 'Whether to delete or keep a thread that was made for this run alone.' })),
   ),
   on_disconnect: Type.Optional(
     Nullable(
       StringEnum(['cancel', 'continue'], {
-        description: 'What happens to the run when the client that waits for it or reads it leaves.',
+        description: 'Whether the run ends when the client that waits for it or reads it leaves.',
       }),
     ),
   ),
@@ -108,7 +108,7 @@ const WebhookStatus = Type.Object(
     attempts: Type.Integer(),
     last_error: Nullable(Type.String({ description: 'Why the last attempt failed.' })),
   },
-  { description: "What became of the run's webhook." },
+  { description: "The state of the run's webhook." },
 );
 export type WebhookStatus = Static<typeof WebhookStatus>;
 
@@ -120,7 +120,7 @@ export const Run = Type.Object({
   updated_at: DateTime(''),
   status: StringEnum(RUN_STATUSES),
   metadata: Metadata(),
-  kwargs: JsonObject('What the run was asked to do.'),
+  kwargs: JsonObject('The request that made the run.'),
   multitask_strategy: StringEnum(STRATEGIES),
   webhook_status: Nullable(WebhookStatus),
 });
@@ -138,7 +138,7 @@ export const RunsQuery = Type.Object({
 
 export const CancelQuery = Type.Object({
   wait: Type.Optional(Type.Boolean()),
-  action: Type.Optional(StringEnum(['interrupt', 'rollback', 'cancel'], { description: 'What becomes of the run; cancel is interrupt.' })),
+  action: Type.Optional(StringEnum(['interrupt', 'rollback', 'cancel'], { description: 'How to end the run; cancel means interrupt.' })),
 });
 
 export const CancelManyQuery = Type.Object({ action: CancelQuery.properties.action });

@@ -53,8 +53,8 @@ export function celHas(root: string, path: string): string {
 
 /**
  * Returns the rules by which a field belongs to one source, and is required there. The API server runs every rule at
- * each write, even of a status, and an access costs more the more properties an object has. So what ends a rule early
- * comes first.
+ * each write, even of a status, and an access costs more the more properties an object has. So the check that ends a
+ * rule early comes first.
  */
 export function sourceRules(): CelRule[] {
   return SOURCE_FIELDS.flatMap(({ resource, source, required }) => {

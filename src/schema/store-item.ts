@@ -10,7 +10,7 @@ const Labels = Type.Array(Type.String());
 export const StoreItem = Type.Object({
   namespace: Labels,
   key: Type.String(),
-  value: JsonObject('What is kept.'),
+  value: JsonObject('The stored value.'),
   created_at: DateTime(''),
   updated_at: DateTime(''),
 });
@@ -19,7 +19,7 @@ export type StoreItem = Static<typeof StoreItem>;
 export const StorePut = Type.Object({
   namespace: Labels,
   key: Type.String(),
-  value: JsonObject('What to keep.'),
+  value: JsonObject('The value to store.'),
   index: Type.Optional(
     Type.Unsafe<false | string[] | null>({
       type: ['boolean', 'array'],

@@ -1,4 +1,4 @@
-/** What a client may ask a run's stream for. */
+/** Modes that a client may ask a run's stream for. */
 export const STREAM_MODES = [
   'values',
   'messages',
@@ -20,8 +20,8 @@ export const RUN_DONE = 'run_done';
 export const runDone = (run_id: string): string => JSON.stringify({ status: RUN_DONE, run_id });
 
 /**
- * What a stream of a whole thread may carry: all events of its runs, only their beginnings and ends, or states written
- * by hand.
+ * Events that a stream of a whole thread may carry: all events of its runs, only their beginnings and ends, or states
+ * written by hand.
  */
 export const THREAD_STREAM_MODES = ['run_modes', 'lifecycle', 'state_update'] as const;
 

@@ -8,7 +8,7 @@ import { TENANT } from './labels.ts';
 export const namedTenant = ({ tenantId }: { tenantId?: string | undefined }, defaultTenantId: string): string =>
   tenantId?.toLowerCase() ?? defaultTenantId;
 
-/** What an installation decides: its namespaces for agents, and the tenant whose they are. */
+/** Settings of an installation: its namespaces for agents, and the tenant who owns them. */
 export type Installed = { agentNamespaces: readonly string[]; defaultTenantId: string };
 
 /** Returns the tenant that a namespace has joined, or undefined if it has joined none. */
@@ -22,8 +22,8 @@ export function joinedTenant(
   namespace: { name: string; labels?: Record<string, string> | undefined },
   { agentNamespaces, defaultTenantId }: Installed,
 ): string | undefined {
-  const said = namespace.labels?.[TENANT];
-  if (said !== undefined) return said.toLowerCase();
+  const labelled = namespace.labels?.[TENANT];
+  if (labelled !== undefined) return labelled.toLowerCase();
   return agentNamespaces.includes(namespace.name) ? defaultTenantId : undefined;
 }
 
@@ -48,14 +48,14 @@ export function ownersOf(listeners: readonly ListenerResource[], joined: JoinedT
 }
 
 /**
- * Returns the tenant of what lies in a namespace: that of the namespace's Listener. What an object says of its own
- * tenant never gives it to anybody: if it names another tenant, it belongs to nobody.
+ * Returns the tenant of the objects in a namespace: that of the namespace's Listener. The tenant that an object names
+ * never makes it anybody's: if it names another tenant than the Listener's, it belongs to nobody.
  */
-function tenantAt({ namespace = '' }: ObjectMeta, said: string | undefined, owners: Owners, defaultTenantId: string): string | undefined {
+function tenantAt({ namespace = '' }: ObjectMeta, named: string | undefined, owners: Owners, defaultTenantId: string): string | undefined {
   const owner = owners.get(namespace);
   if (owner === undefined) return undefined;
   const tenant = namedTenant(owner.spec, defaultTenantId);
-  return said === undefined || said.toLowerCase() === tenant ? tenant : undefined;
+  return named === undefined || named.toLowerCase() === tenant ? tenant : undefined;
 }
 
 /** Returns the tenant of a deployment, or undefined if it belongs to nobody. REST writes its tenant into a label. */

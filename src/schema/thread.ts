@@ -26,12 +26,12 @@ export const Thread = Type.Object({
   config: JsonObject('Configuration of the thread.'),
   status: StringEnum(THREAD_STATUSES),
   values: Nullable(JsonObject('The last state; null before the first run.')),
-  interrupts: JsonObject('Task id -> what it waits for.'),
+  interrupts: JsonObject('Task id -> the input that it waits for.'),
   error: Nullable(JsonObject('Why the last run failed.')),
 });
 export type Thread = Static<typeof Thread>;
 
-/** What `include` may ask for besides the thread. */
+/** Extra fields that `include` may ask for besides the thread. */
 export const ThreadQuery = Type.Object({ include: Type.Optional(Type.Array(StringEnum(['ttl']))) });
 
 export const ThreadCreate = Type.Object({

@@ -33,7 +33,7 @@ export const DateTime = (description: string): TUnsafe<string> => Type.Unsafe<st
 
 export const Uuid = (description: string): TUnsafe<string> => Type.Unsafe<string>({ type: 'string', format: 'uuid', description });
 
-/** A CEL rule of a custom resource; `message` is what the API server says when it is broken. */
+/** A CEL rule of a custom resource; `message` is the API server's answer when it is broken. */
 export type CelRule = { rule: string; message: string; fieldPath?: string };
 
 /** Returns the schema with CEL rules (`self` is the value, `oldSelf` the previous one). */

@@ -22,7 +22,7 @@ export type WorkFigures = {
  * Returns the figures of a deployment, by reports that one or several gateways have kept. Undefined while no process
  * has said how the queue stands. Of a process that several know, the newest report counts.
  */
-export function figuresOf(reports: readonly KeptReport[]): WorkFigures | undefined {
+export function workOf(reports: readonly KeptReport[]): WorkFigures | undefined {
   const newest = new Map<string, KeptReport>();
   for (const report of reports) {
     const known = newest.get(report.from);

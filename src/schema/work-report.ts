@@ -3,7 +3,7 @@ import { GUARDS } from './revision.ts';
 import { Nullable, StringEnum } from './types.ts';
 
 /*
- * What the processes of a deployment report of their work. The gateway keeps the last report of each process, and the
+ * Reports of a deployment's processes about their work. The gateway keeps the last report of each process, and the
  * operator reads them all at once. A process may say more than this one knows, so further fields are passed over.
  */
 
@@ -27,8 +27,8 @@ export const REPORTED_PREFIX = '^/[\\w./~-]{1,200}$';
 export const ServerFacts = Type.Object({
   revision: Type.String({ minLength: 1, maxLength: 253, pattern: '^[a-z0-9.-]+$', description: 'The Revision that it is of.' }),
   version: Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'Version of the agent server.' }),
-  guard: StringEnum(GUARDS, { description: 'What decides who may call: nothing, keys, handlers of gx.json.' }),
-  mount_prefix: Type.Optional(Type.String({ pattern: REPORTED_PREFIX, description: 'What stands before every path of the server.' })),
+  guard: StringEnum(GUARDS, { description: 'The guard that decides who may call: nothing, keys, handlers of gx.json.' }),
+  mount_prefix: Type.Optional(Type.String({ pattern: REPORTED_PREFIX, description: 'The prefix of every path of the server.' })),
 });
 export type ServerFacts = Static<typeof ServerFacts>;
 
@@ -42,7 +42,7 @@ export const WorkReport = Type.Object({
 });
 export type WorkReport = Static<typeof WorkReport>;
 
-/** Returns the fields of a report that are known here, alone: what else its sender wrote is not kept. */
+/** Returns the fields of a report that are known here. Further fields of its sender are dropped. */
 export function knownFields({ from, slots, idle_seconds, leaves, queue, server }: WorkReport): WorkReport {
   const stand = queue && { due: queue.due, running: queue.running, webhooks: queue.webhooks, next_due: queue.next_due };
   return {
@@ -82,5 +82,5 @@ export const REPORT_LIFE = 3 * REPORT_EVERY;
 /** Processes of one deployment that are known: it has 1,000 pods that answer and 1,000 workers at most. */
 export const MOST_PROCESSES = 2000;
 
-/** Returns the path at which the processes of a deployment report, and its figures are read. */
+/** Returns the path at which the processes of a deployment report, and scalers read their counts. */
 export const workPath = (namespace: string, deployment: string): string => `/v1/deployments/${namespace}/${deployment}/work`;

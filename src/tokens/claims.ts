@@ -1,4 +1,4 @@
-/** What a verified token says. */
+/** The claims of a verified token. */
 export type Claims = Record<string, unknown>;
 
 /** Reads a claim that is a list, or one text of words as `scope` is. */

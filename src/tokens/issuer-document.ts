@@ -34,7 +34,7 @@ async function read(url: URL, places: IssuerPlaces | undefined, signal: AbortSig
     throw new Unavailable(`${url.href} answered ${statusCode}.`);
   }
   const bytes = await wholeAnswer(answer, LARGEST);
-  if (bytes === undefined) throw new Unavailable(`${url.href} answered with more than ${LARGEST} bytes, or packed.`);
+  if (bytes === undefined) throw new Unavailable(`${url.href} answered with more than ${LARGEST} bytes, or compressed.`);
   return JSON.parse(bytes.toString('utf8'));
 }
 

@@ -8,7 +8,7 @@ import { issuerDocument, type IssuerPlaces } from './issuer-document.ts';
 const FRESH_MILLISECONDS = 600_000;
 /** While the issuer is away, its last keys stay valid for a day, so that a night's outage locks nobody out. */
 const STALE_MILLISECONDS = 24 * 3_600_000;
-/** The pause between two reads for unknown keys. It limits what tokens with made-up key ids cost the issuer. */
+/** The pause between two reads for unknown keys. It limits the issuer's load from tokens with made-up key ids. */
 const COOLDOWN_MILLISECONDS = 5000;
 /** The pause between two attempts to reach an issuer that is away. The last keys are used meanwhile. */
 const RETRY_MILLISECONDS = 30_000;
@@ -96,7 +96,7 @@ export class IssuerKeys {
     const url = jwksUrl ?? (await discovered(issuer, places));
     const { keys } = (await issuerDocument(url, places)) as Partial<JSONWebKeySet>;
     if (!Array.isArray(keys)) throw new Unavailable(`${url} holds no list of keys.`);
-    if (keys.length > MOST_KEYS) throw new Unavailable(`${url} holds ${keys.length} keys; at most ${MOST_KEYS} are taken.`);
+    if (keys.length > MOST_KEYS) throw new Unavailable(`${url} holds ${keys.length} keys; at most ${MOST_KEYS} are accepted.`);
     return { keys };
   }
 }

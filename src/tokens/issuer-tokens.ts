@@ -15,11 +15,11 @@ export type TokenRules = {
   clockSkewSeconds: number;
 };
 
-/** What a token says. */
+/** The claims of a token. */
 export type TokenClaims = JWTPayload;
 
 /**
- * `realm` is what a refusal calls the guarded place. `places` says where keys may be read, for rules that others than
+ * A refusal calls the guarded place by `realm`. `places` says where keys may be read, for rules that others than
  * the administrator wrote.
  */
 type TokensOptions = {
@@ -50,7 +50,9 @@ export class IssuerTokens {
     };
   }
 
-  /** Returns what a token says. Throws `Unauthorized` for an invalid one, `Unavailable` if it can't be verified now. */
+  /**
+   * Returns the claims of a token. Throws `Unauthorized` for an invalid one, `Unavailable` if it can't be verified now.
+   */
   async claimsOf(token: string): Promise<TokenClaims> {
     try {
       checkForm(token, this.#rules);
@@ -97,7 +99,7 @@ export class IssuerTokens {
 /** Types of tokens that are made to call an API (RFC 9068). Issuers sign others with the same keys. */
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt', 'application/jwt'];
 
-/** Returns what a token says. Throws if it was made for something else than calling an API. */
+/** Returns the claims of a token. Throws if it was not made for calling an API. */
 function payloadOf({ payload, protectedHeader }: JWTVerifyResult): JWTPayload {
   const { typ = 'jwt' } = protectedHeader;
   if (TYPES.includes(typ.toLowerCase())) return payload;
@@ -112,7 +114,7 @@ const OF_CLAIM: Record<string, string> = {
   exp: 'has no time of expiry',
 };
 
-/** Returns what is wrong with the token, without quoting any part of it. */
+/** Returns the fault of the token, without quoting any part of it. */
 function fault(error: Error): string {
   if (error instanceof errors.JWTExpired) return 'has expired';
   if (error instanceof errors.JWTClaimValidationFailed) return OF_CLAIM[error.claim] ?? `has a claim ${error.claim} that does not fit`;

@@ -15,12 +15,12 @@ const PATIENCE = 3000;
 /** How many answers are remembered, good ones and refusals apart, so that the latter displace none of the former. */
 const MOST = { good: 10_000, refused: 500 };
 /**
- * Keys that turn out to be none, a minute: of all callers, half of what the control plane takes of one deployment by
- * default, and of one address. Keys that were good within the last hour are not counted.
+ * The most wrong keys a minute: of all callers, half as many as the control plane takes of one deployment by default,
+ * and of one address. Keys that were good within the last hour are not counted.
  */
 const IN_VAIN = { perMinute: 300, perMinuteOfAddress: 60 };
 const GUESSING = 'Too many keys that are not valid have come; try again later.';
-/** What keys of the REST API look like. Nothing else is sent there. */
+/** The form of keys of the REST API. Nothing else is sent there. */
 const FORM = /^gx_[\w-]{40,100}$/;
 
 /** A caller's request: whether it only reads, and the address that it comes from. */
@@ -88,7 +88,7 @@ export class TenantKeys {
     }
   }
 
-  /** Counts a key of an address. Returns what takes that back. */
+  /** Counts a key of an address. Returns the function that takes that back. */
   #take(source: string): () => void {
     this.#inVain.take(OF_ALL);
     try {
@@ -156,7 +156,7 @@ const isUnanswered = (error: unknown): boolean => error instanceof Problem && [4
 const away = (cause?: unknown): Unavailable =>
   new Unavailable('The control plane does not answer, so the key is not checked; try again.', { cause });
 
-/** Returns the map with room for one more: what was remembered first goes first. */
+/** Returns the map with room for one more: the oldest entry goes first. */
 function withRoom<T>(map: Map<string, T>, most: number): Map<string, T> {
   const [oldest] = map.keys();
   if (map.size >= most && oldest !== undefined) map.delete(oldest);

@@ -1,8 +1,8 @@
 import { decodeJwt, decodeProtectedHeader, errors } from 'jose';
 
 /**
- * Throws jose's own error for a text that no key can make a good token of, so that nobody reads keys for it. What it
- * claims is believed only once its signature is verified.
+ * Throws jose's own error for a text that no key can make a good token of, so that nobody reads keys for it. Its
+ * claims are believed only once its signature is verified.
  */
 export function checkForm(token: string, { issuer, algorithms }: { issuer: string; algorithms: readonly string[] }): void {
   const { alg } = headerOf(token);

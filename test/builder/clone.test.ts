@@ -123,6 +123,6 @@ test('a gx.json that is a link out of the repository is not read, because creden
   symlinkSync(join(registry.credentials, 'config.json'), join(folder, 'gx.json'));
   commit();
   const { told, output } = await newBuild({ registry, url }).all();
-  expect(told).toEqual({ reason: 'ConfigMissing', message: 'gx.json is a link that leads out of the repository.' });
+  expect(told).toEqual({ reason: 'ConfigMissing', message: 'gx.json is a link that points outside the repository.' });
   expect(output).not.toContain('auth');
 });

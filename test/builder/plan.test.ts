@@ -39,8 +39,8 @@ test.each<[string, Given, Partial<BuildPlan>]>([
 
 test.each<[string, Given, string, string]>([
   ['no gx.json', { env: { GX_CONFIG_PATH: 'apps/gx.json' } }, 'ConfigMissing', 'set gx_config_path'],
-  ['a gx.json outside', { env: { GX_CONFIG_PATH: '../../gx.json' } }, 'ConfigMissing', 'leads out of the repository'],
-  ['a link to one outside', { links: { 'x.json': '/etc/hostname' }, env: { GX_CONFIG_PATH: 'x.json' } }, 'ConfigMissing', 'leads out'],
+  ['a gx.json outside', { env: { GX_CONFIG_PATH: '../../gx.json' } }, 'ConfigMissing', 'points outside the repository'],
+  ['a link to one outside', { links: { 'x.json': '/etc/hostname' }, env: { GX_CONFIG_PATH: 'x.json' } }, 'ConfigMissing', 'points outside'],
   ['a gx.json that is not JSON', { files: { 'gx.json': '{' } }, 'BuildFailed', 'gx.json is not valid JSON'],
   ['a key that does not exist', { files: { 'gx.json': gxJson({ grafs: 1 }) } }, 'BuildFailed', '"grafs"'],
   [

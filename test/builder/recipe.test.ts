@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeRecipe } from '../../src/builder/buildkit/recipe.ts';
-import { daemonSettings, solveFailure, hasOwnUsers } from '../../src/builder/buildkit/said.ts';
+import { daemonSettings, solveFailure, hasOwnUsers } from '../../src/builder/buildkit/output.ts';
 import { runBuilder } from '../../src/builder/run.ts';
 import { imageBuildConfig } from '../../src/config/image-build.ts';
 

@@ -30,7 +30,7 @@ test.each([
     'a right that the control plane lacks',
     new Forbidden('User "x" cannot create resource'),
     503,
-    'The control plane lacks a right in the cluster; its log names it.',
+    'The control plane lacks a permission in the cluster; its log names it.',
   ],
   [
     'a call that the API server does not take',

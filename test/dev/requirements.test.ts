@@ -24,7 +24,7 @@ function makeRun(name: string, commands: Record<string, string>): { status: numb
 
 test('Docker without helm, kind and Go is told so before the first step', () => {
   const { status, stdout, stderr } = makeRun('bare', { docker: BUILDX });
-  expect(stderr).toMatch(/^Not on the PATH: kind, helm\. Install that, or what compiles it: the Go toolchain, version [\d.]+ or newer/);
+  expect(stderr).toMatch(/^Not on the PATH: kind, helm\. Install that, or its compiler: the Go toolchain, version [\d.]+ or newer/);
   expect(stdout).toBe('');
   expect(status).toBe(1);
 });

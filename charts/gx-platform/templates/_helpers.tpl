@@ -54,7 +54,7 @@ runAsGroup: 10001
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
-{{/* What the control plane serves: the name of its port, and what follows from it. */}}
+{{/* The protocol of the control plane, which decides the name and number of its port. */}}
 {{- define "gx.portName" -}}
 {{- ternary "http" "https" (empty .Values.controlPlane.tls.secretName) -}}
 {{- end }}

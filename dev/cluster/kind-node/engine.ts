@@ -14,8 +14,8 @@ import { childrenOf, markOf, writeRecord } from '../native/record.ts';
 import { stopNode } from '../native/stop.ts';
 
 /*
- * A Docker engine in namespaces of its own, so that this machine keeps its network and its default socket. Whoever
- * talks to its containers runs in there, too. It is recorded as a native node is, and removed the same way.
+ * A Docker engine in namespaces of its own, so that this machine keeps its network and its default socket. A program
+ * that talks to its containers runs in these, too. It is recorded as a native node is, and removed the same way.
  */
 
 const NAME = 'gx-docker';
@@ -44,7 +44,7 @@ export async function withEngine(tools: Tools, work: (engine: DockerEngine) => P
   }
 }
 
-/** Removes what an earlier run left, too. */
+/** Removes also the remains of an earlier run. */
 const stopEngine = (): Promise<boolean> => stopNode(NAME);
 
 const namespaces = '--mount --propagation private --net --uts --ipc --pid --fork --kill-child --mount-proc'.split(' ');
@@ -75,7 +75,9 @@ async function startEngine({ docker }: Tools): Promise<DockerEngine> {
   return engine;
 }
 
-/** Returns what programs in there get: the engine's client and socket, and a home and a cache that go with it. */
+/**
+ * Returns the environment of programs in there: the engine's client and socket, and a home and a cache that go with it.
+ */
 async function environmentIn(state: string, docker: string): Promise<Record<string, string>> {
   const [home, bin, cache] = ['home', 'bin', 'cache'].map((name) => join(state, name)) as [string, string, string];
   for (const folder of [home, bin, join(cache, 'gx-platform')]) await mkdir(folder, { recursive: true });

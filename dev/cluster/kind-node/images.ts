@@ -118,8 +118,8 @@ async function nodeFiles(work: Work, parts: Record<string, string>): Promise<Rec
 }
 
 async function moduleFolder(module: string, folder: string): Promise<string> {
-  const told = await command('go', ['mod', 'download', '-json', module], { cwd: folder, env: environmentWith({ GOFLAGS: '-mod=mod' }) });
-  return (JSON.parse(told) as { Dir: string }).Dir;
+  const found = await command('go', ['mod', 'download', '-json', module], { cwd: folder, env: environmentWith({ GOFLAGS: '-mod=mod' }) });
+  return (JSON.parse(found) as { Dir: string }).Dir;
 }
 
 /** Compiles kubeadm with the versions of the part `kube`, whose module lacks two checksums that only kubeadm needs. */

@@ -7,7 +7,7 @@ RUN apt-get update -qq \
  && apt-get clean && rm -rf /var/lib/apt/lists/*
 COPY kind/ /
 COPY own/ /
-# What kind's own image does: no service of Debian's runs, and the two of Kubernetes do.
+# As in kind's own image, no service of Debian's runs, and the two of Kubernetes do.
 RUN chmod 755 /kind /kind/bin /kind/bin/* /usr/local/bin/* \
  && find /lib/systemd/system/sysinit.target.wants/ -name systemd-tmpfiles-setup.service -delete \
  && rm -f /lib/systemd/system/multi-user.target.wants/* /etc/systemd/system/*.wants/* /lib/systemd/system/local-fs.target.wants/* \

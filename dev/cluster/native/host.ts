@@ -46,7 +46,10 @@ const wayOut = ({ hostTable, hostInterface, nodeAddress }: Layout): string => `t
 }
 `;
 
-/** A running Docker has the machine drop what it forwards, except for what its chain for users' own rules accepts. */
+/**
+ * A running Docker has the machine drop forwarded packets, except for those that its chain for users' own rules
+ * accepts.
+ */
 async function passDocker(change: '--insert' | '--delete', hostInterface: string): Promise<void> {
   if (!(await succeeds('iptables', ['--wait', '--numeric', '--list', 'DOCKER-USER']))) return;
   for (const direction of ['--in-interface', '--out-interface'])

@@ -1,7 +1,7 @@
 import type { Layout } from './layout.ts';
 
 /**
- * What the native node does for a part: the files it writes, the objects it applies and the processes it keeps running.
+ * The native node's work for a part: the files it writes, the objects it applies and the processes it keeps running.
  */
 export type NodePart = {
   /** True if no agent needs it to answer. Such a part starts once its tools are there, which are built last. */
@@ -13,7 +13,7 @@ export type NodePart = {
   processes?: (layout: Layout) => readonly NodeProcess[];
 };
 
-/** A cluster's layout, and what its machine provides. */
+/** A cluster's layout, and the tools of its machine. */
 export type NodeSetup = {
   layout: Layout;
   /** The path of runc. */

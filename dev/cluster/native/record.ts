@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { fileOf, stateOf, type Layout } from './layout.ts';
 
-/** What is known of a cluster's node. It is written before anything is changed on the host. */
+/** The facts about a cluster's node. They are written before anything is changed on the host. */
 export type NodeRecord = {
   layout: Layout;
   /** Tool -> its path. */

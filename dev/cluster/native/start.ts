@@ -45,7 +45,7 @@ async function writeKeys(record: NodeRecord): Promise<void> {
   await writeFile(adminKubeconfig, readFileSync(pki('admin.kubeconfig')), { mode: 0o600 });
 }
 
-/** Writes what the parts of the node need: their files, and one list of the objects of those that start first. */
+/** Writes the inputs of the node's parts: their files, and one list of the objects of those that start first. */
 async function writeConfiguration(record: NodeRecord): Promise<void> {
   const { layout } = record;
   const setup = {

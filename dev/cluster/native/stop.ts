@@ -39,7 +39,7 @@ function removed(cgroup: string): boolean {
 }
 
 function removeState(state: string): void {
-  // Deleting through a mount would delete what is mounted.
+  // Deleting through a mount would delete the mounted files.
   if (isMountedBelow(state)) throw new Unhealthy(`Something is mounted below ${state}: unmount it first.`);
   rmSync(state, { recursive: true, force: true, maxRetries: 5 });
 }

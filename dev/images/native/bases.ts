@@ -15,7 +15,7 @@ import { debianMirror } from './mirror.ts';
 const SUITE = 'trixie';
 const NPM_VERSION = '10.9.9';
 /**
- * What no image needs: package files, lists that become outdated, device nodes that the runtime makes, and
+ * Files that no image needs: package files, lists that become outdated, device nodes that the runtime makes, and
  * documentation.
  */
 const LEFT_OUT = [

@@ -13,7 +13,7 @@ const LENT_CACHE = '/run/npm-cache';
 type Lent = { withCache: boolean };
 
 /**
- * Calls `work` with options of a build that let `npm` in it reach what it reaches on this machine: its registry,
+ * Calls `work` with options of a build that let `npm` in it reach the same servers as on this machine: its registry,
  * credentials and certificates come as two secrets, which do not get into the image. Only buildah can also lend its
  * package cache.
  */

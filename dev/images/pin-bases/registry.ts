@@ -40,8 +40,8 @@ async function request(url: string, registry: string, options: RequestInit = {})
 
 /** Returns the token that anybody gets who wants to read, from where the registry says. */
 async function tokenFor(refused: Response, registry: string): Promise<string> {
-  const told = refused.headers.get('www-authenticate') ?? '';
-  const { realm, ...query } = Object.fromEntries([...told.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]));
+  const challenge = refused.headers.get('www-authenticate') ?? '';
+  const { realm, ...query } = Object.fromEntries([...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]));
   if (realm === undefined) throw new Unhealthy(`${registry} wants credentials, and doesn't say from whom. The Dockerfile stays as it is.`);
   const answer = await request(`${realm}?${new URLSearchParams(query).toString()}`, registry);
   const { token, access_token } = (await answer.json().catch(() => ({}))) as { token?: string; access_token?: string };

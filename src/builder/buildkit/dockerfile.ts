@@ -2,7 +2,7 @@ import { StageFailed } from '../../errors.ts';
 import type { GxJson } from '../../schema/gx-json.ts';
 import { imageReference } from '../registry/reference.ts';
 
-/** What a Dockerfile is written from. */
+/** The inputs of a Dockerfile. */
 export type DockerfileInputs = {
   settings: Pick<GxJson, 'dockerfile_lines' | 'base_image'>;
   /** The image that agents stand on, unless gx.json names one. */
@@ -10,7 +10,7 @@ export type DockerfileInputs = {
   /** From the root of the repository; the folder is empty for the root itself. */
   configFile: string;
   folder: string;
-  /** What the builder gets while the image is made. */
+  /** The builder's environment while the image is made. */
   env: Readonly<Record<string, string>>;
 };
 

@@ -33,7 +33,7 @@ type Pushing = { to: ImageReference; near: readonly ImageReference[]; trusted: (
 
 /**
  * Pushes the image of a folder, and returns its digest and how many bytes were sent. `trusted` returns a path, unless
- * the file is not what BuildKit wrote there.
+ * the file is not the one that BuildKit wrote there.
  */
 export async function pushFolder(
   ask: AskRegistry,

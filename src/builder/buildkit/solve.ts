@@ -5,10 +5,10 @@ import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { asError, StageFailed } from '../../errors.ts';
 import { runProgram, type ProgramEnd } from '../command.ts';
 import { imageReference } from '../registry/reference.ts';
-import { say, step } from '../told.ts';
+import { say, step } from '../progress.ts';
 import { AUTHORITIES } from './dockerfile.ts';
 import { BASE_NAME } from './recipe.ts';
-import { daemonSettings, solveFailure, hasOwnUsers } from './said.ts';
+import { daemonSettings, solveFailure, hasOwnUsers } from './output.ts';
 
 type Setting = {
   config: ImageBuildConfig;
@@ -76,7 +76,7 @@ async function answers(socket: string, env: Record<string, string>, { daemon, si
     if (ended !== undefined) break;
   }
   say(ended?.output ?? '');
-  throw new StageFailed('BuildFailed', `BuildKit did not start. It said: ${ended?.last ?? 'nothing'}`);
+  throw new StageFailed('BuildFailed', `BuildKit did not start. Its last lines: ${ended?.last ?? 'none'}`);
 }
 
 function buildArguments({ config, folders, labels }: Setting, { context, dockerfile, base, cache }: Solving): string[] {

@@ -8,7 +8,7 @@ import { builderVersion, labelsOf } from '../push.ts';
 import type { AskRegistry } from '../registry/client.ts';
 import type { ImageReference } from '../registry/reference.ts';
 import { asker, required } from '../registries.ts';
-import { say, step } from '../told.ts';
+import { say, step } from '../progress.ts';
 import { keepJson, keptIn, keptJson, placesIn, type Cloned } from '../work.ts';
 import { fetchImage, pushFolder } from './image-folder.ts';
 import { BASE_NAME, writeRecipe } from './recipe.ts';
@@ -20,12 +20,12 @@ const foldersIn = (work: string) => {
   return { all: at('.'), base: at('base'), cache: at('cache'), image: at('image'), kept: at('kept'), state: at('state') };
 };
 
-/** What is told to the stages that follow. */
+/** The report to the stages that follow. */
 type Fetched = { base: string; cached: boolean };
-/** The tag of what BuildKit keeps for the next build of the same deployment. */
+/** The tag of the layers that BuildKit keeps for the next build of the same deployment. */
 const CACHE_TAG = 'buildkit';
 
-/** Fetches what BuildKit starts from: the base image, and what it kept of an earlier build. It runs no user code. */
+/** Fetches BuildKit's inputs: the base image, and the layers that it kept of an earlier build. It runs no user code. */
 export async function restoreForBuildkit(config: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
   const folders = foldersIn(config.work);
   rmSync(folders.all, { recursive: true, force: true });
@@ -44,7 +44,7 @@ export async function restoreForBuildkit(config: ImageBuildConfig, signal: Abort
 const cacheOf = ({ cacheImage }: ImageBuildConfig): ImageReference | undefined =>
   cacheImage === undefined ? undefined : { ...required(cacheImage, 'GX_CACHE_IMAGE'), tag: CACHE_TAG };
 
-/** What an earlier build kept is never in the way: whatever is wrong with it, all is built anew. */
+/** An earlier build's layers never fail a build: if they can't be used, everything is built again. */
 async function fetchCache(ask: AskRegistry, place: ImageReference | undefined, folder: string): Promise<boolean> {
   try {
     return place !== undefined && (await fetchImage(ask, place, folder)) !== undefined;
@@ -67,11 +67,11 @@ export async function buildWithBuildkit(config: ImageBuildConfig, signal: AbortS
     { context: source, dockerfile, base: { folder: folders.base, digest: base }, ...(cached && { cache: folders.cache }) },
   );
   if (!existsSync(path.join(folders.image, 'index.json'))) throw new StageFailed('BuildFailed', 'BuildKit left no image.');
-  // What only BuildKit needs takes room that the next stage may need.
+  // Files that only BuildKit needs take room that the next stage may need.
   for (const folder of [folders.state, folders.cache]) rmSync(folder, { recursive: true, force: true });
 }
 
-/** Pushes what BuildKit made, and what it keeps for the next build. */
+/** Pushes BuildKit's image, and the layers that it keeps for the next build. */
 export async function pushFromBuildkit(config: ImageBuildConfig, signal: AbortSignal): Promise<PushedImage> {
   const folders = foldersIn(config.work);
   const to = required(config.image, 'GX_IMAGE');

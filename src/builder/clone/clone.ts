@@ -4,22 +4,22 @@ import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
 import type { ClonedCommit } from '../../schema/build-message.ts';
 import { COMMIT, gitRefFault, gitUrlFault } from '../../schema/git-source.ts';
-import { say, step } from '../told.ts';
+import { say, step } from '../progress.ts';
 import { keepJson, keptIn, placesIn, type Cloned } from '../work.ts';
 import { gitOf, type Git } from './git.ts';
-import { cloneFailure } from './said.ts';
+import { cloneFailure } from './failure.ts';
 
 /** Milliseconds between two looks at how much has been fetched. */
 const LOOK = 500;
 
 /**
- * Fetches one commit into the build's folder, without its history. What stays are the files alone: no folder of git's,
- * no credential, no submodules and nothing of large file storage.
+ * Fetches one commit into the build's folder, without its history. Only the files stay: no folder of git's, no
+ * credential, no submodules and nothing of large file storage.
  */
 export async function clone(config: ImageBuildConfig, signal: AbortSignal): Promise<ClonedCommit> {
   const { url, wanted } = asked(config);
   const { source } = placesIn(config.work);
-  // A container that starts again finds what its first try left.
+  // A container that starts again finds the files of its first try.
   for (const place of [source, `${source}.git`]) rmSync(place, { recursive: true, force: true });
   const folder = `${source}.git`;
   mkdirSync(source, { recursive: true });
@@ -98,7 +98,7 @@ const megabytesOf = (folder: string): number =>
 /** A small pack may hold files without end. */
 async function unpackedMegabytes(git: Git): Promise<number> {
   const { code, output, last } = await git(['ls-tree', '-r', '--format=%(objectsize)', 'FETCH_HEAD']);
-  if (code !== 0) throw new StageFailed('CloneFailed', `The commit can't be read. Git said: ${last}`);
+  if (code !== 0) throw new StageFailed('CloneFailed', `The commit can't be read. Git printed: ${last}`);
   return output.split('\n').reduce((sum, size) => sum + (Number(size) || 0), 0) / 1_000_000;
 }
 

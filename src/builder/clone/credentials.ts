@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { StageFailed } from '../../errors.ts';
 
-/** What git gets so that it can show a credential, and the texts that nobody may read. */
+/** Git's settings that show a credential, and the texts that nobody may read. */
 export type ShownCredential = { config: Record<string, string>; env: Record<string, string>; hidden: string[] };
 
 /** Hosts take a token with any name; of GitHub it is the name for tokens of an app. */
@@ -41,7 +41,7 @@ function keyOf(folder: string): ShownCredential {
   if (!existsSync(key))
     throw new StageFailed('CloneFailed', 'An ssh address needs an integration with the keys ssh-privatekey and known_hosts in its Secret.');
   if (!existsSync(hosts))
-    throw new StageFailed('CloneFailed', "The integration's Secret has no known_hosts, without which the git host could be anybody.");
+    throw new StageFailed('CloneFailed', "The integration's Secret has no known_hosts, so the git host can't be verified.");
   const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const options = [
     'BatchMode=yes',

@@ -6,7 +6,7 @@ import { shownCredential } from './credentials.ts';
 
 export type Git = (args: string[], prefix?: string) => Promise<ProgramEnd>;
 
-/** What a repository can't change: it runs no program of its own, and names no other place to read from. */
+/** Settings that a repository can't change: it runs no program of its own, and names no other place to read from. */
 const SAFE: Record<string, string> = {
   'core.hooksPath': '/dev/null',
   'core.fsmonitor': 'false',

@@ -28,7 +28,7 @@ export async function writeLayer(file: string, root: string, entries: readonly T
   return { digest: `sha256:${packed.digest('hex')}`, size, diffId: `sha256:${plain.digest('hex')}` };
 }
 
-/** Returns what a registry has to know of a layer's file. Throws StageFailed if it is no compressed archive. */
+/** Returns a layer's file as a registry describes it. Throws StageFailed if it is no compressed archive. */
 export async function layerOf(file: string): Promise<Layer> {
   const [plain, packed] = [createHash('sha256'), createHash('sha256')];
   let size = 0;

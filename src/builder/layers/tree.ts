@@ -5,8 +5,8 @@ import path from 'node:path';
 export type TreeEntry = { name: string; kind: 'file' | 'folder' | 'link'; size: number; executable: boolean; target: string; stats: Stats };
 
 /**
- * Returns what is below a folder, sorted by name, without what `leaveOut` names and all below that. Sockets, pipes and
- * devices are no part of an image.
+ * Returns the entries below a folder, sorted by name, without those that `leaveOut` names and all below them. Sockets,
+ * pipes and devices are no part of an image.
  */
 export function treeOf(root: string, leaveOut: (name: string) => boolean = () => false): TreeEntry[] {
   const found: TreeEntry[] = [];
@@ -43,7 +43,7 @@ const PACKAGES = 'node_modules';
 export const isOfPackages = (name: string): boolean => name.split('/').includes(PACKAGES);
 
 /**
- * What package managers note for themselves: with times and folders of this build, so that no two are the same.
+ * Notes of package managers for themselves: with times and folders of this build, so that no two are the same.
  */
 const NOTES =
   /(^|\/)node_modules\/(\.cache(\/|$)|\.modules\.yaml$|\.pnpm-workspace-state[^/]*$|\.yarn-state\.yml$|\.yarn-integrity$|\.pnpm\/lock\.yaml$)/;
@@ -53,7 +53,7 @@ export const isNote = (name: string): boolean => NOTES.test(name);
 export const signatureOf = ({ kind, size, executable, target, stats }: TreeEntry): string =>
   kind === 'file' ? `${stats.ino} ${size} ${stats.mtimeMs} ${executable}` : `${kind} ${target}`;
 
-/** Makes a second tree of the same files. A file that is written anew in one of them stays as it was in the other. */
+/** Makes a second tree of the same files. A file that is written again in one of them stays as it was in the other. */
 export function linkTree(root: string, to: string, entries: readonly TreeEntry[]): void {
   mkdirSync(to, { recursive: true });
   for (const { name, kind, target } of entries) {

@@ -4,7 +4,7 @@ import { StageFailed, StartError } from '../../errors.ts';
 import { AUTHORITIES } from '../buildkit/dockerfile.ts';
 import { runProgram } from '../command.ts';
 import { labelsOf } from '../push.ts';
-import { say } from '../told.ts';
+import { say } from '../progress.ts';
 import { keptIn, keptJson, placesIn, type Cloned } from '../work.ts';
 import type { LocalOptions } from './options.ts';
 import { engineHere, type Engine } from './outputs.ts';

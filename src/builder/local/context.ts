@@ -17,7 +17,7 @@ export type LocalContext = {
 
 type Git = (...args: string[]) => Promise<ProgramEnd>;
 
-/** Copies what git would have cloned into the build's folder, as it is now. */
+/** Copies the files that git would have cloned into the build's folder, as they are now. */
 export async function copyContext(config: string, work: string, env: Record<string, string>): Promise<LocalContext> {
   const file = path.resolve(config);
   const folder = path.dirname(file);
@@ -42,7 +42,7 @@ function rootWithoutGit(folder: string): string {
   return path.join(top, projectOf(top, path.relative(top, folder).split(path.sep).join('/'))?.folder ?? '');
 }
 
-/** What git follows, and what is new and not ignored. Deleted files are still listed. */
+/** Returns the files that git follows, and those that are new and not ignored. Deleted files are still listed. */
 async function namesOfGit(git: Git, root: string): Promise<string[]> {
   const { output } = await git('-C', root, '-c', 'core.quotePath=false', 'ls-files', '--cached', '--others', '--exclude-standard');
   return output.split('\n').filter((name) => name !== '' && lstatSync(path.join(root, name), { throwIfNoEntry: false }) !== undefined);

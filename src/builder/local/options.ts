@@ -20,15 +20,15 @@ Usage: npm run build-agent -- --config path/gx.json --tag name:version [options]
 
   --config FILE            gx.json or langgraph.json of the agent
   --tag NAME               the image's name
-  --base NAME              the image that agents stand on (${DEFAULT_BASE})
+  --base NAME              the base image of agents (${DEFAULT_BASE})
   --engine docker|buildah  loads the image there; by default the first of them that answers
   --output FOLDER          writes an OCI image layout instead; the base comes from its registry
   --push                   pushes to the registry of the tag instead, with the config.json of DOCKER_CONFIG or ~/.docker
-  --install-command TEXT   in place of the package manager's, run in the root of the repository
-  --build-command TEXT     run in the folder of gx.json
+  --install-command TEXT   replaces the package manager's command; it runs in the root of the repository
+  --build-command TEXT     builds the project; it runs in the folder of gx.json
   --insecure               asks the registry of the tag by plain http
 
-The context is the git repository around gx.json: what git ignores stays out. Without one it is the folder of the lock file.
+The context is the git repository around gx.json, without files that git ignores. Without one it is the folder of the lock file.
 A gx.json with "dockerfile", "dockerfile_lines" or a base image of its own is built by Docker or buildah, whichever of them answers.
 Packages with native code are installed for this machine: build on Linux with the processor of your nodes.
 `;

@@ -10,7 +10,7 @@ import { configOf, layerType, type ImageConfig } from '../registry/image-config.
 import { digestOfBytes, fetchBlob, readBlob, type Descriptor } from '../registry/images.ts';
 import { OCI_MANIFEST } from '../registry/reference.ts';
 import type { Restored } from '../restore.ts';
-import { say } from '../told.ts';
+import { say } from '../progress.ts';
 import { placesIn, type Cloned } from '../work.ts';
 
 export type MadeImage = { config: ImageBuildConfig; restored: Restored; cloned: Cloned; tag: string };

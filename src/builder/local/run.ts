@@ -10,7 +10,7 @@ import { build } from '../build.ts';
 import { buildPlanOf } from '../packages/plan.ts';
 import { push } from '../push.ts';
 import type { Restored } from '../restore.ts';
-import { say } from '../told.ts';
+import { say } from '../progress.ts';
 import { keepJson, keptIn, placesIn } from '../work.ts';
 import { buildByDockerfile } from './by-dockerfile.ts';
 import { copyContext } from './context.ts';

@@ -20,7 +20,7 @@ export function dockerfileKey(
   return base_image !== undefined && repositoryOf(base_image) !== repositoryOf(baseImage) ? 'base_image' : undefined;
 }
 
-/** Returns what no build without a Dockerfile can do, as a sentence; undefined when there is nothing. */
+/** Returns a demand that no build without a Dockerfile can meet, as a sentence; undefined when there is none. */
 export function needsDockerfile(settings: GxJson, machine: Pick<Machine, 'baseImage'>): string | undefined {
   const key = dockerfileKey(settings, machine);
   return (
@@ -46,7 +46,7 @@ export function nodeFault({ node_version }: GxJson, { node }: Machine): string |
 }
 
 /** Returns lines about keys that change nothing in this build. */
-export function toldDemands({ node_version, dependencies = [], image_distro }: GxJson, { node }: Machine): string[] {
+export function demandsWithoutEffect({ node_version, dependencies = [], image_distro }: GxJson, { node }: Machine): string[] {
   const named = dependencies.filter((name) => !isFolder(name));
   return [
     ...(node_version === undefined ? [] : [`"node_version" asks for Node ${node_version}; the image runs Node ${node.replace(/^v/, '')}`]),

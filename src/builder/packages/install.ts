@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { isOfPackages, linkTree, treeOf } from '../layers/tree.ts';
-import { say, step } from '../told.ts';
+import { say, step } from '../progress.ts';
 import { placesIn } from '../work.ts';
 import { installOf, type Manager } from './managers.ts';
 import { ownPackages, packageJson, type Project } from './project.ts';
@@ -64,9 +64,9 @@ export async function productionTree(config: ImageBuildConfig, projects: readonl
   for (const { folder, manager, hasPackages } of projects) {
     if (!hasPackages) continue;
     for (const each of ownPackages(production, folder)) withoutScripts(production, each);
-    const { production: run, anew } = installOf(manager);
+    const { production: run, fromNothing } = installOf(manager);
     const place = path.join(production, folder);
-    if (anew)
+    if (fromNothing)
       for (const { name } of treeOf(place).filter(isTopOfPackages)) rmSync(path.join(place, name), { recursive: true, force: true });
     const task = {
       run: run as [string, ...string[]],
@@ -89,7 +89,7 @@ export async function productionTree(config: ImageBuildConfig, projects: readonl
 const isTopOfPackages = ({ name, kind }: { name: string; kind: string }): boolean =>
   kind === 'folder' && isOfPackages(name) && !isOfPackages(path.posix.dirname(name));
 
-/** Writes package.json anew, because the file of the other tree is the same one. */
+/** Writes package.json again, because the file of the other tree is the same one. */
 function withoutScripts(root: string, folder: string): void {
   const manifest = packageJson(root, folder);
   if (manifest?.scripts === undefined || !OWN_SCRIPTS.some((name) => manifest.scripts?.[name] !== undefined)) return;

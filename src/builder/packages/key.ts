@@ -5,26 +5,26 @@ import { treeOf, type TreeEntry } from '../layers/tree.ts';
 import { isWithin } from '../work.ts';
 import type { Project } from './project.ts';
 
-/** Changes with what the layers of packages hold. */
+/** Changes with the contents of the layers of packages. */
 const FORMAT = 1;
 
 /** Files of a project, besides package.json, that decide what is installed. */
 const DECIDING =
   /(^|\/)(npm-shrinkwrap\.json|package-lock\.json|pnpm-lock\.yaml|pnpm-workspace\.yaml|\.pnpmfile\.c?js|yarn\.lock|\.yarnrc(\.yml)?|bun\.lockb?|bunfig\.toml|\.npmrc|\.node-version|\.nvmrc)$|(^|\/)(patches|\.yarn\/(patches|releases|plugins))\//;
 /** Parts of package.json that decide nothing. */
-const TOLD_ONLY = ['scripts', 'description', 'keywords', 'author', 'contributors', 'license', 'repository', 'homepage', 'bugs'];
+const DESCRIPTIVE = ['scripts', 'description', 'keywords', 'author', 'contributors', 'license', 'repository', 'homepage', 'bugs'];
 
 /**
- * A plain call of a package manager, whose result hangs on the files above alone. Any other command may read and write
- * what it likes.
+ * A plain call of a package manager, whose result depends on the files above alone. Any other command may read and
+ * write anything.
  */
 const PLAIN = /^(npm (ci|i|install)|pnpm (i|install)|yarn( install)?|bun (i|install))( --?[A-Za-z][A-Za-z-]*(=[A-Za-z0-9]+)?)*$/;
 
 export type KeyParts = { source: string; projects: readonly Project[]; installCommand?: string; baseDigest: string };
 
 /**
- * Returns the key of what the projects install: the same key means the same packages. Undefined if they are installed
- * anew each time: without a lock file, and by a command that may write what no key knows.
+ * Returns the key of the projects' packages: the same key means the same packages. Undefined if they are installed
+ * again each time: without a lock file, and by a command that may write files that no key covers.
  */
 export function packagesKey({ source, projects, installCommand, baseDigest }: KeyParts): string | undefined {
   if (projects.some(({ manager, hasPackages }) => hasPackages && manager.lockFile === undefined)) return undefined;
@@ -50,7 +50,7 @@ function deciding(file: string): string {
   const text = readFileSync(file, 'utf8');
   try {
     const manifest = JSON.parse(text) as Record<string, unknown>;
-    return JSON.stringify(Object.entries(manifest).filter(([key]) => !TOLD_ONLY.includes(key)));
+    return JSON.stringify(Object.entries(manifest).filter(([key]) => !DESCRIPTIVE.includes(key)));
   } catch {
     return text;
   }

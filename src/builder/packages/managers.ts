@@ -7,7 +7,7 @@ export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'berry' | 'bun';
 
 export type Manager = {
   name: ManagerName;
-  /** The lock file; undefined if packages are resolved anew by each build. */
+  /** The lock file; undefined if packages are resolved again by each build. */
   lockFile?: string;
   /** The package of npm that has the program; undefined for npm, which comes with Node. */
   tool?: string;
@@ -24,7 +24,7 @@ export const LOCK_FILES: readonly (readonly [file: string, name: 'npm' | 'pnpm' 
   ['bun.lockb', 'bun'],
 ];
 
-/** What the image of the builder has already. A project's "packageManager" may ask for others. */
+/** The package managers in the builder's image. A project's "packageManager" may ask for others. */
 export const DEFAULT_TOOLS = {
   pnpm: 'pnpm@10.34.8',
   yarn: 'yarn@1.22.22',
@@ -93,44 +93,44 @@ type Install = {
   /** Leaves out those for development. */
   production: string[];
   /** Whether `production` begins without installed packages. */
-  anew: boolean;
+  fromNothing: boolean;
 };
 
 const INSTALLS: Record<ManagerName, (hasLock: boolean) => Install> = {
   npm: (hasLock) => ({
     all: ['npm', hasLock ? 'ci' : 'install'],
     production: ['npm', 'prune', '--omit=dev', '--ignore-scripts'],
-    anew: false,
+    fromNothing: false,
   }),
   pnpm: (hasLock) => ({
     all: ['pnpm', 'install', ...frozen(hasLock, '--frozen-lockfile')],
     production: ['pnpm', 'install', '--prod', '--prefer-offline', ...frozen(hasLock, '--frozen-lockfile')],
-    anew: false,
+    fromNothing: false,
   }),
   yarn: (hasLock) => ({
     all: ['yarn', 'install', '--non-interactive', ...(hasLock ? ['--frozen-lockfile'] : [])],
     production: ['yarn', 'install', '--non-interactive', '--production', '--prefer-offline', ...(hasLock ? ['--frozen-lockfile'] : [])],
-    anew: false,
+    fromNothing: false,
   }),
   berry: (hasLock) => ({
     all: ['yarn', 'install', ...frozen(hasLock, '--immutable')],
     production: ['yarn', 'workspaces', 'focus', '--all', '--production'],
-    anew: false,
+    fromNothing: false,
   }),
   bun: (hasLock) => ({
     all: ['bun', 'install', ...(hasLock ? ['--frozen-lockfile'] : [])],
     production: ['bun', 'install', '--production', ...(hasLock ? ['--frozen-lockfile'] : [])],
-    anew: true,
+    fromNothing: true,
   }),
 };
 
-// These refuse to write a lock file when CI is set, unless they are told to.
+// These refuse to write a lock file when CI is set, unless an option tells them to.
 const frozen = (hasLock: boolean, option: string): string[] => [hasLock ? option : `--no-${option.slice(2)}`];
 
 /** Returns the commands that install, and that leave out packages for development. */
 export const installOf = ({ name, lockFile }: Manager): Install => INSTALLS[name](lockFile !== undefined);
 
-/** Returns variables that every package manager needs: where it keeps what it fetches, and the registry. */
+/** Returns variables that every package manager needs: the folder of its downloads, and the registry. */
 export function managerEnvironment(work: string, npmRegistry: string | undefined): Record<string, string> {
   return {
     npm_config_cache: `${work}/npm-cache`,

@@ -3,7 +3,10 @@ import path from 'node:path';
 import { writeLayer, type Layer } from '../layers/layer.ts';
 import { isNote, isOfPackages, signatureOf, treeOf, type TreeEntry } from '../layers/tree.ts';
 
-/** The layers of installed packages: those of the image, and what only the build needs. Absent where there are none. */
+/**
+ * The layers of installed packages: those of the image, and those that only the build needs. Absent where there are
+ * none.
+ */
 export type PackageLayers = { production?: Layer; development?: Layer };
 
 /** Names of the layers' files, in whichever folder they are. */
@@ -11,7 +14,9 @@ export const LAYER_FILES = { production: 'production.tar.gz', development: 'deve
 
 const packagesOf = (root: string): TreeEntry[] => treeOf(root).filter(({ name }) => isOfPackages(name) && !isNote(name));
 
-/** Writes the layers: all packages of the production tree; of the source what the other lacks or has differently. */
+/**
+ * Writes the layers: all packages of the production tree; of the source those that the other lacks or has differently.
+ */
 export async function writePackageLayers(source: string, production: string, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const kept = packagesOf(production);
@@ -21,14 +26,14 @@ export async function writePackageLayers(source: string, production: string, fol
   if (others.length > 0) await writeLayer(path.join(folder, LAYER_FILES.development), source, others);
 }
 
-/** What packages were before the build's commands: name and signature of each file. */
+/** The packages before the build's commands ran: name and signature of each file. */
 export type PackageSignatures = ReadonlyMap<string, string>;
 export const packageSignatures = (root: string): PackageSignatures =>
   new Map(packagesOf(root).map((entry) => [entry.name, signatureOf(entry)]));
 
 /**
- * Returns what the layer of the source holds: all but packages, and what commands added to packages, such as a client
- * that was generated there.
+ * Returns the entries of the source's layer: all but packages, and files that commands added to packages, such as a
+ * client that was generated there.
  */
 export function sourceEntries(source: string, before: PackageSignatures): TreeEntry[] {
   const entries = treeOf(source, (name) => name === '.git');

@@ -5,27 +5,29 @@ import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-
 import { asError, StageFailed } from '../../errors.ts';
 import { NEEDS_DOCKERFILE } from '../../schema/build-message.ts';
 import type { GxJson } from '../../schema/gx-json.ts';
-import { say } from '../told.ts';
+import { say } from '../progress.ts';
 import { isWithin, placesIn, realFileIn } from '../work.ts';
-import { isFolder, needsDockerfile, nodeFault, toldDemands } from './demands.ts';
+import { isFolder, needsDockerfile, nodeFault, demandsWithoutEffect } from './demands.ts';
 import { packagesKey } from './key.ts';
 import { projectOf, type Project } from './project.ts';
 
-/** Stands for the base image where a Dockerfile has already said which one it is. */
+/** Stands for the base image where a Dockerfile already names it. */
 export const INSIDE = 'inside';
 
-/** What a build does. All paths go from the root of the repository. */
+/** The steps of a build. All paths go from the root of the repository. */
 export type BuildPlan = {
   /** The file that was found: gx.json, or langgraph.json in its place. */
   configFile: string;
   /** The folder of it; empty for the root. */
   folder: string;
   projects: Project[];
-  /** The key of what is installed; undefined if it is installed anew each time. */
+  /** The key of the packages; undefined if they are installed again each time. */
   key?: string;
 };
 
-/** Reads gx.json of the cloned repository and decides how it is built. Throws for what this builder can't do. */
+/**
+ * Reads gx.json of the cloned repository and decides how it is built. Throws for a demand that this builder can't meet.
+ */
 export function buildPlanOf(config: ImageBuildConfig, baseDigest: string): { plan: BuildPlan } {
   const { source } = placesIn(config.work);
   const { configFile, folder, settings } = agentIn(config);
@@ -33,13 +35,13 @@ export function buildPlanOf(config: ImageBuildConfig, baseDigest: string): { pla
   const projects = projectsOf(source, [folder, ...foldersIn(source, folder, settings)]);
   for (const { folder: at, manager } of projects)
     say(
-      `packages: ${manager.tool ?? manager.name} by ${manager.lockFile ?? 'no lock file, so they are resolved anew'} in ${at || 'the root'}`,
+      `packages: ${manager.tool ?? manager.name} by ${manager.lockFile ?? 'no lock file, so each build resolves them again'} in ${at || 'the root'}`,
     );
   const key = packagesKey({ source, projects, baseDigest, ...(config.installCommand && { installCommand: config.installCommand }) });
   return { plan: { configFile, folder, projects, ...(key && { key }) } };
 }
 
-/** What a repository says of its agent: the file that was found, its folder (empty for the root), and its content. */
+/** The agent in a repository: the file that was found, its folder (empty for the root), and its content. */
 export type AgentSource = Pick<BuildPlan, 'configFile' | 'folder'> & { settings: GxJson };
 
 /** Reads gx.json of the cloned repository. */
@@ -50,24 +52,24 @@ export function agentIn({ work, configPath }: ImageBuildConfig): AgentSource {
   return { configFile, folder, settings: settingsOf(path.join(source, configFile)) };
 }
 
-/** Throws for what this builder can't do, and tells what it does differently. */
+/** Throws for a demand that this builder can't meet, and prints those that have no effect. */
 function meetDemands(settings: GxJson, baseImage: string): void {
   const machine = { node: process.version, baseImage };
   const elsewhere = baseImage === INSIDE ? undefined : needsDockerfile(settings, machine);
   if (elsewhere !== undefined) throw new StageFailed(NEEDS_DOCKERFILE, `${elsewhere}.`);
   const fault = nodeFault(settings, machine) ?? pythonFault(settings);
   if (fault !== undefined) throw new StageFailed('BuildFailed', `${fault}.`);
-  for (const line of toldDemands(settings, machine)) say(line);
+  for (const line of demandsWithoutEffect(settings, machine)) say(line);
 }
 
 function configFileIn(source: string, configPath: string): string {
   const wanted = path.resolve(source, configPath);
-  if (!isWithin(source, wanted)) throw new StageFailed('ConfigMissing', `gx_config_path ${configPath} leads out of the repository.`);
+  if (!isWithin(source, wanted)) throw new StageFailed('ConfigMissing', `gx_config_path ${configPath} points outside the repository.`);
   const found = existingGxFile(wanted);
   if (found === undefined)
     throw new StageFailed('ConfigMissing', `The repository has no ${configPath} at this commit: set gx_config_path to where the file is.`);
   if (realFileIn(source, found) === undefined)
-    throw new StageFailed('ConfigMissing', `${configPath} is a link that leads out of the repository.`);
+    throw new StageFailed('ConfigMissing', `${configPath} is a link that points outside the repository.`);
   return path.relative(source, found).split(path.sep).join('/');
 }
 

@@ -15,7 +15,7 @@ export type BuildTask = {
   prefix: string;
   reason: StageReason;
   what: string;
-  /** Returns what is told of a line. */
+  /** Returns the part of a line that is printed. */
   show?: (line: string) => string;
 };
 
@@ -61,8 +61,8 @@ export async function workbench(config: ImageBuildConfig, managers: readonly Man
 }
 
 /**
- * Ends what a command has left running, whichever group or session it moved to. Only the first process of a container
- * may: all others there are of the commands that it ran.
+ * Ends the processes that a command has left running, whichever group or session it moved to. Only the first process of
+ * a container may: all others there are of the commands that it ran.
  */
 function endAllOthers(): void {
   if (process.pid !== 1) return;
@@ -88,6 +88,6 @@ async function toolFolder(tool: string, places: readonly string[], bench: Workbe
 const KILLED = 137;
 
 function failed({ what }: BuildTask, code: number, last: string): string {
-  const how = code === KILLED ? 'was killed, as is done where memory runs out' : `ended with code ${code}`;
+  const how = code === KILLED ? 'was killed, as happens when memory runs out' : `ended with code ${code}`;
   return `${what} ${how}. Its last lines: ${last}`;
 }

@@ -11,7 +11,10 @@ const FILES = ['config.json', '.dockerconfigjson'];
 /** Docker's own name for its registry in such a file. */
 const DOCKER_HUB = ['docker.io', 'index.docker.io', 'registry-1.docker.io'];
 
-/** Returns what the config.json of a folder has for a registry. Helpers that it names are programs and are not run. */
+/**
+ * Returns the credential for a registry in the config.json of a folder. Helpers that it names are programs and are not
+ * run.
+ */
 export function credentialFor(folder: string, host: string): RegistryCredential {
   const file = FILES.map((name) => path.join(folder, name)).find((name) => existsSync(name));
   if (file === undefined) return {};

@@ -9,7 +9,7 @@ export type ImageConfig = {
 };
 
 type ImageAddition = {
-  /** Layers on top of the base's, from the bottom up: their archives' digests, and what they hold. */
+  /** Layers on top of the base's, from the bottom up: their archives' digests, and their contents. */
   layers: readonly { diffId: string; holds: string }[];
   env: Record<string, string>;
   workdir: string;
@@ -18,7 +18,7 @@ type ImageAddition = {
   created: string;
 };
 
-/** Returns the base's configuration with what is added to it. */
+/** Returns the base's configuration with the additions. */
 export function configOf(base: ImageConfig, { layers, env, workdir, labels, created }: ImageAddition): ImageConfig {
   const { config = {}, rootfs, history = [], ...others } = base;
   const kept = (config.Env ?? []).filter((line) => !Object.keys(env).includes(line.slice(0, line.indexOf('='))));

@@ -7,7 +7,7 @@ import type { AskRegistry } from './client.ts';
 import { apiHostOf, OCI_MANIFEST, versionOf, type ImageReference } from './reference.ts';
 
 export type Descriptor = { mediaType: string; digest: string; size: number; annotations?: Record<string, string> };
-/** What of an image's manifest is used. */
+/** The parts of an image's manifest that are used. */
 export type BaseManifest = { mediaType: string; config: Descriptor; layers: Descriptor[] };
 export type Manifest = {
   schemaVersion: 2;
@@ -67,7 +67,7 @@ export async function readBlob(ask: AskRegistry, place: Place, digest: string): 
   return answer;
 }
 
-/** Writes a blob to a file. Returns false, and leaves what it wrote, if the content is not what the digest says. */
+/** Writes a blob to a file. Returns false, and leaves the file, if the content does not match the digest. */
 export async function fetchBlob(ask: AskRegistry, place: Place, digest: string, file: string): Promise<boolean> {
   const answer = await readBlob(ask, place, digest);
   const hash = createHash('sha256');
@@ -90,8 +90,8 @@ export async function hasBlob(ask: AskRegistry, place: Place, digest: string): P
 export type BlobSource = { file: string } | { bytes: Uint8Array<ArrayBuffer> } | { from: Place };
 
 /**
- * Brings a blob into a repository. What is there already, or in another repository of the same registry, is not sent.
- * Returns how many bytes were.
+ * Brings a blob into a repository. A blob that is there already, or in another repository of the same registry, is not
+ * sent. Returns the number of bytes sent.
  */
 export async function bringBlob(
   ask: AskRegistry,
@@ -142,7 +142,7 @@ const MEANINGS: Record<number, string> = {
 };
 
 async function unexpected(answer: Response, { host, repository }: Place): Promise<StageFailed> {
-  const said = (await answer.text().catch(() => '')).slice(0, 300).replace(/\s+/g, ' ').trim();
+  const answered = (await answer.text().catch(() => '')).slice(0, 300).replace(/\s+/g, ' ').trim();
   const meaning = MEANINGS[answer.status] ?? 'look into its log';
-  return new StageFailed('PushFailed', `The registry ${host} answered ${answer.status} for ${repository}: ${meaning}. ${said}`.trim());
+  return new StageFailed('PushFailed', `The registry ${host} answered ${answer.status} for ${repository}: ${meaning}. ${answered}`.trim());
 }

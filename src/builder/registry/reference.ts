@@ -20,7 +20,7 @@ function withHost(name: string): { host: string; rest: string } {
   return isHost ? { host: first, rest: others.join('/') } : { host: DOCKER_HUB, rest: name };
 }
 
-/** Returns what of a repository is asked for: a digest rather than a tag. */
+/** Returns the version to ask a repository for: a digest rather than a tag. */
 export const versionOf = ({ tag, digest }: ImageReference): string => digest ?? tag ?? 'latest';
 
 /** Returns the host that answers for a registry. */

@@ -10,7 +10,7 @@ type Meaning = Pick<OidcConfig, 'tenant' | 'roleClaim' | 'adminValues' | 'writeV
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Returns what the claims of a verified token say. Throws `Forbidden` where they name no tenant or no role. */
+/** Returns the tenant and role in the claims of a verified token. Throws `Forbidden` where they name none. */
 export function identityOf(claims: Claims, meaning: Meaning): Identity {
   const tenants = tenantsOf(claims, meaning.tenant);
   const roles = wordsAt(claims, meaning.roleClaim);
@@ -19,7 +19,7 @@ export function identityOf(claims: Claims, meaning: Meaning): Identity {
   if (has(meaning.adminValues)) return { name, tenants, role: 'admin' };
   if (has(meaning.writeValues)) return { name, tenants, role: 'write' };
   if (has(meaning.readValues)) return { name, tenants, role: 'read' };
-  throw new Forbidden(`The token gives no right: its claim ${meaning.roleClaim} names no role of this API.`);
+  throw new Forbidden(`The token grants no permission: its claim ${meaning.roleClaim} names no role of this API.`);
 }
 
 function tenantsOf(claims: Claims, source: OidcConfig['tenant']): string[] {

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 
 /*
  * A key is `gx_`, 256 random bits and 128 bits of a MAC over them, in base64url. The MAC tells forged keys from real
- * ones without a look at what is stored.
+ * ones without a look at the stored keys.
  */
 
 const PREFIX = 'gx_';

@@ -4,7 +4,7 @@ import { kinds, type Kube } from '../../kube/kube.ts';
 import { PART_OF } from '../../schema/labels.ts';
 import { hasFormOfKey, hasMacOf } from './key-form.ts';
 
-/** The Secret that keys get their MAC from. Without it, no key can be told from a forged one. */
+/** The Secret that keys get their MAC from. Without it, a forged key looks like a good one. */
 export const MAC_SECRET = 'gx-api-key-mac';
 const BYTES = 32;
 
@@ -39,7 +39,7 @@ async function findMac(kube: Kube, namespace: string, signal?: AbortSignal): Pro
   return secret;
 }
 
-/** What is known of the Secret is read again after this time, because somebody may have replaced it. */
+/** The Secret is read again after this time, because somebody may have replaced it. */
 const FRESH_MILLISECONDS = 60_000;
 /** Before the first key is made there is no Secret. It is looked for this often, however many ask. */
 const MISSING_MILLISECONDS = 1000;
@@ -78,7 +78,7 @@ export class MacCheck {
       this.#mac = await this.#find();
       this.#at = this.#clock();
     } catch (error) {
-      // What was read before goes on to tell forged keys apart; whether a key still exists is checked elsewhere.
+      // The MAC that was read before goes on to reveal forged keys; whether a key still exists is checked elsewhere.
       if (this.#mac === undefined || !(error instanceof Unavailable)) throw error;
       this.#at = this.#clock();
     }

@@ -10,7 +10,7 @@ import { ensureMac } from './key-mac.ts';
  * checking a key is one read by name.
  */
 
-/** What a key is made with. Without `expiresAt` it never expires. */
+/** The properties of a new key. Without `expiresAt` it never expires. */
 export type NewKey = { name: string; tenantId: string; role: Role; expiresAt?: string | undefined };
 /** A key as it is stored; `uid` is its Secret's. */
 export type ApiKey = NewKey & { id: string; uid: string; createdAt: string };

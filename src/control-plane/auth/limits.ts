@@ -21,7 +21,7 @@ type Limited = {
 
 /**
  * Returns an authentication that bounds how many credentials an address may try in vain. Credentials that are known to
- * be valid always pass, because good and bad callers may share a proxy's address. What agents ask counts for their
+ * be valid always pass, because good and bad callers may share a proxy's address. Requests of agents count for their
  * deployment, because the gateway asks for many: keys that are forged at one of them take nothing from the others.
  */
 export function limitingFailures({
@@ -53,7 +53,10 @@ export function limitingFailures({
   };
 }
 
-/** Returns a function that takes a place for a stream of a caller's key and tenant, and returns what gives it back. */
+/**
+ * Returns a function that takes a place for a stream of a caller's key and tenant, and returns the function that gives
+ * it back.
+ */
 export function streamPlaces({ streamsPerKey, streamsPerTenant }: KeyLimits): (caller: Caller) => () => void {
   const places = new Places();
   return ({ tenantId, keyName }) =>

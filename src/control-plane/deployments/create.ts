@@ -30,7 +30,7 @@ export type CreateOptions = { dryRun: boolean; annotations?: Record<string, stri
 
 /**
  * Checks the request, then writes the Secret, the Deployment and the Revision, in this order. If the process dies in
- * between, the operator or a retry completes or removes what was written.
+ * between, the operator or a retry completes or removes the objects that were written.
  */
 export async function createDeployment(
   plane: ControlPlane,
@@ -91,8 +91,8 @@ async function checkRepository(plane: ControlPlane, { source_config: config }: D
 }
 
 /**
- * Throws if the name is taken. It reads the owner of the name again, because what the watch shows may have been
- * deleted.
+ * Throws if the name is taken. It reads the owner of the name again, because the object that the watch shows may have
+ * been deleted.
  */
 async function nameFree(plane: ControlPlane, name: string, { place, call }: { place: Placement; call: CallContext }): Promise<void> {
   const { stored, config } = plane;

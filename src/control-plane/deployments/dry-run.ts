@@ -5,7 +5,7 @@ import { toRestForm } from '../../schema/types.ts';
 
 type Change = { before: DeploymentResource | undefined; after: DeploymentResource; secrets: readonly Secret[] | null | undefined };
 
-/** Returns what a request would write. `after` is the object that the API server made of it in a dry run. */
+/** Returns the changes that a request would make. `after` is the object that the API server made of it in a dry run. */
 export function planOf({ before, after, secrets }: Change): Plan {
   const makesRevision = before === undefined || templateHash(before) !== templateHash(after);
   const revision = makesRevision ? revisionOf(after) : undefined;

@@ -42,6 +42,6 @@ export async function readDeployment(
   if (live === undefined || live.metadata.uid !== metadata.uid) throw missing(id);
   const { object, fault } = bounded(live);
   if (fault !== undefined && purpose === 'change')
-    throw new Conflict(`Deployment ID ${id} can't be changed here: ${fault.message} Write it anew with kubectl, or delete it.`);
+    throw new Conflict(`Deployment ID ${id} can't be changed here: ${fault.message} Write it again with kubectl, or delete it.`);
   return object;
 }

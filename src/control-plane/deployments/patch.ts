@@ -64,7 +64,7 @@ export async function patchDeployment(
   }
 }
 
-/** Returns what is to be written. Throws if a rule forbids it. */
+/** Returns the objects to write. Throws if a rule forbids it. */
 async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: CallContext, options: PatchOptions): Promise<Step> {
   const { config, kube } = plane;
   const deployment = await readDeployment(plane, options.id, call);

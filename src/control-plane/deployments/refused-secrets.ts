@@ -8,7 +8,7 @@ import type { Broken } from './rules.ts';
  * path of the secret that it names.
  */
 export function refusedSecrets(secrets: readonly Secret[]): Broken[] {
-  // An empty value counts as unset, and what the platform sets has its own rule.
+  // An empty value counts as unset, and variables that the platform sets have their own rule.
   const given = secrets.filter(({ name, value }) => value !== '' && !isReservedEnv(name));
   const faults = agentEnvironmentFaults(Object.fromEntries(given.map(({ name, value }) => [name, value])));
   return [...unreachableHosts(secrets), ...faults.map((fault) => refusal(secrets, fault))];

@@ -9,13 +9,13 @@ import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/custom-resources.ts';
 
 /**
- * What is deleted with a deployment beyond its own objects. By default the tracing project stays, and the data as its
- * deletion policy says.
+ * The things that are deleted with a deployment beyond its own objects. By default the tracing project stays, and the
+ * data as its deletion policy says.
  */
 export type Removal = { tracingProject: boolean; data: boolean };
 
 /**
- * Asks for a deployment's deletion. Its status is AWAITING_DELETE until the operator has removed what belongs to it.
+ * Asks for a deployment's deletion. Its status is AWAITING_DELETE until the operator has removed its objects.
  */
 export async function removeDeployment(plane: ControlPlane, id: string, call: CallContext, removal: Removal): Promise<void> {
   const deployment = await readDeployment(plane, id, call, 'removal');
@@ -31,7 +31,7 @@ function goneAlready(error: unknown): boolean {
   throw error;
 }
 
-/** Writes into the spec what else the operator is to delete. */
+/** Marks in the spec the further things that the operator is to delete. */
 async function mark(
   { kube, stored }: ControlPlane,
   { metadata, spec }: DeploymentResource,

@@ -35,7 +35,7 @@ function withoutNulls(value: unknown): unknown {
 const absentIfEmpty = <K extends string, V extends object>(key: K, value: V): { [P in K]?: V } =>
   (Object.keys(value).length > 0 ? { [key]: value } : {}) as { [P in K]?: V };
 
-/** What the server adds to what stands in a request's body. */
+/** Fields that the server adds to those of a request's body. */
 export type FromServer = { listener?: string | undefined; secretName?: string | undefined; requestedAt?: string | undefined };
 
 /** Returns the part of `Deployment.spec` that REST writes. */
@@ -83,7 +83,9 @@ export function deploymentResource(
   };
 }
 
-/** Returns the stored fields in REST's words, without what the server fills in. A patch is merged into them. */
+/**
+ * Returns the stored fields in REST's words, without the fields that the server fills in. A patch is merged into them.
+ */
 export function toWanted({ spec }: DeploymentResource): WantedDeployment {
   return {
     source: spec.source,
@@ -95,7 +97,7 @@ export function toWanted({ spec }: DeploymentResource): WantedDeployment {
   };
 }
 
-/** What an answer needs besides the deployment itself. */
+/** The objects that an answer needs besides the deployment itself. */
 export type RelatedToDeployment = {
   id: string;
   tenantId: string;
@@ -132,7 +134,7 @@ export function deploymentAnswer(deployment: DeploymentResource, related: Relate
   };
 }
 
-/** Returns what the newest revision was built from, and into. REST shows the image of a deployment from git so. */
+/** Returns the commit and image of the newest revision. REST shows the image of a deployment from git so. */
 const builtOf = ({ spec }: DeploymentResource, latest: RevisionResource | undefined) => ({
   ...(spec.source === 'git' && { image_uri: latest?.status?.image ?? null }),
   repo_commit_sha: latest?.status?.commitSha ?? null,

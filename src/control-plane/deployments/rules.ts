@@ -7,7 +7,7 @@ import { ORDERED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
 import { canonicalJson } from '../../schema/revision-of.ts';
 import { SOURCE_FIELDS, TAG_PREFIX, type SourceField } from '../../schema/source-fields.ts';
 
-/** What a deployment is to be: a create, or a stored one with a patch merged in. */
+/** A deployment as wanted: a create, or a stored one with a patch merged in. */
 export type WantedDeployment = Pick<DeploymentCreateRequest, 'source' | 'source_config' | 'source_revision_config'>;
 
 /** A sentence about a broken rule. It begins with the field's path in the body. */
@@ -66,7 +66,7 @@ function sizeRules({ source_config: { resource_spec: spec } }: WantedDeployment)
 /** One Kubernetes Secret holds all of them. It takes at most 1 MiB of names and values. */
 const MOST_BYTES = 1_000_000;
 
-/** Returns what is wrong with secrets that can't become environment variables, or that are too large together. */
+/** Returns the faults of secrets that can't become environment variables, or that are too large together. */
 export function brokenSecrets(secrets: readonly Secret[]): Broken[] {
   const bytes = secrets.reduce((sum, { name, value }) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
   return [...brokenNames(secrets), ...(bytes > MOST_BYTES ? [`secrets: together they are larger than ${MOST_BYTES} bytes`] : [])];
@@ -82,7 +82,7 @@ function brokenNames(secrets: readonly Secret[]): Broken[] {
   });
 }
 
-/** Returns what is wrong with a deployment whose fields together are larger than a spec may be. */
+/** Returns the faults of a deployment whose fields together are larger than a spec may be. */
 export function brokenSize({ source_config, source_revision_config }: WantedDeployment): Broken[] {
   const fault = faultOfPart('source_config', { source_config, source_revision_config }, SPEC_LIMIT);
   return fault === undefined ? [] : [fault.message];
@@ -129,7 +129,7 @@ export const makesRevision = (patch: DeploymentPatchRequest): boolean => REVISIO
 
 type Part = Record<string, unknown> | null | undefined;
 
-/** Merges `patch` over `base`. Null and absent fields keep what is there. */
+/** Merges `patch` over `base`. Null and absent fields keep the stored value. */
 const merged = (base: Part, patch: Part): Json => ({
   ...base,
   ...Object.fromEntries(Object.entries(patch ?? {}).filter(([, value]) => value !== null && value !== undefined)),
@@ -151,7 +151,7 @@ export function withoutEcho(current: Deployment, patch: DeploymentPatchRequest):
     ([name, value]) => name === 'resource_spec' || !same(value, valueAt(current, `source_config.${name}`)),
   );
   const { image_uri: image, ...revision } = patch.source_revision_config ?? {};
-  // Of a deployment from git, the server fills it in with what was built.
+  // In a deployment from git, the server fills in the built image.
   const isBuilt = current.source === 'git' && same(image, current.source_revision_config.image_uri);
   return {
     ...patch,

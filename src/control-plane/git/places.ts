@@ -16,7 +16,7 @@ const USUAL_API: Readonly<Record<string, string>> = { 'https://github.com': 'htt
 export async function checkedHost(body: GitIntegrationRequest, allowed: readonly string[], lookups: Lookups): Promise<string> {
   const host = hostOf(body);
   if (host === undefined) throw new Rejected(`host: required for kind ${body.kind}`);
-  if (allowed.length > 0 && !allowed.includes(host)) throw new Rejected(`host: this installation takes ${allowed.join(', ')}`);
+  if (allowed.length > 0 && !allowed.includes(host)) throw new Rejected(`host: this installation allows ${allowed.join(', ')}`);
   const usual = [...allowed, ...allowed.flatMap((each) => USUAL_API[each] ?? [])].flatMap((each) => repoAddress(`${each}/x`) ?? []);
   const asked: [field: string, url: string][] = [
     ['host', `${host}/x`],
@@ -37,7 +37,7 @@ type Listing = { field: string; listed: readonly RepoAddress[]; allowed: readonl
 function requireListed(address: RepoAddress, { field, listed, allowed }: Listing): void {
   const isOf = ({ protocol, host, hostname }: RepoAddress): boolean =>
     address.protocol === 'ssh' ? hostname === address.hostname : protocol === address.protocol && host === address.host;
-  if (!listed.some(isOf)) throw new Rejected(`${field}: this installation takes ${allowed.join(', ')}`);
+  if (!listed.some(isOf)) throw new Rejected(`${field}: this installation allows ${allowed.join(', ')}`);
 }
 
 type Lookups = Pick<GitPlaces, 'addressesOf'>;
@@ -45,7 +45,7 @@ type Lookups = Pick<GitPlaces, 'addressesOf'>;
 /** A name that nobody resolves has no address that could be private. */
 async function requirePublic({ protocol, hostname, host }: RepoAddress, field: string, lookups: Lookups): Promise<void> {
   if (protocol === 'http')
-    throw new Rejected(`${field}: must be of https, because credentials are sent to it; the installation may name others (GX_GIT_HOSTS)`);
+    throw new Rejected(`${field}: must use https, because credentials are sent to it; the installation may name others (GX_GIT_HOSTS)`);
   const name = protocol === 'ssh' ? host.replace(/:\d+$/, '') : hostname;
   const addressesOf = (asked: string) => lookups.addressesOf(asked).catch(() => []);
   if ('problem' in (await callableAddresses(name, { isListed: false, addressesOf })))

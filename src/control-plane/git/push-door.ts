@@ -9,13 +9,13 @@ import type { KnownIntegration } from '../stored/integrations.ts';
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'integrations'>;
 
 const MEBIBYTE = 1024 * 1024;
-/** GitHub cuts events at 25 MB, and leaves out what a push of so many commits would take; a thousand take 1 MB. */
+/** GitHub cuts events at 25 MB, and leaves out commits beyond a number; a thousand take 1 MB. */
 export const MOST_EVENT_BYTES = 5 * MEBIBYTE;
 /** Seconds in which an event must have come. GitHub itself gives up after so many. */
 export const EVENT_SECONDS = 10;
 /** Bytes of events that are held at a time: four of the largest of an integration, sixteen in all. */
 const HELD = { integration: 20 * MEBIBYTE, tenant: 40 * MEBIBYTE, address: 40 * MEBIBYTE, all: 80 * MEBIBYTE };
-/** What an event counts at least, because its connection costs something, too. */
+/** The least that an event counts, because its connection costs something, too. */
 const LEAST_BYTES = 64 * 1024;
 /** Events with a wrong signature that an address may send to an integration. Each costs an HMAC of its body. */
 const WRONG_PER_MINUTE = 30;
@@ -30,7 +30,7 @@ type Remembered = { value: Promise<string | undefined>; until: number };
 type SignedEvent = { source: string; headers: IncomingHttpHeaders; body: Buffer };
 type Clock = () => number;
 
-/** Decides whose push events are read at all, because whoever sends them has no key. */
+/** Decides whose push events are read at all, because their senders have no key. */
 export class PushDoor {
   readonly #plane: Plane;
   readonly #clock: Clock;
@@ -45,14 +45,15 @@ export class PushDoor {
   }
 
   /**
-   * Takes room for an event before its body is read. Returns what gives it back. Throws `Unauthorized` where nobody may
-   * send events to this id, and a 429 when there is no room or the address has signed wrongly too often.
+   * Takes room for an event before its body is read. Returns the function that gives it back. Throws `Unauthorized`
+   * where nobody may send events to this id, and a 429 when there is no room or the address has signed wrongly too
+   * often.
    */
   admit(id: string, { source, bytes }: { source: string; bytes: number }): () => void {
     const integration = this.#find(id);
     if (integration?.webhookSecret === undefined) throw new Unauthorized(UNKNOWN);
     const holds = { count: Math.max(bytes, LEAST_BYTES), message: FULL };
-    // What the address may still send is asked for, and taken only by a signature that is wrong.
+    // A wrong signature takes one of the address's tries. Here they are only looked at.
     this.#wrong.take(nameOf(integration.id, source));
     this.#wrong.giveBack(nameOf(integration.id, source));
     return this.#places.enter([

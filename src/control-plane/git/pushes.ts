@@ -13,10 +13,10 @@ import type { PushDoor } from './push-door.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'integrations' | 'stored' | 'now'>;
 
-/** What became of a push event: how many deployments were woken, and why if none. */
+/** The result of a push event: how many deployments were woken, and why if none. */
 export type PushOutcome = { accepted: boolean; deployments: number; detail: string };
 
-/** Takes a push event: it wakes the deployments that follow the branch, and the operator looks what that holds. */
+/** Takes a push event: it wakes the deployments that follow the branch, and the operator looks up its commit. */
 export async function acceptPush(
   plane: Plane & { door: PushDoor },
   id: string,
@@ -43,7 +43,7 @@ function jsonIn(body: Buffer): unknown {
 const sameIn = (kind: KnownIntegration['kind'], one: string | undefined, other: string): boolean =>
   kind === 'generic' ? one === other : one?.toLowerCase() === other.toLowerCase();
 
-/** Returns what tells whether a deployment is built on such a push. */
+/** Returns a function that tells whether a deployment is built on such a push. */
 const followedBy =
   ({ stored, config }: Plane, integration: KnownIntegration, { branch, repository }: PushEvent) =>
   (deployment: DeploymentResource): boolean => {
@@ -60,7 +60,7 @@ async function wake({ kube, now }: Plane, { metadata }: DeploymentResource, { co
   const ref = { namespace: metadata.namespace, name: metadata.name };
   const annotations = { ...metadata.annotations, [PUSHED_AT]: `${commit} ${now().toISOString()}` };
   try {
-    // What the patch names is the annotation alone, unless there was none.
+    // The patch names the annotation alone, unless there was none.
     await kube.jsonPatch(kinds.deployment, ref, jsonPatchOf(metadata.annotations, annotations, '/metadata/annotations'));
   } catch (error) {
     if (error instanceof Conflict || error instanceof NotFound) return;

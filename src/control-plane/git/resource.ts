@@ -38,13 +38,15 @@ const Listed = Type.Object(
 export const GitIntegrationRequest = Type.Object(
   {
     name: spec.name,
-    kind: StringEnum(GIT_KINDS, { description: 'What the host is.' }),
+    kind: StringEnum(GIT_KINDS, { description: 'The kind of host.' }),
     host: Type.Optional(
       Nullable(Type.String({ ...spec.host, description: 'Address of the host. Default of github and gitlab: their own.' })),
     ),
     api_url: Type.Optional(Nullable(spec.apiUrl)),
     repositories: Type.Optional(Nullable(spec.repositories)),
-    repos: Type.Optional(Nullable(Type.Array(Listed, { maxItems: 1000, description: "What is listed instead of the host's own list." }))),
+    repos: Type.Optional(
+      Nullable(Type.Array(Listed, { maxItems: 1000, description: "Repositories that are listed instead of the host's own list." })),
+    ),
     installation_id: Type.Optional(Nullable(spec.installationId)),
     poll_seconds: Type.Optional(Nullable(spec.pollSeconds)),
     credential: Type.Optional(Nullable(GitCredentialRequest)),
@@ -115,7 +117,7 @@ const KEYS: Record<keyof GitCredentialRequest, string> = {
   known_hosts: 'known_hosts',
 };
 
-/** Returns the keys of a credential's Secret, or what is wrong with the credential. */
+/** Returns the keys of a credential's Secret, or the credential's fault. */
 export function credentialData(credential: GitCredentialRequest): { data: Record<string, string> } | { problem: string } {
   const given = (Object.keys(KEYS) as (keyof GitCredentialRequest)[]).filter((name) => (credential[name] ?? null) !== null);
   const form = FORMS.find(({ needed, optional = [] }) => {

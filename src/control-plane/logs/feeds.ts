@@ -5,7 +5,7 @@ import { BestLines, detached, MOST_CHARACTERS, type Line } from './best-lines.ts
 import { sourceId, type LogReads } from './log-reads.ts';
 import type { LogRequest, LogSource } from './pod-logs.ts';
 
-/** The pause between two reads of the pods' logs. Each read asks only for what came since the last one. */
+/** The pause between two reads of the pods' logs. Each read asks only for lines since the last one. */
 const LOOK_MILLISECONDS = 1000;
 /** Lines that wait for a slow reader. */
 const MOST_WAITING = 5000;
@@ -17,7 +17,7 @@ type Source = LogSource & Required<Pick<LogRequest, 'since'>>;
 type Plane = Pick<ControlPlane, 'log'> & { reads: LogReads };
 type Came = { lines: readonly Line[]; missed: boolean };
 
-/** A reader's part of a feed: what came since it last looked. */
+/** A reader's part of a feed: the lines since it last looked. */
 export class FeedReader {
   #lines: Line[] = [];
   #characters = 0;
@@ -91,7 +91,7 @@ export class LogFeeds {
     }
   }
 
-  /** Returns what came since the last look, the newest of it, and notes in `last` how far that is. */
+  /** Returns the newest lines since the last look, and notes in `last` how far they go. */
   async #look(request: LogRequest & Source, last: Map<string, Line>): Promise<Came> {
     const before = new Map(last);
     const wants = ({ pod, order }: Line): boolean => order > (before.get(pod)?.order ?? '');

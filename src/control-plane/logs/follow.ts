@@ -12,7 +12,7 @@ import type { LogSource } from './pod-logs.ts';
 import type { FollowQuery } from './schema.ts';
 import { LINES_A_TURN, type StreamTurns } from './stream-turns.ts';
 
-/** The pause between two looks at what the shared feed has brought. */
+/** The pause between two looks at the new lines of the shared feed. */
 const LOOK_MILLISECONDS = 1000;
 
 /** Past lines that a stream which is taken up again, or the end of a build, may bring. */
@@ -45,7 +45,7 @@ export async function* followLogs(
       const found = await find(leaving).catch(absentIfGone);
       if (found === undefined) return yield { event: 'end', data: { reason: 'gone' } };
       const isOver = found.type === 'build' && isBuildOver(found.revision);
-      // The first lines and the rest of a build are read for whoever asks for them at this time.
+      // The first lines and the rest of a build are read for a caller who asks for them at this time.
       const isPast = isOver || !hasPast;
       const came: Came | undefined = isPast ? await pastLines(plane.reads, { source: found, seen, query, tail }) : reader.take();
       if (came !== undefined) {

@@ -52,7 +52,7 @@ class StagedLines {
   }
 }
 
-/** Unpacks a text into pieces of whole lines. What can't be unpacked ends it. */
+/** Unpacks a text into pieces of whole lines. It ends at bytes that can't be unpacked. */
 async function* unpacked(packed: Buffer): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const gunzip = createGunzip({ chunkSize: PIECE });

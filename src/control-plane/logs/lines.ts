@@ -2,8 +2,8 @@ import { BestLines, byOrder, type Line } from './best-lines.ts';
 import type { LogEntry, LogPage, LogQuery } from './schema.ts';
 
 /*
- * Turns the lines of a container's log into entries, and entries into one page. A line is any text, or what the agent
- * server's logger writes: JSON with `level` and `msg`.
+ * Turns the lines of a container's log into entries, and entries into one page. A line is any text, or one that the
+ * agent server's logger writes: JSON with `level` and `msg`.
  */
 
 const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const;
@@ -51,8 +51,11 @@ export function* linePieces(text: string, pod: string): Generator<Line[]> {
   for (let at = 0; at < texts.length; at += PIECE) yield linesOf(texts.slice(at, at + PIECE).join('\n'), pod, times);
 }
 
-/** What a terminal obeys: commands to it, sequences that colour and move, and all control characters but the tab. */
-// oxlint-disable-next-line no-control-regex -- these are what is taken out
+/**
+ * Characters that a terminal obeys: commands to it, sequences that colour and move, and all control characters but the
+ * tab.
+ */
+// oxlint-disable-next-line no-control-regex -- these characters are taken out
 const OBEYED = /\u001b\][^\u0007\u001b]*(\u0007|\u001b\\)?|(\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 
 /** Returns a line as it may be printed: people print logs of code that they have not read. */

@@ -17,13 +17,13 @@ const BUSY = 'Too many logs are being read; try again later.';
 type Plane = Pick<ControlPlane, 'kube' | 'logs' | 'config'>;
 type Waiting = { takes: TakeLines[]; done: Promise<void> };
 
-/** Names what is read: the lines are the same for all who ask for the same. */
+/** Names a source of lines: they are the same for all who ask for the same. */
 export const sourceId = ({ deployment, revision, type = 'deploy' }: LogSource): string =>
   `${deployment.metadata.uid} ${revision?.metadata.uid ?? ''} ${type}`;
 
 /**
- * Reads logs of pods, few at a time, and each deployment's once for all who wait for it: whoever asks while a read is
- * under way shares the next one.
+ * Reads logs of pods, few at a time, and each deployment's once for all who wait for it: callers who ask while a read
+ * is under way share the next one.
  */
 export class LogReads {
   readonly #plane: Plane;

@@ -43,7 +43,7 @@ export type TakeLines = (lines: Line[], missed: boolean) => void | Promise<void>
 
 /**
  * Reads the last log lines of the agent servers or builds of a deployment or of one revision, and gives them away
- * container by container: what is read is held no longer than that. Logs of deleted pods are lost.
+ * container by container: lines are held no longer than that. Logs of deleted pods are lost.
  */
 export async function podLogs(plane: Pick<ControlPlane, 'kube' | 'logs' | 'config'>, request: LogRequest, take: TakeLines): Promise<void> {
   const { revision, type = 'deploy', signal } = request;

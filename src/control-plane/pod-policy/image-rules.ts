@@ -1,8 +1,8 @@
 import type { ResourceSpec } from '../../schema/resource-spec.ts';
 
 /*
- * Which images a REST user may run. Nodes pull what the platform built with a credential of the registry, which may be
- * for all of it. The names of images say whose they are: `<repository>/<namespace>/<deployment>`.
+ * Which images a REST user may run. Nodes pull images that the platform built with a credential of the registry, which
+ * may be for all of it. The name of an image names its owner: `<repository>/<namespace>/<deployment>`.
  */
 
 /** Where builds push, and the Secret with which agents' nodes pull from there. */

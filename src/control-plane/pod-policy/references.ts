@@ -14,7 +14,10 @@ type Scope = { namespace: string; grants: readonly Grant[]; signal: AbortSignal 
 
 const AT = 'source_config.resource_spec';
 
-/** Throws unless what the spec names in the namespace exists and is neither the platform's nor another deployment's. */
+/**
+ * Throws unless the objects that the spec names in the namespace exist and are neither the platform's nor another
+ * deployment's.
+ */
 export async function checkReferences(kube: Kube, { spec, ...scope }: Scope & { spec: ResourceSpec | null | undefined }): Promise<void> {
   const broken = await Promise.all(namedObjects(spec).map((named) => problemWith(kube, named, scope)));
   const problems = broken.filter((problem) => problem !== undefined);

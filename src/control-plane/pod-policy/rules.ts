@@ -8,9 +8,9 @@ import { GROUP } from '../../schema/custom-resources.ts';
 import { brokenSecurityContext } from './security-context-rules.ts';
 
 /*
- * What a REST user may put into a pod. Such a user has no rights in the cluster, so whatever reaches beyond the pod is
- * refused unless the installation grants it. Users with rights in the cluster use kubectl, where the API server's own
- * admission decides.
+ * The parts of a pod that a REST user may set. Such a user has no rights in the cluster, so everything that reaches
+ * beyond the pod is refused unless the installation grants it. Users with rights in the cluster use kubectl, where the
+ * API server's own admission decides.
  */
 
 type Spec = ResourceSpec | null | undefined;
@@ -19,7 +19,7 @@ type Json = Record<string, unknown>;
 
 const AT = 'source_config.resource_spec';
 
-/** Returns what contradicts itself or is not granted in containers, volumes, labels and annotations. */
+/** Returns the faults of containers, volumes, labels and annotations that contradict each other or are not granted. */
 export function brokenPodRules(spec: Spec, grants: Grants, keys: ObjectKeys = NO_KEYS): string[] {
   if (!spec) return [];
   const volumes = spec.volumes ?? [];
@@ -70,7 +70,9 @@ function brokenVolume({ name, ...sources }: Volume, at: string, grants: Grants):
   return grant === undefined || grants.includes(grant) ? [] : [`${at}.${source}: not allowed here (an administrator may grant "${grant}")`];
 }
 
-/** The token lets the agents' code do what the account may. A namespace's default account is nobody's choice. */
+/**
+ * The token lets the agents' code do everything that the account may. A namespace's default account is nobody's choice.
+ */
 function brokenToken({ automount_service_account_token: mounts, service_account_name: account }: ResourceSpec, grants: Grants): string[] {
   const at = `${AT}.automount_service_account_token`;
   if (mounts !== true) return [];

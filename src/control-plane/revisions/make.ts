@@ -17,8 +17,8 @@ const PAUSE_MILLISECONDS = 100;
 const LOOKS = 50;
 
 /**
- * Creates the revision that a stored deployment asks for. The operator creates the same object, and whoever comes
- * second finds it.
+ * Creates the revision that a stored deployment asks for. The operator creates the same object, and the second of the
+ * two finds it.
  */
 export async function makeRevision(
   { kube, stored }: ControlPlane,

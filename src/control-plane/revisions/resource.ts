@@ -6,7 +6,7 @@ import { orderOfRevision } from '../../schema/revision-of.ts';
 import { toRestForm } from '../../schema/types.ts';
 import { updatedAt } from '../stored/metadata.ts';
 
-/** What an answer needs besides the revision itself. */
+/** The objects that an answer needs besides the revision itself. */
 export type RelatedToRevision = {
   deploymentId: string;
   /** Place in the order of the revision that serves by the deployment's status. 0: none yet; Infinity: it is gone. */
@@ -16,13 +16,13 @@ export type RelatedToRevision = {
 /** Returns a stored revision as REST answers it. */
 export function revisionAnswer(revision: RevisionResource, { deploymentId, serving }: RelatedToRevision): Revision {
   const { metadata, spec, status } = revision;
-  const told = isAhead(revision, serving) ? SWITCHING : { status: revisionStatus(revision), status_message: status?.message ?? null };
+  const shown = isAhead(revision, serving) ? SWITCHING : { status: revisionStatus(revision), status_message: status?.message ?? null };
   return {
     id: metadata.uid ?? '',
     deployment_id: deploymentId,
     created_at: metadata.creationTimestamp ?? '',
     updated_at: updatedAt(revision),
-    ...told,
+    ...shown,
     source: spec.source,
     source_revision_config: configOf(revision),
     reason: status?.reason ?? null,
@@ -47,7 +47,7 @@ const SWITCHING = { status: 'DEPLOYING', status_message: 'All pods are ready; tr
 const isAhead = (revision: RevisionResource, serving: number): boolean =>
   revisionStatus(revision) === 'DEPLOYED' && orderOfRevision(revision) > serving;
 
-/** Returns the revision's config with what was found since: a git revision's commit and the image built for it. */
+/** Returns the revision's config with later results: a git revision's commit and the image built for it. */
 function configOf({ spec, status = {} }: RevisionResource): Revision['source_revision_config'] {
   const given = toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig);
   const built = spec.source === 'git' ? { image_uri: status.image ?? null } : {};

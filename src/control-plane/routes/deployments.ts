@@ -67,7 +67,7 @@ export async function deploymentReply(
   return json(await answerForDeployment(plane, deployment, call), status, { etag: etagOf(deployment) });
 }
 
-/** Answers with the deployment as it would be, and what would be written for it. */
+/** Answers with the deployment as it would be, and the objects that would be written. */
 async function plannedReply(
   plane: ControlPlane,
   change: Parameters<typeof planOf>[0],

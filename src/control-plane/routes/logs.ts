@@ -28,7 +28,7 @@ type LogSelection = { query: LogQuery; type: LogType };
 /** Pages that a key and a tenant may wait for at a time. Each holds a mebibyte of lines while logs are read. */
 const PAGES = { key: 6, tenant: 24 };
 
-/** What reads logs, for all routes together. */
+/** The parts that read logs, for all routes together. */
 type LogPlane = ControlPlane & { reads: LogReads; feeds: LogFeeds; turns: StreamTurns; pages: Places };
 
 async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallContext & LogSelection): Promise<Reply> {

@@ -17,7 +17,7 @@ export type Health = { synced: () => boolean; stopping: () => boolean };
 
 export type SystemParts = { metrics: ControlPlaneMetrics; health: Health; document: () => unknown };
 
-export const controlPlaneSystemRoutes = (parts: SystemParts): Route<Caller>[] => [...probes(parts), ...papers(parts)];
+export const controlPlaneSystemRoutes = (parts: SystemParts): Route<Caller>[] => [...probes(parts), ...documentPages(parts)];
 
 const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
   restRoute({
@@ -55,7 +55,7 @@ const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
   }),
 ];
 
-const papers = ({ document }: SystemParts): Route<Caller>[] => [
+const documentPages = ({ document }: SystemParts): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/openapi.json',

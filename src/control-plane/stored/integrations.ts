@@ -67,7 +67,7 @@ export class StoredIntegrations {
     return known();
   }
 
-  /** Adds what the API server answered to a write. */
+  /** Adds the API server's answer to a write. */
   note(object: GitIntegrationResource): void {
     this.#cache.offer(lean(object));
   }

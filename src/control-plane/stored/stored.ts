@@ -30,9 +30,9 @@ type StoredConfig = Pick<ControlPlaneConfig, 'namespace' | 'namespaces' | 'agent
 type StoredOptions = { kube: Kube; config: StoredConfig; log: Log };
 
 /**
- * Holds the custom resources as last seen by a watch. What this process writes is added at once, so that a client reads
- * its own writes. Before a client is told that something does not exist, a live list looks for what another process may
- * just have written.
+ * Holds the custom resources as last seen by a watch. Writes of this process are added at once, so that a client reads
+ * its own writes. Before an answer says that something does not exist, a live list looks for objects that another
+ * process may just have written.
  */
 export class Stored {
   readonly #kube: Kube;
@@ -87,7 +87,7 @@ export class Stored {
     if (this.#gone.size > REMEMBERED && oldest !== undefined) this.#gone.delete(oldest);
   };
 
-  /** Forgets who owns what, and wakes all who wait, because any deployment may have another owner now. */
+  /** Forgets all owners, and wakes all who wait, because any deployment may have another owner now. */
   #newOwners(): void {
     this.#owners = undefined;
     this.#waiting.wakeAll();
@@ -214,7 +214,7 @@ export class Stored {
     }));
   }
 
-  /** Reads the Listeners now, for decisions that must include what other replicas have written. */
+  /** Reads the Listeners now, for decisions that must include the writes of other replicas. */
   async readListeners(signal: AbortSignal): Promise<void> {
     for (const listener of await this.#kube.all(kinds.listener, { namespace: this.#config.namespace }, signal))
       this.#caches.listeners.offer(lean(listener));
@@ -250,7 +250,7 @@ export class Stored {
     return this.#caches.projects.byIndex('name', name);
   }
 
-  /** Adds what the API server answered to one of our writes. */
+  /** Adds the API server's answer to one of our writes. */
   note = {
     deployment: (object: DeploymentResource): DeploymentResource => offered(this.#caches.deployments, object),
     revision: (object: RevisionResource): RevisionResource => offered(this.#caches.revisions, object),

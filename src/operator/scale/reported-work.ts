@@ -1,4 +1,4 @@
-import { figuresOf, type WorkFigures } from '../../schema/work-figures.ts';
+import { workOf, type WorkFigures } from '../../schema/work-figures.ts';
 import {
   MOST_PROCESSES,
   REPORT_LIFE,
@@ -46,7 +46,7 @@ export class ReportedWork {
   /** Returns the figures of a deployment. Undefined while nothing was reported lately. */
   figures(deployment: string, now: number): WorkFigures | undefined {
     const reports = this.#living(deployment, now).map(({ report, at }): KeptReport => ({ ...report, age_seconds: (now - at) / 1000 }));
-    return figuresOf(reports);
+    return workOf(reports);
   }
 
   /** Returns the facts of the servers of a deployment that were reported lately, by the name of their revision. */

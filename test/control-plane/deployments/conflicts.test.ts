@@ -64,7 +64,7 @@ test('of several deletions one that the cluster refuses stops no other, and is w
   const plane = await startPlane('refused', {}, { through: refused });
   const make = async (name: string) => (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name) })).body.id;
   const [kept, gone] = [await make('kept'), await make('gone')];
-  const detail = 'The control plane lacks a right in the cluster; its log names it.';
+  const detail = 'The control plane lacks a permission in the cluster; its log names it.';
   expect(await plane.call('DELETE', `/v2/deployments?deployment_ids=${kept}&deployment_ids=${gone}`)).toMatchObject({
     status: 207,
     body: { deleted: [gone], failed: [{ id: kept, status: 503, detail }] },

@@ -129,7 +129,7 @@ test.each([
 ])('where no hosts are listed, %s refuses %s', async (field, _what, body) => {
   const asked = { name: 'acme', kind: 'github', ...body } as GitIntegrationRequest;
   await expect(checkedHost(asked, [], new Lookups())).rejects.toThrow(
-    new RegExp(`^${field.replaceAll('.', '\\.')}: .*(must be of https|no public address)`),
+    new RegExp(`^${field.replaceAll('.', '\\.')}: .*(must use https|no public address)`),
   );
 });
 
@@ -137,10 +137,10 @@ test.each([
   ['a credential of no form', { credential: { username: 'me' } }, /^credential: /],
   ['half a GitHub App', { credential: { app_id: '1', private_key: 'x' } }, /^credential: /],
   ['two credentials', { credential: { token: 'x', ssh_private_key: 'y', known_hosts: 'z' } }, /^credential: /],
-  ['a host that the installation does not name', { host: 'https://evil.example' }, /^host: this installation takes /],
-  ['an API at another place', { api_url: 'http://10.96.0.1:443' }, /^api_url: this installation takes /],
-  ['an API of the host by another protocol', { api_url: 'http://github.com/api' }, /^api_url: this installation takes /],
-  ['a repository at another place', { repos: [repo('http://10.0.0.9:8080/x/y')] }, /^repos\.0\.url: this installation takes /],
+  ['a host that the installation does not name', { host: 'https://evil.example' }, /^host: this installation allows /],
+  ['an API at another place', { api_url: 'http://10.96.0.1:443' }, /^api_url: this installation allows /],
+  ['an API of the host by another protocol', { api_url: 'http://github.com/api' }, /^api_url: this installation allows /],
+  ['a repository at another place', { repos: [repo('http://10.0.0.9:8080/x/y')] }, /^repos\.0\.url: this installation allows /],
   ['a repository of an ssh host that is not named', { repos: [repo('git@evil.example:x/y')] }, /^repos\.0\.url: this /],
   ['gitea without a host', { kind: 'gitea' }, /^host: required for kind gitea/],
 ])('%s is refused', async (_, body, detail) => {

@@ -8,7 +8,7 @@ import { json, type NodePart } from '../node-part.ts';
 /** The port at which the registry answers, at the node's address. */
 export const REGISTRY_PORT = 5000;
 
-/** What pods and containerd call the registry of a native cluster. Both reach it over plain HTTP. */
+/** The name by which pods and containerd call the registry of a native cluster. Both reach it over plain HTTP. */
 export const REGISTRY = `registry.gx-platform.local:${REGISTRY_PORT}`;
 
 const USER = 'builds';
@@ -16,7 +16,7 @@ const USER = 'builds';
 /** Where containerd looks for a `hosts.toml` of each registry. */
 export const registriesFolder = (layout: Layout): string => fileOf(layout).config('registries');
 
-/** Runs a registry for what is built in the cluster, and tells containerd where it is. */
+/** Runs a registry for images that are built in the cluster, and tells containerd where it is. */
 export const registry: NodePart = {
   comesLater: true,
   files: ({ layout }) => ({

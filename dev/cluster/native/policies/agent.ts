@@ -45,7 +45,7 @@ async function main(kubeconfig: string): Promise<void> {
 
 type Watched = { cache: Cache; reflector: Reflector };
 
-/** Returns what waits until something has changed since the last time. */
+/** Returns a function that waits until something has changed since the last time. */
 function changesOf(caches: Cache[]): { next(): Promise<void> } {
   let change = Promise.withResolvers<void>();
   for (const cache of caches) cache.onChange(() => change.resolve());
@@ -57,7 +57,9 @@ function changesOf(caches: Cache[]): { next(): Promise<void> } {
   return { next };
 }
 
-/** Gives the kernel the rules unless it has them. Returns what it was given last, or nothing if it refused. */
+/**
+ * Gives the kernel the rules unless it has them. Returns the rules that it was given last, or nothing if it refused.
+ */
 async function apply(wanted: string, applied: string): Promise<string> {
   if (wanted === applied) return applied;
   try {

@@ -5,7 +5,7 @@ import type { NamedPort, Peer, Pod, Policy, PolicyPort, World } from './world.ts
 /*
  * Turns NetworkPolicies into rules of nftables. A pod that some policy selects for a direction gets a chain for that
  * direction: a connection returns from it if one rule of one of those policies admits it, and is refused at its end. A
- * connection between two pods passes the chain of the first for what leaves, then that of the second for what comes.
+ * connection between two pods passes the first one's chain for egress, then the second one's chain for ingress.
  */
 
 export const TABLE = 'gx_policies';
@@ -15,7 +15,7 @@ const COMMENT = 128;
 
 type Direction = 'egress' | 'ingress';
 type Rule = { peers: Peer[] | undefined; ports: PolicyPort[] | undefined };
-/** What a pod's chain is made for. */
+/** The pod and direction of a chain. */
 type Side = { pod: Pod; direction: Direction; world: World };
 
 /** Returns the text that `nft -f` reads. It replaces the whole table at once. */
@@ -25,8 +25,8 @@ export function ruleset(world: World): string {
 }
 
 /**
- * Packets that the node sends itself pass neither hook: a kubelet reaches every pod. What a pod sends to the node, as
- * to an API server there, passes `input`. Routers of IPv6 are found by messages that no policy is about.
+ * Packets that the node sends itself pass neither hook: a kubelet reaches every pod. Packets from a pod to the node, as
+ * to an API server there, pass `input`. Routers of IPv6 are found by messages that no policy is about.
  */
 const HOOKS = [
   '  chain forward {',
@@ -81,7 +81,7 @@ const both = (one: Match, other: Match): Match[] =>
     ? []
     : [{ ...one, ...other, text: [one.text, other.text].filter(Boolean).join(' ') }];
 
-/** Returns what admits a connection: one condition for each way in which a rule of a policy may do it. */
+/** Returns the conditions that admit a connection: one for each way in which a rule of a policy may do it. */
 function admitted(side: Side, policies: Policy[]): string[] {
   // No policy keeps a pod from itself. Through a Service it reaches itself by way of the node.
   const itself = side.pod.addresses.map((address) => at(side.direction, address));
@@ -136,7 +136,7 @@ function portMatch(side: Side, { protocol = 'TCP', port, endPort }: PolicyPort):
   const to = (ports: number | string): Match => ({ text: `${word} dport ${ports}` });
   if (port === undefined) return [{ text: `meta l4proto ${word}` }];
   if (typeof port === 'number') return [to(endPort === undefined ? port : `${port}-${endPort}`)];
-  // The name of a port means what the pod that listens calls so.
+  // The name of a port means the port that the listening pod calls so.
   const isNamed = (named: NamedPort): boolean => named.name === port && named.protocol === protocol;
   if (side.direction === 'ingress') return side.pod.ports.filter(isNamed).map((named) => to(named.port));
   return side.world.pods.flatMap((pod) =>

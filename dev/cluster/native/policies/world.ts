@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../../src/kube/kube.ts';
 
-/* What the rules of pods' traffic depend on, as the API server shows it. */
+/* The parts of a cluster that the rules of pods' traffic depend on, as the API server shows them. */
 
 export type Labels = Record<string, string>;
 

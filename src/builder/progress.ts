@@ -14,7 +14,7 @@ export async function step<T>(name: string, work: () => Promise<T>): Promise<T> 
   return result;
 }
 
-/** What a stage that ends without a reason of its own failed of. */
+/** The reason of a stage that fails without a reason of its own. */
 const BY_STAGE: Record<BuildStage, StageReason> = {
   clone: 'CloneFailed',
   restore: 'BuildFailed',
@@ -22,7 +22,7 @@ const BY_STAGE: Record<BuildStage, StageReason> = {
   push: 'PushFailed',
 };
 
-/** Returns what an error of a stage means to the one who reads the revision. */
+/** Returns the failure of a stage, for the reader of the revision. */
 export function stageFailureOf(stage: BuildStage, thrown: unknown): StageFailure {
   const error = asError(thrown);
   const reason = error instanceof StageFailed ? (error.reason as StageReason) : BY_STAGE[stage];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { messageText, stageFailureOf } from '../../src/builder/told.ts';
+import { messageText, stageFailureOf } from '../../src/builder/progress.ts';
 import { StageFailed } from '../../src/errors.ts';
 
 test('a failure has the reason that its error names, or that of its stage', () => {

@@ -14,12 +14,12 @@ export function daemonSettings(plainHosts: readonly string[]): string {
 
 const KILLED = /exit code: 137/;
 
-/** Returns what a build that failed means. The builder within a Dockerfile says its own reason. */
+/** Returns the meaning of a failed build. The builder within a Dockerfile prints its own reason. */
 export function solveFailure({ output, last }: { output: string; last: string }): StageFailed {
-  const told = /\b(InstallFailed|BuildFailed|ConfigMissing): (.+)/.exec(output);
-  if (told !== null) return new StageFailed(told[1]!, told[2]!);
+  const printed = /\b(InstallFailed|BuildFailed|ConfigMissing): (.+)/.exec(output);
+  if (printed !== null) return new StageFailed(printed[1]!, printed[2]!);
   const how = KILLED.test(last)
-    ? 'A command of the Dockerfile was killed, as is done where memory runs out'
+    ? 'A command of the Dockerfile was killed, as happens when memory runs out'
     : 'The Dockerfile could not be run';
   return new StageFailed('BuildFailed', `${how}. The last lines: ${last}`);
 }

@@ -1,6 +1,6 @@
 import { StageFailed } from '../../errors.ts';
 
-const KNOWN: readonly (readonly [said: RegExp, reason: 'CloneFailed' | 'RefMissing', message: string])[] = [
+const KNOWN: readonly (readonly [printed: RegExp, reason: 'CloneFailed' | 'RefMissing', message: string])[] = [
   [
     /couldn't find remote ref|not our ref|no such remote ref|unadvertised object|not a valid object|Server does not allow request/i,
     'RefMissing',
@@ -25,9 +25,9 @@ const KNOWN: readonly (readonly [said: RegExp, reason: 'CloneFailed' | 'RefMissi
   [/transport '\w*' not allowed|not allowed/i, 'CloneFailed', 'Repositories are cloned by https and ssh only'],
 ];
 
-/** Returns what git's last lines mean. */
+/** Returns the meaning of git's last lines. */
 export function cloneFailure(last: string, url: string): StageFailed {
-  const found = KNOWN.find(([said]) => said.test(last));
-  const [, reason, message] = found ?? [undefined, 'CloneFailed', 'The repository can not be fetched'];
-  return new StageFailed(reason, `${message} (${url}). Git said: ${last.trim().split('\n').slice(-4).join(' ').slice(0, 1000)}`);
+  const found = KNOWN.find(([printed]) => printed.test(last));
+  const [, reason, message] = found ?? [undefined, 'CloneFailed', "The repository can't be fetched"];
+  return new StageFailed(reason, `${message} (${url}). Git printed: ${last.trim().split('\n').slice(-4).join(' ').slice(0, 1000)}`);
 }

@@ -1,0 +1,3 @@
+// at: src/control-plane/planted-message.ts
+// rule: words
+export const planted = 'Create the deployment anew.';

@@ -1,0 +1,3 @@
+// at: src/gateway/planted-name.ts
+// rule: words
+export const plantedFigures = 1;
