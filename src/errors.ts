@@ -8,7 +8,7 @@ export type FieldError = { loc: (string | number)[]; msg: string; type: string }
 const LONGEST_MESSAGE = 8000;
 const LONGEST_NAME = 200;
 const LONGEST_PATH = 20;
-/** Faults that one answer names. The others show when these are mended. */
+/** Faults that one answer names. The others show when these are repaired. */
 export const MOST_FAULTS = 20;
 
 /** Returns the text, cut where it is longer than `longest`. */
@@ -54,7 +54,7 @@ export class Unauthorized extends Problem {
   }
 }
 
-/** 403: the caller is known but lacks the right. */
+/** 403: the caller is known but lacks the permission. */
 export class Forbidden extends Problem {
   override name = 'Forbidden';
   constructor(message: string, options?: ErrorOptions) {
@@ -112,8 +112,8 @@ export class StartError extends Error {
 }
 
 /**
- * A stage of a build from git can't go on. `reason` is one of those that the stages tell (src/schema/build-message.ts);
- * the message is one sentence that says what to do.
+ * A stage of a build from git can't go on. `reason` is one of those that the stages report
+ * (src/schema/build-message.ts); the message is one sentence that says what to do.
  */
 export class StageFailed extends StartError {
   override name = 'StageFailed';

@@ -16,7 +16,7 @@ export function asker({ image, cacheImage, registry }: ImageBuildConfig, signal:
 
 type BaseImage = { place: ImageReference; manifest: BaseManifest; digest: string };
 
-/** Returns the image that agents stand on. */
+/** Returns the base image of agents. */
 export async function baseOf(ask: AskRegistry, { baseImage }: ImageBuildConfig): Promise<BaseImage> {
   const place = required(baseImage, 'GX_BASE_IMAGE');
   const found = await readManifest(ask, place);

@@ -25,7 +25,7 @@ Each stage is a container of one pod. It takes no options; its settings come fro
 writes them (docs/reference/builder.md). It writes a result or a reason as the container's termination message.
 `;
 
-/** A stage returns its termination message, if it has one to tell. */
+/** A stage returns its termination message, if it has one. */
 type Stage = (config: ImageBuildConfig, signal: AbortSignal) => Promise<object | undefined>;
 
 const stages: Record<BuildStage, Stage> = { clone, restore, build, push };
@@ -42,7 +42,7 @@ const stopped = (stage: BuildStage): StageFailure => ({
   message: 'The stage was stopped before its end.',
 });
 
-/** Runs one stage of a build and tells how it ended. */
+/** Runs one stage of a build and reports how it ended. */
 export async function runBuilder(args: string[], config: ImageBuildConfig, signal: AbortSignal): Promise<void> {
   const [name, more] = args;
   if (name === undefined || name === '--help' || name === '-h') return void process.stdout.write(BUILDER_HELP);

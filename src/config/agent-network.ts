@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { SettingsReader } from './env.ts';
 
-/** Who reaches agents, and whom they reach, where a deployment does not say so itself. */
+/** Callers and targets of agents, where a deployment names none itself. */
 export type AgentNetwork = {
   /** Unset: open where agents have node ports, because their clients come from anywhere. */
   ingress?: 'Namespace' | 'Open';

@@ -36,7 +36,7 @@ export type AgentConfig = {
   /** JSON: graph id -> config of its own assistant. */
   assistantDefaults: string | undefined;
   mountPrefix: string;
-  /** Where clients find the server, when requests do not tell it. */
+  /** Where clients find the server, when requests do not name it. */
   publicUrl: string | undefined;
   /** Whether links to this server may begin with the host that a proxy names. */
   trustForwardedHost: boolean;

@@ -24,7 +24,7 @@ export function assistantDefaults(text: string | undefined): Map<string, Assista
   return new Map(Object.entries(given).map(([graph, config]) => [graph, defaultsOf(graph, config)]));
 }
 
-/** Returns the setting as it is written, and tells what is wrong with it. */
+/** Returns the setting as it is written, and adds its faults to the problems. */
 export function assistantDefaultsText(read: SettingsReader): string | undefined {
   const text = read.optional([ASSISTANT_DEFAULTS]);
   try {

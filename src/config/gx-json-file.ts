@@ -28,7 +28,7 @@ export function parsedGxFile(file: string): unknown {
   }
 }
 
-/** Returns the settings. Throws a `StartError` that names the file and the fields for whatever is wrong. */
+/** Returns the settings. Throws a `StartError` that names the file and the fields that are wrong. */
 export function validGxJson(value: unknown, file: string): GxJson {
   const faults = gxJsonFaults(value);
   if (faults.length > 0) throw new StartError(`${file}: ${faults.join('; ')}.`);

@@ -30,10 +30,9 @@ const REPEATABLE = ['GET', 'HEAD'];
 const BROKEN_OFF = 2;
 
 /**
- * Answers in place of one deployment that sleeps, on a port of its own, because a request does not always say for whom
- * it is. It lets in callers who may call the deployment, holds the request until the deployment answers, and passes it
- * on. The body stays
- * with the client until then.
+ * Answers in place of one deployment that sleeps, on a port of its own, because a request does not always name its
+ * deployment. It lets in callers who may call the deployment, holds the request until the deployment answers, and
+ * passes it on. The body stays with the client until then.
  */
 export function openDoor(parts: DoorParts): Server {
   const server = createServer({ maxHeaderSize: HEADER_LIMIT }, (incoming, answer) => void answered(parts, incoming, answer));

@@ -18,7 +18,7 @@ type Door = { key: string; server: Server; retry?: NodeJS.Timeout };
 /** Keeps a port open for each deployment that may sleep, before it does. */
 export class Doors {
   readonly #options: Options;
-  /** By port. */
+  /** The servers, by port. */
   readonly #doors = new Map<number, Door>();
   #isClosed = false;
 

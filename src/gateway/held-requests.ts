@@ -7,7 +7,7 @@ export type HoldLimits = { perDeployment: number; total: number };
 const CROWDED = 2;
 const LEAVING = 1;
 
-/** For whom a request is. */
+/** The deployment of a request. */
 type Asked = { key: string; namespace: string };
 
 /**
@@ -17,7 +17,7 @@ type Asked = { key: string; namespace: string };
  */
 export class HeldRequests {
   readonly #limits: HoldLimits;
-  /** By deployment, and by namespace. */
+  /** Numbers of waiting requests, by deployment and by namespace. */
   readonly #held = new Map<string, number>();
   readonly #inNamespace = new Map<string, number>();
   readonly #leaving = Promise.withResolvers<never>();
@@ -27,7 +27,7 @@ export class HeldRequests {
 
   constructor(limits: HoldLimits) {
     this.#limits = limits;
-    // Nobody may be waiting.
+    // The rejection is no fault while no request waits for it.
     this.#leaving.promise.catch(() => undefined);
   }
 

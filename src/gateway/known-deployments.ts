@@ -45,7 +45,7 @@ export type KnownDeployment = {
   /** True if it asks for agents that let everybody in. The word of its pods is not enough. */
   isOpen: boolean;
   auth: NonNullable<DeploymentResource['spec']['template']['sourceRevisionConfig']>['auth'];
-  /** Returns true if the text is one of its keys. The time that it takes does not tell how much of it is right. */
+  /** Returns true if the text is one of its keys. Its time reveals nothing about the key. */
   isOpenedBy: (text: string) => boolean;
 };
 
@@ -53,14 +53,13 @@ const NOBODY = { relisted: () => undefined, missed: () => undefined, active: () 
 
 /**
  * The deployments of the watched namespaces, as their resources describe them. A ConfigMap that only the operator
- * writes
- * holds the ports, because anyone who may write a status could take the requests of others.
+ * writes holds the ports, because anyone who may write a status could take the requests of others.
  */
 export class KnownDeployments {
   readonly #cache = new Cache<DeploymentResource>();
   readonly #portsObject = new Cache<ConfigMapObject>();
   readonly #watches: Pick<Reflector, 'start' | 'synced' | 'stop'>[];
-  /** By the uid of a deployment. */
+  /** The ports, by the uid of a deployment. */
   #ports = new Map<string, KeptPorts>();
   #changed: () => void = () => undefined;
 

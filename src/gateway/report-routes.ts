@@ -7,8 +7,8 @@ const query = Type.Object({ instance: Type.Optional(Type.String()), cursor: Type
 
 /**
  * Returns the routes of the operator: the reports of all deployments. They have a port of their own, because nobody
- * else
- * is to learn which deployments there are and how busy they are: the chart's NetworkPolicy lets in the operator alone.
+ * else is to learn which deployments there are and how busy they are: the chart's NetworkPolicy lets in the operator
+ * alone.
  */
 export const reportRoutes = (reports: Pick<Reports, 'since'>): Route<undefined>[] => [
   routeFor<undefined>()({

@@ -4,7 +4,7 @@ type Kept = { deployment: string; report: WorkReport; at: number; number: number
 
 /** How many reports are kept, each some 700 bytes. */
 export type ReportBounds = {
-  /** Of the processes of one deployment. */
+  /** How many reports of one deployment are kept. */
   each: number;
   /** Reports of all deployments, beyond which each that reports keeps `few` of its own. */
   crowd: number;

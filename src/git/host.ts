@@ -36,7 +36,7 @@ type Place = Pick<Host, 'host' | 'places'>;
 /**
  * Asks a host and returns its answer whole. Redirects are followed on the same host only, so that credentials stay
  * there. The host's name is looked up for each request, which goes to the addresses that were found and may be called.
- * Throws `Unavailable` if the host does not answer, and `Rejected` if it is where requests may not go.
+ * Throws `Unavailable` if the host does not answer, and `Rejected` if requests may not go to its address.
  */
 export async function bytesFrom(place: Place, asked: Asked): Promise<Answer> {
   const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(PATIENCE)]);
@@ -77,7 +77,7 @@ async function ask(url: URL, { host, places }: Place, { headers = {}, ...asked }
   return answerTo(url, { ...asked, addresses, headers });
 }
 
-/** Returns where an answer sends to. */
+/** Returns the URL to which an answer redirects. */
 function placeIn({ statusCode = 0, headers: { location } }: IncomingMessage, from: URL): URL | undefined {
   return location === undefined || statusCode < 300 || statusCode > 399 ? undefined : new URL(location, from);
 }

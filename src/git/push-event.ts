@@ -18,7 +18,7 @@ const SIGNATURES: Record<Exclude<GitKind, 'gitlab'>, { header: string; prefix: s
 };
 const GITLAB_TOKEN = 'x-gitlab-token';
 
-/** Compares texts in a time that says nothing of either, whatever their lengths. */
+/** Compares texts in a time that reveals nothing about either, whatever their lengths. */
 function isEqual(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => createHash('sha256').update(text).digest());
   return timingSafeEqual(a as Buffer, b as Buffer);

@@ -47,7 +47,7 @@ type Sending = Pick<RequestOptions, 'method' | 'signal'> & {
 };
 
 /**
- * Sends a request that asks for an answer as it is, not packed. Resolves with the head of the answer, and follows no
+ * Sends a request that asks for an answer without compression. Resolves with the head of the answer, and follows no
  * redirect.
  */
 export function answerTo(url: URL, { addresses, headers, body, method = 'GET', signal }: Sending): Promise<IncomingMessage> {
@@ -65,7 +65,7 @@ export function answerTo(url: URL, { addresses, headers, body, method = 'GET', s
   return promise;
 }
 
-/** Reads an answer whole. Undefined if it is packed or has more bytes than `most`; its connection is closed then. */
+/** Reads an answer whole. Undefined if it is compressed or larger than `most` bytes; its connection is closed then. */
 export async function wholeAnswer(answer: IncomingMessage, most: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;

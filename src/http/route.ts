@@ -98,8 +98,7 @@ export type RawBody = {
   seconds: number;
   /**
    * Called with the route's valid `params` before a byte is read; `bytes` is the most that the body may take. Returns
-   * the
-   * function to call when the body is no longer held. Throws for a body that is not to be read.
+   * the function to call when the body is no longer held. Throws for a body that is not to be read.
    */
   admit: (asked: { params: unknown; source: string; bytes: number }) => () => void;
 };

@@ -14,8 +14,7 @@ import { frame, HEARTBEAT, SSE_HEADERS, withHeartbeat } from './sse.ts';
 const AT_ONCE = 50;
 
 /**
- * Sends a handler's reply. `heartbeatSeconds`: after so much silence, a filler keeps a stream or a slow answer
- * alive.
+ * Sends a handler's reply. `heartbeatSeconds`: after so much silence, a filler keeps a stream or a slow answer alive.
  */
 export async function send(
   ctx: Koa.Context,

@@ -47,8 +47,7 @@ export type AppOptions<Caller> = {
   nameOf?: (caller: Caller) => string;
   /**
    * Called before a stream or a wait for a run opens. Returns the function to call when it has ended. Throws a 429 for
-   * one
-   * too many.
+   * one too many.
    */
   opens?: (caller: Caller) => () => void;
   /** Returns whether pages of an origin may call; by default any may. */

@@ -6,9 +6,8 @@ type Fault = { path: string[]; msg: string };
 
 /**
  * Refuses values that cannot be stored as they were sent, with a 422 that names the place: the NUL character and half
- * surrogate
- * pairs, which Postgres text cannot hold; numbers beyond a double; nesting that overflows the stack; and names that
- * change the prototype of an object they are copied into.
+ * surrogate pairs, which Postgres text cannot hold; numbers beyond a double; nesting that overflows the stack; and
+ * names that change the prototype of an object they are copied into.
  */
 export function refuseUnstorable(value: unknown, at: 'body' | 'query' | 'path'): void {
   const fault = faultIn(value, 0);

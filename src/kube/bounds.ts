@@ -16,8 +16,7 @@ export function withoutManagedFields<T extends KubeObject>(object: T): T {
 /**
  * Returns the object as readers may walk it: recursion is safe, and it is not large. A part of it (metadata, spec or
  * status) that is nested too deep or too large is cut, and the first such part is the fault. Fields outside of a
- * status's
- * schema are left out.
+ * status's schema are left out.
  */
 export function bounded<T extends KubeObject>(given: T, specLimit = SPEC_LIMIT): Bounded<T> {
   const object = withReadableStatus(given);
@@ -33,7 +32,7 @@ export function bounded<T extends KubeObject>(given: T, specLimit = SPEC_LIMIT):
 
 /** Values that are kept of a part. Those near the root come first. */
 const VALUES = 4000;
-/** Of each list and map. */
+/** Entries that are kept of each list and map. */
 const ENTRIES = 128;
 const CHARACTERS = 4096;
 /** Levels that are kept. A finalizer reads five levels deep. */
@@ -44,8 +43,7 @@ type Step = { from: Container; to: Container; level: number };
 
 /**
  * Returns the part near the root of a value: its fields level by level, with long texts shortened, until enough is
- * kept.
- * Keys of the platform come first, so that an object is found by them however much was added to it.
+ * kept. Keys of the platform come first, so that an object is found by them however much was added to it.
  */
 function cut(root: unknown): unknown {
   let left = VALUES;

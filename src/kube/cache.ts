@@ -182,7 +182,7 @@ export class Cache<T extends KubeObject = KubeObject> {
     if (this.#tombs.size > TOMBS && oldest !== undefined) this.#tombs.delete(oldest);
   }
 
-  /** Tells of a change, as an answer if a write of the object is under way. */
+  /** Reports a change, as an answer if a write of the object is under way. */
   #tellUnlessWriting(change: Change<T>): void {
     const writes = change.via === 'watch' ? this.#writes.get(change.key) : undefined;
     for (const meanwhile of writes ?? []) meanwhile.add(change);

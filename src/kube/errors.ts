@@ -25,7 +25,7 @@ export const taken = (what: string): KubeRefused =>
     causes: [],
   });
 
-/** 403 because of the object, not because of the caller's rights: a quota or an admission policy refused it. */
+/** 403 because of the object, not because of the caller's permissions: a quota or an admission policy refused it. */
 export class Denied extends Forbidden {
   override name = 'Denied';
   readonly isQuota: boolean;

@@ -6,7 +6,7 @@ import { keyOf } from './object-key.ts';
 /** An object that can't be worked on as it is, and why. It holds only the parts that identify the object. */
 export type Faulty = { object: KubeObject; fault: ObjectFault };
 
-/** Remembers which objects of a kind can't be worked on as they are, and tells of each fault once. */
+/** Remembers which objects of a kind can't be worked on as they are, and reports each fault once. */
 export class FaultyObjects {
   readonly #faulty = new Map<string, Faulty>();
   readonly #listeners: ((faulty: Faulty) => void)[] = [];

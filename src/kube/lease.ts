@@ -184,5 +184,5 @@ export class Election {
   }
 }
 
-/** metav1.MicroTime wants six digits. */
+/** metav1.MicroTime needs six digits. */
 export const microTime = (now = new Date()): string => now.toISOString().replace('Z', '000Z');

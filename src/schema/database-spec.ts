@@ -23,7 +23,7 @@ const ExternalDatabase = Type.Object(
   { description: 'A database outside the platform: no StatefulSet, Service or volume is created. Fixed at creation.' },
 );
 
-/** The secret in which a deployment names a database that somebody else runs. */
+/** The secret in which a deployment names a database outside the platform. */
 export const CUSTOM_URI = 'POSTGRES_URI_CUSTOM';
 
 const NOT_OURS = 'has(self.external) || (has(self.fromSecrets) && self.fromSecrets)';

@@ -5,7 +5,7 @@ import { imageReference } from '../registry/reference.ts';
 /** The inputs of a Dockerfile. */
 export type DockerfileInputs = {
   settings: Pick<GxJson, 'dockerfile_lines' | 'base_image'>;
-  /** The image that agents stand on, unless gx.json names one. */
+  /** The base image of agents, unless gx.json names one. */
   baseImage: string;
   /** From the root of the repository; the folder is empty for the root itself. */
   configFile: string;

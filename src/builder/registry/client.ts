@@ -20,7 +20,7 @@ const ATTEMPTS = 4;
 const PAUSE = 1000;
 
 /**
- * Returns how registries are asked: with the credential and the kind of proof that each wants (RFC 7617, or the token
+ * Returns how registries are asked: with the credential and the kind of proof that each needs (RFC 7617, or the token
  * service of the distribution specification), and again where they are busy or do not answer.
  */
 export function askRegistries(settings: RegistrySettings): AskRegistry {
@@ -40,7 +40,7 @@ export function askRegistries(settings: RegistrySettings): AskRegistry {
   };
 }
 
-/** Asks once, and again with the proof that the registry wants. */
+/** Asks once, and again with the proof that the registry needs. */
 function askOnce({
   plainHosts,
   credentials,
@@ -87,7 +87,7 @@ async function tokenFor({ host, challenge, credential, signal }: Challenged): Pr
   async function byName(): Promise<Response> {
     const url = new URL(realm!);
     if (service !== undefined) url.searchParams.set('service', service);
-    // A challenge may name several scopes in one field, separated by spaces; services want each on its own.
+    // A challenge may name several scopes in one field, separated by spaces; services take each on its own.
     for (const one of scope.split(' ').filter(Boolean)) url.searchParams.append('scope', one);
     return fetch(url, { headers: basic === undefined ? {} : { authorization: `Basic ${basic}` }, signal });
   }
