@@ -6,9 +6,9 @@ import { BUILDER, deployment, fromGit, GIT } from '../../kit/objects.ts';
 import { paperCluster } from '../../kit/paper-cluster.ts';
 
 /*
- * A status may be lost: a backup restores none. What a reconcile reads again of its own deployment's status therefore
- * stands in one list, with where it is found instead. Here reconciles run in some situations, and their reads are
- * compared with the list.
+ * A status may be lost: a backup restores none. So each field that a reconcile reads again of its own object's status
+ * stands in a list, with where it is found instead. Here reconciles run in some situations, and their reads are
+ * compared with the lists.
  */
 
 type Asked = Parameters<ReturnType<typeof paperCluster>['ask']>[1];
@@ -47,7 +47,7 @@ const FULL: DeploymentResource['status'] = Object.fromEntries(
   Object.keys(STATUS_INPUTS).map((name) => [name, name === 'keyHashes' ? ['hash'] : '2026-01-01T00:00:00Z']),
 );
 
-/** What every reconcile reads to keep times, and what one without a status begins again. */
+/** Fields by which every reconcile keeps times. One without a status begins them again. */
 const SUMMARY = ['conditions', 'observedGeneration'];
 
 test('every field of its status that a reconcile reads again is listed, and no other', async () => {
