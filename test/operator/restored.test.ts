@@ -25,7 +25,7 @@ async function loseStatus<T extends KubeObject>(kind: Kind<T>, name: string): Pr
   await kube.patchStatus(kind, { namespace, name }, none);
 }
 
-/** What a lost status may not change: who is who, and every secret value. */
+/** Lists who is who, and every secret value. A lost status may change none of it. */
 async function belongings(): Promise<string[]> {
   const { kube, namespace } = stage;
   const lists = await Promise.all(

@@ -5,7 +5,7 @@ import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../fami
 import type { StatedCondition } from '../kernel/outcome.ts';
 import type { DatabaseAddress } from './address.ts';
 
-/** What a reconcile knows of a deployment's database and of the pods that use it. */
+/** A deployment's database and the pods that use it, as a reconcile sees them. */
 export type DatabaseView = {
   /** The object that runs a managed database. */
   database: KubeObject | undefined;
@@ -40,7 +40,7 @@ export type DatabaseFacts = {
   now: Date;
 };
 
-/** What a revision asks of the database of its deployment. */
+/** The answer to a revision that asks for the database of its deployment. */
 export type DatabaseAnswer = {
   databaseReady: boolean;
   /** When the managed database began to take connections, in milliseconds since the epoch, if that is known. */
@@ -61,7 +61,7 @@ export type DatabaseEngine = {
   address(deployment: DeploymentResource): DatabaseAddress | undefined;
   /** Returns whether agents can connect, as the caches show it. */
   takesConnections(deployment: DeploymentResource, view: Pick<DatabaseView, 'database' | 'databasePods'>): boolean;
-  /** Answers a revision, by what the caches show. */
+  /** Answers a revision by the caches. */
   answer(deps: Pick<PartDeps, 'caches' | 'settings'>, deployment: DeploymentResource): DatabaseAnswer;
   /** Finds the object that runs it among those of its deployment. */
   runner(deployment: DeploymentResource, objects: KubeObject[]): KubeObject | undefined;

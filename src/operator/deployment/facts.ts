@@ -22,7 +22,7 @@ import { decideSleep } from './sleep.ts';
 export type FactsDeps = Pick<OperatorDeps, 'caches' | 'table' | 'settings' | 'ports' | 'work' | 'branches'>;
 
 /** Observes all that a reconcile of a deployment knows. Its ports are kept here, because nobody else may have them. */
-export async function factsOf(
+export async function observeFacts(
   deps: FactsDeps,
   deployment: DeploymentResource,
   { signal, now }: { signal: AbortSignal; now: Date },

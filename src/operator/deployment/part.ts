@@ -14,13 +14,13 @@ import type { SleepDecision } from './sleep.ts';
 /** Whether a deployment has its tracing project, shares an older deployment's, or needs one. */
 export type TracingState = { state: 'there' | 'shared' } | { state: 'missing'; project: KubeObject };
 
-/** What one reconcile of a deployment knows. All of it is observed before anything is done. */
+/** The knowledge of one reconcile of a deployment. All of it is observed before anything is done. */
 export type Facts = DeploymentWorld &
   DatabaseView & {
     deployment: DeploymentResource;
     settings: OperatorSettings;
     now: Date;
-    /** What is in the way of everything else. */
+    /** The obstacle to everything else, if there is one. */
     held: ReconcileOutcome | undefined;
     /** Name of the revision that serves, as its own status says. */
     active: string | undefined;
@@ -39,11 +39,11 @@ export type Facts = DeploymentWorld &
     queue: QueueState | undefined;
   };
 
-/** The facts after a reconcile has written, with what it has changed. */
+/** The facts after a reconcile has written, with the changes that it made. */
 export type WrittenFacts = Facts & {
-  /** The objects as they were applied. Empty if something was in the way. */
+  /** The objects as they were applied. Empty if there was an obstacle. */
   written: KubeObject[];
-  /** What prevented everything else. */
+  /** The obstacle that held everything else back. */
   trouble: ReconcileOutcome | undefined;
   /** The Secret with which pods are to be started. */
   secret: DatabaseSecret | undefined;
@@ -55,14 +55,14 @@ type Act<F, R> = (deps: PartDeps, facts: F, signal: AbortSignal) => Promise<R>;
 export type Part = {
   /** Returns its objects, in the order in which they are made. */
   desired?: (facts: Facts) => KubeObject[];
-  /** Does what comes before the objects. Something in the way of the deployment holds it back. */
+  /** Prepares it, before the objects are written. An obstacle holds this back. */
   prepare?: Act<Facts, PartPrepared>;
-  /** Takes the place of `prepare` while something is in the way. It begins nothing. */
+  /** Takes the place of `prepare` while there is an obstacle. It begins nothing. */
   whileHeld?: Act<Facts, PartPrepared>;
   /** Fields of the status that stay as they are in a pass that does not prepare it. */
   keeps?: readonly StatusInput[];
-  /** Does what writing the objects does not do, after it. Something in the way holds it back, too. */
+  /** Takes a step after the objects are written. An obstacle holds this back, too. */
   step?: Act<WrittenFacts, PartReport>;
-  /** Returns what the status says of it. */
+  /** Returns its statements and its fields of the status. */
   report?: (facts: WrittenFacts) => PartReport;
 };

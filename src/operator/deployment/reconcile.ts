@@ -2,7 +2,7 @@ import type { DeploymentResource } from '../../schema/custom-resources.ts';
 import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../family/part-report.ts';
 import { keptStatus } from '../family/status-inputs.ts';
 import type { Reconcile } from '../kernel/controller.ts';
-import { factsOf, type FactsDeps } from './facts.ts';
+import { observeFacts, type FactsDeps } from './facts.ts';
 import { historyOf, outdated } from './history.ts';
 import { named } from './observe.ts';
 import type { Facts, Part, WrittenFacts } from './part.ts';
@@ -13,7 +13,7 @@ import { deploymentReport } from './status.ts';
 export const reconcileDeployment =
   (deps: PartDeps & FactsDeps, parts: readonly Part[] = DEPLOYMENT_PARTS): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal, now }) => {
-    const facts = await factsOf(deps, deployment, { signal, now });
+    const facts = await observeFacts(deps, deployment, { signal, now });
     const prepared = await prepare(parts, { deps, facts, signal });
     const trouble = facts.held ?? prepared.find((done) => done.trouble !== undefined)?.trouble;
     const secret = prepared.find((done) => done.secret !== undefined)?.secret;

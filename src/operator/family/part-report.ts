@@ -5,13 +5,13 @@ import type { ReconcileOutcome, StatedCondition } from '../kernel/outcome.ts';
 
 export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
 
-/** What a part works with: the caches, and what reads from and writes to the API server. */
+/** The dependencies of a part: the caches, the settings, and the doors to the API server. */
 export type PartDeps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings'>;
 
 /** The Secret that names the database: which one and in what state, or a sentence on what is wrong with it. */
 export type DatabaseSecret = { secret: string; version?: string } | { problem: string };
 
-/** What a part of a deployment reports. */
+/** The report of a part of a deployment. */
 export type PartReport = {
   statements?: StatedCondition[];
   status?: DeploymentStatusFields;
@@ -19,13 +19,13 @@ export type PartReport = {
   again?: (number | undefined)[];
   /** The outcome while the deployment waits for this part. */
   unready?: ReconcileOutcome | undefined;
-  /** What is under way while everything else is as asked. */
+  /** A change that is under way while everything else is as asked. */
   underWay?: StatedCondition | undefined;
 };
 
-/** What a part has done before the objects of its deployment are written, and what follows from it. */
+/** The result of preparing a part before the objects of its deployment are written. */
 export type PartPrepared = PartReport & {
-  /** What prevents all that follows. */
+  /** The obstacle to all that follows. */
   trouble?: ReconcileOutcome;
   /** Its objects, where a read has shown that they are to be otherwise. */
   objects?: KubeObject[];

@@ -1,4 +1,4 @@
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
 import type { DeploymentStatusFields } from './part-report.ts';
 
 /**
@@ -28,6 +28,31 @@ export const STATUS_INPUTS = {
 } as const satisfies Partial<Record<keyof DeploymentStatusFields, string>>;
 
 export type StatusInput = keyof typeof STATUS_INPUTS;
+
+/** The same of a revision, whose status is also the only record of what it was. */
+export const REVISION_INPUTS = {
+  phase: 'Its pods or its build show it. One that no longer serves is skipped.',
+  reason: 'It is decided again.',
+  message: 'It is decided again.',
+  specHash: 'The spec has a hash of its template.',
+  secretName: 'The copy of the Secret has a fixed name.',
+  startedAt: 'It begins again, with its whole deadline.',
+  endedAt: 'It ends again.',
+  image: 'Nowhere. It is built again.',
+  builtAt: 'As the image.',
+  commitSha: 'A spec names the commit of a push. Else the build finds the head of the branch.',
+  buildsWith: 'The build in stages finds once more that it needs BuildKit.',
+  builderVersion: 'The build reports it.',
+  buildSeconds: 'The build reports it.',
+  buildLog: 'The ConfigMap has a fixed name.',
+  logTail: 'Nowhere.',
+  imageDigest: 'The pods report it.',
+  serverVersion: 'The agents report it.',
+  mountPrefix: 'The agents report it.',
+  guard: 'The agents report it. Until then nobody may wake it.',
+  apiTemplate: 'The workload has the hash of its own template.',
+  queueTemplate: 'The workload has the hash of its own template.',
+} as const satisfies Partial<Record<keyof NonNullable<RevisionResource['status']>, string>>;
 
 /** Returns these fields of a status as they are. */
 export const keptStatus = ({ status = {} }: DeploymentResource, fields: readonly StatusInput[] = []): DeploymentStatusFields =>

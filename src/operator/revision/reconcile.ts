@@ -18,7 +18,7 @@ import { revisionReport, type RevisionStatusFields } from './status.ts';
 
 type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings' | 'absences' | 'work' | 'buildTurns' | 'gitPlaces'>;
 
-/** What one reconcile of a revision has observed and decided, and what its parts have found or made since. */
+/** The observations and the decision of one reconcile of a revision, and the findings of its parts since. */
 type Facts = Situation & {
   decision: Decision;
   secretName?: string | undefined;

@@ -1,34 +1,45 @@
 import { expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { STATUS_INPUTS } from '../../../src/operator/family/status-inputs.ts';
+import { REVISION_INPUTS, STATUS_INPUTS } from '../../../src/operator/family/status-inputs.ts';
 import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
-import { deployment } from '../../kit/objects.ts';
+import { BUILDER, deployment, fromGit, GIT } from '../../kit/objects.ts';
 import { paperCluster } from '../../kit/paper-cluster.ts';
 
 /*
- * A status may be lost: a backup restores none. What a reconcile reads again of its own deployment's status therefore
- * stands in one list, with where it is found instead. Here reconciles run in some situations, and their reads are
- * compared with the list.
+ * A status may be lost: a backup restores none. So each field that a reconcile reads again of its own object's status
+ * stands in a list, with where it is found instead. Here reconciles run in some situations, and their reads are
+ * compared with the lists.
  */
 
-type Scene = { first: DeploymentResource; changes?: Parameters<ReturnType<typeof paperCluster>['ask']>[1][] };
+type Asked = Parameters<ReturnType<typeof paperCluster>['ask']>[1];
+type Scene = { first: DeploymentResource; changes?: Asked[]; settings?: Parameters<typeof paperCluster>[1] };
+type Reads = Record<'deployment' | 'revision', Set<string>>;
 
-async function readsIn({ first, changes = [] }: Scene): Promise<string[]> {
-  const read = new Set<string>();
-  const cluster = paperCluster({
-    onPass: () => undefined,
-    onRead: (reader, _, { path: [part, field], object }) => {
-      if (reader === 'deployment' && object.apiVersion === API_VERSION && object.kind === 'Deployment' && part === 'status' && field)
-        read.add(field);
+/** Plays a scene, and adds what reconciles have read of the status of their own objects. */
+async function play({ first, changes = [], settings }: Scene, reads: Reads): Promise<void> {
+  const own = { deployment: 'Deployment', revision: 'Revision' };
+  const cluster = paperCluster(
+    {
+      onPass: () => undefined,
+      onRead: (reader, key, { path: [part, field], object: { apiVersion, kind, metadata } }) => {
+        const isOwn = apiVersion === API_VERSION && kind === own[reader] && key === `${metadata.namespace}/${metadata.name}`;
+        if (isOwn && part === 'status' && field !== undefined) reads[reader].add(field);
+      },
     },
-  });
+    settings,
+  );
+  const listener = { apiVersion: API_VERSION, kind: 'Listener', metadata: { name: 'default', namespace: 'gx-system' } };
+  cluster.put(kinds.listener, { ...listener, spec: { computeId: 'test', namespaces: ['team'] } });
   cluster.put(kinds.deployment, first);
   await cluster.turns(4);
+  // Their servers have reported.
+  for (const revision of cluster.caches.revisions.list())
+    cluster.put(kinds.revision, { ...revision, status: { ...revision.status, serverVersion: 'v1.2.3' } });
+  await cluster.turns(1);
   for (const change of changes) {
     cluster.ask('team/chat', change);
     await cluster.turns(4);
   }
-  return [...read];
 }
 
 /** Every field of a status, with a value that its type has. */
@@ -36,15 +47,21 @@ const FULL: DeploymentResource['status'] = Object.fromEntries(
   Object.keys(STATUS_INPUTS).map((name) => [name, name === 'keyHashes' ? ['hash'] : '2026-01-01T00:00:00Z']),
 );
 
+/** Fields by which every reconcile keeps times. One without a status begins them again. */
+const SUMMARY = ['conditions', 'observedGeneration'];
+
 test('every field of its status that a reconcile reads again is listed, and no other', async () => {
+  const builder = { builder: { ...BUILDER, namespace: 'team' }, gitIntegrations: [GIT], agentNamespaces: ['team'] };
   const scenes: Scene[] = [
     { first: deployment(), changes: [() => ({ hibernate: true }), () => ({ database: { passwordRequestedAt: '2026-01-05T00:00:00Z' } })] },
     { first: deployment({ template: { resourceSpec: { redisMemoryMb: 64 } } }) },
     { first: deployment({ spec: { database: { external: { secretName: 'managed' } } } }) },
     { first: deployment({ status: { ...FULL, phase: 'UNUSED' } }) },
+    { first: deployment(fromGit('main')), settings: builder },
   ];
-  const read = new Set((await Promise.all(scenes.map(readsIn))).flat());
-  // Conditions keep their times, which a status without them begins again.
-  const summary = ['conditions', 'observedGeneration'];
-  expect([...read].filter((field) => !summary.includes(field)).toSorted()).toEqual(Object.keys(STATUS_INPUTS).toSorted());
+  const reads: Reads = { deployment: new Set(), revision: new Set() };
+  for (const scene of scenes) await play(scene, reads);
+  const seen = (reader: keyof Reads): string[] => [...reads[reader]].filter((field) => !SUMMARY.includes(field)).toSorted();
+  expect(seen('deployment')).toEqual(Object.keys(STATUS_INPUTS).toSorted());
+  expect(seen('revision')).toEqual(Object.keys(REVISION_INPUTS).toSorted());
 });

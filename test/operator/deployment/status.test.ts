@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
 import type { WrittenFacts } from '../../../src/operator/deployment/part.ts';
 import { DEPLOYMENT_PARTS } from '../../../src/operator/deployment/parts.ts';
-import { databaseReplicas } from '../../../src/operator/database/own/hibernate.ts';
+import { databaseReplicas } from '../../../src/operator/database/own/desired.ts';
 import { deploymentReport, refusedDeployment } from '../../../src/operator/deployment/status.ts';
 import { factsOf } from '../../kit/facts.ts';
 import { deployment, revision } from '../../kit/objects.ts';

@@ -1,12 +1,15 @@
+import type { KubeObject } from '../../../kube/kube.ts';
 import { DATABASE_READY } from '../../../schema/conditions.ts';
 import { URI_KEY } from '../../../schema/database-spec.ts';
+import { REVISION } from '../../../schema/labels.ts';
 import { connectionsAsked } from '../../family/connections.ts';
 import { isTrue } from '../../kernel/conditions.ts';
+import type { StatedCondition } from '../../kernel/outcome.ts';
+import { isPodReady, isPodUp } from '../../pods/diagnose.ts';
 import { addressIn } from '../address.ts';
-import type { DatabaseEngine } from '../database.ts';
-import { readiness } from '../ready.ts';
+import type { DatabaseEngine, DatabaseFacts } from '../database.ts';
+import { notReady, readiness, ready } from '../ready.ts';
 import { externalSecret } from './secret.ts';
-import { externalStatement } from './statement.ts';
 
 /**
  * Seconds after which a Secret that names no database is read again. Nothing wakes the deployment when it is repaired.
@@ -33,3 +36,23 @@ export const external: DatabaseEngine = {
   hold: () => Promise.resolve(),
   release: () => Promise.resolve([]),
 };
+
+type Facts = Pick<DatabaseFacts, 'active' | 'secret'> & { view: { agentPods: KubeObject[] } };
+
+/**
+ * States whether the external database takes connections. The operator connects to no database, but agent pods do. They
+ * are ready only while queue and database answer, and alive without them. If all that run are alive and none is ready,
+ * the database is the reason.
+ */
+export function externalStatement({ view, active, secret }: Facts): StatedCondition {
+  if (secret === undefined) return notReady('The Secret of the external database has not been read yet.');
+  if ('problem' in secret) return notReady(secret.problem);
+  const serving = view.agentPods
+    .filter(({ metadata }) => isOf(metadata, active) && metadata.deletionTimestamp === undefined)
+    .filter(isPodUp);
+  if (serving.length > 0 && !serving.some(isPodReady))
+    return notReady(`No pod can reach the database that the Secret ${secret.secret} names; the pods keep running and try again.`);
+  return ready(`The Secret ${secret.secret} names an external database.`, 'External');
+}
+
+const isOf = ({ annotations }: KubeObject['metadata'], revision: string | undefined): boolean => annotations?.[REVISION] === revision;

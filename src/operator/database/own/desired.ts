@@ -9,7 +9,7 @@ import { databasePolicy } from '../../family/network-policies.ts';
 import type { DatabaseView } from '../database.ts';
 import { withEnoughConnections } from './connections.ts';
 import { doesDatabaseSleep } from '../../family/sleepers.ts';
-import { databaseReplicas } from './hibernate.ts';
+import { areAgentsGone } from '../../pods/workload-state.ts';
 import { databaseService } from './service.ts';
 import { isSettled, withAsked } from './settled.ts';
 import { databaseSet } from './set.ts';
@@ -47,3 +47,13 @@ function databaseBudget(deployment: DeploymentResource): KubeObject[] {
   const selector = selectorOf(name, 'database');
   return [disruptionBudget(deployment, { component: 'database', name: names.databaseBudget(name), selector, maxUnavailable: 0 })];
 }
+
+/**
+ * Returns how many pods the database should have. It is none while the deployment hibernates, or sleeps with its
+ * database, but only once its agents are gone, because they write until they end.
+ */
+export const databaseReplicas = (
+  { spec }: Pick<DeploymentResource, 'spec'>,
+  { workloads, agentPods }: Pick<DatabaseView, 'workloads' | 'agentPods'>,
+  sleeps = false,
+): number => ((spec.hibernate === true || sleeps) && areAgentsGone(workloads, agentPods) ? 0 : 1);

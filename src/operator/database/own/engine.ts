@@ -5,13 +5,13 @@ import { names } from '../../../schema/names.ts';
 import { BY_DEPLOYMENT } from '../../family/caches.ts';
 import { readySince } from '../../pods/diagnose.ts';
 import { seenTemplate } from '../../pods/settled-template.ts';
+import { replicasOf } from '../../pods/workload-state.ts';
 import { addressIn } from '../address.ts';
 import type { DatabaseEngine } from '../database.ts';
 import { readiness } from '../ready.ts';
 import { servedConnections } from './connections.ts';
 import { desiredDatabase } from './desired.ts';
 import { fullnessOf } from './fullness.ts';
-import { isStopped } from './hibernate.ts';
 import { prepareDatabase } from './prepare.ts';
 import { isAnswering, ownStatement, PODLESS } from './ready.ts';
 import { holdPod, removeData } from './release.ts';
@@ -51,7 +51,7 @@ export const own: DatabaseEngine = {
       again: [again],
     };
   },
-  isStopped,
+  isStopped: ({ database, databasePods }) => databasePods.length === 0 && (database === undefined || replicasOf(database) === 0),
   withoutEffect: [],
   hold: holdPod,
   release: removeData,

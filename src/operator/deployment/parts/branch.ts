@@ -9,8 +9,5 @@ export const branch: Part = {
     if (revision !== undefined) await writer.create(revision, signal);
     return {};
   },
-  report(facts) {
-    const { revision: _made, ...report } = followBranch(facts);
-    return report;
-  },
+  report: followBranch,
 };

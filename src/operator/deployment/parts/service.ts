@@ -11,7 +11,7 @@ import { replicasAllowed } from '../../family/replicas.ts';
 import { revisionIn } from '../../family/revisions.ts';
 import type { Part } from '../part.ts';
 
-/** What leads callers to the agents, and what guards these. */
+/** The Service of the agents, their network policy, and the budget that guards them from drains. */
 export const service: Part = {
   desired: ({ deployment, settings, target, apiServer, service: live, ports }) => [
     ...agentPolicy(deployment, settings, [...settings.agentNetwork.apiServer, ...apiServer]),

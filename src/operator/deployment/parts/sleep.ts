@@ -7,7 +7,7 @@ import { availableReplicas } from '../../pods/workload-state.ts';
 import { gatewayEndpoints } from '../../scale/gateways.ts';
 import type { Facts, Part } from '../part.ts';
 
-/** What a sleep asks of callers' way to the agents, and its place in the status. */
+/** The sleep of a deployment: the callers' way to the gateway meanwhile, and its place in the status. */
 export const sleep: Part = {
   desired: asleepObjects,
   report({ sleep: { sleep: fields, statements, again }, ports }) {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
 import type { DatabaseSecret } from '../../../../src/operator/family/part-report.ts';
 import { problemOf } from '../../../../src/operator/database/external/secret.ts';
-import { externalStatement } from '../../../../src/operator/database/external/statement.ts';
+import { externalStatement } from '../../../../src/operator/database/external/engine.ts';
 
 const encoded = (text: string): string => Buffer.from(text).toString('base64');
 
