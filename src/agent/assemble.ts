@@ -16,6 +16,7 @@ import { builtSchemas } from './graph-types/built-schemas.ts';
 import { TypedSchemas } from './graph-types/typed-schemas.ts';
 import { GraphHost } from './threads/host.ts';
 import { threadLimits } from './threads/memory.ts';
+import { openProcess } from './threads/process.ts';
 import { SemanticSearch } from './gx-json/semantic-search.ts';
 import { newId } from './ids.ts';
 import { Pump, type PumpDeps } from './queue/pump.ts';
@@ -63,6 +64,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, { partial, log,
     start: {
       graphs: file.graphs,
       partial,
+      runner: config.runner,
       index: file.index,
       storeLife: expirySettings(file.settings).store,
       allowedModules: file.settings.checkpointer?.serde?.allowed_json_modules,
@@ -75,6 +77,7 @@ export function graphHost(config: AgentConfig, file: GraphsFile, { partial, log,
       spanContents: config.tracing?.contents,
       sendsLog: lines !== undefined,
     },
+    ...(config.runner && { open: openProcess }),
     ...threadLimits(config.jobs),
     threads: shares.threads,
     // A process that executes runs must start each at once; one that only answers requests rarely needs a graph thread.

@@ -63,6 +63,8 @@ export type AgentConfig = {
     statementTimeoutSeconds: number;
   };
   jobs: JobSettings;
+  /** The command of the process that runs the graphs. Undefined: threads of this process run them. */
+  runner: string[] | undefined;
   /** Whether making a run changes the record of its thread. */
   richThreads: boolean;
   webhooks: WebhookConfig;
@@ -195,6 +197,7 @@ function settings(read: SettingsReader): AgentConfig {
     shutdownDelaySeconds: read.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 0, { min: 0, max: 600 }),
     database: databaseSettings(read),
     jobs: jobSettings(read),
+    runner: read.optional(['GX_RUNNER'])?.split(' '),
     richThreads: read.flag(['GX_RICH_THREADS', 'FF_RICH_THREADS'], true),
     webhooks: webhookSettings(read),
     streams: streamSettings(read),

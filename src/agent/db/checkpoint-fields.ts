@@ -24,7 +24,7 @@ export async function sealBlob(codec: Codec, place: Place, { type, blob }: { typ
 /** Returns a value as it was before `sealBlob`. */
 export async function openEncoded(codec: Codec, place: Place, { type, value }: Encoded): Promise<unknown> {
   if (isJson(type)) return codec.open(place, value);
-  if (type !== 'bytes') return value;
+  if (type === 'empty') return value;
   return Buffer.from(await codec.openBytes(place, Buffer.from(value as string, 'base64'))).toString('base64');
 }
 

@@ -51,7 +51,8 @@ export async function packCheckpoints(db: Db, threadId: string, namespace: strin
 }
 
 const ROOM = IN_A_PACK + UNPACKED;
-const VALUE = `case type when 'json' then convert_from(blob, 'UTF8')::json else to_json(encode(blob, 'base64')) end`;
+/** A value as a reader gets it: JSON, or bytes as base64. */
+export const VALUE = `case type when 'json' then convert_from(blob, 'UTF8')::json else to_json(encode(blob, 'base64')) end`;
 
 async function packSome(db: Db, threadId: string, namespace: string): Promise<boolean> {
   const rows = await db.query({

@@ -1,4 +1,4 @@
-import { IN_A_PACK, packedIn, packsFor, UNPACKED, writesIn } from './checkpoint-packs.ts';
+import { IN_A_PACK, packedIn, packsFor, UNPACKED, VALUE, writesIn } from './checkpoint-packs.ts';
 import { openCheckpoints } from './checkpoint-fields.ts';
 import { toField } from './json-field.ts';
 import type { StoredList } from './list-rows.ts';
@@ -19,15 +19,18 @@ export async function hasCheckpoint(db: Db, key: [threadId: string, namespace: s
   return rows.length > 0;
 }
 
+/** JSON, bytes as they are, or bytes whose form is known to the runner that stored them: `py:msgpack`. */
+export type ValueType = 'json' | 'bytes' | `${string}:${string}`;
+
 /**
  * A stored value: its channel, its encoding, and the value itself as JSON, or as base64 where it is bytes. A list also
  * has its version and that of its base.
  */
 export type StoredValue =
-  | [channel: string, type: 'json' | 'bytes' | 'empty', value: unknown]
-  | [channel: string, type: 'list', version: string, base: string | null];
+  | [channel: string, type: 'list', version: string, base: string | null]
+  | [channel: string, type: ValueType | 'empty', value: unknown];
 
-type StoredWrite = [taskId: string, channel: string, type: 'json' | 'bytes', value: unknown];
+type StoredWrite = [taskId: string, channel: string, type: ValueType, value: unknown];
 
 type Versions = Record<string, string | number>;
 
@@ -60,8 +63,6 @@ export type WhichCheckpoints = {
 
 /** LangGraph applies what the tasks of a step wrote in this order: `writesSortKey` of its checkpointer's contract. */
 const WRITES_ORDER = `order by task_path collate "C", task_id collate "C", idx`;
-
-const VALUE = `case type when 'json' then convert_from(blob, 'UTF8')::json when 'bytes' then to_json(encode(blob, 'base64')) end`;
 
 const LIST_KEY = 'b.thread_id, b.checkpoint_ns, b.channel, b.version, b.base';
 

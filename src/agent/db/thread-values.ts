@@ -1,3 +1,4 @@
+import { isLong } from '../../schema/wall/run-in-thread.ts';
 import type { Place } from '../encryption/codec.ts';
 import { fieldText } from './json-field.ts';
 import type { Tail } from './long-states.ts';
@@ -14,13 +15,8 @@ import type { Db } from './pool.ts';
 
 export const threadValuesPlace = (thread_id: string): Place => ({ kind: 'thread.values', of: thread_id });
 
-/** Characters of JSON above which a state with fields is long. */
-const LONG = 16_000;
-
 /** A state as JSON. `plain` has its plain fields, where they are known. */
 export type StateText = { values: string | undefined; plain?: string | undefined };
-
-export const isLong = (values: string): boolean => values.length > LONG && values.startsWith('{');
 
 /** Returns true for a field that a search finds by an index. */
 export const isPlainField = (value: unknown): boolean => typeof value !== 'object' || value === null;

@@ -1,16 +1,15 @@
 import { Unavailable } from '../../errors.ts';
 import type { StreamMode } from '../../schema/stream-event.ts';
-import type { Outcome, RunSpec } from '../../schema/wall/run-in-thread.ts';
+import { isLong, type Outcome, type RunSpec } from '../../schema/wall/run-in-thread.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
 import { failureOf } from './failures.ts';
 import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
 import { nodesOf, type Graph, type MakeGraph } from './load.ts';
 import { MemorySteps } from './checkpoints/memory-steps.ts';
 import type { Saver } from './checkpoints/saver.ts';
-import type { Barrier } from './checkpoints/steps-of-run.ts';
 import { plainJson, toJson } from './serialise.ts';
-import { isLong } from '../db/thread-values.ts';
-import type { PgStore } from './store.ts';
+import type { Barrier } from '../run-storage/steps-of-run.ts';
+import type { GraphStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
 import { invokedInput } from './input.ts';
 import { fromLast, isUnderWay, stopReached } from './resume.ts';
@@ -21,11 +20,7 @@ import { UnknownNode, unknownNode } from '../nodes.ts';
 export type InvokeDeps = {
   make: MakeGraph;
   saver: Saver;
-  store: PgStore;
-  /**
-   * Says that an attempt begins, unless it is the first. Returns false when it is over, and another worker has the run.
-   */
-  markBegun: (spec: RunSpec) => Promise<boolean>;
+  store: GraphStore;
   /** Emits an event, whose data is JSON text. */
   emit: (event: string, json: string) => void;
   /** Returns whether anybody reads the run's events. */
@@ -77,7 +72,7 @@ export async function invoke(spec: RunSpec, deps: InvokeDeps): Promise<Outcome> 
     const metadata = config['metadata'] as object | undefined;
     const lost = (): void => deps.stop.lose();
     const storing = { ahead: goesAhead(spec.kwargs), written: resumable ? deps.written : undefined, metadata, lost };
-    const outcome = await deps.saver.during(spec, storing, () => carryOut(spec, deps, progress));
+    const outcome = await deps.saver.steps.during(spec, storing, () => carryOut(spec, deps, progress));
     await progress.protocol.end(progress.events.stopped ? 'interrupted' : 'completed');
     return outcome;
   } catch (error) {
@@ -108,7 +103,7 @@ async function carryOut(spec: RunSpec, deps: InvokeDeps, progress: Progress): Pr
   deps.stop.signal.throwIfAborted();
   const reached = goesOn ? await stopReached(graph, config, spec.kwargs) : undefined;
   if (reached !== undefined) return reached;
-  if (spec.attempt > 1 && !(await deps.markBegun(spec))) deps.stop.lose();
+  if (spec.attempt > 1 && !(await deps.saver.steps.begin(spec))) deps.stop.lose();
   deps.stop.signal.throwIfAborted();
   const input = goesOn ? null : await invokedInput(spec, graph, config);
   return execute(input, { spec, graph: deps.stop.between(graph), config, progress, deps });

@@ -9,22 +9,17 @@ import { collectAtRest } from '../../at-rest.ts';
 import type { ThreadStart } from '../../schema/wall/graph-start.ts';
 import type { FromThread, ToThread } from '../../schema/wall/graphs.ts';
 import { BEAT_MILLISECONDS, versionFault, WALL_VERSION } from '../../schema/wall/rules.ts';
-import { markBegun } from '../db/leases.ts';
-import { codecOf } from '../encryption/codec-of.ts';
-import { userCipher } from '../encryption/user-module.ts';
-import { openDatabase } from '../db/pool.ts';
 import { bindFetchBy } from '../exchange/fetch.ts';
-import { importExport } from '../gx-json/import-export.ts';
 import { loadEmbed } from '../gx-json/embed.ts';
-import { SemanticSearch } from '../gx-json/semantic-search.ts';
+import { openRunStorage } from '../run-storage/open.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
-import { Lists } from './checkpoints/lists.ts';
+import { Element } from './checkpoints/element.ts';
 import { Saver } from './checkpoints/saver.ts';
 import { serveEnvironment } from './environment.ts';
 import { serveLogger } from './graph-log.ts';
 import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { Running } from './running.ts';
-import { PgStore } from './store.ts';
+import { GraphStore } from './store.ts';
 
 /* This thread runs users' graphs, by the protocol of schema/wall/graphs.ts. It decides nothing about runs. */
 
@@ -33,9 +28,6 @@ import { PgStore } from './store.ts';
  */
 const BUSY = 0.9;
 const HEAP_IN_USE = 0.5;
-
-/** Bytes of states that are remembered for the next steps and runs of their threads: some 15,000 short messages. */
-const REMEMBERED_BYTES = 24 * 1024 * 1024;
 
 const port = parentPort!;
 const tell = (message: FromThread): void => port.postMessage(message);
@@ -120,25 +112,16 @@ function beat(): void {
   setInterval(tick, BEAT_MILLISECONDS);
 }
 
-async function moduleFrom(module: NonNullable<ThreadStart['encryptionModule']>, log: Log): Promise<ReturnType<typeof userCipher>> {
-  const { file, exportName, seconds } = module;
-  return userCipher(await importExport(module, 'encryption.path'), { at: `"${exportName}" of ${file}`, seconds, log });
-}
-
 async function start({
   graphs: sources,
   partial,
-  index,
-  storeLife,
-  database,
-  encryption,
-  encryptionModule,
   logLevel,
   env,
   traced,
   spanContents,
   sendsLog,
   allowedModules: allowed,
+  ...storing
 }: ThreadStart): Promise<void> {
   const log = createLog({ level: logLevel, process: 'graph-thread', also: sendsLog ? (line) => tell({ kind: 'log', line }) : undefined });
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
@@ -148,18 +131,15 @@ async function start({
   // Modules of graphs may ask for the logger while they load.
   const duringRun = serveLogger(log);
   register();
-  const codec = codecOf(encryption, encryptionModule && (await moduleFrom(encryptionModule, log)));
-  const db = openDatabase({ ...database, name: 'gx-graph-thread', codec }, log);
-  const embed = index && (await loadEmbed(index));
-  const store = new PgStore(db, storeLife, index && embed && new SemanticSearch({ db, index, embed }));
+  const embed = storing.index && (await loadEmbed(storing.index));
+  const elementOf = (stored: unknown): Element => new Element(stored);
+  const { steps, items } = await openRunStorage(storing, { name: 'gx-graph-thread', elementOf, embed, log });
   const { graphs, failures } = await loadGraphs(sources, { partial });
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
-  const lists = new Lists(REMEMBERED_BYTES);
-  const untidied = (error: unknown): void => log.warn({ err: error }, 'older checkpoints stay as they are until a later run');
-  const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(db, lists, { allowed, untidied }), store };
+  const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(steps, { allowed }), store: new GraphStore(items) };
   serve(
-    new Running({ ...deps, markBegun: (spec) => markBegun(db, spec), traced, spanContents, tell, duringRun }),
-    { ...deps, reader: new Saver(db, lists, { form: 'records', allowed }), embed },
+    new Running({ ...deps, traced, spanContents, tell, duringRun }),
+    { ...deps, reader: new Saver(steps, { form: 'records', allowed }), embed },
     log,
   );
   beat();

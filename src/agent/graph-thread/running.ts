@@ -8,7 +8,7 @@ import type { MakeGraph } from './load.ts';
 import { graphSpans } from './spans.ts';
 import { StopOfRun } from './stop-of-run.ts';
 
-type Deps = Pick<InvokeDeps, 'saver' | 'store' | 'markBegun'> & {
+type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
   graphOf: (graphId: string) => MakeGraph;
   traced: boolean;
   spanContents?: boolean | undefined;

@@ -5,12 +5,12 @@ import { commandOf } from './command.ts';
 import type { Graph, MakeGraph } from './load.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import { interruptsOf, threadState } from './snapshot.ts';
-import type { PgStore } from './store.ts';
+import type { GraphStore } from './store.ts';
 
 type Json = Record<string, unknown>;
 
 /** `reader` is the saver for what is only shown. */
-export type StateDeps = { graphOf: (graphId: string) => MakeGraph; saver: Saver; reader: Saver; store: PgStore };
+export type StateDeps = { graphOf: (graphId: string) => MakeGraph; saver: Saver; reader: Saver; store: GraphStore };
 
 const configOf = (
   { thread_id, checkpoint }: { thread_id: string; checkpoint?: Json | null | undefined },

@@ -1,9 +1,6 @@
-import { BaseStore, type Item, type Operation, type OperationResults, type SearchItem } from '@langchain/langgraph-checkpoint';
-import { deleteItem, getItem, listNamespaces, putItem, searchItems } from '../db/store-items.ts';
-import type { Database } from '../db/pool.ts';
-import type { SemanticSearch } from '../gx-json/semantic-search.ts';
+import { BaseStore, type Item, type Operation, type OperationResults } from '@langchain/langgraph-checkpoint';
 import type { StoreItem } from '../../schema/store-item.ts';
-import type { StoreLife } from '../../schema/wall/graph-start.ts';
+import type { ItemStorage } from '../run-storage/item-storage.ts';
 
 type Search = { namespacePrefix: string[]; filter?: Record<string, unknown>; limit?: number; offset?: number; query?: string };
 type Namespaces = {
@@ -13,19 +10,13 @@ type Namespaces = {
   offset: number;
 };
 
-const FOR_EVER: StoreLife = { defaultTtl: null, refresh: true };
+/** What a graph sees as `store`: the deployment's store items, behind LangGraph's interface. */
+export class GraphStore extends BaseStore {
+  readonly #items: ItemStorage;
 
-/** What a graph sees as `store`: the deployment's store items. */
-export class PgStore extends BaseStore {
-  readonly #db: Database;
-  readonly #life: StoreLife;
-  readonly #semanticSearch: SemanticSearch | undefined;
-
-  constructor(db: Database, life: StoreLife = FOR_EVER, semanticSearch?: SemanticSearch) {
+  constructor(items: ItemStorage) {
     super();
-    this.#db = db;
-    this.#life = life;
-    this.#semanticSearch = semanticSearch;
+    this.#items = items;
   }
 
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
@@ -38,32 +29,24 @@ export class PgStore extends BaseStore {
     if ('matchConditions' in operation || 'maxDepth' in operation) return this.#namespaces(operation);
     if ('namespacePrefix' in operation) return this.#search(operation);
     if (!('value' in operation)) {
-      const found = await getItem(this.#db, { ...(operation as { namespace: string[]; key: string }), refresh: this.#life.refresh });
-      return found === undefined ? null : itemOf(found);
+      const found = await this.#items.get(operation as { namespace: string[]; key: string });
+      return found && itemOf(found);
     }
-    const { namespace, key, value } = operation;
-    if (value === null) await deleteItem(this.#db, { namespace, key });
-    else {
-      const indexed = await this.#semanticSearch?.vectorsOf(value as object, operation.index);
-      await putItem(this.#db, { namespace, key, value: value as Record<string, unknown>, ttl: this.#life.defaultTtl, indexed });
-    }
+    const { namespace, key, value, index } = operation;
+    await (value === null ? this.#items.delete({ namespace, key }) : this.#items.put({ namespace, key, value: value as object, index }));
     return undefined;
   }
 
-  async #search({ namespacePrefix, filter, limit = 10, offset = 0, query }: Search): Promise<SearchItem[]> {
-    const near = query ? await this.#semanticSearch?.near(query) : undefined;
-    const items = await searchItems(
-      this.#db,
-      { namespace_prefix: namespacePrefix, filter: filter ?? null, limit, offset, refresh_ttl: this.#life.refresh },
-      near,
-    );
+  async #search({ namespacePrefix, filter, limit = 10, offset = 0, query }: Search): Promise<Item[]> {
+    const search = { namespace_prefix: namespacePrefix, filter: filter ?? null, limit, offset, query: query ?? null };
+    const items = await this.#items.search(search);
     return items.map((item) => ({ ...itemOf(item), ...(item.score !== null && { score: item.score }) }));
   }
 
   #namespaces({ matchConditions = [], maxDepth, limit, offset }: Namespaces): Promise<string[][]> {
     const path = (type: 'prefix' | 'suffix'): string[] | null =>
       matchConditions.find((condition) => condition.matchType === type)?.path ?? null;
-    return listNamespaces(this.#db, { prefix: path('prefix'), suffix: path('suffix'), max_depth: maxDepth ?? null, limit, offset });
+    return this.#items.namespaces({ prefix: path('prefix'), suffix: path('suffix'), max_depth: maxDepth ?? null, limit, offset });
   }
 }
 

@@ -35,10 +35,27 @@ const Encryption = Type.Object({
   strict: Type.Optional(Type.Boolean()),
 });
 
-export const ThreadStart = Type.Object({
+const ofAnyRunner = {
   graphs: Type.Array(GraphSource),
-  /** Whether the thread serves the other graphs when some can't be loaded. */
+  /** Whether the other graphs are served when some can't be loaded. */
   partial: Type.Boolean(),
+  logLevel: Type.String(),
+  env: Variables,
+  /** Whether the runner sends `spans`. */
+  traced: Type.Boolean(),
+  /** Whether spans hold inputs and outputs. */
+  spanContents: Maybe(Type.Boolean()),
+  /** Whether the runner sends the lines of its log. */
+  sendsLog: Type.Boolean(),
+};
+
+/** What a runner in another process needs to know, which stores by messages. */
+export const RunnerStart = Type.Object(ofAnyRunner);
+
+export const ThreadStart = Type.Object({
+  ...ofAnyRunner,
+  /** The command of the process that runs the graphs; absent where the thread runs them itself. */
+  runner: Maybe(Type.Array(Type.String())),
   /** How items of the store are indexed by meaning; absent when gx.json asks for none. */
   index: Maybe(StoreIndex),
   /** Absent when items of the store live for ever. */
@@ -48,15 +65,7 @@ export const ThreadStart = Type.Object({
   /** How the thread encrypts what it stores, and reads what is encrypted; absent where nothing is. */
   encryption: Maybe(Encryption),
   encryptionModule: Maybe(CipherModule),
-  logLevel: Type.String(),
-  env: Variables,
   /** Ids of classes, beyond messages, that may be made of what a state holds. */
   allowedModules: Maybe(Type.Array(Type.Array(Type.String()))),
-  /** Whether the thread sends `spans`. */
-  traced: Type.Boolean(),
-  /** Whether spans hold inputs and outputs. */
-  spanContents: Maybe(Type.Boolean()),
-  /** Whether the thread sends the lines of its log. */
-  sendsLog: Type.Boolean(),
 });
 export type ThreadStart = Static<typeof ThreadStart>;

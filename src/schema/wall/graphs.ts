@@ -49,14 +49,19 @@ const run_id = Type.String();
 const wait_id = Type.Integer();
 const call_id = Type.Integer();
 
-const Others = Type.Union([
-  MessageOf('start', { version: Type.String(), start: ThreadStart }),
+/** What is said alike to a thread, and to a runner in another process (runner.ts). */
+export const ToAnyRunner = Type.Union([
   MessageOf('run', { spec: RunSpec }),
   MessageOf('abort', { run_id, goes_on: Type.Boolean() }),
   MessageOf('drain', { run_id }),
   MessageOf('hear', { run_id }),
-  MessageOf('written', { wait_id }),
   MessageOf('exchange', { message: ExchangeAnswer }),
+]);
+
+const Others = Type.Union([
+  MessageOf('start', { version: Type.String(), start: ThreadStart }),
+  ToAnyRunner,
+  MessageOf('written', { wait_id }),
 ]);
 
 export const ToThread = Type.Union([Others, Call]);
@@ -70,18 +75,19 @@ export type GraphNodes = Static<typeof GraphNodes>;
 const GraphFailures = Type.Record(Type.String(), Type.String());
 export type GraphFailures = Static<typeof GraphFailures>;
 
-export const FromThread = Type.Union([
+/** What either says alike. */
+export const FromAnyRunner = Type.Union([
   MessageOf('ready', { version: Type.String(), nodes: GraphNodes, failures: Type.Optional(GraphFailures) }),
   MessageOf('broken', { sentence: Type.String() }),
-  MessageOf('beat', { full: Type.Boolean() }),
   MessageOf('log', { line: Type.String() }),
   /** Each event is its name and its data. */
   MessageOf('events', { run_id, batch: Type.Array(Type.Tuple([Type.String(), JsonTextOf<unknown>()])) }),
-  MessageOf('wait', { wait_id, run_id }),
   MessageOf('spans', { run_id, spans: Type.Array(Span) }),
   MessageOf('done', { run_id, outcome: Outcome }),
   MessageOf('result', { call_id, json: JsonTextOf<Answer<Operation>>() }),
   MessageOf('failed', { call_id, status: Type.Integer(), message: Type.String() }),
   MessageOf('exchange', { message: exchangeFor(OwnCall) }),
 ]);
+
+export const FromThread = Type.Union([FromAnyRunner, MessageOf('beat', { full: Type.Boolean() }), MessageOf('wait', { wait_id, run_id })]);
 export type FromThread = Static<typeof FromThread>;

@@ -21,6 +21,12 @@ export const RunSpec = Type.Object({
 });
 export type RunSpec = Static<typeof RunSpec>;
 
+/** Characters of JSON above which a state with fields is long. */
+const LONG = 16_000;
+
+/** Returns true for a state that is stored as text beside its plain fields. */
+export const isLong = (values: string): boolean => values.length > LONG && values.startsWith('{');
+
 /** How a run ended in its graph thread. */
 export const Outcome = Type.Object({
   status: StringEnum(['success', 'error', 'interrupted']),

@@ -16,7 +16,8 @@ import type { Operation } from '../../../src/schema/wall/operations.ts';
 import type { Outcome, RunSpec } from '../../../src/schema/wall/run-in-thread.ts';
 import { until } from '../../kit/until.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
-import { frameOf, headerOf, messageOf } from '../../kit/wall-frames.ts';
+import { toFrame, fromFrame } from '../../../src/schema/wall/frames.ts';
+import { headerOf } from '../../kit/wall-frames.ts';
 
 /*
  * Everything that the server and a graph thread say to each other must be able to go to another process. So each
@@ -196,8 +197,8 @@ test('every kind of message, and every operation, can go to another process', as
   await until('every kind is seen', () => Promise.resolve(Object.keys(KINDS).every(isSeen)));
   const asked = new Set(sent.flatMap((message) => (message.kind === 'call' ? [message.operation] : [])));
   expect([...asked].toSorted()).toEqual(Object.keys(OPERATIONS).toSorted());
-  for (const message of sent) expect(messageOf(ToThread, frameOf(ToThread, message))).toEqual(message);
-  for (const message of heard) expect(messageOf(FromThread, frameOf(FromThread, message))).toEqual(message);
+  for (const message of sent) expect(fromFrame(ToThread, toFrame(ToThread, message))).toEqual(message);
+  for (const message of heard) expect(fromFrame(FromThread, toFrame(FromThread, message))).toEqual(message);
   const agrees = new Ajv({ strict: false });
   for (const message of sent) expect([message, agrees.validate(ToThread, headerOf(ToThread, message))]).toEqual([message, true]);
   for (const message of heard) expect([message, agrees.validate(FromThread, headerOf(FromThread, message))]).toEqual([message, true]);

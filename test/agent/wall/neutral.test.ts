@@ -3,8 +3,10 @@ import type { TSchema } from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { FromThread, ToThread } from '../../../src/schema/wall/graphs.ts';
 import { WALL_VERSION } from '../../../src/schema/wall/rules.ts';
+import { FromRunner, ToRunner } from '../../../src/schema/wall/runner.ts';
 import { FromUserCode, ToUserCode } from '../../../src/schema/wall/user-code.ts';
-import { frameOf, headerOf, messageOf } from '../../kit/wall-frames.ts';
+import { FrameReader, toFrame, fromFrame } from '../../../src/schema/wall/frames.ts';
+import { headerOf } from '../../kit/wall-frames.ts';
 
 /*
  * What crosses a wall arrives as it was sent, whether it goes to a thread (structured clone) or to a process (JSON and
@@ -63,6 +65,7 @@ const toThread: ToThread[] = [
     start: {
       graphs: [{ graphId: 'chat', file: '/chat.ts', exportName: 'graph', description: null }],
       partial: true,
+      runner: ['python3', 'runner.py'],
       index: { embed: { provider: 'openai', model: 'small', folder: '/' }, dims: 3, fields: ['$'] },
       storeLife: { defaultTtl: null, refresh: true },
       database: { uri: 'postgresql://localhost/gx', poolSize: 3, statementTimeoutSeconds: 30 },
@@ -166,12 +169,64 @@ const fromUserCode: FromUserCode[] = [
   ...exchanges.map((message): FromUserCode => ({ kind: 'exchange', message })),
 ];
 
+const at = { thread_id: 'thread', namespace: 'sub|1', checkpoint_id: 'b' };
+const blobOf = { channel: 'messages', type: 'py:msgpack', blob: all };
+
+const toRunner: ToRunner[] = [
+  ...toThread.filter(({ kind }) => kind !== 'start' && kind !== 'written').map((message) => message as ToRunner),
+  {
+    kind: 'start',
+    version,
+    start: { graphs: [], partial: false, logLevel: 'info', env: { NAME: AWKWARD }, traced: false, spanContents: true, sendsLog: true },
+  },
+  { kind: 'saved', ask_id: 1 },
+  {
+    kind: 'found',
+    ask_id: 2,
+    checkpoints: [
+      { ...at, parent: 'a', checkpoint: { v: 4 }, metadata: { step: 1 }, values: [blobOf], writes: [{ task_id: 'task', ...blobOf }] },
+      { ...at, parent: null, checkpoint: {}, metadata: {}, values: [{ ...blobOf, blob: new Uint8Array() }], writes: [] },
+    ],
+  },
+  { kind: 'begun', ask_id: 3, begins: false },
+  { kind: 'results', ask_id: 4, json },
+  { kind: 'refused', ask_id: 5, status: 503, message: AWKWARD },
+];
+
+const asked = { run_id: 'run', ask_id: 1 };
+
+const fromRunner: FromRunner[] = [
+  ...fromThread.filter(({ kind }) => kind !== 'beat' && kind !== 'wait').map((message) => message as FromRunner),
+  { kind: 'beat', full: true, late: 0.5 },
+  {
+    kind: 'put',
+    ...asked,
+    ...at,
+    parent: 'a',
+    step: -1,
+    checkpoint: { v: 4 },
+    metadata: { a: AWKWARD },
+    values: [{ version: '1', ...blobOf }],
+  },
+  { kind: 'put', run_id: null, ...at, parent: null, step: undefined, checkpoint: {}, metadata: {}, values: [] },
+  { kind: 'writes', ...asked, ...at, task_id: 'task', path: '~', replace: true, writes: [{ index: -3, ...blobOf }] },
+  { kind: 'read', ask_id: 1, thread_id: 'thread', namespace: '', limit: 1 },
+  { kind: 'read', ask_id: 1, thread_id: 'thread', before: 'b', checkpoint_id: 'a', metadata: { step: 1 } },
+  { kind: 'begin', run_id: 'run', attempt: 2, ask_id: 1 },
+  { kind: 'store', ask_id: 1, operation: { does: 'get', namespace: ['a'], key: 'k' } },
+  { kind: 'store', ask_id: 1, operation: { does: 'put', namespace: ['a'], key: 'k', value: { a: AWKWARD }, index: false } },
+  { kind: 'store', ask_id: 1, operation: { does: 'delete', namespace: ['a'], key: 'k' } },
+  { kind: 'store', ask_id: 1, operation: { does: 'search', search: { limit: 1, offset: 0, query: AWKWARD } } },
+  { kind: 'store', ask_id: 1, operation: { does: 'namespaces', search: { limit: 1, offset: 0, prefix: ['*'] } } },
+  { kind: 'delete_thread', ask_id: 1, thread_id: 'thread' },
+];
+
 /** Returns the kinds, and the operations and questions, that a schema or a message names. */
 const named = (part: unknown): string[] => {
   const found: string[] = [];
   JSON.stringify(part, (key, value: unknown) => {
     const word = typeof value === 'string' ? value : (value as { const?: unknown } | undefined)?.const;
-    if (['kind', 'operation', 'ask', 'want'].includes(key) && typeof word === 'string') found.push(`${key} ${word}`);
+    if (['kind', 'operation', 'ask', 'want', 'does'].includes(key) && typeof word === 'string') found.push(`${key} ${word}`);
     return value;
   });
   return [...new Set(found)].toSorted();
@@ -184,6 +239,8 @@ const WALLS: [name: string, schema: TSchema, messages: { kind: string }[]][] = [
   ['from a graph thread', FromThread, fromThread],
   ["to the user's own code", ToUserCode, toUserCode],
   ["from the user's own code", FromUserCode, fromUserCode],
+  ['to a runner in another process', ToRunner, toRunner],
+  ['from a runner in another process', FromRunner, fromRunner],
 ];
 
 describe.each(WALLS)('messages %s', (_, schema, messages) => {
@@ -191,7 +248,7 @@ describe.each(WALLS)('messages %s', (_, schema, messages) => {
 
   test.each(messages.map((message) => [message.kind, message] as const))('%s arrives in both forms as it was sent', (_kind, message) => {
     expect(structuredClone(message)).toEqual(message);
-    expect(messageOf(schema, frameOf(schema, message))).toEqual(message);
+    expect(fromFrame(schema, toFrame(schema, message))).toEqual(message);
     const header = headerOf(schema, message);
     agrees(header);
     expect([header, agrees.errors]).toEqual([header, null]);
@@ -200,6 +257,19 @@ describe.each(WALLS)('messages %s', (_, schema, messages) => {
   test('each kind is there', () => {
     expect(named(messages)).toEqual(expect.arrayContaining(named(schema)));
   });
+});
+
+test('frames are put together from pieces of any length', () => {
+  const frames = fromRunner.map((message) => toFrame(FromRunner, message));
+  const stream = Buffer.concat(frames);
+  for (const length of [1, 3, 7, 100, stream.length]) {
+    const reader = new FrameReader();
+    const read: unknown[] = [];
+    for (let from = 0; from < stream.length; from += length)
+      for (const frame of reader.push(stream.subarray(from, from + length))) read.push(fromFrame(FromRunner, frame));
+    expect(read).toEqual(fromRunner);
+  }
+  expect(() => new FrameReader().push(Buffer.from('ffffffff00', 'hex'))).toThrow('is too long');
 });
 
 test('a message of another form does not agree with the schema', () => {

@@ -1,32 +1,29 @@
-import type { NewValue } from '../../db/checkpoints.ts';
-import { nextList } from '../../db/list-rows.ts';
+import type { NewVersion } from '../../run-storage/step-storage.ts';
 import { Element } from './element.ts';
-import type { List } from './lists.ts';
 import type { ListTexts } from './list-texts.ts';
 import type { Serde } from './serde.ts';
-
-const encoder = new TextEncoder();
 
 /** `fresh` are the elements that no version has yet. */
 type Identified = { elements: Element[]; fresh: Set<Element> };
 
-type Given = { channel: string; version: string; values: Record<string, unknown> };
+type Given = { channel: string; values: Record<string, unknown> };
 type By = { serde: Serde; texts: ListTexts };
 
 /**
- * Returns how the value of a channel is stored and, for a list, what its next version is compared with. Returns nothing
- * for a channel that is empty in this version. `before` is the version that the last checkpoint has.
+ * Returns how the value of a channel is stored. Returns undefined for a channel that is empty in this version. `before`
+ * are the elements of the version that the last checkpoint has.
  */
-export async function newValue({ channel, version, values }: Given, before: List | undefined, by: By): Promise<[NewValue?, List?]> {
-  if (!(channel in values)) return [];
+export async function newValue(
+  { channel, values }: Given,
+  before: readonly Element[] | undefined,
+  by: By,
+): Promise<NewVersion<Element> | undefined> {
+  if (!(channel in values)) return undefined;
   const value = values[channel];
-  const elements = Array.isArray(value) ? await elementsOf(value, before?.elements ?? [], by) : undefined;
-  if (elements === undefined) {
-    const [type, blob] = await by.serde.dumpsTyped(value);
-    return [{ channel, version, type, blob }];
-  }
-  const { base, text, list } = nextList(before, { version, ...elements, textOf: (element) => element.text });
-  return [{ channel, version, type: 'list', blob: encoder.encode(text), base }, list];
+  const list = Array.isArray(value) ? await elementsOf(value, before ?? [], by) : undefined;
+  if (list !== undefined) return list;
+  const [type, blob] = await by.serde.dumpsTyped(value);
+  return { type, blob };
 }
 
 /** Elements of the last version that are compared with one of the new version, from where the last match was. */

@@ -1,8 +1,7 @@
 import { deltaChannelHistoryTests, validate } from '@langchain/langgraph-checkpoint-validation';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Lists } from '../../../../src/agent/graph-thread/checkpoints/lists.ts';
-import { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../../kit/postgres-opened.ts';
+import { saverOn } from './saver-on.ts';
 
 /* LangGraph's own tests of what it expects of a checkpointer: all of them, none left out. */
 
@@ -18,7 +17,7 @@ const ours = {
   },
   beforeAllTimeout: 60_000,
   afterAll: () => on.drop(),
-  createCheckpointer: () => new Saver(on.db, new Lists(1024 * 1024)),
+  createCheckpointer: () => saverOn(on.db),
   destroyCheckpointer: async () => {
     await on.db.query({ text: 'truncate gx.checkpoints, gx.checkpoint_blobs, gx.checkpoint_writes, gx.checkpoint_packs' });
   },

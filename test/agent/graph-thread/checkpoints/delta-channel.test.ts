@@ -3,9 +3,9 @@ import { Annotation, DeltaChannel, StateGraph } from '@langchain/langgraph';
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { keepLatestCheckpoints } from '../../../../src/agent/db/checkpoint-upkeep.ts';
-import { Lists } from '../../../../src/agent/graph-thread/checkpoints/lists.ts';
-import { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
+import type { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../../kit/postgres-opened.ts';
+import { saverOn } from './saver-on.ts';
 
 let on: OpenDatabase;
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => on.drop());
 
-const ours = (): Saver => new Saver(on.db, new Lists(1024 * 1024));
+const ours = (): Saver => saverOn(on.db);
 
 describe('a DeltaChannel', () => {
   const graphOf = (checkpointer: BaseCheckpointSaver) => {

@@ -1,8 +1,8 @@
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { MemorySaver } from '@langchain/langgraph-checkpoint';
 import { expect, test } from 'vitest';
+import type { Element } from '../../../../src/agent/graph-thread/checkpoints/element.ts';
 import { ListTexts } from '../../../../src/agent/graph-thread/checkpoints/list-texts.ts';
-import type { List } from '../../../../src/agent/graph-thread/checkpoints/lists.ts';
 import { newValue } from '../../../../src/agent/graph-thread/checkpoints/new-value.ts';
 import { Serde } from '../../../../src/agent/graph-thread/checkpoints/serde.ts';
 import { stateJson, toJson } from '../../../../src/agent/graph-thread/serialise.ts';
@@ -14,10 +14,10 @@ const serde = new Serde(new MemorySaver().serde);
 /** Stores versions of one channel, each compared with the one before, as the checkpointer does. */
 function channel(): { texts: ListTexts; store(list: unknown[]): Promise<void> } {
   const texts = new ListTexts();
-  let [before, version]: [List | undefined, number] = [undefined, 0];
+  let before: readonly Element[] | undefined;
   const store = async (list: unknown[]): Promise<void> => {
-    version += 1;
-    [, before] = await newValue({ channel: 'list', version: String(version), values: { list } }, before, { serde, texts });
+    const stored = await newValue({ channel: 'list', values: { list } }, before, { serde, texts });
+    before = stored !== undefined && 'elements' in stored ? stored.elements : undefined;
   };
   return { texts, store };
 }

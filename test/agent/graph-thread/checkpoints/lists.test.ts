@@ -13,12 +13,12 @@ import {
 import { packCheckpoints } from '../../../../src/agent/db/checkpoint-packs.ts';
 import { hasCheckpoint, readCheckpoints } from '../../../../src/agent/db/stored-checkpoints.ts';
 import { openDatabase, type Database } from '../../../../src/agent/db/pool.ts';
-import { Lists } from '../../../../src/agent/graph-thread/checkpoints/lists.ts';
-import { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
+import type { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
 import { createLog } from '../../../../src/log.ts';
 import { freshDatabase } from '../../../kit/postgres.ts';
 import { anAnswer, DOINGS, State, type Change } from './doings.ts';
 import { numbers } from './numbers.ts';
+import { saverOn } from './saver-on.ts';
 
 /*
  * Random programs of runs, forks, updates, copies, pruning and rollbacks run on two checkpointers at once: ours, and
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 const MEGABYTE = 1024 * 1024;
-const ours = (bytes = MEGABYTE): Saver => new Saver(db, new Lists(bytes));
+const ours = (bytes = MEGABYTE): Saver => saverOn(db, bytes);
 
 type Put = Parameters<MemorySaver['put']>;
 type PutWrites = Parameters<MemorySaver['putWrites']>;
@@ -155,7 +155,7 @@ class Program {
     const doing = given ?? Array.from({ length: 1 + this.number(3) }, () => this.pick(Object.keys(DOINGS)));
     const messages = [new HumanMessage({ id: randomUUID(), content: `a question ${this.number(10)}` })];
     const configurable = { thread_id: this.thread.id, run_id, ...(at !== undefined && { checkpoint_id: at }) };
-    await this.both.own.during(
+    await this.both.own.steps.during(
       { thread_id: this.thread.id, run_id, attempt: 1, empty: false },
       { ahead: this.number(2) === 0 },
       async () => {
@@ -391,7 +391,7 @@ describe('what is stored', () => {
     const run_id = randomUUID();
     const saver = ours();
     const graph = graphWith(saver, numbers(1));
-    await saver.during({ thread_id, run_id, attempt: 1, empty: false }, { ahead: false }, () =>
+    await saver.steps.during({ thread_id, run_id, attempt: 1, empty: false }, { ahead: false }, () =>
       graph.invoke(say('x'), { configurable: { thread_id, run_id } }),
     );
     await db.query({

@@ -1,16 +1,16 @@
-import type { StoredCheckpoint } from '../../db/stored-checkpoints.ts';
-import { graphKey, listKey, wholeList, type ListVersion } from '../../db/list-rows.ts';
-import type { Element } from './element.ts';
+import type { StoredCheckpoint } from '../db/stored-checkpoints.ts';
+import { graphKey, listKey, wholeList, type ListVersion } from '../db/list-rows.ts';
 
-export type List = ListVersion<Element>;
+/** An element of lists: its JSON, and the approximate bytes that it takes. */
+export type ListElement = { readonly text: string; readonly weight: number };
 
 /** Channel -> the list that it holds. */
-export type ListsOfCheckpoint = ReadonlyMap<string, List>;
+export type ListsOfCheckpoint<E> = ReadonlyMap<string, ListVersion<E>>;
 
 export type CheckpointKey = readonly [threadId: string, namespace: string, checkpointId: string];
 
 /** The last checkpoints of a thread's graph, or of one of its subgraphs. */
-type Remembered = { checkpoints: Map<string, ListsOfCheckpoint>; weight: number };
+type Remembered<E> = { checkpoints: Map<string, ListsOfCheckpoint<E>>; weight: number };
 
 /** Checkpoints that are remembered of each graph: the one that a run stands on, and those that it looked at before. */
 const OF_EACH = 3;
@@ -20,9 +20,9 @@ const OF_EACH = 3;
  * this thread wrote is not read again. What is forgotten is read again, or stored whole, so nothing goes wrong without
  * it.
  */
-export class Lists {
+export class Lists<E extends ListElement> {
   readonly #mostBytes: number;
-  readonly #graphs = new Map<string, Remembered>();
+  readonly #graphs = new Map<string, Remembered<E>>();
   #bytes = 0;
 
   constructor(mostBytes: number) {
@@ -30,15 +30,15 @@ export class Lists {
   }
 
   /** Returns, by their keys, the lists of one graph that need not be read. */
-  known(threadId: string | undefined, namespace: string | undefined): Map<string, List> {
-    const known = new Map<string, List>();
+  known(threadId: string | undefined, namespace: string | undefined): Map<string, ListVersion<E>> {
+    const known = new Map<string, ListVersion<E>>();
     if (threadId === undefined || namespace === undefined) return known;
     for (const lists of this.#graphs.get(graphKey(threadId, namespace))?.checkpoints.values() ?? [])
       for (const [channel, list] of lists) known.set(listKey(threadId, namespace, channel, list.version), list);
     return known;
   }
 
-  of([threadId, namespace, checkpointId]: CheckpointKey): ListsOfCheckpoint | undefined {
+  of([threadId, namespace, checkpointId]: CheckpointKey): ListsOfCheckpoint<E> | undefined {
     return this.#graphs.get(graphKey(threadId, namespace))?.checkpoints.get(checkpointId);
   }
 
@@ -47,9 +47,9 @@ export class Lists {
     return this.#graphs.has(graphKey(threadId, namespace));
   }
 
-  remember([threadId, namespace, checkpointId]: CheckpointKey, lists: ListsOfCheckpoint): void {
+  remember([threadId, namespace, checkpointId]: CheckpointKey, lists: ListsOfCheckpoint<E>): void {
     const key = graphKey(threadId, namespace);
-    const remembered = this.#graphs.get(key) ?? { checkpoints: new Map<string, ListsOfCheckpoint>(), weight: 0 };
+    const remembered = this.#graphs.get(key) ?? { checkpoints: new Map<string, ListsOfCheckpoint<E>>(), weight: 0 };
     const { checkpoints } = remembered;
     // The entry that was used last comes last.
     checkpoints.delete(checkpointId);
@@ -65,24 +65,27 @@ export class Lists {
     }
   }
 
-  #drop(key: string, { weight }: Remembered): void {
+  #drop(key: string, { weight }: Remembered<E>): void {
     if (this.#graphs.delete(key)) this.#bytes -= weight;
   }
 }
 
-const weightOf = (lists: ListsOfCheckpoint): number =>
+const weightOf = (lists: ListsOfCheckpoint<ListElement>): number =>
   [...lists.values()].reduce((sum, { elements }) => sum + elements.reduce((own, { weight }) => own + weight, 0), 0);
 
-/** Returns the lists of a checkpoint. */
-export function listsOfRow({ thread_id, checkpoint_ns, values }: StoredCheckpoint, lists: ReadonlyMap<string, List>): ListsOfCheckpoint {
-  const own = new Map<string, List>();
+/** Returns the lists of a checkpoint. `read` are those that were read, or are known. */
+export function listsOfRow<E>(
+  { thread_id, checkpoint_ns, values }: StoredCheckpoint,
+  read: ReadonlyMap<string, ListVersion<E>>,
+): ListsOfCheckpoint<E> {
+  const own = new Map<string, ListVersion<E>>();
   for (const [channel, type, value, base = null] of values ?? [])
-    if (type === 'list') own.set(channel, asStored(lists.get(listKey(thread_id, checkpoint_ns, channel, value)), { channel, base }));
+    if (type === 'list') own.set(channel, asStored(read.get(listKey(thread_id, checkpoint_ns, channel, value)), { channel, base }));
   return own;
 }
 
 /** Returns the list as it is stored now. One that was pruned since it was remembered stands on other rows. */
-function asStored(list: List | undefined, { channel, base }: { channel: string; base: string | null }): List {
+function asStored<E>(list: ListVersion<E> | undefined, { channel, base }: { channel: string; base: string | null }): ListVersion<E> {
   if (list === undefined) throw new RangeError(`A list of "${channel}" was not read.`);
   if (list.base === base) return list;
   return base === null ? wholeList(list.version, list.elements) : { ...list, base, anchor: undefined };

@@ -1,0 +1,139 @@
+import process from 'node:process';
+import { parentPort, workerData } from 'node:worker_threads';
+import { asError, StartError } from '../../errors.ts';
+import { createLog } from '../../log.ts';
+import type { ThreadStart } from '../../schema/wall/graph-start.ts';
+import type { FromThread, ToThread } from '../../schema/wall/graphs.ts';
+import { versionFault, WALL_VERSION } from '../../schema/wall/rules.ts';
+import type { FromRunner, RunnerQuestion, ToRunner } from '../../schema/wall/runner.ts';
+import { openRunStorage } from '../run-storage/open.ts';
+import { answerRunner, refusedAnswer, storeStep, storeWrites } from './answers.ts';
+import { RunnerProcess } from './runner-process.ts';
+import { RunsOfRunner } from './runs.ts';
+import { elementOf } from './stored-values.ts';
+
+/*
+ * This thread stores for a runner in another process, by the protocol of schema/wall/runner.ts. It runs nothing of the
+ * user's. To the server it is a graph thread.
+ */
+
+/** Milliseconds by which the work in a runner may be late; beyond them its signs of life do not count. */
+const MOST_LATE = 1500;
+
+const port = parentPort!;
+const tell = (message: FromThread): void => port.postMessage(message);
+
+type Storage = Awaited<ReturnType<typeof openRunStorage<ReturnType<typeof elementOf>>>>;
+type Stored = Extract<FromRunner, { kind: 'put' | 'writes' }>;
+type Deps = { storage: Storage; runs: RunsOfRunner; send: (message: ToRunner) => void };
+
+async function store(message: Stored, { storage, runs, send }: Deps): Promise<void> {
+  const { ask_id } = message;
+  try {
+    await runs.inOrder(message.run_id, () => (message.kind === 'put' ? storeStep(storage, message) : storeWrites(storage, message)));
+    if (ask_id !== undefined) send({ kind: 'saved', ask_id });
+  } catch (thrown) {
+    // Of what nobody asked for, the end of the run tells.
+    if (ask_id !== undefined) send(refusedAnswer(ask_id, thrown));
+  }
+}
+
+type OfStorage = Stored | RunnerQuestion;
+
+const OF_STORAGE = new Set<string>(['put', 'writes', 'read', 'begin', 'store', 'delete_thread'] satisfies OfStorage['kind'][]);
+
+const isOfStorage = (message: FromRunner): message is OfStorage => OF_STORAGE.has(message.kind);
+
+/** Returns the hearer of a runner's messages. */
+const hearer =
+  (deps: Deps, line: (text: string) => void) =>
+  (message: FromRunner): void => {
+    if (isOfStorage(message)) {
+      if (message.kind === 'put' || message.kind === 'writes') void store(message, deps);
+      else void answerRunner(deps.storage, message).then(deps.send);
+      return;
+    }
+    switch (message.kind) {
+      case 'done':
+        deps.runs.done(message.run_id, message.outcome);
+        return;
+      case 'beat':
+        if (message.late < MOST_LATE) tell({ kind: 'beat', full: message.full });
+        return;
+      case 'log':
+        line(message.line);
+        return;
+      case 'events':
+        if (!deps.runs.isLost(message.run_id)) tell(message);
+        return;
+      default:
+        tell(message);
+    }
+  };
+
+function serve({ runs, send }: Deps): void {
+  port.on('message', (message: ToThread) => {
+    switch (message.kind) {
+      case 'run':
+        runs.begin(message.spec);
+        return;
+      case 'written':
+        runs.written(message.wait_id);
+        return;
+      case 'start':
+        return;
+      default:
+        send(message);
+    }
+  });
+}
+
+/** Returns what a runner needs to know: neither the database nor a key is among it. */
+const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog }: ThreadStart) =>
+  ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
+
+/** Opens the storage and the runner, and serves them until the runner ends. */
+async function start(given: ThreadStart): Promise<void> {
+  const also = given.sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
+  const log = createLog({ level: given.logLevel, process: 'process-runner', also });
+  const storage = await openRunStorage(given, { name: 'gx-process-runner', elementOf, log });
+  const line = (text: string): void => {
+    process.stdout.write(`${text}\n`);
+    also?.(text);
+  };
+  const send = (message: ToRunner): void => child.send(message);
+  const deps = { storage, runs: new RunsOfRunner({ steps: storage.steps, send, tell }), send };
+  const heard = hearer(deps, line);
+  let isReady = false;
+  const hear = (message: FromRunner): void => {
+    if (message.kind === 'ready') isReady = true;
+    heard(message);
+  };
+  // The server ends the process together with this thread, and finds it here.
+  const pid = new Int32Array(workerData as SharedArrayBuffer);
+  const child: RunnerProcess = new RunnerProcess({ command: given.runner ?? [], hear, log });
+  Atomics.store(pid, 0, child.pid);
+  serve(deps);
+  send({ kind: 'start', version: WALL_VERSION, start: forRunner(given) });
+  const sentence = await child.ended;
+  Atomics.store(pid, 0, 0);
+  if (!isReady) throw new StartError(sentence);
+  await deps.runs.end();
+  // The server hears it as the crash of this thread.
+  setImmediate(() => {
+    throw new StartError(sentence);
+  });
+}
+
+port.once('message', (first: ToThread) => {
+  if (first.kind !== 'start') return;
+  const fault = versionFault('The server', first.version);
+  if (fault !== undefined) {
+    tell({ kind: 'broken', sentence: fault });
+    return;
+  }
+  start(first.start).catch((thrown: unknown) => {
+    const error = asError(thrown);
+    tell({ kind: 'broken', sentence: error instanceof StartError ? error.message : (error.stack ?? error.message) });
+  });
+});

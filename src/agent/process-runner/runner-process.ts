@@ -1,0 +1,70 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Duplex, Readable } from 'node:stream';
+import { environmentOfOthers } from '../../config/env.ts';
+import type { Log } from '../../log.ts';
+import { FrameReader, toFrame, fromFrame } from '../../schema/wall/frames.ts';
+import { FromRunner, ToRunner } from '../../schema/wall/runner.ts';
+
+type Options = { command: string[]; hear: (message: FromRunner) => void; log: Log };
+
+/** A runner's process. Its file descriptor 3 is a socket of its own, which ends with either side. */
+export class RunnerProcess {
+  readonly #child: ChildProcess;
+  readonly #socket: Duplex;
+  /** Settles with a sentence once nothing more is heard of the runner. */
+  readonly ended: Promise<string>;
+
+  constructor({ command: [program = '', ...args], hear, log }: Options) {
+    this.#child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env: environmentOfOthers() });
+    this.#socket = this.#child.stdio[3] as Duplex;
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.ended = promise;
+    this.#child.once('error', (error) => resolve(`The runner can't be started: ${error.message}`));
+    this.#read(hear, (sentence) => {
+      resolve(sentence);
+      this.kill();
+    });
+    for (const name of ['stdout', 'stderr'] as const)
+      createInterface(this.#child[name] as Readable).on('line', (line) => log.info({ stream: name }, line));
+    void this.#exited().then(resolve);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  send(message: ToRunner): void {
+    if (!this.#socket.writable) return;
+    // Messages of one turn of the event loop go in one write.
+    if (this.#socket.writableCorked === 0) {
+      this.#socket.cork();
+      setImmediate(() => this.#socket.uncork());
+    }
+    this.#socket.write(toFrame(ToRunner, message));
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  #read(hear: Options['hear'], fault: (sentence: string) => void): void {
+    const frames = new FrameReader();
+    this.#socket.on('data', (piece: Buffer) => {
+      try {
+        for (const frame of frames.push(piece)) hear(fromFrame(FromRunner, frame) as FromRunner);
+      } catch (error) {
+        fault(`The runner sent what is no message: ${(error as Error).message}`);
+      }
+    });
+    // A runner that ends while it is written to tells the same by its exit.
+    this.#socket.on('error', () => undefined);
+  }
+
+  /** Settles when the process has ended and all that it sent is read. */
+  async #exited(): Promise<string> {
+    const [code, signal] = (await once(this.#child, 'close')) as [number | null, NodeJS.Signals | null];
+    return `The runner ended ${signal === null ? `with the code ${code}` : `by ${signal}`}.`;
+  }
+}

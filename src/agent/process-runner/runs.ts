@@ -1,0 +1,104 @@
+import { Unavailable } from '../../errors.ts';
+import type { FromThread } from '../../schema/wall/graphs.ts';
+import type { Outcome, RunSpec } from '../../schema/wall/run-in-thread.ts';
+import type { ToRunner } from '../../schema/wall/runner.ts';
+import type { ListElement } from '../run-storage/lists.ts';
+import type { StepStorage } from '../run-storage/step-storage.ts';
+
+type Deps = { steps: StepStorage<ListElement>; send: (message: ToRunner) => void; tell: (message: FromThread) => void };
+
+/** `tail` settles when all steps so far are on their way; `failure` is that of the first which could not be stored. */
+type RunHere = { done: PromiseWithResolvers<Outcome>; tail: Promise<unknown>; isLost: boolean };
+
+/** The runs under way in a runner, as the thread that stores for it sees them. */
+export class RunsOfRunner {
+  readonly #deps: Deps;
+  readonly #runs = new Map<string, RunHere>();
+  readonly #waiting = new Map<number, () => void>();
+  readonly #ending = new Set<Promise<void>>();
+  #lastWait = 0;
+  #isOver = false;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Gives the run to the runner, and says its end once all of its steps are stored. Never fails. */
+  begin(spec: RunSpec): void {
+    const ending = this.#carryOut(spec);
+    this.#ending.add(ending);
+    void ending.then(() => this.#ending.delete(ending));
+  }
+
+  async #carryOut(spec: RunSpec): Promise<void> {
+    const { run_id, kwargs } = spec;
+    const run: RunHere = { done: Promise.withResolvers<Outcome>(), tail: Promise.resolve(), isLost: false };
+    this.#runs.set(run_id, run);
+    const lost = (): void => {
+      run.isLost = true;
+      this.#deps.send({ kind: 'abort', run_id, goes_on: true });
+    };
+    const storing = {
+      ahead: kwargs.durability !== 'sync',
+      written: kwargs.resumable ? () => this.#written(run_id) : undefined,
+      metadata: kwargs.config['metadata'] as object | undefined,
+      lost,
+    };
+    const outcome = await this.#deps.steps
+      .during(spec, storing, () => {
+        this.#deps.send({ kind: 'run', spec });
+        return run.done.promise;
+      })
+      .catch((error: unknown) => failed(error, run.isLost));
+    if (this.#runs.get(run_id) === run) this.#runs.delete(run_id);
+    if (!this.#isOver) this.#deps.tell({ kind: 'done', run_id, outcome });
+  }
+
+  /** Hears that the runner has ended a run. */
+  done(runId: string, outcome: Outcome): void {
+    const run = this.#runs.get(runId);
+    void run?.tail.then(() => run.done.resolve(outcome));
+  }
+
+  /** True for a run of which nothing more is to be heard. */
+  isLost(runId: string): boolean {
+    return this.#runs.get(runId)?.isLost === true;
+  }
+
+  /** Stores one step of a run behind the others. A run whose step can't be stored has to stop. */
+  async inOrder(runId: string | null, store: () => Promise<void>): Promise<void> {
+    const run = runId === null ? undefined : this.#runs.get(runId);
+    if (run === undefined) return store();
+    const storing = run.tail.then(store);
+    run.tail = storing.catch(() => this.#deps.send({ kind: 'abort', run_id: runId!, goes_on: true }));
+    return storing;
+  }
+
+  written(waitId: number): void {
+    this.#waiting.get(waitId)?.();
+    this.#waiting.delete(waitId);
+  }
+
+  #written(run_id: string): Promise<void> {
+    this.#lastWait += 1;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.set(this.#lastWait, resolve);
+    this.#deps.tell({ kind: 'wait', wait_id: this.#lastWait, run_id });
+    return promise;
+  }
+
+  /** The runner is gone. Settles when all that it has put is stored; the runs go on elsewhere. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    for (const run of this.#runs.values()) void run.tail.then(() => run.done.reject(new Unavailable('The runner has ended.')));
+    await Promise.all(this.#ending);
+  }
+}
+
+/** Returns the outcome of a run whose steps could not be stored. */
+function failed(error: unknown, isLost: boolean): Outcome {
+  if (isLost) return { status: 'interrupted', waiting: false, lost: true };
+  if (error instanceof Unavailable) return { status: 'interrupted', waiting: false, retry: true };
+  const { name, message } = error as Error;
+  return { status: 'error', waiting: false, error: { error: name, message } };
+}

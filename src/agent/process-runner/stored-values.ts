@@ -1,0 +1,32 @@
+import type { FoundCheckpoint } from '../../schema/wall/runner.ts';
+import type { ListElement } from '../run-storage/lists.ts';
+import type { ReadCheckpoint, ReadValue } from '../run-storage/read-checkpoint.ts';
+
+/* This file makes bytes of what was read for a runner. */
+
+/** An element of a list that a graph of this language has stored. */
+export function elementOf(stored: unknown): ListElement {
+  const text = JSON.stringify(stored);
+  return { text, weight: 2 * text.length };
+}
+
+type Encoded = { type: string; blob: Uint8Array };
+
+const json = (text: string): Encoded => ({ type: 'json', blob: Buffer.from(text) });
+
+function encoded(value: ReadValue | { elements: readonly ListElement[] }): Encoded {
+  if ('elements' in value) return json(`[${value.elements.map(({ text }) => text).join(',')}]`);
+  return 'json' in value ? json(JSON.stringify(value.json)) : { type: value.type, blob: value.bytes };
+}
+
+/** Returns a checkpoint as a runner gets it. */
+export const found = (read: ReadCheckpoint<ListElement>): FoundCheckpoint => ({
+  thread_id: read.thread_id,
+  namespace: read.checkpoint_ns,
+  checkpoint_id: read.checkpoint_id,
+  parent: read.parent_checkpoint_id,
+  checkpoint: read.checkpoint,
+  metadata: read.metadata,
+  values: read.values.map(([channel, value]) => ({ channel, ...encoded(value) })),
+  writes: read.writes.map(([task_id, channel, value]) => ({ task_id, channel, ...encoded(value) })),
+});

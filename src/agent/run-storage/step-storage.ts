@@ -1,0 +1,228 @@
+import { asError } from '../../errors.ts';
+import { Batcher } from '../db/batcher.ts';
+import { IN_A_PACK, packGraphs } from '../db/checkpoint-packs.ts';
+import { deleteCheckpoints } from '../db/checkpoint-upkeep.ts';
+import { writeSteps, type AttemptOfRun, type NewValue, type NewWrites } from '../db/checkpoints.ts';
+import { markBegun } from '../db/leases.ts';
+import { graphKey, listsOf, nextList, type ListVersion } from '../db/list-rows.ts';
+import type { Database } from '../db/pool.ts';
+import { readCheckpoints, type StoredCheckpoint, type WhichCheckpoints } from '../db/stored-checkpoints.ts';
+import { Lists, listsOfRow, type CheckpointKey, type ListElement } from './lists.ts';
+import { readCheckpoint, type ReadCheckpoint } from './read-checkpoint.ts';
+import { StepsOfRun, type Barrier, type SharedWrites } from './steps-of-run.ts';
+
+/** `empty`: the thread has no checkpoint. */
+type RunOfThread = { thread_id: string; run_id: string; attempt: number; empty: boolean };
+
+/**
+ * `ahead`: the graph goes on before a step is stored. `written` is what a step waits for before it is stored.
+ * `metadata` is what each checkpoint of the run carries beside its own. `lost` hears once that another attempt has the
+ * run.
+ */
+type Storing = { ahead: boolean; written?: Barrier | undefined; metadata?: object | undefined; lost?: () => void };
+
+/** Where a step stands: a graph of a thread, its last checkpoint there, and the run that makes it. */
+export type StepPlace = { threadId: string; namespace: string; checkpointId: string | undefined; runId: string | undefined };
+
+/** A value as it is stored: its type and bytes, or a list by its elements; `fresh` are those that no version has. */
+export type NewVersion<E> = { type: string; blob: Uint8Array } | { elements: readonly E[]; fresh: ReadonlySet<E> };
+
+/** A checkpoint of a graph. */
+export type NewStep<E> = {
+  id: string;
+  /** Without the values of its channels. */
+  checkpoint: object;
+  /** The number of its step, where steps are numbered. */
+  step: number | undefined;
+  /** Channel -> the version that is new in this checkpoint. */
+  versions: Record<string, string | number>;
+  /**
+   * Returns the value of such a channel, or undefined for one that is empty. `before` are the elements of the list that
+   * the last checkpoint has there. It reads all that may change before it returns.
+   */
+  valueOf: (channel: string, before: readonly E[] | undefined) => Promise<NewVersion<E> | undefined>;
+  /** Returns the metadata as JSON text, together with that of the run. */
+  metadataOf: (ofRun: object) => Promise<string>;
+};
+
+type Settings<E> = {
+  /** Makes an element of a list from its parsed JSON. */
+  elementOf: (stored: unknown) => E;
+  /** Bytes of lists that are remembered for the next steps and runs of their threads. */
+  rememberedBytes: number;
+  /** Hears why older steps could not be packed. */
+  untidied?: (error: unknown) => void;
+};
+
+const encoder = new TextEncoder();
+
+/**
+ * Steps of each IN_A_PACK after which a run looks whether there is enough for a pack. Several, because a run with
+ * durability "exit" stores only its last step.
+ */
+const STEPS_OF_A_RUN = 8;
+
+/**
+ * Stores and reads the steps of runs, whose values are types with bytes to it. It writes a step, and reads a
+ * checkpoint, in one statement, and stores a list as what a step adds to it. No two checkpoints that fork from the same
+ * parent may share a version of a channel.
+ */
+export class StepStorage<E extends ListElement> {
+  readonly #db: Database;
+  readonly #elementOf: (stored: unknown) => E;
+  readonly #untidied: (error: unknown) => void;
+  readonly #lists: Lists<E>;
+  readonly #shared: SharedWrites;
+  readonly #runs = new Map<string, StepsOfRun>();
+
+  constructor(db: Database, { elementOf, rememberedBytes, untidied = () => undefined }: Settings<E>) {
+    this.#db = db;
+    this.#elementOf = elementOf;
+    this.#untidied = untidied;
+    this.#lists = new Lists(rememberedBytes);
+    this.#shared = new Batcher(async (runs) => {
+      const given = runs.map((run) => ({ attempt: run.attempt, steps: run.take() }));
+      const lost = await writeSteps(db, given);
+      for (const run of runs) run.taken();
+      return runs.map(({ attempt }) => attempt === undefined || !lost.has(attempt.run_id));
+    });
+  }
+
+  /** Says that an attempt after the first begins. Returns false when it is over, and another worker has the run. */
+  begin(attempt: AttemptOfRun): Promise<boolean> {
+    return markBegun(this.#db, attempt);
+  }
+
+  /**
+   * Does the work of a run, whose steps are stored meanwhile, in order. Throws why one could not be stored, unless the
+   * work itself failed. At the end it waits for what is still being written for a graph that was stopped, so that
+   * whoever rolls the run back afterwards takes back all of it.
+   */
+  async during<T>({ thread_id, run_id, attempt, empty }: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
+    const steps = new StepsOfRun(this.#shared, { threadId: thread_id, attempt: { run_id, attempt }, empty, ...storing });
+    this.#runs.set(run_id, steps);
+    const close = async (): Promise<unknown> => {
+      const failure = await steps.close();
+      if (failure === undefined) await packGraphs(this.#db, thread_id, steps.toPack).catch(this.#untidied);
+      // The run's next attempt may have begun here.
+      if (this.#runs.get(run_id) === steps) this.#runs.delete(run_id);
+      return failure;
+    };
+    const result = await work().catch(async (error: unknown) => {
+      await close();
+      throw error;
+    });
+    const failure = await close();
+    if (failure !== undefined) throw asError(failure);
+    return result;
+  }
+
+  /**
+   * Returns where a step goes: one of a run joins the run's others, and a state written by hand is on its own. Returns
+   * undefined when the run is over.
+   */
+  #stepsOf(runId: string | undefined): StepsOfRun | undefined {
+    return runId === undefined ? new StepsOfRun(this.#shared) : this.#runs.get(runId);
+  }
+
+  #runsOf(threadId: string | undefined): StepsOfRun[] {
+    return [...this.#runs.values()].filter((run) => run.threadId === threadId);
+  }
+
+  /** Settles when what the thread's run has written can be read. */
+  async #settled(threadId: string | undefined): Promise<void> {
+    await Promise.all(this.#runsOf(threadId).map((run) => run.settled()));
+  }
+
+  /**
+   * Returns a checkpoint of a graph, or its last one, and remembers its lists. A mere look (`looks`) pushes out nothing
+   * that a run stands on, and waits for no run.
+   */
+  async one(
+    at: { threadId: string; namespace: string; checkpointId?: string | undefined },
+    { looks }: { looks: boolean },
+  ): Promise<ReadCheckpoint<E> | undefined> {
+    const { threadId, namespace, checkpointId } = at;
+    if (!looks) {
+      if (namespace === '' && checkpointId === undefined && this.#runsOf(threadId).some((run) => run.isFirstLook())) return undefined;
+      await this.#settled(threadId);
+    }
+    const { rows, lists } = await this.#read({ ...at, limit: 1 });
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const own = listsOfRow(row, lists);
+    if (!looks || !this.#lists.has(row.thread_id, namespace)) this.#lists.remember([row.thread_id, namespace, row.checkpoint_id], own);
+    return readCheckpoint(row, own);
+  }
+
+  /** Returns the checkpoints that are asked for, newest first. A mere look waits for no run. */
+  async some(which: WhichCheckpoints, { looks }: { looks: boolean }): Promise<ReadCheckpoint<E>[]> {
+    if (!looks) await this.#settled(which.threadId);
+    const { rows, lists } = await this.#read(which);
+    return rows.map((row) => readCheckpoint(row, listsOfRow(row, lists)));
+  }
+
+  async #read(which: WhichCheckpoints): Promise<{ rows: StoredCheckpoint[]; lists: Map<string, ListVersion<E>> }> {
+    const known = this.#lists.known(which.threadId, which.namespace);
+    const prefix = graphKey(which.threadId ?? '', which.namespace ?? '');
+    const rows = await readCheckpoints(this.#db, { ...which, known: [...known.keys()].map((key) => key.slice(prefix.length)) });
+    const read = listsOf(
+      rows.flatMap((row) => row.lists ?? []),
+      (key) => known.get(key),
+      this.#elementOf,
+    );
+    return { rows, lists: new Map([...known, ...read]) };
+  }
+
+  /** Stores a checkpoint. Of a run that is over, it stores nothing. */
+  async put(place: StepPlace, step: NewStep<E>): Promise<void> {
+    const steps = this.#stepsOf(place.runId);
+    await steps?.during(() => this.#put(steps, place, step));
+  }
+
+  async #put(steps: StepsOfRun, { threadId, namespace, checkpointId }: StepPlace, given: NewStep<E>): Promise<void> {
+    const { id, checkpoint, step = 0, versions } = given;
+    const key: CheckpointKey = [threadId, namespace, id];
+    const lists = new Map(this.#lists.of([threadId, namespace, checkpointId ?? '']));
+    // What the first put of a checkpoint stored stays, because a version never changes.
+    for (const [channel, list] of this.#lists.of(key) ?? []) if (list.version === versions[channel]) lists.set(channel, list);
+    // All values are read before anything is awaited, because the graph goes on and may change them.
+    const values = Object.entries(versions).map(async ([channel, version]) => {
+      const before = lists.get(channel);
+      if (before?.version === version) return [];
+      lists.delete(channel);
+      const value = await given.valueOf(channel, before?.elements);
+      if (value === undefined) return [];
+      const [stored, list] = storedForm({ channel, version: String(version) }, value, before);
+      if (list !== undefined) lists.set(channel, list);
+      return [stored];
+    });
+    const [blobs, metadata] = await Promise.all([Promise.all(values), given.metadataOf(steps.metadata)]);
+    this.#lists.remember(key, lists);
+    const put = { key: [...key] as [string, string, string], parentId: checkpointId ?? null, checkpoint, metadata, blobs: blobs.flat() };
+    if (!steps.hasAtMost(IN_A_PACK) && step % IN_A_PACK < STEPS_OF_A_RUN) steps.toPack.add(namespace);
+    await steps.add({ put });
+  }
+
+  /** Stores what a task wrote on a checkpoint, as `writesOf` makes it. Of a run that is over, it stores nothing. */
+  async putWrites(place: StepPlace & { checkpointId: string }, writesOf: () => Promise<Omit<NewWrites, 'key' | 'runId'>>): Promise<void> {
+    const { threadId, namespace, checkpointId, runId = null } = place;
+    const steps = this.#stepsOf(place.runId);
+    await steps?.during(async () => steps.add({ writes: { ...(await writesOf()), key: [threadId, namespace, checkpointId], runId } }));
+  }
+
+  deleteThread(threadId: string): Promise<void> {
+    return deleteCheckpoints(this.#db, [threadId]);
+  }
+}
+
+/** Returns the row of a new version of a channel and, for a list, what its next version is compared with. */
+function storedForm<E extends ListElement>(
+  { channel, version }: { channel: string; version: string },
+  value: NewVersion<E>,
+  before: ListVersion<E> | undefined,
+): [NewValue, ListVersion<E>?] {
+  if ('blob' in value) return [{ channel, version, ...value }];
+  const { base, text, list } = nextList(before, { version, ...value, textOf: (element) => element.text });
+  return [{ channel, version, type: 'list', blob: encoder.encode(text), base }, list];
+}
