@@ -15,9 +15,11 @@ import { diagnose, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
 import { building } from './build/staged.ts';
-import { idle, SERVES, STARTING, type Decision, type Situation, type Question, type Wish } from './decision.ts';
+import { idle, SERVES, STARTING, type Decision, type Wish } from './decision.ts';
 import { lastStep } from './last-step.ts';
-import type { RevisionWorld } from './observe.ts';
+import type { RevisionWorld, Situation } from './observe.ts';
+
+type Question = (situation: Situation) => Decision | undefined;
 
 /** Decides the next step of a revision. The first question with an answer decides. */
 export function decideRevision(situation: Situation): Decision {

@@ -1,8 +1,5 @@
-import type { OperatorSettings } from '../../config/operator.ts';
-import type { RevisionResource } from '../../schema/custom-resources.ts';
 import type { RevisionStatus } from '../../schema/revision.ts';
 import type { Diagnosis } from '../pods/diagnose.ts';
-import type { RevisionWorld } from './observe.ts';
 
 /** Replicas of each workload. Undefined: it is not made, and if it is there it stays as it is. */
 export type Wish = {
@@ -40,9 +37,6 @@ export type Decision = {
 
 export const STARTING = 'The pods are starting.';
 export const SERVES = 'All pods are ready and the revision serves.';
-
-export type Situation = { revision: RevisionResource; world: RevisionWorld; settings: OperatorSettings };
-export type Question = (situation: Situation) => Decision | undefined;
 
 /** Returns a decision that makes no pods. */
 export const idle = (phase: RevisionStatus, message: string, more: Partial<Decision> = {}): Decision => ({

@@ -1,7 +1,7 @@
 import type { RevisionResource } from '../../schema/custom-resources.ts';
 import { readySince } from '../pods/diagnose.ts';
-import { idle, SERVES, STARTING, type Decision, type Situation } from './decision.ts';
-import type { RevisionWorld } from './observe.ts';
+import { idle, SERVES, STARTING, type Decision } from './decision.ts';
+import type { RevisionWorld, Situation } from './observe.ts';
 
 /** Milliseconds within which the deployment sends traffic to a complete revision. A longer wait is reported. */
 const SWITCH = 30_000;

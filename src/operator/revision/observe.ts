@@ -1,3 +1,4 @@
+import type { OperatorSettings } from '../../config/operator.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { TimeSpan } from '../../kube/lease.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
@@ -53,6 +54,9 @@ export type RevisionWorld = DatabaseAnswer & {
   absences: TimeSpan[];
   now: Date;
 };
+
+/** A revision and all that a decision about it reads. */
+export type Situation = { revision: RevisionResource; world: RevisionWorld; settings: OperatorSettings };
 
 /** Finds the deployment of this uid. Another one of its name is a later one. */
 function deploymentOf(

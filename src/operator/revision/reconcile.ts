@@ -9,10 +9,10 @@ import { adoptSecret } from './adopt-secret.ts';
 import { keepBuildLog } from './build/keep-log.ts';
 import { dropBuild, makeBuild } from './build/make.ts';
 import { decideRevision, secondsLeft } from './decide.ts';
-import type { Decision, Situation } from './decision.ts';
+import type { Decision } from './decision.ts';
 import { desiredRevision, type RevisionPlan } from './desired.ts';
 import { logTail } from './log-tail.ts';
-import { observeRevision } from './observe.ts';
+import { observeRevision, type Situation } from './observe.ts';
 import { refusedRevision } from './refusal.ts';
 import { revisionReport, type RevisionStatusFields } from './status.ts';
 

@@ -1,7 +1,8 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { Diagnosis } from '../../pods/diagnose.ts';
-import { idle, type Decision, type Situation } from '../decision.ts';
+import { idle, type Decision } from '../decision.ts';
+import type { BuildSituation } from './observe.ts';
 
 /** Seconds after which a Job without a pod is looked at again. Only events say why it has no pod. */
 export const LOOK_FOR_POD = 5;
@@ -14,7 +15,7 @@ export const buildFailed = (diagnosis: Omit<Diagnosis, 'final'>, more: Partial<D
   idle('BUILD_FAILED', diagnosis.message, { reason: diagnosis.reason, diagnosis: { ...diagnosis, final: true }, ...more });
 
 /** Returns the seconds that a build's pod or Job has left, from its creation. */
-export const buildSecondsLeft = ({ metadata }: KubeObject, { deadlineSeconds }: Builder, { world }: Situation): number =>
+export const buildSecondsLeft = ({ metadata }: KubeObject, { deadlineSeconds }: Builder, { world }: BuildSituation): number =>
   deadlineSeconds - (world.now.getTime() - Date.parse(metadata.creationTimestamp ?? world.now.toISOString())) / 1000;
 
 /** Seconds that volumes and the network of a pod may take before anybody is told. */
@@ -41,7 +42,7 @@ function endOf({ status: told }: KubeObject) {
 export const isJobOver = (job: KubeObject): boolean => endOf(job) !== undefined;
 
 /** Decides by the Job, if it has no pod yet or its pod went before anybody read the result. */
-export function byJob(job: KubeObject, builder: Builder, situation: Situation): Decision {
+export function byJob(job: KubeObject, builder: Builder, situation: BuildSituation): Decision {
   const end = endOf(job);
   if (end?.reason === 'DeadlineExceeded')
     return buildFailed({ reason: 'DeadlineExceeded', message: `The build did not end within ${builder.deadlineSeconds} seconds.` });

@@ -24,6 +24,13 @@ export type BuildWorld = {
   place?: number;
 };
 
+/** A revision that is built, and all that a decision about its build reads. `repeated`: the image of a rollback. */
+export type BuildSituation = {
+  revision: RevisionResource;
+  world: { build: BuildWorld | undefined; repeated: string | undefined; now: Date };
+  settings: OperatorSettings;
+};
+
 type BuildInputs = { deployment: DeploymentResource | undefined; pods: KubeObject[]; signal: AbortSignal };
 
 /**

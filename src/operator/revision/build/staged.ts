@@ -5,7 +5,8 @@ import { BUILD_STAGES } from '../../../schema/names.ts';
 import type { FailureReason } from '../../../schema/revision.ts';
 import { imageOf } from '../../family/revisions.ts';
 import { diagnose, statusOfPod, type ContainerStatus, type Diagnosis } from '../../pods/diagnose.ts';
-import { idle, type Decision, type Question, type Situation } from '../decision.ts';
+import { idle, type Decision } from '../decision.ts';
+import type { BuildSituation } from './observe.ts';
 import { buildFailed, byJob, buildSecondsLeft, LOOK_FOR_POD, NEXT, podStarting } from './by-job.ts';
 import { placeOfBuild, targetImage } from './place.ts';
 import { builtBy, fieldsOf } from './result.ts';
@@ -27,7 +28,7 @@ const BY_BUILDER: readonly FailureReason[] = [
 const BY_STAGE: Record<string, FailureReason> = { clone: 'CloneFailed', restore: 'BuildFailed', build: 'BuildFailed', push: 'PushFailed' };
 
 /** Decides the next step of a revision that has yet to be built; undefined for one that has its image. */
-export const building: Question = (situation) => {
+export const building = (situation: BuildSituation): Decision | undefined => {
   const { revision, world, settings } = situation;
   const { builder } = settings;
   if (revision.spec.source !== 'git' || imageOf(revision) !== undefined || builder === undefined) return undefined;
@@ -36,7 +37,7 @@ export const building: Question = (situation) => {
   return stagedBuild(builder, situation);
 };
 
-function stagedBuild(builder: Builder, situation: Situation): Decision {
+function stagedBuild(builder: Builder, situation: BuildSituation): Decision {
   const { pod, job, source, place = 0 } = situation.world.build ?? {};
   if (pod !== undefined) return byStages(pod, builder, situation);
   if (job !== undefined) return byJob(job, builder, situation);
@@ -58,7 +59,7 @@ const stagesOf = (pod: KubeObject): StageStatus[] => {
 
 const endOf = (pod: KubeObject, stage: string) => stagesOf(pod).find(({ name }) => name === stage)?.state?.terminated;
 
-function byStages(pod: KubeObject, builder: Builder, situation: Situation): Decision {
+function byStages(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
   const { phase } = statusOfPod(pod);
   if (phase === 'Succeeded') return succeeded(pod, builder, situation);
   if (phase === 'Failed') return failed(pod, builder, situation);
@@ -66,7 +67,7 @@ function byStages(pod: KubeObject, builder: Builder, situation: Situation): Deci
   return running === undefined ? starting(pod, builder, situation) : underWay(pod, builder, { stage: running.name, situation });
 }
 
-type UnderWay = { stage: string; situation: Situation };
+type UnderWay = { stage: string; situation: BuildSituation };
 
 function underWay(pod: KubeObject, builder: Builder, { stage, situation }: UnderWay): Decision {
   const left = buildSecondsLeft(pod, builder, situation);
@@ -74,7 +75,7 @@ function underWay(pod: KubeObject, builder: Builder, { stage, situation }: Under
   return buildFailed({ ...tooLate(builder, `It was at the stage ${stage}.`), ...reads(pod, stage) }, { build: 'drop' });
 }
 
-function starting(pod: KubeObject, builder: Builder, situation: Situation): Decision {
+function starting(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
   const trouble = troubleOf(pod, situation);
   if (trouble?.final === true) return buildFailed(trouble, { build: 'drop' });
   const left = buildSecondsLeft(pod, builder, situation);
@@ -87,14 +88,14 @@ const tooLate = ({ deadlineSeconds }: Builder, more = ''): { reason: 'DeadlineEx
   message: `The build did not end within ${deadlineSeconds} seconds. ${more}`.trim(),
 });
 
-const troubleOf = (pod: KubeObject, { world, settings }: Situation): Diagnosis | undefined =>
+const troubleOf = (pod: KubeObject, { world, settings }: BuildSituation): Diagnosis | undefined =>
   diagnose(undefined, [pod], { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds });
 
 const reads = ({ metadata }: KubeObject, container: string): Pick<Diagnosis, 'log'> => ({
   log: { pod: metadata.name, container, previous: false, namespace: metadata.namespace },
 });
 
-function succeeded(pod: KubeObject, builder: Builder, { revision, world }: Situation): Decision {
+function succeeded(pod: KubeObject, builder: Builder, { revision, world }: BuildSituation): Decision {
   const told = endOf(pod, 'push')?.message;
   const built = builtBy(told, targetImage(revision, builder));
   if ('problem' in built) return buildFailed({ reason: 'PushFailed', message: built.problem, ...reads(pod, 'push') });
@@ -124,7 +125,7 @@ function secondsOf(pod: KubeObject, now: Date): number {
   return Math.max(0, Math.round(((end === -Infinity ? now.getTime() : end) - from) / 1000));
 }
 
-function failed(pod: KubeObject, builder: Builder, situation: Situation): Decision {
+function failed(pod: KubeObject, builder: Builder, situation: BuildSituation): Decision {
   const { world } = situation;
   const end = stagesOf(pod).find(({ state }) => state?.terminated !== undefined && state.terminated.exitCode !== 0);
   const elsewhere = handedOver(pod, builder, { end, situation });
@@ -138,7 +139,7 @@ function failed(pod: KubeObject, builder: Builder, situation: Situation): Decisi
 function handedOver(
   pod: KubeObject,
   builder: Builder,
-  { end, situation }: { end: StageStatus | undefined; situation: Situation },
+  { end, situation }: { end: StageStatus | undefined; situation: BuildSituation },
 ): Decision | undefined {
   if (builder.buildkit === undefined || placeOfBuild(situation.revision, builder).hasBuildkit || end === undefined) return undefined;
   if (fieldsOf(end.state?.terminated?.message).reason !== NEEDS_DOCKERFILE) return undefined;
