@@ -114,7 +114,7 @@ WORKDIR /agent
 USER 10001:10001
 EXPOSE 8000
 COPY src /app/src
-RUN node /app/src/agent/compile-cache.ts
+RUN node /app/src/compile-cache.ts
 ENTRYPOINT ["node", "/app/src/main.ts", "agent-server"]
 
 # --- gx-builder: makes agents' images from git, without Docker and without root -----------------------------------------

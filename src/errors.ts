@@ -113,7 +113,7 @@ export class StartError extends Error {
 
 /**
  * A stage of a build from git can't go on. `reason` is one of those that the stages report
- * (src/schema/build-message.ts); the message is one sentence that says what to do.
+ * (src/schema/wire/build-message.ts); the message is one sentence that says what to do.
  */
 export class StageFailed extends StartError {
   override name = 'StageFailed';

@@ -38,7 +38,7 @@ const commands: Record<string, RunCommand> = {
 };
 
 async function printVersion(): Promise<void> {
-  const { versions } = await import('./agent/versions.ts');
+  const { versions } = await import('./agent/kernel/versions.ts');
   process.stdout.write(`${versions().version}\n`);
 }
 

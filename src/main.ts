@@ -93,7 +93,7 @@ const commands: Record<string, RunCommand> = {
   'agent-server': async (args, signal) => {
     const [{ agentConfig, AGENT_SERVER_HELP }, { startAgentServer }, { agentLog }] = await Promise.all([
       import('./config/agent.ts'),
-      import('./agent/start.ts'),
+      import('./agent/process/start.ts'),
       import('./agent/tracing/agent-log.ts'),
     ]);
     if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(AGENT_SERVER_HELP);
@@ -101,7 +101,10 @@ const commands: Record<string, RunCommand> = {
     return startAgentServer({ config, ...agentLog(config), signal });
   },
   'agent-build': withoutOptions('agent-build', AGENT_BUILD_HELP, async (_args, signal) => {
-    const [{ agentBuildConfig }, { buildAgent }] = await Promise.all([import('./config/agent-build.ts'), import('./agent/build.ts')]);
+    const [{ agentBuildConfig }, { buildAgent }] = await Promise.all([
+      import('./config/agent-build.ts'),
+      import('./agent/process/build.ts'),
+    ]);
     const config = agentBuildConfig(processEnv());
     await buildAgent(config, createLog({ level: config.logLevel, process: 'agent-build' }), signal);
   }),

@@ -9,8 +9,8 @@ import {
 } from '../../src/control-plane/access.ts';
 import { gatewayAccess, gatewayOwnAccess } from '../../src/gateway/access.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
-import type { PolicyRule } from '../../src/schema/policy-rule.ts';
-import { GROUP } from '../../src/schema/custom-resources.ts';
+import type { PolicyRule } from '../../src/schema/platform/policy-rule.ts';
+import { GROUP } from '../../src/schema/platform/custom-resources.ts';
 
 /**
  * The permissions of one process: in its own namespace, in each namespace whose deployments it watches, and in those

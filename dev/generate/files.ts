@@ -1,9 +1,9 @@
 import { stringify } from 'yaml';
 import type { ControlPlane } from '../../src/control-plane/control-plane.ts';
 import { controlPlaneDocument, controlPlaneRoutes } from '../../src/control-plane/server.ts';
-import { customResourceDefinition } from '../../src/schema/crd.ts';
-import { KINDS } from '../../src/schema/custom-kinds.ts';
-import { GROUP } from '../../src/schema/custom-resources.ts';
+import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
+import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
+import { GROUP } from '../../src/schema/platform/custom-resources.ts';
 import { referencePages } from '../reference/pages.ts';
 import { access } from './access.ts';
 import { argocdConfigMap } from './argocd.ts';

@@ -1,4 +1,4 @@
-import { GxJson, PASSED_OVER } from '../../src/schema/gx-json.ts';
+import { GxJson, PASSED_OVER } from '../../src/schema/agent/gx-json.ts';
 
 type Schema = { [key: string]: unknown; properties?: Record<string, Schema> };
 

@@ -1,5 +1,5 @@
-import * as conditions from '../../src/schema/conditions.ts';
-import type { FailureReason, RevisionStatus } from '../../src/schema/revision.ts';
+import * as conditions from '../../src/schema/platform/conditions.ts';
+import type { FailureReason, RevisionStatus } from '../../src/schema/platform/revision.ts';
 
 /** The meaning of each phase of a revision. */
 export const PHASES: Record<RevisionStatus, string> = {

@@ -1,4 +1,4 @@
-import type { ObjectFault } from '../../src/schema/object-fault.ts';
+import type { ObjectFault } from '../../src/schema/platform/object-fault.ts';
 
 /** The reasons of conditions that are not failures of a revision, by kind. `REASONS` holds the failures. */
 export const STATES: Record<string, Record<string, string>> = {

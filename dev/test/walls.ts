@@ -17,6 +17,7 @@ import process from 'node:process';
 import { DevError } from '../errors.ts';
 import { program, say } from '../steps.ts';
 import { sharedNames } from './exported-names.ts';
+import { folderCircles } from './folder-circles.ts';
 
 /*
  * A wall that reports success on nothing is worse than none. Each fixture holds one planted fault, and says on its
@@ -50,6 +51,12 @@ function compareNames(): void {
   if (shared.length > 0) throw new DevError(`Each exported name has one meaning. Rename one of: ${shared.join('; ')}.`);
 }
 
+/** Throws when rooms of a folder import each other in a circle. */
+function refuseFolderCircles(): void {
+  const circles = folderCircles('.').map(({ folder, rooms, files }) => `${folder}: ${rooms.join(', ')} (${files.join(', ')})`);
+  if (circles.length > 0) throw new DevError(`Rooms import each other in a circle. ${circles.join('; ')}.`);
+}
+
 type Diagnostic = { code: string; filename: string };
 
 /** Returns the reports of the lint and of the comparison of names about a tree. */
@@ -57,12 +64,15 @@ function diagnosed(root: string): Diagnostic[] {
   const lint = spawnSync('oxlint', ['--format=json'], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   const { diagnostics } = JSON.parse(lint.stdout) as { diagnostics: Diagnostic[] };
   const shared = sharedNames(root).flatMap(({ files }) => files.map((filename) => ({ code: 'house(one-meaning)', filename })));
-  return [...diagnostics, ...shared];
+  const circles = folderCircles(root).flatMap(({ files }) => files.map((filename) => ({ code: 'house(folder-circle)', filename })));
+  return [...diagnostics, ...shared, ...circles];
 }
 
 async function main(): Promise<void> {
   countCasts();
   compareNames();
+  refuseFolderCircles();
+  refuseFolderCircles();
   const copy = mkdtempSync(join(tmpdir(), 'gx-walls-'));
   try {
     for (const file of ['.oxlintrc.json', 'tsconfig.json', 'package.json']) copyFileSync(file, join(copy, file));

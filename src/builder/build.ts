@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StageFailed } from '../errors.ts';
-import type { GxJson } from '../schema/gx-json.ts';
+import type { GxJson } from '../schema/agent/gx-json.ts';
 import { BUILD_FOLDER, SOURCE_FILE } from './built-layers.ts';
 import { writeLayer } from './layers/layer.ts';
 import { namedFiles } from './packages/demands.ts';

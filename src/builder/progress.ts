@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { asError, cutAt, StageFailed } from '../errors.ts';
-import { LONGEST_TERMINATION_MESSAGE, type BuildStage, type StageFailure, type StageReason } from '../schema/build-message.ts';
+import { LONGEST_TERMINATION_MESSAGE, type BuildStage, type StageFailure, type StageReason } from '../schema/wire/build-message.ts';
 
 /** Prints one plain line: logs of builds are read by people. */
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);

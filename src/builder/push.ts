@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { asError } from '../errors.ts';
-import type { PushedImage } from '../schema/build-message.ts';
+import type { PushedImage } from '../schema/wire/build-message.ts';
 import { builtLayers, leftLayer, settingsOfImage, type OwnLayer } from './built-layers.ts';
 import { LAYER_FILES } from './packages/package-layers.ts';
 import type { AskRegistry } from './registry/client.ts';

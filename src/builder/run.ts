@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StartError } from '../errors.ts';
-import { STAGES, type BuildStage, type StageFailure } from '../schema/build-message.ts';
+import { STAGES, type BuildStage, type StageFailure } from '../schema/wire/build-message.ts';
 import { build } from './build.ts';
 import { buildWithBuildkit, pushFromBuildkit, restoreForBuildkit } from './buildkit/stages.ts';
 import { clone } from './clone/clone.ts';

@@ -1,5 +1,5 @@
 import { asError, StartError } from '../errors.ts';
-import type { JsonObject } from '../schema/agent-types.ts';
+import type { JsonObject } from '../schema/agent/agent-types.ts';
 import type { SettingsReader } from './env.ts';
 
 /** The config and the context that runs of a graph's own assistant get where they give none. */

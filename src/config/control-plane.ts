@@ -1,6 +1,6 @@
 import type { BodyLimits } from '../http/body.ts';
-import type { ConfiguredIntegration } from '../schema/git-connection.ts';
-import type { ObjectKeys } from '../schema/object-keys.ts';
+import type { ConfiguredIntegration } from '../schema/platform/git-connection.ts';
+import type { ObjectKeys } from '../schema/platform/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';

@@ -1,5 +1,5 @@
-import type { ConfiguredIntegration } from '../schema/git-connection.ts';
-import { GIT_KINDS, HOST_URL, REPOSITORY_PATTERN } from '../schema/git-integration.ts';
+import type { ConfiguredIntegration } from '../schema/platform/git-connection.ts';
+import { GIT_KINDS, HOST_URL, REPOSITORY_PATTERN } from '../schema/platform/git-integration.ts';
 import type { SettingsReader } from './env.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { StartError } from '../errors.ts';
-import type { GxJson } from '../schema/gx-json.ts';
+import type { GxJson } from '../schema/agent/gx-json.ts';
 import { gxJsonFaults, withoutAbsent } from './gx-json.ts';
 
 /** The name of the same file for other servers. */

@@ -1,7 +1,7 @@
 import { Type, type TSchema } from 'typebox';
 import { asError, Invalid } from '../errors.ts';
 import { createValidator } from '../http/validate.ts';
-import { GxJson } from '../schema/gx-json.ts';
+import { GxJson } from '../schema/agent/gx-json.ts';
 import type { SettingsReader } from './env.ts';
 
 /** A section of gx.json that came as a variable. */

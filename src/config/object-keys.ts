@@ -1,4 +1,4 @@
-import type { ObjectKeys } from '../schema/object-keys.ts';
+import type { ObjectKeys } from '../schema/platform/object-keys.ts';
 import type { SettingsReader } from './env.ts';
 
 /** Reads which keys of labels and annotations REST users may ask for, and which objects get them. */

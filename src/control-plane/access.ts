@@ -1,5 +1,5 @@
-import { GROUP } from '../schema/custom-resources.ts';
-import type { PolicyRule } from '../schema/policy-rule.ts';
+import { GROUP } from '../schema/platform/custom-resources.ts';
+import type { PolicyRule } from '../schema/platform/policy-rule.ts';
 
 /** The control plane's permissions in each namespace that it serves. It neither reads nor writes workloads. */
 export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [

@@ -1,5 +1,5 @@
 import type { JsonPatch } from '../kube/kube.ts';
-import { canonicalJson } from '../schema/revision-of.ts';
+import { canonicalJson } from '../schema/platform/revision-of.ts';
 
 type Json = Record<string, unknown>;
 

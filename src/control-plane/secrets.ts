@@ -1,7 +1,7 @@
 import { kinds, type Kube, type SecretObject } from '../kube/kube.ts';
-import type { DeploymentResource } from '../schema/custom-resources.ts';
-import type { Secret } from '../schema/deployment.ts';
-import { PART_OF, SECRETS_OF, TENANT } from '../schema/labels.ts';
+import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
+import type { Secret } from '../schema/platform/deployment.ts';
+import { PART_OF, SECRETS_OF, TENANT } from '../schema/platform/labels.ts';
 import { labelValue, names } from '../schema/names.ts';
 import { type Caller, includesRole, type Role } from './caller.ts';
 import { requestedBy } from './requested-by.ts';

@@ -1,6 +1,6 @@
-import { GROUP } from '../schema/custom-resources.ts';
-import { PORTS_CONFIG_MAP } from '../schema/kept-ports.ts';
-import type { PolicyRule } from '../schema/policy-rule.ts';
+import { GROUP } from '../schema/platform/custom-resources.ts';
+import { PORTS_CONFIG_MAP } from '../schema/platform/kept-ports.ts';
+import type { PolicyRule } from '../schema/platform/policy-rule.ts';
 
 /** The gateway's permissions in each namespace that it knows: to see deployments, and to ask for one that sleeps. */
 export const gatewayAccess: PolicyRule[] = [{ apiGroups: [GROUP], resources: ['deployments'], verbs: ['list', 'watch', 'patch'] }];

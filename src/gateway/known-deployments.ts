@@ -4,10 +4,10 @@ import { kinds, type ConfigMapObject, type Kube } from '../kube/kube.ts';
 import { Limiter } from '../kube/limiter.ts';
 import { Reflector } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
-import { gatewayKeyHash } from '../schema/agent-key.ts';
-import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/conditions.ts';
-import type { DeploymentResource } from '../schema/custom-resources.ts';
-import { portsIn, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../schema/kept-ports.ts';
+import { gatewayKeyHash } from '../schema/wire/agent-key.ts';
+import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/platform/conditions.ts';
+import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
+import { portsIn, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../schema/platform/kept-ports.ts';
 
 /** `namespace` is the platform's own. */
 type Options = { kube: Kube; log: Log; namespace: string; namespaces: string[] };

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { json, routeFor, type Route } from '../http/route.ts';
-import { REPORTS_PATH } from '../schema/work-report.ts';
+import { REPORTS_PATH } from '../schema/wire/work-report.ts';
 import type { Reports } from './reports.ts';
 
 const query = Type.Object({ instance: Type.Optional(Type.String()), cursor: Type.Optional(Type.Integer({ minimum: 0 })) });

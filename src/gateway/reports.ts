@@ -1,4 +1,11 @@
-import { knownFields, MOST_PROCESSES, REPORT_LIFE, type KeptReport, type ReportsPage, type WorkReport } from '../schema/work-report.ts';
+import {
+  knownFields,
+  MOST_PROCESSES,
+  REPORT_LIFE,
+  type KeptReport,
+  type ReportsPage,
+  type WorkReport,
+} from '../schema/wire/work-report.ts';
 
 type Kept = { deployment: string; report: WorkReport; at: number; number: number };
 

@@ -3,8 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { asError, Problem, Unavailable } from '../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
-import { API_VERSION } from '../schema/custom-resources.ts';
-import { WAKE } from '../schema/labels.ts';
+import { API_VERSION } from '../schema/platform/custom-resources.ts';
+import { WAKE } from '../schema/platform/labels.ts';
 import type { KnownDeployment, KnownDeployments } from './known-deployments.ts';
 
 /** Milliseconds between two tries to reach a deployment that wakes, and those that one may take. */

@@ -1,6 +1,6 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { Rejected } from '../errors.ts';
-import type { GitKind } from '../schema/git-integration.ts';
+import type { GitKind } from '../schema/platform/git-integration.ts';
 import { answerOf, apiUrlOf, type Host } from './host.ts';
 
 /** A credential for a git host. An ssh key opens no API and lists no refs. */

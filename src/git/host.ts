@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Problem, Rejected, Unavailable } from '../errors.ts';
 import { answerTo, callableAddresses, wholeAnswer } from '../http/checked-request.ts';
-import type { GitIntegration } from '../schema/git-connection.ts';
+import type { GitIntegration } from '../schema/platform/git-connection.ts';
 import type { GitPlaces } from './places.ts';
 
 /** A git host to ask. `places`: where requests may go, wherever its name points by then. */

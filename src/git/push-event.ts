@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { GitKind } from '../schema/git-integration.ts';
+import type { GitKind } from '../schema/platform/git-integration.ts';
 
 /** The contents of a push event: the branch, the commit that it now has, and the repository below its host. */
 export type PushEvent = { branch: string; commit: string; repository: string };

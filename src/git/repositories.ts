@@ -1,6 +1,6 @@
-import type { GitIntegration } from '../schema/git-connection.ts';
-import type { ListedRepository } from '../schema/git-integration.ts';
-import { isAmong } from '../schema/repo-url.ts';
+import type { GitIntegration } from '../schema/platform/git-connection.ts';
+import type { ListedRepository } from '../schema/platform/git-integration.ts';
+import { isAmong } from '../schema/platform/repo-url.ts';
 import type { GitToken } from './credential.ts';
 import { answerOf, apiUrlOf, type Host } from './host.ts';
 import type { GitPlaces } from './places.ts';

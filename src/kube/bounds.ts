@@ -1,7 +1,7 @@
-import { GROUP } from '../schema/custom-resources.ts';
-import { MANAGED_BY } from '../schema/labels.ts';
-import { faultOfPart, REST_LIMIT, SPEC_LIMIT, type ObjectFault } from '../schema/object-fault.ts';
-import { withReadableStatus } from '../schema/readable-status.ts';
+import { GROUP } from '../schema/platform/custom-resources.ts';
+import { MANAGED_BY } from '../schema/platform/labels.ts';
+import { faultOfPart, REST_LIMIT, SPEC_LIMIT, type ObjectFault } from '../schema/platform/object-fault.ts';
+import { withReadableStatus } from '../schema/platform/readable-status.ts';
 import type { KubeObject } from './kube.ts';
 
 /** An object as it is kept. With a fault, parts of it are cut. */

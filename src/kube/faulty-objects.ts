@@ -1,5 +1,5 @@
 import { asError } from '../errors.ts';
-import type { ObjectFault } from '../schema/object-fault.ts';
+import type { ObjectFault } from '../schema/platform/object-fault.ts';
 import type { KubeObject } from './kube.ts';
 import { keyOf } from './object-key.ts';
 

@@ -1,4 +1,4 @@
-import { KINDS } from '../schema/custom-kinds.ts';
+import { KINDS } from '../schema/platform/custom-kinds.ts';
 import {
   API_VERSION,
   type DeploymentResource,
@@ -7,7 +7,7 @@ import {
   type ObjectMeta,
   type RevisionResource,
   type TracingProjectResource,
-} from '../schema/custom-resources.ts';
+} from '../schema/platform/custom-resources.ts';
 
 /** Any Kubernetes object as plain JSON. No field is dropped or renamed. */
 export type KubeObject = { apiVersion: string; kind: string; metadata: ObjectMeta; [field: string]: unknown };

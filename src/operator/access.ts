@@ -1,5 +1,5 @@
-import { GROUP } from '../schema/custom-resources.ts';
-import type { PolicyRule } from '../schema/policy-rule.ts';
+import { GROUP } from '../schema/platform/custom-resources.ts';
+import type { PolicyRule } from '../schema/platform/policy-rule.ts';
 import type { KindRow, KindTable, RightPlace } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
 

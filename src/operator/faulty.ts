@@ -4,7 +4,7 @@ import type { Recorder } from '../kube/events.ts';
 import { kinds, type Kind } from '../kube/kube.ts';
 import { isOfKind } from '../kube/object-key.ts';
 import type { Log } from '../log.ts';
-import type { Caches } from './family/caches.ts';
+import type { Caches } from './view/caches.ts';
 
 /** Kinds whose status reports the fault of an object, and with it an event. */
 const REPORTED: Kind[] = [kinds.deployment, kinds.revision, kinds.listener];

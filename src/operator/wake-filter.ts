@@ -1,11 +1,11 @@
 import type { Change } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
-import { DATABASE_READY, READY, ROLLED_OUT, type Condition } from '../schema/conditions.ts';
-import type { DeploymentResource, RevisionResource } from '../schema/custom-resources.ts';
-import { canonicalJson } from '../schema/revision-of.ts';
-import { ENDED } from '../schema/revision.ts';
+import { DATABASE_READY, READY, ROLLED_OUT, type Condition } from '../schema/platform/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../schema/platform/custom-resources.ts';
+import { canonicalJson } from '../schema/platform/revision-of.ts';
+import { ENDED } from '../schema/platform/revision.ts';
 import { databaseOf } from './database/engines.ts';
-import { isRollingOut } from './family/complete.ts';
+import { isRollingOut } from './rollout/complete.ts';
 import { conditionIn, isTrue } from './kernel/conditions.ts';
 import type { KindRow } from './kinds/row.ts';
 

@@ -5,7 +5,7 @@ import { kinds, type Kube } from '../kube/kube.ts';
 import { NamespaceReader } from '../kube/namespaces.ts';
 import { Reflector, type Watch, type WatchObserver, type WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
-import { cachedRows, type Caches } from './family/caches.ts';
+import { cachedRows, type Caches } from './view/caches.ts';
 import type { KindRow, KindTable } from './kinds/row.ts';
 
 type Parts = {

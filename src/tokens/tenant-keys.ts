@@ -3,7 +3,7 @@ import type { AgentAccess } from '../config/agent-access.ts';
 import { asError, Problem, Unavailable } from '../errors.ts';
 import { Rate } from '../http/quota.ts';
 import type { Log } from '../log.ts';
-import { FOR_DEPLOYMENT, type AuthCheck } from '../schema/auth-check.ts';
+import { FOR_DEPLOYMENT, type AuthCheck } from '../schema/wire/auth-check.ts';
 
 /** Milliseconds for which an answer is believed: of a key that is good, and of one that is not. */
 const FRESH = { good: 30_000, refused: 10_000 };

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { ownLabels } from '../../src/schema/labels.ts';
+import { ownLabels } from '../../src/schema/platform/labels.ts';
 import { faultProxy, type FaultProxy } from '../kit/fault-proxy.ts';
 import { attempt, openStreams } from './attacks.ts';
 

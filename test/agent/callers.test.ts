@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ANONYMOUS, type AgentCaller } from '../../src/agent/auth/caller.ts';
-import { Callers } from '../../src/agent/callers.ts';
+import { Callers } from '../../src/agent/auth/callers.ts';
 
 const caller = { identity: ANONYMOUS, source: '192.0.2.1' } as AgentCaller;
 const starting = (runsPerMinute: number, count: number): void => new Callers({ streams: 1, runsPerMinute }).starts(caller, count);

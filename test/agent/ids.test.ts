@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isUuid, madeAt, newId, systemAssistantId } from '../../src/agent/ids.ts';
+import { isUuid, madeAt, newId, systemAssistantId } from '../../src/agent/kernel/ids.ts';
 
 test("a graph's own assistant has the id that clients compute", () => {
   expect(systemAssistantId('agent')).toBe('fe096781-5601-53d2-b2f6-0d3403f7e9ca');

@@ -1,6 +1,6 @@
 import { Annotation, END, MemorySaver, START, StateGraph } from '@langchain/langgraph';
 import { expect, test } from 'vitest';
-import { someNodes, unknownNode } from '../../src/agent/nodes.ts';
+import { someNodes, unknownNode } from '../../src/agent/kernel/nodes.ts';
 
 /* How LangGraph treats the nodes that a call stops at. This server's rules depend on it. */
 

@@ -5,8 +5,8 @@ import { createKey } from '../../src/control-plane/auth/keys.ts';
 import { DEFAULT_TENANT_ID } from '../../src/config/control-plane.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { API_VERSION, type DeploymentResource } from '../../src/schema/custom-resources.ts';
-import { revisionOf } from '../../src/schema/revision-of.ts';
+import { API_VERSION, type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { revisionOf } from '../../src/schema/platform/revision-of.ts';
 import { startApiServer } from '../kit/api-server.ts';
 import { plane, type Ask } from './plane.ts';
 

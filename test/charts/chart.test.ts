@@ -5,7 +5,7 @@ import { agentConfig } from '../../src/config/agent.ts';
 import { controlPlaneConfig } from '../../src/config/control-plane.ts';
 import { gatewayConfig } from '../../src/config/gateway.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
-import { KINDS } from '../../src/schema/custom-kinds.ts';
+import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
 const BUILD = 1_200_000;

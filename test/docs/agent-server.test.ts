@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { GxJson, PASSED_OVER } from '../../src/schema/gx-json.ts';
+import { GxJson, PASSED_OVER } from '../../src/schema/agent/gx-json.ts';
 
 const page = readFileSync('docs/reference/agent-server.md', 'utf8');
 

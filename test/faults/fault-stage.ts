@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { createCaches, writable } from '../../src/operator/family/caches.ts';
+import { createCaches, writable } from '../../src/operator/view/caches.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 import { faultProxy, isWrite, type FaultProxy } from '../kit/fault-proxy.ts';

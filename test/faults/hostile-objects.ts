@@ -2,10 +2,10 @@ import { loadCredentials } from '../../src/kube/credentials.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { pathOf } from '../../src/kube/paths.ts';
 import { Transport } from '../../src/kube/transport.ts';
-import { customResourceDefinition } from '../../src/schema/crd.ts';
-import { KINDS } from '../../src/schema/custom-kinds.ts';
-import { API_VERSION } from '../../src/schema/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION } from '../../src/schema/labels.ts';
+import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
+import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
+import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { COMPONENT, DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION } from '../../src/schema/platform/labels.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { until } from '../kit/until.ts';
 

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/kube/kube.ts';
-import { canonicalJson } from '../../src/schema/revision-of.ts';
-import { DEPLOYMENT } from '../../src/schema/labels.ts';
+import { canonicalJson } from '../../src/schema/platform/revision-of.ts';
+import { DEPLOYMENT } from '../../src/schema/platform/labels.ts';
 import type { Entry } from '../kit/fault-proxy.ts';
 
 /** Everything in a namespace that the operator made or works on, and the requests that led there. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { KubeRefused } from '../../src/kube/errors.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import { DeploymentSpec, type DeploymentResource } from '../../src/schema/custom-resources.ts';
-import { DEPLOYMENT, REVISION } from '../../src/schema/labels.ts';
+import { DeploymentSpec, type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { DEPLOYMENT, REVISION } from '../../src/schema/platform/labels.ts';
 import { until } from '../kit/until.ts';
 import { newDeployment } from '../kit/objects.ts';
 import { differences, type World } from './oracle.ts';

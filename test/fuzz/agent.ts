@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
-import { systemAssistantId } from '../../src/agent/ids.ts';
+import { systemAssistantId } from '../../src/agent/kernel/ids.ts';
 import { DevError } from '../../dev/errors.ts';
 import { step } from '../../dev/steps.ts';
 import { startAgent, type AgentProcess } from '../kit/agent-server.ts';

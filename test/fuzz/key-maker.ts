@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { NotFound } from '../../src/errors.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
-import { CURRENT_KEY } from '../../src/schema/agent-key.ts';
-import { API_VERSION, type DeploymentResource } from '../../src/schema/custom-resources.ts';
-import { ROTATE_KEY } from '../../src/schema/labels.ts';
+import { CURRENT_KEY } from '../../src/schema/wire/agent-key.ts';
+import { API_VERSION, type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { ROTATE_KEY } from '../../src/schema/platform/labels.ts';
 import { names } from '../../src/schema/names.ts';
 
 const PAUSE = 200;

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { Reports } from '../../src/gateway/reports.ts';
-import type { WorkReport } from '../../src/schema/work-report.ts';
+import type { WorkReport } from '../../src/schema/wire/work-report.ts';
 
 /* What a gateway keeps of reports, and what it tells of them. */
 

@@ -3,7 +3,7 @@ import { Reports } from '../../src/gateway/reports.ts';
 import { workRoutes } from '../../src/gateway/work-routes.ts';
 import { listen } from '../../src/http/listen.ts';
 import { createApp } from '../../src/http/server.ts';
-import { workPath } from '../../src/schema/work-report.ts';
+import { workPath } from '../../src/schema/wire/work-report.ts';
 import { silentLog } from '../kit/log.ts';
 
 /* Where agents report their work, as one deployment and as its neighbour. */

@@ -1,8 +1,8 @@
 import { kinds } from '../../src/kube/kube.ts';
 import type { Builder } from '../../src/config/builder.ts';
 import type { OperatorSettings } from '../../src/config/operator.ts';
-import { API_VERSION } from '../../src/schema/custom-resources.ts';
-import { POD_SECURITY } from '../../src/schema/labels.ts';
+import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { POD_SECURITY } from '../../src/schema/platform/labels.ts';
 import { BUILDER, GIT } from './objects.ts';
 import type { OperatorGiven } from './operator.ts';
 import { openStage, type OperatedStage } from './stage.ts';

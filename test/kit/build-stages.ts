@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { BuildStage } from '../../src/schema/build-message.ts';
+import type { BuildStage } from '../../src/schema/wire/build-message.ts';
 import { DEFAULT_TOOLS } from '../../src/builder/packages/managers.ts';
 import { fetchBlob } from '../../src/builder/registry/images.ts';
 import { imageReference } from '../../src/builder/registry/reference.ts';

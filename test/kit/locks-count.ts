@@ -1,4 +1,4 @@
-import { ALL_BACK } from '../../src/agent/db/worker-locks.ts';
+import { ALL_BACK } from '../../src/agent/db/base/worker-locks.ts';
 import type { TestDatabase } from './postgres.ts';
 import { until } from './until.ts';
 

@@ -7,8 +7,8 @@ import {
   type DeploymentSpec,
   type ObjectMeta,
   type RevisionResource,
-} from '../../src/schema/custom-resources.ts';
-import { revisionOf } from '../../src/schema/revision-of.ts';
+} from '../../src/schema/platform/custom-resources.ts';
+import { revisionOf } from '../../src/schema/platform/revision-of.ts';
 
 type Template = DeploymentSpec['template'];
 type DeploymentGiven = {

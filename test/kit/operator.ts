@@ -3,7 +3,7 @@ import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { startOperator, type Operator, type OperatorOptions } from '../../src/operator/start.ts';
 import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
 import type { Log } from '../../src/log.ts';
-import type { DeploymentResource, RevisionResource } from '../../src/schema/custom-resources.ts';
+import type { DeploymentResource, RevisionResource } from '../../src/schema/platform/custom-resources.ts';
 import { until } from './until.ts';
 import { silentLog } from './log.ts';
 import { config, settings } from './objects.ts';

@@ -1,4 +1,4 @@
-import { openDatabase, type Database } from '../../src/agent/db/pool.ts';
+import { openDatabase, type Database } from '../../src/agent/db/base/pool.ts';
 import { silentLog } from './log.ts';
 import { freshDatabase, type TestDatabase } from './postgres.ts';
 

@@ -2,7 +2,7 @@ import { PLAIN } from '../../src/agent/encryption/codec.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
-import type { Database, Db } from '../../src/agent/db/pool.ts';
+import type { Database, Db } from '../../src/agent/db/base/pool.ts';
 
 const FOLDER = new URL('../../src/agent/db/migrations/', import.meta.url);
 

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { toFrame } from '../../src/schema/wall/frames.ts';
+import { toFrame } from '../../src/schema/wire/wall/frames.ts';
 
 /** Returns the JSON of a message as the other process parses it. */
 export function headerOf(schema: TSchema, message: unknown): unknown {

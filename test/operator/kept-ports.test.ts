@@ -3,7 +3,7 @@ import { gatewayConfig } from '../../src/config/gateway.ts';
 import { startGateway } from '../../src/gateway/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { freePort } from '../kit/agent-server.ts';
 import { silentLog } from '../kit/log.ts';
 import { newDeployment } from '../kit/objects.ts';

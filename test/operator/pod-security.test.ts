@@ -5,7 +5,7 @@ import { desiredDeployment } from '../kit/facts.ts';
 import { passwordJob } from '../../src/operator/database/own/credentials/job.ts';
 import { stagedJob } from '../../src/operator/revision/build/staged-job.ts';
 import { desiredRevision } from '../../src/operator/revision/desired.ts';
-import type { RevisionTemplate } from '../../src/schema/custom-resources.ts';
+import type { RevisionTemplate } from '../../src/schema/platform/custom-resources.ts';
 import { names } from '../../src/schema/names.ts';
 import { renderer, type Renderer } from '../charts/render.ts';
 import { testNamespace } from '../kit/api-server.ts';

@@ -2,13 +2,13 @@ import { beforeAll, expect, test } from 'vitest';
 import type { OperatorSettings } from '../../src/config/operator.ts';
 import type { Cache } from '../../src/kube/cache.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import { createCaches, type Caches } from '../../src/operator/family/caches.ts';
+import { createCaches, type Caches } from '../../src/operator/view/caches.ts';
 import type { WorkQueue } from '../../src/operator/kernel/queue.ts';
 import { settled } from '../../src/operator/kernel/outcome.ts';
 import { wireWakeUps } from '../../src/operator/wake.ts';
 import { BUILDER, deployment, fromGit, GIT } from '../kit/objects.ts';
-import { API_VERSION, type DeploymentResource } from '../../src/schema/custom-resources.ts';
-import { COMPONENT } from '../../src/schema/labels.ts';
+import { API_VERSION, type DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { COMPONENT } from '../../src/schema/platform/labels.ts';
 import { cacheIn, paperCluster, type Reader } from '../kit/paper-cluster.ts';
 import { changed, type Read } from '../kit/recorded-reads.ts';
 

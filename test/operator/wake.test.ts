@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Cache, Via } from '../../src/kube/cache.ts';
 import type { KubeObject } from '../../src/kube/kube.ts';
-import { createCaches, type Caches } from '../../src/operator/family/caches.ts';
+import { createCaches, type Caches } from '../../src/operator/view/caches.ts';
 import { WorkQueue } from '../../src/operator/kernel/queue.ts';
 import { wireWakeUps, type Queues } from '../../src/operator/wake.ts';
-import { DEPLOYMENT, REVISION } from '../../src/schema/labels.ts';
+import { DEPLOYMENT, REVISION } from '../../src/schema/platform/labels.ts';
 
 let caches: Caches;
 let queues: Queues;

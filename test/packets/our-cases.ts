@@ -1,8 +1,8 @@
 import { policyFrom, type Labels, type Policy } from '../../dev/cluster/native/policies/world.ts';
 import type { KubeObject } from '../../src/kube/kube.ts';
-import { agentPolicy, databasePolicy, storePolicy } from '../../src/operator/family/network-policies.ts';
-import type { NetworkSpec } from '../../src/schema/network-spec.ts';
-import { ownLabels, type Component } from '../../src/schema/labels.ts';
+import { agentPolicy, databasePolicy, storePolicy } from '../../src/operator/objects/network-policies.ts';
+import type { NetworkSpec } from '../../src/schema/platform/network-spec.ts';
+import { ownLabels, type Component } from '../../src/schema/platform/labels.ts';
 import { deployment, settings } from '../kit/objects.ts';
 import { renderer } from '../charts/render.ts';
 import type { Case } from './table.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { customResourceDefinition, structural } from '../../src/schema/crd.ts';
-import { KINDS } from '../../src/schema/custom-kinds.ts';
+import { customResourceDefinition, structural } from '../../src/schema/platform/crd.ts';
+import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
 import { FreeForm, MapOf, Nullable, StringEnum } from '../../src/schema/types.ts';
 import { everySchema, rootOf } from './walk.ts';
 

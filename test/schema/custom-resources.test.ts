@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { customResourceDefinition } from '../../src/schema/crd.ts';
-import { KINDS } from '../../src/schema/custom-kinds.ts';
+import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
+import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
 import { everySchema, rootOf, type Schema } from './walk.ts';
 
 const specOf = (kind: (typeof KINDS)[number]): Schema => rootOf(kind).properties?.spec ?? {};

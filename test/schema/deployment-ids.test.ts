@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { holderOfId, idAmong, idsOf } from '../../src/schema/deployment-ids.ts';
+import { holderOfId, idAmong, idsOf } from '../../src/schema/platform/deployment-ids.ts';
 import { deployment } from '../kit/objects.ts';
 
 const [A, B, CLAIMED] = ['a', 'b', 'c'].map((digit) => `${digit.repeat(8)}-0000-4000-8000-000000000000`) as [string, string, string];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DeploymentCreateRequest, DeploymentPatchRequest } from '../../src/schema/deployment.ts';
+import { DeploymentCreateRequest, DeploymentPatchRequest } from '../../src/schema/platform/deployment.ts';
 import { accepts } from './accepts.ts';
 
 const whole = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gitRefFault, gitUrlFault } from '../../src/schema/git-source.ts';
+import { gitRefFault, gitUrlFault } from '../../src/schema/platform/git-source.ts';
 
 test.each([
   'https://example.com/team/agent.git',

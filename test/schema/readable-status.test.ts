@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { API_VERSION } from '../../src/schema/custom-resources.ts';
-import { withReadableStatus } from '../../src/schema/readable-status.ts';
+import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
+import { withReadableStatus } from '../../src/schema/platform/readable-status.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
 const ready = { type: 'Ready', status: 'True', reason: 'Serving', message: 'It serves.', lastTransitionTime: NOW };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { configuredIntegration } from '../../src/schema/git-connection.ts';
-import { repoAddress, repoUrlFault } from '../../src/schema/repo-url.ts';
+import { configuredIntegration } from '../../src/schema/platform/git-connection.ts';
+import { repoAddress, repoUrlFault } from '../../src/schema/platform/repo-url.ts';
 
 const github = { kind: 'github', name: 'acme', host: 'https://github.com', repositories: ['acme/*', 'other/agent'] } as const;
 const own = { kind: 'generic', name: 'own', host: 'https://git.example:8443/scm', repositories: ['team/**'] } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isReservedEnv } from '../../src/schema/reserved-env.ts';
+import { isReservedEnv } from '../../src/schema/platform/reserved-env.ts';
 
 const ours = ['PORT', 'DATABASE_URI', 'GX_REVISION', 'GX_DEPLOYMENT_NAME', 'KUBERNETES_SERVICE_HOST'];
 const grace = ['GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', 'BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS'];

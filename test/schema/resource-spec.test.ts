@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { KINDS } from '../../src/schema/custom-kinds.ts';
-import { ORDERED_RESOURCE_FIELDS, ResourceSpec, UNUSED_RESOURCE_FIELDS } from '../../src/schema/resource-spec.ts';
+import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
+import { ORDERED_RESOURCE_FIELDS, ResourceSpec, UNUSED_RESOURCE_FIELDS } from '../../src/schema/platform/resource-spec.ts';
 import { camelKey } from '../../src/schema/types.ts';
 import { everySchema, rootOf } from './walk.ts';
 

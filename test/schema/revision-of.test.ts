@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
-import { canonicalJson, hashOf, newestFirst, revisionOf, templateHash } from '../../src/schema/revision-of.ts';
+import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { canonicalJson, hashOf, newestFirst, revisionOf, templateHash } from '../../src/schema/platform/revision-of.ts';
 
 const deployment = (
   spec: Partial<DeploymentResource['spec']> = {},

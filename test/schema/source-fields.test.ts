@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { SourceConfig, SourceRevisionConfigRequest } from '../../src/schema/deployment.ts';
-import { KINDS } from '../../src/schema/custom-kinds.ts';
-import { celHas, immutableRule, immutableRules, SOURCE_FIELDS, sourceRules, tagRule } from '../../src/schema/source-fields.ts';
+import { SourceConfig, SourceRevisionConfigRequest } from '../../src/schema/platform/deployment.ts';
+import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
+import { celHas, immutableRule, immutableRules, SOURCE_FIELDS, sourceRules, tagRule } from '../../src/schema/platform/source-fields.ts';
 import { everySchema, rootOf } from './walk.ts';
 
 const deployment = KINDS.find(({ kind }) => kind === 'Deployment');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseCursor } from '../../src/schema/stream-event.ts';
+import { parseCursor } from '../../src/schema/agent/stream-event.ts';
 
 const START = { ms: 0, seq: 0 };
 

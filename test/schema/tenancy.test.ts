@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { API_VERSION, type DeploymentResource, type ListenerResource } from '../../src/schema/custom-resources.ts';
-import { TENANT } from '../../src/schema/labels.ts';
-import { joinedTenant, ownersOf, tenantOf, tenantOfProject } from '../../src/schema/tenancy.ts';
+import { API_VERSION, type DeploymentResource, type ListenerResource } from '../../src/schema/platform/custom-resources.ts';
+import { TENANT } from '../../src/schema/platform/labels.ts';
+import { joinedTenant, ownersOf, tenantOf, tenantOfProject } from '../../src/schema/platform/tenancy.ts';
 
 const listener = (name: string, creationTimestamp: string, namespaces: string[], tenantId?: string): ListenerResource => ({
   apiVersion: API_VERSION,

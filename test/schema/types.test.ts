@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Type } from 'typebox';
-import { ResourceSpec } from '../../src/schema/resource-spec.ts';
+import { ResourceSpec } from '../../src/schema/platform/resource-spec.ts';
 import { camelKey, MapOf, Nullable, resourceForm, StringEnum, toResourceForm, toRestForm, withRules } from '../../src/schema/types.ts';
 
 const Record = Type.Object({

@@ -1,5 +1,5 @@
-import { customResourceDefinition } from '../../src/schema/crd.ts';
-import type { CustomKind } from '../../src/schema/custom-kinds.ts';
+import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
+import type { CustomKind } from '../../src/schema/platform/custom-kinds.ts';
 
 export type Schema = {
   type?: string;

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from '@langchain/langgraph-sdk';
 import { expect, inject, test } from 'vitest';
 import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
-import type { DeploymentResource } from '../../src/schema/custom-resources.ts';
+import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { until } from '../kit/until.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { prober } from '../kit/prober.ts';

@@ -1,4 +1,4 @@
-import type { Assistant } from '../../schema/assistant.ts';
+import type { Assistant } from '../../schema/agent/assistant.ts';
 import { securityFields, type Door } from './security-schemes.ts';
 
 type Json = Record<string, unknown>;

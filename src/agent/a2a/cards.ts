@@ -1,14 +1,14 @@
 import { NotFound } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
-import type { Assistant } from '../../schema/assistant.ts';
+import type { Assistant } from '../../schema/agent/assistant.ts';
 import type { AgentCaller } from '../auth/caller.ts';
-import { getAssistants } from '../db/assistants.ts';
-import type { Patterns } from '../db/permits.ts';
-import type { AgentDeps } from '../deps.ts';
+import { getAssistants } from '../db/assistants/assistants.ts';
+import type { Patterns } from '../db/base/permits.ts';
+import type { AgentDeps } from '../parts/deps.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
-import { assistantIdOf } from '../ids.ts';
+import { assistantIdOf } from '../kernel/ids.ts';
 import { permitAssistant } from '../runs/permit-run.ts';
-import { versions } from '../versions.ts';
+import { versions } from '../kernel/versions.ts';
 import { agentCard, takenBy, type Takes } from './agent-card.ts';
 import type { Door } from './security-schemes.ts';
 

@@ -1,9 +1,9 @@
 import type { ListTasksRequest, ListTasksResponse } from '@a2a-js/sdk';
 import { Rejected } from '../../errors.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import type { Db } from '../db/pool.ts';
-import { listTasks, type TaskCursor, type TaskWhere } from '../db/tasks.ts';
-import { isUuid } from '../ids.ts';
+import type { Db } from '../db/base/pool.ts';
+import { listTasks, type TaskCursor, type TaskWhere } from '../db/runs/tasks.ts';
+import { isUuid } from '../kernel/ids.ts';
 import type { StateOfTask } from './task-form.ts';
 import { taskOf, type FoundTask } from './tasks.ts';
 

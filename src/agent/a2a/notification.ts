@@ -1,6 +1,6 @@
 import type { Task } from '@a2a-js/sdk';
-import type { RunStatus } from '../../schema/run.ts';
-import type { PushConfig, ToldEnd, ToldPush } from '../db/webhooks.ts';
+import type { RunStatus } from '../../schema/agent/run.ts';
+import type { PushConfig, ToldEnd, ToldPush } from '../db/webhooks/webhooks.ts';
 import { loadA2a } from './package.ts';
 import { formOfTask } from './task-form.ts';
 import { taskIdOf } from './tasks.ts';

@@ -7,9 +7,9 @@ import type {
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
 import { Rejected } from '../../errors.ts';
-import { addPushConfig, pushConfigsOf, removePushConfig, type PushTarget, type TaskIds } from '../db/push-configs.ts';
-import type { PushConfig } from '../db/webhooks.ts';
-import type { Db } from '../db/pool.ts';
+import { addPushConfig, pushConfigsOf, removePushConfig, type PushTarget, type TaskIds } from '../db/webhooks/push-configs.ts';
+import type { PushConfig } from '../db/webhooks/webhooks.ts';
+import type { Db } from '../db/base/pool.ts';
 import { isHeaderValue } from '../webhooks/headers.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { A2aPackage } from './package.ts';

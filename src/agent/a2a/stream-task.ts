@@ -1,8 +1,8 @@
 import { NotFound, Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
-import { isUnfinished } from '../../schema/run.ts';
-import { findTask } from '../db/tasks.ts';
-import type { AgentDeps } from '../deps.ts';
+import { isUnfinished } from '../../schema/agent/run.ts';
+import { findTask } from '../db/runs/tasks.ts';
+import type { AgentDeps } from '../parts/deps.ts';
 import { progressOf } from '../runs/progress.ts';
 import type { Readers } from '../runs/readers.ts';
 import type { Wanted } from '../stream/wanted.ts';

@@ -1,4 +1,4 @@
-import type { RunError, RunStatus } from '../../schema/run.ts';
+import type { RunError, RunStatus } from '../../schema/agent/run.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
 import { saidLast, type SaidPart } from '../runs/content-files.ts';
 

@@ -1,12 +1,12 @@
 import { NotFound, Problem } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent-types.ts';
-import { parsed } from '../../schema/wall/json-text.ts';
+import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import { parsed } from '../../schema/wire/wall/json-text.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import type { Patterns } from '../db/permits.ts';
-import { findTask, type TaskRun } from '../db/tasks.ts';
-import type { AgentDeps } from '../deps.ts';
-import { isUuid } from '../ids.ts';
-import { threadCall } from '../threads/thread-call.ts';
+import type { Patterns } from '../db/base/permits.ts';
+import { findTask, type TaskRun } from '../db/runs/tasks.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import { isUuid } from '../kernel/ids.ts';
+import { threadCall } from '../graphs/thread-call.ts';
 
 /* Tasks by their ids, and the states that they left. */
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { AgentAccess } from '../../config/agent-access.ts';
 import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { agentKeyHash, CURRENT_KEY, PREVIOUS_KEY } from '../../schema/agent-key.ts';
+import { agentKeyHash, CURRENT_KEY, PREVIOUS_KEY } from '../../schema/wire/agent-key.ts';
 
 /** Milliseconds for which the files are believed. Reading them takes a twentieth of one. */
 const FRESH = 1000;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Forbidden, Unavailable } from '../../errors.ts';
-import type { AuthUser } from '../../schema/wall/auth.ts';
+import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import { ANONYMOUS, type AgentCaller, type Guard } from './caller.ts';
 import type { UserCache } from './user-cache.ts';
 

@@ -1,7 +1,7 @@
 import { Forbidden, Problem } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent-types.ts';
-import type { AuthEvent, AuthUser, HandlerAnswer } from '../../schema/wall/auth.ts';
-import type { Patterns } from '../db/permits.ts';
+import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { AuthEvent, AuthUser, HandlerAnswer } from '../../schema/wire/wall/auth.ts';
+import type { Patterns } from '../db/base/permits.ts';
 import { handlerNames } from './events.ts';
 import { patternsOf } from './filter.ts';
 

@@ -1,6 +1,6 @@
 import { Forbidden, Unauthorized } from '../../errors.ts';
-import type { AuthCheck } from '../../schema/auth-check.ts';
-import type { AuthUser } from '../../schema/wall/auth.ts';
+import type { AuthCheck } from '../../schema/wire/auth-check.ts';
+import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import { wordsAt } from '../../tokens/claims.ts';
 import type { IssuerTokens, TokenClaims } from '../../tokens/issuer-tokens.ts';
 import type { AgentKeys } from './agent-keys.ts';

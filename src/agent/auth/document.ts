@@ -1,4 +1,4 @@
-import type { AuthSettings } from '../../schema/gx-json.ts';
+import type { AuthSettings } from '../../schema/agent/gx-json.ts';
 
 type Json = Record<string, unknown>;
 type Operations = Record<string, { security?: unknown[] }>;

@@ -1,6 +1,6 @@
 import { Problem } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent-types.ts';
-import type { Patterns } from '../db/permits.ts';
+import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { Patterns } from '../db/base/permits.ts';
 
 /*
  * The filters that handlers return, as patterns. Every operator asks for something that metadata contains, so a filter

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AuthSettings } from '../../schema/gx-json.ts';
-import type { AuthUser } from '../../schema/wall/auth.ts';
+import type { AuthSettings } from '../../schema/agent/gx-json.ts';
+import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 
 type CacheSettings = NonNullable<AuthSettings['cache']>;
 

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../schema/agent-types.ts';
-import { CALL_FIELDS, type Cron, type CronCall } from '../../schema/cron.ts';
-import type { RunCreate } from '../../schema/run.ts';
+import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import { CALL_FIELDS, type Cron, type CronCall } from '../../schema/agent/cron.ts';
+import type { RunCreate } from '../../schema/agent/run.ts';
 
 /* This file says what is kept of a cron's call, how clients see it, and which run it asks for. */
 

@@ -1,7 +1,7 @@
 import { asError } from '../../errors.ts';
 import { Pause } from '../../pause.ts';
-import { untilNextTick } from '../db/cron-ticks.ts';
-import type { Signals } from '../db/signals.ts';
+import { untilNextTick } from '../db/crons/cron-ticks.ts';
+import type { Signals } from '../db/base/signals.ts';
 import { fireDue, type FireDeps } from './fire.ts';
 
 /** Milliseconds between two looks at the crons when none is due before. */

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError, Conflict, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { AuthUser } from '../../schema/wall/auth.ts';
+import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import type { AgentCaller } from '../auth/caller.ts';
-import { deleteCronsWithoutThread, dueCrons, takeTicks, type DueCron, type SeenTick } from '../db/cron-ticks.ts';
-import type { NewRun } from '../db/runs.ts';
-import { newId } from '../ids.ts';
+import { deleteCronsWithoutThread, dueCrons, takeTicks, type DueCron, type SeenTick } from '../db/crons/cron-ticks.ts';
+import type { NewRun } from '../db/runs/runs.ts';
+import { newId } from '../kernel/ids.ts';
 import { tellStopped } from '../runs/cancel.ts';
 import { insertOnHeldThread, wakeFor, type InsertDeps } from '../runs/insert.ts';
 import { planRun, type PlanDeps } from '../runs/plan.ts';

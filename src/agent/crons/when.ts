@@ -1,4 +1,4 @@
-import type { Cron, CronPatch } from '../../schema/cron.ts';
+import type { Cron, CronPatch } from '../../schema/agent/cron.ts';
 import { checkWhen, endTime, nextTime, type When } from './schedule.ts';
 
 /** When a cron fires: what clients say of it, and the next date that follows from it. */

@@ -1,9 +1,9 @@
-import type { Thread } from '../../schema/thread.ts';
-import type { Db } from './pool.ts';
-import { runContexts, type RunContextKey, type RunContext } from './runs.ts';
-import { keptEvents, type KeptEvents, type KeptEventsKey } from './protocol-events.ts';
-import { insertThreads, threadQuestions, type NewThread, type ThreadQuestions } from './threads.ts';
-import { Batcher } from './batcher.ts';
+import type { Thread } from '../../schema/agent/thread.ts';
+import type { Db } from './base/pool.ts';
+import { runContexts, type RunContextKey, type RunContext } from './runs/runs.ts';
+import { keptEvents, type KeptEvents, type KeptEventsKey } from './events/protocol-events.ts';
+import { insertThreads, threadQuestions, type NewThread, type ThreadQuestions } from './threads/threads.ts';
+import { Batcher } from './base/batcher.ts';
 
 /**
  * Statements that many clients ask for at the same time: requests that come while one is under way share the next one.

@@ -1,9 +1,9 @@
 import type { AgentConfig } from '../../config/agent.ts';
 import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { GraphFailures } from '../../schema/wall/graphs.ts';
-import { startAgentServer } from '../start.ts';
-import type { GraphFault, GraphFaults } from '../threads/graph-faults.ts';
+import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
+import { startAgentServer } from '../process/start.ts';
+import type { GraphFault, GraphFaults } from '../graphs/graph-faults.ts';
 import { chatPage } from './chat/served.ts';
 import type { FrontDoor } from './front-door.ts';
 

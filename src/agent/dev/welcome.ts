@@ -1,5 +1,5 @@
-import type { GraphSource } from '../../schema/wall/graph-start.ts';
-import type { GraphFault } from '../threads/graph-faults.ts';
+import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
+import type { GraphFault } from '../graphs/graph-faults.ts';
 import { USUAL_PORT } from './front-door.ts';
 
 type Facts = {

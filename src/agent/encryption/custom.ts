@@ -1,4 +1,4 @@
-import type { CipherCall } from '../../schema/wall/user-code.ts';
+import type { CipherCall } from '../../schema/wire/wall/user-code.ts';
 import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, SEALED, SEALED_TEXT, type Codec, type Place, type RecordName } from './codec.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
 import { isSystemName } from '../../config/encryption.ts';
 import type { Log } from '../../log.ts';
-import type { CipherCall } from '../../schema/wall/user-code.ts';
+import type { CipherCall } from '../../schema/wire/wall/user-code.ts';
 import type { Cipher } from './custom.ts';
 
 /*

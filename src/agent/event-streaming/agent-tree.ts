@@ -1,5 +1,5 @@
-import type { RunEvent } from '../../schema/stream-event.ts';
-import { placeOfEvent } from '../stream/protocol/event-name.ts';
+import type { RunEvent } from '../../schema/agent/stream-event.ts';
+import { placeOfEvent } from '../stream/event-name.ts';
 
 /** The graphs of a run as a tree, each with its status. */
 export type TreeNode = { namespace: string[]; status: string; graph_name: string; children?: TreeNode[] };

@@ -1,4 +1,4 @@
-import type { Command } from '../../schema/event-streaming.ts';
+import type { Command } from '../../schema/agent/event-streaming.ts';
 import { checkChannels, type EventFilter } from '../stream/protocol/filter.ts';
 import { CommandError } from './answers.ts';
 

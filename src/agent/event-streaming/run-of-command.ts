@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../schema/agent-types.ts';
-import { STRATEGIES, type MultitaskStrategy, type RunCreate } from '../../schema/run.ts';
+import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import { STRATEGIES, type MultitaskStrategy, type RunCreate } from '../../schema/agent/run.ts';
 import { CommandError } from './answers.ts';
 
 /* This file makes the runs that commands ask for. */

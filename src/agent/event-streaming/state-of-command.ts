@@ -1,7 +1,7 @@
-import type { Db } from '../db/pool.ts';
-import { threadHead } from '../db/threads.ts';
-import type { GraphHost } from '../threads/host.ts';
-import { threadCall } from '../threads/thread-call.ts';
+import type { Db } from '../db/base/pool.ts';
+import { threadHead } from '../db/threads/threads.ts';
+import type { GraphHost } from '../graphs/host.ts';
+import { threadCall } from '../graphs/thread-call.ts';
 import { CommandError } from './answers.ts';
 import { stateForm } from '../stream/protocol/state-form.ts';
 

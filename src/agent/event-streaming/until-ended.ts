@@ -1,5 +1,5 @@
-import type { Db } from '../db/pool.ts';
-import { selectActive } from '../db/runs.ts';
+import type { Db } from '../db/base/pool.ts';
+import { selectActive } from '../db/runs/runs.ts';
 import type { Readers } from '../runs/readers.ts';
 
 /* A client may see the last events of a run before its end is written, so its next command has to wait for that. */

@@ -1,7 +1,7 @@
 import { NotFound } from '../../errors.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import type { Db } from '../db/pool.ts';
-import { threadHead } from '../db/threads.ts';
+import type { Db } from '../db/base/pool.ts';
+import { threadHead } from '../db/threads/threads.ts';
 
 /** What a caller sees of one thread, which need not exist yet. */
 export type Visibility = {

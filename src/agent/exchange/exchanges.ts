@@ -1,5 +1,5 @@
 import { asError, Problem, Unavailable } from '../../errors.ts';
-import type { AnswerHead, BodyOf, ExchangeMessage, Refusal, RequestHead } from '../../schema/wall/exchange.ts';
+import type { AnswerHead, BodyOf, ExchangeMessage, Refusal, RequestHead } from '../../schema/wire/wall/exchange.ts';
 import { IncomingBody, OutgoingBody, type BodySource } from './bodies.ts';
 
 /** A request of the other side. The signal is aborted when it wants no answer any more. */

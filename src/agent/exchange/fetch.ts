@@ -1,5 +1,5 @@
 import { asError, NotFound, Problem } from '../../errors.ts';
-import type { ExchangeMessage, OwnCall } from '../../schema/wall/exchange.ts';
+import type { ExchangeMessage, OwnCall } from '../../schema/wire/wall/exchange.ts';
 import { sourceOfStream, streamOfSource } from './bodies.ts';
 import { Exchanges, type Replied } from './exchanges.ts';
 import { exchangeRefusal } from './refusal.ts';

@@ -1,5 +1,5 @@
 import { errorReply } from '../../http/error-body.ts';
-import type { Refusal } from '../../schema/wall/exchange.ts';
+import type { Refusal } from '../../schema/wire/wall/exchange.ts';
 
 /** Returns whatever was thrown as a client would hear it. */
 export function exchangeRefusal(thrown: unknown): Refusal {

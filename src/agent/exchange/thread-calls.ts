@@ -1,7 +1,7 @@
 import { asError, Unavailable } from '../../errors.ts';
 import { isFault } from '../../http/error-body.ts';
 import type { Log } from '../../log.ts';
-import type { ExchangeMessage, OwnCall } from '../../schema/wall/exchange.ts';
+import type { ExchangeMessage, OwnCall } from '../../schema/wire/wall/exchange.ts';
 import { Exchanges, type AnswerHere, type AskedHere } from './exchanges.ts';
 import { exchangeRefusal } from './refusal.ts';
 

@@ -1,6 +1,6 @@
 import { Problem, Rejected } from '../../errors.ts';
-import type { FromThread } from '../../schema/wall/graphs.ts';
-import type { Answer, Args, Call, Operation } from '../../schema/wall/operations.ts';
+import type { FromThread } from '../../schema/wire/wall/graphs.ts';
+import type { Answer, Args, Call, Operation } from '../../schema/wire/wall/operations.ts';
 import type { Embed } from '../gx-json/embed.ts';
 import { describeSchemas, describeSubgraphs, drawGraph, type DescribeDeps } from './describe.ts';
 import { refusalOf } from './failures.ts';

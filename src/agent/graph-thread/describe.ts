@@ -1,5 +1,5 @@
-import type { GraphSchemas } from '../../schema/wall/graph-answers.ts';
-import type { Answer, Args } from '../../schema/wall/operations.ts';
+import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
+import type { Answer, Args } from '../../schema/wire/wall/operations.ts';
 import type { Graph, MakeGraph } from './load.ts';
 import { zodSchemas } from './zod-schemas.ts';
 

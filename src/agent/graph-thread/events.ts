@@ -1,4 +1,4 @@
-import type { StreamMode } from '../../schema/stream-event.ts';
+import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import { checkpointForm, debugForm, taskForm } from './event-forms.ts';
 import { chunkForm, isChunk, isMessage, stateJson, toJson } from './serialise.ts';
 

@@ -1,5 +1,5 @@
 import { cutAt, Problem } from '../../errors.ts';
-import type { RunError } from '../../schema/run.ts';
+import type { RunError } from '../../schema/agent/run.ts';
 
 /* This file says what a graph thread reports of whatever was thrown. */
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons';
 import { forGraphs, type Log } from '../../log.ts';
-import type { RunSpec } from '../../schema/wall/run-in-thread.ts';
+import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 
 /** Carries out the work of a run so that the log lines of its graph have the run's ids. */
 export type DuringRun = <T>(spec: RunSpec, work: () => Promise<T>) => Promise<T>;

@@ -1,4 +1,4 @@
-import type { RunSpec } from '../../schema/wall/run-in-thread.ts';
+import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { commandOf } from './command.ts';
 import type { Graph, Snapshot } from './load.ts';
 

@@ -1,6 +1,6 @@
 import { Unavailable } from '../../errors.ts';
-import type { StreamMode } from '../../schema/stream-event.ts';
-import { isLong, type Outcome, type RunSpec } from '../../schema/wall/run-in-thread.ts';
+import type { StreamMode } from '../../schema/agent/stream-event.ts';
+import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
 import { failureOf } from './failures.ts';
 import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
@@ -14,8 +14,8 @@ import { interruptsOf } from './snapshot.ts';
 import { invokedInput } from './input.ts';
 import { fromLast, isUnderWay, stopReached } from './resume.ts';
 import type { StopOfRun } from './stop-of-run.ts';
-import { versions } from '../versions.ts';
-import { UnknownNode, unknownNode } from '../nodes.ts';
+import { versions } from '../kernel/versions.ts';
+import { UnknownNode, unknownNode } from '../kernel/nodes.ts';
 
 export type InvokeDeps = {
   make: MakeGraph;

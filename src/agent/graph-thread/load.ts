@@ -1,6 +1,6 @@
 import { Problem, StartError } from '../../errors.ts';
-import type { GraphSource } from '../../schema/wall/graph-start.ts';
-import type { GraphFailures } from '../../schema/wall/graphs.ts';
+import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
+import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import { importExport } from '../gx-json/import-export.ts';
 import type { GraphBuilder } from './zod-schemas.ts';
 

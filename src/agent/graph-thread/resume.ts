@@ -1,5 +1,5 @@
-import type { RunKwargs } from '../../schema/run.ts';
-import type { Outcome, RunSpec } from '../../schema/wall/run-in-thread.ts';
+import type { RunKwargs } from '../../schema/agent/run.ts';
+import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import type { Graph, Snapshot } from './load.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import { toJson } from './serialise.ts';

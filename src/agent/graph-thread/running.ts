@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FromThread } from '../../schema/wall/graphs.ts';
-import type { Outcome, RunSpec } from '../../schema/wall/run-in-thread.ts';
+import type { FromThread } from '../../schema/wire/wall/graphs.ts';
+import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { failureOf } from './failures.ts';
 import type { DuringRun } from './graph-log.ts';
 import { invoke, type InvokeDeps } from './invoke.ts';

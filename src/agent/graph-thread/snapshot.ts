@@ -1,4 +1,4 @@
-import type { CheckpointRef, ThreadState } from '../../schema/wall/graph-answers.ts';
+import type { CheckpointRef, ThreadState } from '../../schema/wire/wall/graph-answers.ts';
 import type { Snapshot } from './load.ts';
 
 type Configurable = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import type { RunSpec, Span } from '../../schema/wall/run-in-thread.ts';
+import type { RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
 import { contentAttribute, newSpanId, rootSpanId, traceIdOf } from '../tracing/span.ts';
 import { toJson } from './serialise.ts';
 

@@ -1,6 +1,6 @@
 import { Rejected } from '../../errors.ts';
-import type { ThreadState, WrittenState } from '../../schema/wall/graph-answers.ts';
-import type { Args } from '../../schema/wall/operations.ts';
+import type { ThreadState, WrittenState } from '../../schema/wire/wall/graph-answers.ts';
+import type { Args } from '../../schema/wire/wall/operations.ts';
 import { commandOf } from './command.ts';
 import type { Graph, MakeGraph } from './load.ts';
 import type { Saver } from './checkpoints/saver.ts';

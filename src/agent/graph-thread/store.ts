@@ -1,5 +1,5 @@
 import { BaseStore, type Item, type Operation, type OperationResults } from '@langchain/langgraph-checkpoint';
-import type { StoreItem } from '../../schema/store-item.ts';
+import type { StoreItem } from '../../schema/agent/store-item.ts';
 import type { ItemStorage } from '../run-storage/item-storage.ts';
 
 type Search = { namespacePrefix: string[]; filter?: Record<string, unknown>; limit?: number; offset?: number; query?: string };

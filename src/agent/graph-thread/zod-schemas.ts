@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
-import type { GraphSchemas } from '../../schema/wall/graph-answers.ts';
+import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
 
 /*
  * This file gives what a graph's own definition of its state says as JSON Schema: zod 3, zod 4 or a `StateSchema`, each

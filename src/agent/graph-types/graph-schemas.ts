@@ -1,7 +1,7 @@
-import type { GraphSchemas } from '../../schema/wall/graph-answers.ts';
-import { parsed } from '../../schema/wall/json-text.ts';
-import type { Answer, Args } from '../../schema/wall/operations.ts';
-import type { GraphHost } from '../threads/host.ts';
+import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
+import { parsed } from '../../schema/wire/wall/json-text.ts';
+import type { Answer, Args } from '../../schema/wire/wall/operations.ts';
+import type { GraphHost } from '../graphs/host.ts';
 import type { TypedSchemas } from './typed-schemas.ts';
 
 /** The parts that know what graphs say of themselves. */

@@ -1,6 +1,6 @@
 import type { ts } from '@ts-morph/common';
-import type { JsonObject } from '../../schema/agent-types.ts';
-import type { GraphSchemas } from '../../schema/wall/graph-answers.ts';
+import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
 import { TypeSchema, type TypedProject } from './type-schema.ts';
 
 /*

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { GraphSource } from '../../schema/wall/graph-start.ts';
-import { askProcess } from '../ask-process.ts';
+import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
+import { askProcess } from '../kernel/ask-process.ts';
 
 /** Milliseconds that loading may take. Modules that wait for a service are loaded by the server alone. */
 const PATIENCE = 30_000;

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Log } from '../../log.ts';
-import type { GraphSchemas } from '../../schema/wall/graph-answers.ts';
-import type { GraphSource } from '../../schema/wall/graph-start.ts';
-import { askProcess } from '../ask-process.ts';
+import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
+import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
+import { askProcess } from '../kernel/ask-process.ts';
 import type { SchemasByGraph, TypesAsked } from './main.ts';
 
 type TypesSettings = {

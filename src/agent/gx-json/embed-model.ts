@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { asError, StartError } from '../../errors.ts';
-import type { EmbedModel } from '../../schema/wall/graph-start.ts';
+import type { EmbedModel } from '../../schema/wire/wall/graph-start.ts';
 
 /** An object of LangChain's `Embeddings`. */
 export type Embeddings = { embedDocuments(texts: string[]): Promise<number[][]> };

@@ -1,6 +1,6 @@
 import { Problem, StartError } from '../../errors.ts';
-import type { ModuleExport } from '../../schema/wall/forms.ts';
-import type { StoreIndex } from '../../schema/wall/graph-start.ts';
+import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
+import type { StoreIndex } from '../../schema/wire/wall/graph-start.ts';
 import { loadEmbedModel, type Embeddings } from './embed-model.ts';
 import { importExport } from './import-export.ts';
 

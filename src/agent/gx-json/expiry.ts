@@ -1,6 +1,6 @@
-import type { GxJson } from '../../schema/gx-json.ts';
-import type { ThreadTtl } from '../../schema/expiry.ts';
-import type { StoreLife } from '../../schema/wall/graph-start.ts';
+import type { GxJson } from '../../schema/agent/gx-json.ts';
+import type { ThreadTtl } from '../../schema/agent/expiry.ts';
+import type { StoreLife } from '../../schema/wire/wall/graph-start.ts';
 
 /** What expires, and how often it is looked for. */
 export type Expiry = {

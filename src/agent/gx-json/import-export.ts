@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { StartError } from '../../errors.ts';
-import type { ModuleExport } from '../../schema/wall/forms.ts';
+import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
 
 /**
  * Imports a user's file and returns one of its exports. Throws a `StartError`, which begins with `at`, when the file is

@@ -6,9 +6,9 @@ import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-
 import type { FileSection } from '../../config/gx-json.ts';
 import { LANGSMITH_PROJECTS } from '../../config/tracing.ts';
 import { StartError } from '../../errors.ts';
-import { passedOverKeys, type GxJson, type PassedOver } from '../../schema/gx-json.ts';
-import type { ModuleExport } from '../../schema/wall/forms.ts';
-import type { GraphSource, StoreIndex } from '../../schema/wall/graph-start.ts';
+import { passedOverKeys, type GxJson, type PassedOver } from '../../schema/agent/gx-json.ts';
+import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
+import type { GraphSource, StoreIndex } from '../../schema/wire/wall/graph-start.ts';
 
 export type GraphsFile = {
   path: string;

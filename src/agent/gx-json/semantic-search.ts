@@ -1,9 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
-import type { StoreIndex } from '../../schema/wall/graph-start.ts';
-import type { Database } from '../db/pool.ts';
-import type { Near } from '../db/store-items.ts';
-import { refuseByValue } from '../db/unsearchable.ts';
-import { nearness, prepareVectors, setVectors, unindexed, type ItemVectors, type Nearness, type Unindexed } from '../db/store-vectors.ts';
+import type { StoreIndex } from '../../schema/wire/wall/graph-start.ts';
+import type { Database } from '../db/base/pool.ts';
+import type { Near } from '../db/store/store-items.ts';
+import { refuseByValue } from '../db/base/unsearchable.ts';
+import {
+  nearness,
+  prepareVectors,
+  setVectors,
+  unindexed,
+  type ItemVectors,
+  type Nearness,
+  type Unindexed,
+} from '../db/store/store-vectors.ts';
 import { textsOf, type Embed } from './embed.ts';
 
 type Deps = { db: Database; index: Pick<StoreIndex, 'dims' | 'fields'>; embed: Embed };

@@ -1,11 +1,11 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
 import { Invalid, NotFound } from '../../errors.ts';
 import type { Request, SseEvent } from '../../http/route.ts';
-import type { RunCreate } from '../../schema/run.ts';
+import type { RunCreate } from '../../schema/agent/run.ts';
 import type { AgentCaller } from '../auth/caller.ts';
-import { deleteThreads } from '../db/threads.ts';
-import type { AgentDeps } from '../deps.ts';
-import type { RequestKey } from '../request-key.ts';
+import { deleteThreads } from '../db/threads/threads.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import type { RequestKey } from '../kernel/request-key.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
 import { progressOf } from '../runs/progress.ts';
 import { runToEnd, type RunToEndDeps } from '../runs/run-to-end.ts';

@@ -2,9 +2,9 @@ import type { ClientCapabilities, McpHttpHandler, McpRequestContext, Server, Ser
 import type { Reply } from '../../http/route.ts';
 import { slowWebReply, webReply, webRequest } from '../../http/web.ts';
 import { permitAccess } from '../auth/caller.ts';
-import type { AgentDeps } from '../deps.ts';
-import { keyOfHeader, refuseSeveral, type RequestKey } from '../request-key.ts';
-import { versions } from '../versions.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import { keyOfHeader, refuseSeveral, type RequestKey } from '../kernel/request-key.ts';
+import { versions } from '../kernel/versions.ts';
 import { callAssistant, continueCall, type ToolCall, type CallDeps, type CallRequest } from './calls.ts';
 import { loadPackage, type McpPackage } from './package.ts';
 import { refusalOfCall } from './refusals.ts';

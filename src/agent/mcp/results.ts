@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { isUnfinished, type RunError, type RunStatus } from '../../schema/run.ts';
-import { parsed, type JsonText } from '../../schema/wall/json-text.ts';
+import { isUnfinished, type RunError, type RunStatus } from '../../schema/agent/run.ts';
+import { parsed, type JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
 import { fileIn, saidLast, type ContentFile } from '../runs/content-files.ts';
 

@@ -1,5 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/server';
-import type { AssistantTool } from '../db/assistant-tools.ts';
+import type { AssistantTool } from '../db/assistants/assistant-tools.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,9 +1,9 @@
 import type { ListToolsResult } from '@modelcontextprotocol/server';
 import { Invalid } from '../../errors.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import { findAssistantTool, listAssistantTools, type AssistantTool } from '../db/assistant-tools.ts';
-import type { AssistantFilters } from '../db/assistants.ts';
-import type { AgentDeps } from '../deps.ts';
+import { findAssistantTool, listAssistantTools, type AssistantTool } from '../db/assistants/assistant-tools.ts';
+import type { AssistantFilters } from '../db/assistants/assistants.ts';
+import type { AgentDeps } from '../parts/deps.ts';
 import { GraphInputs } from '../graph-types/graph-inputs.ts';
 import { toolForm } from './tool-form.ts';
 

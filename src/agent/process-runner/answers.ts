@@ -1,5 +1,5 @@
 import { asError, Problem } from '../../errors.ts';
-import type { RunnerAnswer, RunnerPut, RunnerQuestion, RunnerWrites, StoreOperation } from '../../schema/wall/runner.ts';
+import type { RunnerAnswer, RunnerPut, RunnerQuestion, RunnerWrites, StoreOperation } from '../../schema/wire/wall/runner.ts';
 import type { ItemStorage } from '../run-storage/item-storage.ts';
 import type { ListElement } from '../run-storage/lists.ts';
 import type { StepStorage } from '../run-storage/step-storage.ts';

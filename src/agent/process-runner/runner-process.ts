@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import type { Duplex, Readable } from 'node:stream';
 import { environmentOfOthers } from '../../config/env.ts';
 import type { Log } from '../../log.ts';
-import { FrameReader, toFrame, fromFrame } from '../../schema/wall/frames.ts';
-import { FromRunner, ToRunner } from '../../schema/wall/runner.ts';
+import { FrameReader, toFrame, fromFrame } from '../../schema/wire/wall/frames.ts';
+import { FromRunner, ToRunner } from '../../schema/wire/wall/runner.ts';
 
 type Options = { command: string[]; hear: (message: FromRunner) => void; log: Log };
 

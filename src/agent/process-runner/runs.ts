@@ -1,7 +1,7 @@
 import { Unavailable } from '../../errors.ts';
-import type { FromThread } from '../../schema/wall/graphs.ts';
-import type { Outcome, RunSpec } from '../../schema/wall/run-in-thread.ts';
-import type { ToRunner } from '../../schema/wall/runner.ts';
+import type { FromThread } from '../../schema/wire/wall/graphs.ts';
+import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
+import type { ToRunner } from '../../schema/wire/wall/runner.ts';
 import type { ListElement } from '../run-storage/lists.ts';
 import type { StepStorage } from '../run-storage/step-storage.ts';
 

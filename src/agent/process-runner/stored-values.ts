@@ -1,4 +1,4 @@
-import type { FoundCheckpoint } from '../../schema/wall/runner.ts';
+import type { FoundCheckpoint } from '../../schema/wire/wall/runner.ts';
 import type { ListElement } from '../run-storage/lists.ts';
 import type { ReadCheckpoint, ReadValue } from '../run-storage/read-checkpoint.ts';
 

@@ -3,8 +3,8 @@ import { asError, Conflict } from '../../errors.ts';
 import type { JobSettings } from '../../config/agent.ts';
 import type { Log } from '../../log.ts';
 import { Pause } from '../../pause.ts';
-import { claimByTickets, claimThreads, stragglers, type Claimed } from '../db/leases.ts';
-import type { Database } from '../db/pool.ts';
+import { claimByTickets, claimThreads, stragglers, type Claimed } from '../db/runs/leases.ts';
+import type { Database } from '../db/base/pool.ts';
 import type { Tickets } from './tickets.ts';
 
 export type PumpDeps = {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Db as QueueDb, PgBoss } from 'pg-boss';
 import { StartError } from '../../errors.ts';
-import type { Db } from '../db/pool.ts';
+import type { Db } from '../db/base/pool.ts';
 
 /* This file makes what pg-boss sends a part of our statements, which costs no round trip of its own. */
 

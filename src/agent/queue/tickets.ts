@@ -1,7 +1,7 @@
 import { PgBoss, type JobInsert } from 'pg-boss';
 import { StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { Database, Db } from '../db/pool.ts';
+import type { Database, Db } from '../db/base/pool.ts';
 import { checkParts, connectionOf, through, type QueuePart } from './queue-parts.ts';
 import { TakenTickets } from './taken-tickets.ts';
 

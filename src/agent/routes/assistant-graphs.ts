@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
 import { json, jsonText, type Reply } from '../../http/route.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import type { AgentDeps } from '../deps.ts';
+import type { AgentDeps } from '../parts/deps.ts';
 import { graphSchemas, subgraphSchemas } from '../graph-types/graph-schemas.ts';
-import { assistantIdOf } from '../ids.ts';
+import { assistantIdOf } from '../kernel/ids.ts';
 import { assistantOf, AssistantPath } from './assistants.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
 

@@ -9,8 +9,8 @@ import {
   AssistantPatch,
   AssistantSearch,
   AssistantVersions,
-} from '../../schema/assistant.ts';
-import { type JsonObject } from '../../schema/agent-types.ts';
+} from '../../schema/agent/assistant.ts';
+import { type JsonObject } from '../../schema/agent/agent-types.ts';
 import { Uuid } from '../../schema/types.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import {
@@ -23,12 +23,12 @@ import {
   patchAssistant,
   searchAssistants,
   setLatest,
-} from '../db/assistants.ts';
-import type { Patterns } from '../db/permits.ts';
-import { selectActive } from '../db/runs.ts';
-import { deleteThreads } from '../db/threads.ts';
-import type { AgentDeps } from '../deps.ts';
-import { newId } from '../ids.ts';
+} from '../db/assistants/assistants.ts';
+import type { Patterns } from '../db/base/permits.ts';
+import { selectActive } from '../db/runs/runs.ts';
+import { deleteThreads } from '../db/threads/threads.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import { newId } from '../kernel/ids.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { ok, page, refused, route, type AgentRoute } from './route.ts';
 

@@ -1,15 +1,15 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent } from '../../http/route.ts';
-import { Cron, CronCount, CronCreate, CronPatch, CronSearch, type CronCount as Asked } from '../../schema/cron.ts';
-import { OnceHeaders } from '../../schema/request-key.ts';
+import { Cron, CronCount, CronCreate, CronPatch, CronSearch, type CronCount as Asked } from '../../schema/agent/cron.ts';
+import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { Uuid } from '../../schema/types.ts';
 import { permission } from '../auth/caller.ts';
 import { shownCron } from '../crons/call.ts';
 import { changeCron, makeCron, type CronDeps } from '../crons/make.ts';
-import { countCrons, deleteCron, getCron, searchCrons, type FoundCron } from '../db/crons.ts';
-import { assistantIdOf } from '../ids.ts';
-import { keyOfHeader } from '../request-key.ts';
+import { countCrons, deleteCron, getCron, searchCrons, type FoundCron } from '../db/crons/crons.ts';
+import { assistantIdOf } from '../kernel/ids.ts';
+import { keyOfHeader } from '../kernel/request-key.ts';
 import { goneAgain, ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 
 const tag = 'crons';

@@ -1,7 +1,7 @@
 import type { AgentConfig } from '../../config/agent.ts';
 import type { SocketRoute } from '../../http/websocket.ts';
-import type { GxJson } from '../../schema/gx-json.ts';
-import type { AgentDeps } from '../deps.ts';
+import type { GxJson } from '../../schema/agent/gx-json.ts';
+import type { AgentDeps } from '../parts/deps.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { Door } from '../a2a/security-schemes.ts';
 import type { AgentRoute } from './route.ts';

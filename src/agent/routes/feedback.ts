@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent, type Reply } from '../../http/route.ts';
-import { Feedback, FeedbackGiven, FeedbackLink } from '../../schema/feedback.ts';
+import { Feedback, FeedbackGiven, FeedbackLink } from '../../schema/agent/feedback.ts';
 import { Uuid } from '../../schema/types.ts';
 import { permission } from '../auth/caller.ts';
-import { giveFeedback, listFeedback } from '../db/feedback.ts';
-import { getRun } from '../db/runs.ts';
-import type { AgentDeps } from '../deps.ts';
+import { giveFeedback, listFeedback } from '../db/runs/feedback.ts';
+import { getRun } from '../db/runs/runs.ts';
+import type { AgentDeps } from '../parts/deps.ts';
 import { ok, refused, route, RunPath, type AgentRoute } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db'>;

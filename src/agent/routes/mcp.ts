@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { OnceHeaders } from '../../schema/request-key.ts';
+import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { refusalOfRequest } from '../../http/json-rpc.ts';
 import { callsIn, McpEndpoint, type McpDeps } from '../mcp/endpoint.ts';
 import type { Feature } from './feature.ts';

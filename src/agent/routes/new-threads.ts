@@ -1,14 +1,14 @@
 import { Conflict, Problem, Rejected } from '../../errors.ts';
-import { ttlOf } from '../../schema/expiry.ts';
-import type { Thread, ThreadCreate } from '../../schema/thread.ts';
+import { ttlOf } from '../../schema/agent/expiry.ts';
+import type { Thread, ThreadCreate } from '../../schema/agent/thread.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import { forgetRequestKey } from '../db/idempotency-keys.ts';
-import { copyThread } from '../db/thread-copies.ts';
-import { deleteThreads, getThread, insertThreadOnce, type NewThread } from '../db/threads.ts';
-import type { AgentDeps } from '../deps.ts';
-import { newId } from '../ids.ts';
-import { onlyOnce, refuseGone } from '../only-once.ts';
-import type { RequestKey } from '../request-key.ts';
+import { forgetRequestKey } from '../db/base/idempotency-keys.ts';
+import { copyThread } from '../db/threads/thread-copies.ts';
+import { deleteThreads, getThread, insertThreadOnce, type NewThread } from '../db/threads/threads.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import { newId } from '../kernel/ids.ts';
+import { onlyOnce, refuseGone } from '../runs/only-once.ts';
+import type { RequestKey } from '../kernel/request-key.ts';
 import { applySupersteps, type SuperstepDeps } from './thread-state.ts';
 
 /* This file makes threads: new ones, and copies. */

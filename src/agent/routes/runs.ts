@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent, slowJsonText, type Reply } from '../../http/route.ts';
-import { OnceHeaders } from '../../schema/request-key.ts';
-import { CancelQuery, isUnfinished, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/run.ts';
+import { OnceHeaders } from '../../schema/agent/request-key.ts';
+import { CancelQuery, isUnfinished, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/agent/run.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import { deleteRunCheckpoints } from '../db/checkpoint-upkeep.ts';
-import type { Db } from '../db/pool.ts';
-import { deleteRuns, getRun, listRuns, selectActive, type ActiveRun } from '../db/runs.ts';
-import { threadHead } from '../db/threads.ts';
+import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
+import type { Db } from '../db/base/pool.ts';
+import { deleteRuns, getRun, listRuns, selectActive, type ActiveRun } from '../db/runs/runs.ts';
+import { threadHead } from '../db/threads/threads.ts';
 import { cancelRuns, stopOf, type CancelAction } from '../runs/cancel.ts';
 import { goneAgain, ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
 import {

@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import { Invalid, NotFound } from '../../errors.ts';
 import { json, noContent } from '../../http/route.ts';
-import { OnceHeaders } from '../../schema/request-key.ts';
-import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, RunCreate, StreamQuery } from '../../schema/run.ts';
+import { OnceHeaders } from '../../schema/agent/request-key.ts';
+import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, RunCreate, StreamQuery } from '../../schema/agent/run.ts';
 import { Uuid } from '../../schema/types.ts';
 import { permission } from '../auth/caller.ts';
-import { selectActive } from '../db/runs.ts';
-import { keyOfHeader } from '../request-key.ts';
+import { selectActive } from '../db/runs/runs.ts';
+import { keyOfHeader } from '../kernel/request-key.ts';
 import { cancelRuns, stopOf } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
 import { goneAgain, ok, refused, route, type AgentRoute } from './route.ts';

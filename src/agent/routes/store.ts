@@ -2,11 +2,11 @@ import { Type } from 'typebox';
 import { Conflict, Invalid, Rejected } from '../../errors.ts';
 import { json, noContent } from '../../http/route.ts';
 import { Nullable } from '../../schema/types.ts';
-import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/store-item.ts';
+import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/agent/store-item.ts';
 import { permission } from '../auth/caller.ts';
-import { deleteItem, getItem, listNamespaces, putItem, searchItems, type Near } from '../db/store-items.ts';
-import { refuseByValue } from '../db/unsearchable.ts';
-import type { AgentDeps } from '../deps.ts';
+import { deleteItem, getItem, listNamespaces, putItem, searchItems, type Near } from '../db/store/store-items.ts';
+import { refuseByValue } from '../db/base/unsearchable.ts';
+import type { AgentDeps } from '../parts/deps.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'expiry' | 'semanticSearch'>;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Invalid } from '../../errors.ts';
-import { parseCursor, type Cursor } from '../../schema/stream-event.ts';
+import { parseCursor, type Cursor } from '../../schema/agent/stream-event.ts';
 
 /*
  * This file reads what readers of streams say about themselves: which kinds of events they want, and how far they have

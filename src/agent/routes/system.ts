@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { json, text, type Reply } from '../../http/route.ts';
-import { checkQueue } from '../db/stats.ts';
+import { checkQueue } from '../db/base/stats.ts';
 import { StringEnum } from '../../schema/types.ts';
-import type { AgentDeps } from '../deps.ts';
-import type { Metrics } from '../metrics.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import type { Metrics } from '../parts/metrics.ts';
 import { ok, route, type AgentRoute } from './route.ts';
 
 export type ServerInfo = {

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import { sse } from '../../http/route.ts';
-import { eventId, THREAD_STREAM_MODES } from '../../schema/stream-event.ts';
+import { eventId, THREAD_STREAM_MODES } from '../../schema/agent/stream-event.ts';
 import { NotFound } from '../../errors.ts';
 import { permission } from '../auth/caller.ts';
-import { threadHead } from '../db/threads.ts';
-import type { AgentDeps } from '../deps.ts';
+import { threadHead } from '../db/threads/threads.ts';
+import type { AgentDeps } from '../parts/deps.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 import { route, ThreadPath, type AgentRoute } from './route.ts';
 

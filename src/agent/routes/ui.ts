@@ -4,8 +4,8 @@ import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { text } from '../../http/route.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import type { AgentDeps } from '../deps.ts';
-import { isUuid } from '../ids.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import { isUuid } from '../kernel/ids.ts';
 import { assistantOf } from './assistants.ts';
 import { ok, refused, route, type AgentRoute } from './route.ts';
 

@@ -1,7 +1,7 @@
-import type { StoreItem, StoreNamespaces, StoreSearch } from '../../schema/store-item.ts';
-import type { StoreLife } from '../../schema/wall/graph-start.ts';
-import type { Database } from '../db/pool.ts';
-import { deleteItem, getItem, listNamespaces, putItem, searchItems, type FoundItem } from '../db/store-items.ts';
+import type { StoreItem, StoreNamespaces, StoreSearch } from '../../schema/agent/store-item.ts';
+import type { StoreLife } from '../../schema/wire/wall/graph-start.ts';
+import type { Database } from '../db/base/pool.ts';
+import { deleteItem, getItem, listNamespaces, putItem, searchItems, type FoundItem } from '../db/store/store-items.ts';
 import type { SemanticSearch } from '../gx-json/semantic-search.ts';
 
 const FOR_EVER: StoreLife = { defaultTtl: null, refresh: true };

@@ -1,5 +1,5 @@
-import type { StoredCheckpoint } from '../db/stored-checkpoints.ts';
-import { graphKey, listKey, wholeList, type ListVersion } from '../db/list-rows.ts';
+import type { StoredCheckpoint } from '../db/checkpoints/stored-checkpoints.ts';
+import { graphKey, listKey, wholeList, type ListVersion } from '../db/checkpoints/list-rows.ts';
 
 /** An element of lists: its JSON, and the approximate bytes that it takes. */
 export type ListElement = { readonly text: string; readonly weight: number };

@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
-import type { ThreadStart } from '../../schema/wall/graph-start.ts';
-import { openDatabase, type Database } from '../db/pool.ts';
+import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
+import { openDatabase, type Database } from '../db/base/pool.ts';
 import { codecOf } from '../encryption/codec-of.ts';
 import { userCipher } from '../encryption/user-module.ts';
 import type { Embed } from '../gx-json/embed.ts';

@@ -1,4 +1,4 @@
-import type { StoredCheckpoint, ValueType } from '../db/stored-checkpoints.ts';
+import type { StoredCheckpoint, ValueType } from '../db/checkpoints/stored-checkpoints.ts';
 import type { ListsOfCheckpoint } from './lists.ts';
 
 /** A value as it was read: JSON, which the database has parsed, or the bytes of another type. */

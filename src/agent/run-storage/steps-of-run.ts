@@ -1,6 +1,6 @@
 import { Conflict } from '../../errors.ts';
-import type { AttemptOfRun, Step } from '../db/checkpoints.ts';
-import type { Batcher } from '../db/batcher.ts';
+import type { AttemptOfRun, Step } from '../db/checkpoints/checkpoints.ts';
+import type { Batcher } from '../db/base/batcher.ts';
 
 /** The writes of several runs, whose steps share statements. Each run hears whether it is still its attempt's. */
 export type SharedWrites = Batcher<StepsOfRun, boolean>;

@@ -1,4 +1,4 @@
-import type { MultitaskStrategy } from '../../schema/run.ts';
+import type { MultitaskStrategy } from '../../schema/agent/run.ts';
 
 /** Says what becomes of a new run, and of those before it on its thread. */
 export type Admission = { admitted: false } | { admitted: true; stop: 'interrupt' | 'rollback' | undefined };

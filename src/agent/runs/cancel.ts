@@ -1,6 +1,6 @@
-import type { Database, Db } from '../db/pool.ts';
-import { askToStop, deleteRuns, interruptPending, type ActiveRun } from '../db/runs.ts';
-import type { Signals } from '../db/signals.ts';
+import type { Database, Db } from '../db/base/pool.ts';
+import { askToStop, deleteRuns, interruptPending, type ActiveRun } from '../db/runs/runs.ts';
+import type { Signals } from '../db/base/signals.ts';
 import type { Executor } from './executor.ts';
 import type { Readers } from './readers.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { Db } from '../db/pool.ts';
-import type { Session, SessionUse } from '../db/signals.ts';
-import { ALL_BACK, announceLock, freeLocks, isDirect, lockSession, touch, withdrawLock, type WorkerLock } from '../db/worker-locks.ts';
+import type { Db } from '../db/base/pool.ts';
+import type { Session, SessionUse } from '../db/base/signals.ts';
+import { ALL_BACK, announceLock, freeLocks, isDirect, lockSession, touch, withdrawLock, type WorkerLock } from '../db/base/worker-locks.ts';
 
 type Deps = {
   db: Db;

@@ -1,9 +1,9 @@
 import { NotFound } from '../../errors.ts';
-import type { Run } from '../../schema/run.ts';
+import type { Run } from '../../schema/agent/run.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import type { Db } from '../db/pool.ts';
-import { getRun } from '../db/runs.ts';
-import { refuseGone } from '../only-once.ts';
+import type { Db } from '../db/base/pool.ts';
+import { getRun } from '../db/runs/runs.ts';
+import { refuseGone } from './only-once.ts';
 import type { Following } from '../stream/bus.ts';
 import type { FollowedRun, Readers } from './readers.ts';
 

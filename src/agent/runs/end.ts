@@ -1,5 +1,5 @@
-import type { RunError, RunStatus } from '../../schema/run.ts';
-import type { Outcome } from '../../schema/wall/run-in-thread.ts';
+import type { RunError, RunStatus } from '../../schema/agent/run.ts';
+import type { Outcome } from '../../schema/wire/wall/run-in-thread.ts';
 
 /**
  * Why a run was told to stop: by a client (`interrupt`, `rollback`), by its time limit, because this process shuts

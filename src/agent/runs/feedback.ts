@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FeedbackToken } from '../db/feedback.ts';
+import type { FeedbackToken } from '../db/runs/feedback.ts';
 
 /**
  * Returns the address under which clients reach this server: the configured one, or else that of the request that makes

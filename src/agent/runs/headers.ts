@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { cutAt } from '../../errors.ts';
-import type { HeaderPatterns } from '../../schema/gx-json.ts';
+import type { HeaderPatterns } from '../../schema/agent/gx-json.ts';
 
 /** Headers that carry a credential, which pass only when a rule names them in full: a `*` never means them. */
 const CREDENTIALS = new Set([

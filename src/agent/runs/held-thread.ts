@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Conflict, NotFound } from '../../errors.ts';
-import type { Patterns } from '../db/permits.ts';
-import { holdOn, holdThread, letGo, waitingRun } from '../db/thread-holds.ts';
+import type { Patterns } from '../db/base/permits.ts';
+import { holdOn, holdThread, letGo, waitingRun } from '../db/runs/thread-holds.ts';
 import { wakeWorkers, type WakeDeps } from './insert.ts';
 
 /**

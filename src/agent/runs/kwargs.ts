@@ -1,10 +1,10 @@
 import { Invalid, Rejected } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent-types.ts';
-import type { RunCreate, RunKwargs } from '../../schema/run.ts';
-import type { RunContext } from '../db/runs.ts';
-import type { StreamMode } from '../../schema/stream-event.ts';
-import type { AuthUser } from '../../schema/wall/auth.ts';
-import { someNodes } from '../nodes.ts';
+import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { RunCreate, RunKwargs } from '../../schema/agent/run.ts';
+import type { RunContext } from '../db/runs/runs.ts';
+import type { StreamMode } from '../../schema/agent/stream-event.ts';
+import type { AuthUser } from '../../schema/wire/wall/auth.ts';
+import { someNodes } from '../kernel/nodes.ts';
 
 const isGiven = (given: JsonObject | null | undefined): given is JsonObject => Object.keys(given ?? {}).length > 0;
 

@@ -1,5 +1,5 @@
-import type { RunError } from '../../schema/run.ts';
-import type { Outcome } from '../../schema/wall/run-in-thread.ts';
+import type { RunError } from '../../schema/agent/run.ts';
+import type { Outcome } from '../../schema/wire/wall/run-in-thread.ts';
 import {
   endOfGraph,
   endWithoutGraph,

@@ -1,15 +1,15 @@
 import type { Log } from '../../log.ts';
-import { RUN_DONE, runDone } from '../../schema/stream-event.ts';
-import { deleteRunCheckpoints } from '../db/checkpoint-upkeep.ts';
-import { appendLast } from '../db/events.ts';
-import { endLost, requeueLost, type Lost } from '../db/leases.ts';
-import type { Db } from '../db/pool.ts';
-import { deleteRuns } from '../db/runs.ts';
+import { RUN_DONE, runDone } from '../../schema/agent/stream-event.ts';
+import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
+import { appendLast } from '../db/events/events.ts';
+import { endLost, requeueLost, type Lost } from '../db/runs/leases.ts';
+import type { Db } from '../db/base/pool.ts';
+import { deleteRuns } from '../db/runs/runs.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import type { StreamLog } from '../stream/log.ts';
 import { rootLifecycle } from '../stream/protocol/root-lifecycle.ts';
 import { adoptEvents } from '../stream/tail.ts';
-import type { GraphHost } from '../threads/host.ts';
+import type { GraphHost } from '../graphs/host.ts';
 import type { Readers } from './readers.ts';
 import { refreshThread } from './refresh.ts';
 

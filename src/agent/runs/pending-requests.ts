@@ -1,4 +1,4 @@
-import type { Claimed } from '../db/leases.ts';
+import type { Claimed } from '../db/runs/leases.ts';
 import type { StopReason } from './end.ts';
 
 /** Milliseconds within which a run that this process has claimed begins here: the answer to its claim is on its way. */

@@ -1,8 +1,8 @@
-import type { RunCreate } from '../../schema/run.ts';
+import type { RunCreate } from '../../schema/agent/run.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
-import type { RunPermits } from '../db/guarded-run-context.ts';
-import type { Patterns } from '../db/permits.ts';
-import { systemAssistantId } from '../ids.ts';
+import type { RunPermits } from '../db/runs/guarded-run-context.ts';
+import type { Patterns } from '../db/base/permits.ts';
+import { systemAssistantId } from '../kernel/ids.ts';
 import { makesThread } from './kwargs.ts';
 
 /* This file asks whether a caller may make a run. */

@@ -1,6 +1,6 @@
 import { Problem, Rejected } from '../../errors.ts';
-import { countPending } from '../db/runs.ts';
-import type { Db } from '../db/pool.ts';
+import { countPending } from '../db/runs/runs.ts';
+import type { Db } from '../db/base/pool.ts';
 
 /** Milliseconds after which the number of waiting runs is read again, because other processes add runs as well. */
 const FRESH = 5000;

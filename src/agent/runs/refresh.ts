@@ -1,10 +1,10 @@
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { parsed } from '../../schema/wall/json-text.ts';
-import type { Db } from '../db/pool.ts';
-import { refreshThreadState, runsOf } from '../db/threads.ts';
-import type { GraphHost } from '../threads/host.ts';
-import { threadCall } from '../threads/thread-call.ts';
+import { parsed } from '../../schema/wire/wall/json-text.ts';
+import type { Db } from '../db/base/pool.ts';
+import { refreshThreadState, runsOf } from '../db/threads/threads.ts';
+import type { GraphHost } from '../graphs/host.ts';
+import { threadCall } from '../graphs/thread-call.ts';
 
 type Deps = { db: Db; host: GraphHost; log: Log };
 

@@ -1,8 +1,8 @@
-import { parsed, type JsonText } from '../../schema/wall/json-text.ts';
-import { feedbackUrls } from '../db/feedback.ts';
-import type { Db } from '../db/pool.ts';
-import { runProgress } from '../db/runs.ts';
-import { getThread } from '../db/threads.ts';
+import { parsed, type JsonText } from '../../schema/wire/wall/json-text.ts';
+import { feedbackUrls } from '../db/runs/feedback.ts';
+import type { Db } from '../db/base/pool.ts';
+import { runProgress } from '../db/runs/runs.ts';
+import { getThread } from '../db/threads/threads.ts';
 import type { RunResult } from '../stream/bus.ts';
 
 type Json = Record<string, unknown>;

@@ -1,8 +1,8 @@
 import type { SseEvent } from '../../http/route.ts';
-import { isUnfinished, type RunCreate, type RunStatus } from '../../schema/run.ts';
-import type { JsonText } from '../../schema/wall/json-text.ts';
-import { runProgress, selectActive, type RunProgress } from '../db/runs.ts';
-import type { RequestKey } from '../request-key.ts';
+import { isUnfinished, type RunCreate, type RunStatus } from '../../schema/agent/run.ts';
+import type { JsonText } from '../../schema/wire/wall/json-text.ts';
+import { runProgress, selectActive, type RunProgress } from '../db/runs/runs.ts';
+import type { RequestKey } from '../kernel/request-key.ts';
 import type { BusMessage, Subscription } from '../stream/bus.ts';
 import { cancelRuns, type CancelDeps } from './cancel.ts';
 import { createRun, type CreateDeps } from './create.ts';

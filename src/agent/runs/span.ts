@@ -1,5 +1,5 @@
-import type { Span } from '../../schema/wall/run-in-thread.ts';
-import type { Claimed } from '../db/leases.ts';
+import type { Span } from '../../schema/wire/wall/run-in-thread.ts';
+import type { Claimed } from '../db/runs/leases.ts';
 import { contentAttribute, rootSpanId, traceIdOf } from '../tracing/span.ts';
 import type { End } from './end.ts';
 

@@ -1,7 +1,7 @@
-import { Batcher } from '../db/batcher.ts';
-import type { Db } from '../db/pool.ts';
-import type { Signals } from '../db/signals.ts';
-import { registerThreadReader, unregisterThreadReader } from '../db/thread-readers.ts';
+import { Batcher } from '../db/base/batcher.ts';
+import type { Db } from '../db/base/pool.ts';
+import type { Signals } from '../db/base/signals.ts';
+import { registerThreadReader, unregisterThreadReader } from '../db/events/thread-readers.ts';
 import { threadKey, type Bus } from '../stream/bus.ts';
 
 type Deps = { db: Db; bus: Pick<Bus, 'isFollowed' | 'publish'>; signals: Pick<Signals, 'processId' | 'send'> };

@@ -1,5 +1,5 @@
-import type { RunError, RunStatus } from '../../schema/run.ts';
-import type { Cursor, RunEvent } from '../../schema/stream-event.ts';
+import type { RunError, RunStatus } from '../../schema/agent/run.ts';
+import type { Cursor, RunEvent } from '../../schema/agent/stream-event.ts';
 
 /** The outcome of a run that ended in this process. `values` and `interrupts` are JSON text; absent means unchanged. */
 export type RunResult = {

@@ -1,10 +1,10 @@
 import type { Log } from '../../log.ts';
 import { asError } from '../../errors.ts';
 import { Pause } from '../../pause.ts';
-import type { RunEvent } from '../../schema/stream-event.ts';
-import { appendEvents, type StoredEvent } from '../db/events.ts';
-import type { Db } from '../db/pool.ts';
-import { channelOf, type Signal } from '../db/signals.ts';
+import type { RunEvent } from '../../schema/agent/stream-event.ts';
+import { appendEvents, type StoredEvent } from '../db/events/events.ts';
+import type { Db } from '../db/base/pool.ts';
+import { channelOf, type Signal } from '../db/base/signals.ts';
 import type { EventTail } from './tail.ts';
 
 /** Milliseconds for which events are gathered before they are written together. */

@@ -1,8 +1,8 @@
 import type { Log } from '../../log.ts';
-import { RUN_DONE, runDone, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
+import { RUN_DONE, runDone, type Cursor, type RunEvent } from '../../schema/agent/stream-event.ts';
 import { threadKey, type Bus } from './bus.ts';
 import type { StreamLog } from './log.ts';
-import { asksForInput, isProtocolEvent } from './protocol/event-name.ts';
+import { asksForInput, isProtocolEvent } from './event-name.ts';
 
 type Deps = {
   bus: Bus;

@@ -1,5 +1,5 @@
-import { isAfter, type Cursor } from '../../schema/stream-event.ts';
-import { madeAt } from '../ids.ts';
+import { isAfter, type Cursor } from '../../schema/agent/stream-event.ts';
+import { madeAt } from '../kernel/ids.ts';
 
 /**
  * The most runs of a thread whose positions are remembered: far more than can be under way, or told late, at a time.

@@ -1,7 +1,7 @@
 import { Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
-import { eventId, isAfter, type Cursor, type RunEvent } from '../../schema/stream-event.ts';
-import type { Db } from '../db/pool.ts';
+import { eventId, isAfter, type Cursor, type RunEvent } from '../../schema/agent/stream-event.ts';
+import type { Db } from '../db/base/pool.ts';
 import type { BusMessage, Subscription } from './bus.ts';
 import type { StreamLog } from './log.ts';
 import { lookingFor, storedEvents, type EventTail } from './tail.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Cursor, RunEvent, ThreadEvent } from '../../schema/stream-event.ts';
-import { appendMissing, lastEvent, readEvents } from '../db/events.ts';
-import { readProtocolEvents } from '../db/protocol-events.ts';
-import type { Db } from '../db/pool.ts';
+import type { Cursor, RunEvent, ThreadEvent } from '../../schema/agent/stream-event.ts';
+import { appendMissing, lastEvent, readEvents } from '../db/events/events.ts';
+import { readProtocolEvents } from '../db/events/protocol-events.ts';
+import type { Db } from '../db/base/pool.ts';
 
 /** What the key-value store has of events; any of it may also be in the table, and none of it is for sure. */
 export type EventTail = {

@@ -1,7 +1,7 @@
 import { Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
-import { eventId, type Cursor, type RunEvent, type ThreadStreamMode } from '../../schema/stream-event.ts';
-import { readThreadEvents } from '../db/events.ts';
+import { eventId, type Cursor, type RunEvent, type ThreadStreamMode } from '../../schema/agent/stream-event.ts';
+import { readThreadEvents } from '../db/events/events.ts';
 import type { Subscription } from './bus.ts';
 import { ReadPositions } from './read-positions.ts';
 import type { EventSource } from './run-events.ts';

@@ -1,5 +1,5 @@
-import { RUN_DONE, type StreamMode, type ThreadStreamMode } from '../../schema/stream-event.ts';
-import { isProtocolEvent } from './protocol/event-name.ts';
+import { RUN_DONE, type StreamMode, type ThreadStreamMode } from '../../schema/agent/stream-event.ts';
+import { isProtocolEvent } from './event-name.ts';
 
 /**
  * What a reader asked for: kinds of events, and namespaces of graphs as event names carry them (`sub:<task id>|...`;

@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { CollectorSettings } from '../../config/tracing.ts';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { Span } from '../../schema/wall/run-in-thread.ts';
-import { versions } from '../versions.ts';
+import type { Span } from '../../schema/wire/wall/run-in-thread.ts';
+import { versions } from '../kernel/versions.ts';
 import { otlpLogs } from './log-line.ts';
 import { otlpBody } from './span.ts';
 

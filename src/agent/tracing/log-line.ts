@@ -1,4 +1,4 @@
-import type { AttributeValue } from '../../schema/wall/run-in-thread.ts';
+import type { AttributeValue } from '../../schema/wire/wall/run-in-thread.ts';
 import { attributesOf, nanoseconds, traceIdOf } from './span.ts';
 
 /** SeverityNumber of the protocol (OpenTelemetry's data model of logs), by the words of our lines. */

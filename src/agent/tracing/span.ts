@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { AttributeValue, Span } from '../../schema/wall/run-in-thread.ts';
+import type { AttributeValue, Span } from '../../schema/wire/wall/run-in-thread.ts';
 
 /**
  * Returns the id of a run's trace. All attempts of a run belong to one trace, and whoever knows the run's id knows the

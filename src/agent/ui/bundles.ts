@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { asError, StartError } from '../../errors.ts';
-import { askProcess } from '../ask-process.ts';
+import { askProcess } from '../kernel/ask-process.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
 import type { Bundles, BundlesAsked, BundlesMade } from './main.ts';
 

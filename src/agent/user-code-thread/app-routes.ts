@@ -1,4 +1,4 @@
-import type { AppRoute } from '../../schema/wall/user-code.ts';
+import type { AppRoute } from '../../schema/wire/wall/user-code.ts';
 
 /** A route as Hono keeps it. Middleware is registered for all methods ('ALL'), and takes `next`. */
 export type HonoRoute = { method: string; path: string; handler: (context: never, next: never) => unknown };

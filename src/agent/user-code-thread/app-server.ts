@@ -1,6 +1,6 @@
 import { asError, NotFound, Problem } from '../../errors.ts';
-import type { ExchangeMessage, Refusal } from '../../schema/wall/exchange.ts';
-import type { ForApp, ForServer } from '../../schema/wall/user-code.ts';
+import type { ExchangeMessage, Refusal } from '../../schema/wire/wall/exchange.ts';
+import type { ForApp, ForServer } from '../../schema/wire/wall/user-code.ts';
 import { sourceOfStream, streamOfSource } from '../exchange/bodies.ts';
 import { Exchanges, type AnswerHere, type AskedHere } from '../exchange/exchanges.ts';
 import { bindFetch, BODILESS, fetchFrom, type Seen, type Sent } from '../exchange/fetch.ts';

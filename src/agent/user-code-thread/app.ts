@@ -1,5 +1,5 @@
 import { asError, Problem, StartError } from '../../errors.ts';
-import type { AppFacts } from '../../schema/wall/user-code.ts';
+import type { AppFacts } from '../../schema/wire/wall/user-code.ts';
 import type { LeftBody } from '../exchange/fetch.ts';
 import { appRoutes, describedRoutes, isMiddleware, type HonoRoute } from './app-routes.ts';
 import { ParsedBody, type HonoRequest } from './parsed-body.ts';

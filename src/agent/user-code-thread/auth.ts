@@ -1,7 +1,7 @@
 import { Forbidden, Problem, StartError } from '../../errors.ts';
-import type { JsonObject } from '../../schema/agent-types.ts';
-import type { AuthEvent, AuthUser, HandlerAnswer } from '../../schema/wall/auth.ts';
-import type { SeenRequest } from '../../schema/wall/user-code.ts';
+import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import type { AuthEvent, AuthUser, HandlerAnswer } from '../../schema/wire/wall/auth.ts';
+import type { SeenRequest } from '../../schema/wire/wall/user-code.ts';
 import { handlerNames } from '../auth/events.ts';
 
 type Parameter = { event: AuthEvent; resource: string; action: string; value: JsonObject; user: AuthUser; permissions: string[] };

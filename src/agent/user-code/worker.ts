@@ -1,5 +1,5 @@
-import type { FromUserCode, ToUserCode } from '../../schema/wall/user-code.ts';
-import { openThread, type OpenedThread, type ThreadListener } from '../open-thread.ts';
+import type { FromUserCode, ToUserCode } from '../../schema/wire/wall/user-code.ts';
+import { openThread, type OpenedThread, type ThreadListener } from '../kernel/open-thread.ts';
 import { SharedLiveness, type Liveness } from './liveness.ts';
 
 /** The side of the protocol that runs the user's own code, wherever it runs. */

@@ -3,9 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { Pause } from '../../pause.ts';
-import type { WebhookStatus } from '../../schema/run.ts';
-import { Batcher } from '../db/batcher.ts';
-import type { Db } from '../db/pool.ts';
+import type { WebhookStatus } from '../../schema/agent/run.ts';
+import { Batcher } from '../db/base/batcher.ts';
+import type { Db } from '../db/base/pool.ts';
 import {
   claimWebhooks,
   openWebhook,
@@ -14,8 +14,8 @@ import {
   type ToldEnd,
   type ToldPush,
   type WebhookResult,
-} from '../db/webhooks.ts';
-import { versions } from '../versions.ts';
+} from '../db/webhooks/webhooks.ts';
+import { versions } from '../kernel/versions.ts';
 import type { Lookups } from '../../http/lookups.ts';
 import { MOST_ATTEMPTS, pauseAfter, type SendOutcome } from './outcome-rules.ts';
 import { EACH, HostPlaces } from './host-places.ts';

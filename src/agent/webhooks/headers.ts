@@ -1,5 +1,5 @@
 import { StartError } from '../../errors.ts';
-import type { WebhookSettings } from '../../schema/gx-json.ts';
+import type { WebhookSettings } from '../../schema/agent/gx-json.ts';
 
 /** The default of LangGraph's server. */
 const PREFIX = 'LG_WEBHOOK_';

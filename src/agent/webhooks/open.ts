@@ -1,8 +1,8 @@
 import type { WebhookConfig } from '../../config/webhooks.ts';
 import { processEnv } from '../../config/env.ts';
 import type { Log } from '../../log.ts';
-import type { GxJson } from '../../schema/gx-json.ts';
-import type { Db } from '../db/pool.ts';
+import type { GxJson } from '../../schema/agent/gx-json.ts';
+import type { Db } from '../db/base/pool.ts';
 import { OwnRouteTargets } from './own-routes.ts';
 import { Courier, type NotificationOf } from './courier.ts';
 import { webhookHeaders } from './headers.ts';

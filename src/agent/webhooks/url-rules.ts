@@ -1,4 +1,4 @@
-import type { WebhookSettings } from '../../schema/gx-json.ts';
+import type { WebhookSettings } from '../../schema/agent/gx-json.ts';
 import { addressBytes, kindOfAddress } from '../../http/addresses.ts';
 
 /** Where webhooks may go. */

@@ -1,6 +1,6 @@
 import { Invalid } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { WebhookTarget } from '../db/webhooks.ts';
+import type { WebhookTarget } from '../db/webhooks/webhooks.ts';
 import type { Courier } from './courier.ts';
 import { isOwnPath, type OwnRoutes, type OwnRouteTargets } from './own-routes.ts';
 import { isLoopbackUrl, urlProblem, type UrlPolicy } from './url-rules.ts';

@@ -1,5 +1,5 @@
 import { StageFailed } from '../../errors.ts';
-import type { GxJson } from '../../schema/gx-json.ts';
+import type { GxJson } from '../../schema/agent/gx-json.ts';
 import { imageReference } from '../registry/reference.ts';
 
 /** The inputs of a Dockerfile. */

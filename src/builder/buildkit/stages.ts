@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { asError, StageFailed } from '../../errors.ts';
-import type { PushedImage } from '../../schema/build-message.ts';
+import type { PushedImage } from '../../schema/wire/build-message.ts';
 import { ownFile } from '../built-layers.ts';
 import { builderVersion, labelsOf } from '../push.ts';
 import type { AskRegistry } from '../registry/client.ts';

@@ -2,8 +2,8 @@ import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync } from 
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
-import type { ClonedCommit } from '../../schema/build-message.ts';
-import { COMMIT, gitRefFault, gitUrlFault } from '../../schema/git-source.ts';
+import type { ClonedCommit } from '../../schema/wire/build-message.ts';
+import { COMMIT, gitRefFault, gitUrlFault } from '../../schema/platform/git-source.ts';
 import { say, step } from '../progress.ts';
 import { keepJson, keptIn, placesIn, type Cloned } from '../work.ts';
 import { gitOf, type Git } from './git.ts';

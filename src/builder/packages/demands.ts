@@ -1,4 +1,4 @@
-import type { GxJson } from '../../schema/gx-json.ts';
+import type { GxJson } from '../../schema/agent/gx-json.ts';
 import { imageReference } from '../registry/reference.ts';
 
 export type Machine = {

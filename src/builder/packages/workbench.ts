@@ -3,7 +3,7 @@ import path from 'node:path';
 import process from 'node:process';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
-import type { StageReason } from '../../schema/build-message.ts';
+import type { StageReason } from '../../schema/wire/build-message.ts';
 import { runProgram } from '../command.ts';
 import { placesIn } from '../work.ts';
 import { managerEnvironment, type Manager } from './managers.ts';

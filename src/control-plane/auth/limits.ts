@@ -3,7 +3,7 @@ import type { KeyLimits } from '../../config/control-plane.ts';
 import { Unauthorized } from '../../errors.ts';
 import { Places, Rate } from '../../http/quota.ts';
 import type { Route } from '../../http/route.ts';
-import { FOR_DEPLOYMENT } from '../../schema/auth-check.ts';
+import { FOR_DEPLOYMENT } from '../../schema/wire/auth-check.ts';
 import type { Caller } from '../caller.ts';
 import type { Authenticator } from './authenticate.ts';
 

@@ -1,6 +1,6 @@
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import type { Deployment } from '../../schema/deployment.ts';
-import type { Revision } from '../../schema/revision.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { Deployment } from '../../schema/platform/deployment.ts';
+import type { Revision } from '../../schema/platform/revision.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from './lookup.ts';

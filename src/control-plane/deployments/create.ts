@@ -16,10 +16,10 @@ import { randomUUID } from 'node:crypto';
 import { Conflict, NotFound, Rejected, Unavailable } from '../../errors.ts';
 import { AlreadyExists } from '../../kube/errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource, TracingProjectResource } from '../../schema/custom-resources.ts';
-import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
-import { repoUrlFault } from '../../schema/repo-url.ts';
-import { namedTenant, tenantOfProject } from '../../schema/tenancy.ts';
+import type { DeploymentResource, TracingProjectResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentCreateRequest } from '../../schema/platform/deployment.ts';
+import { repoUrlFault } from '../../schema/platform/repo-url.ts';
+import { namedTenant, tenantOfProject } from '../../schema/platform/tenancy.ts';
 
 /**
  * How long to wait for garbage collection to remove the leftovers of a deployment of the same name. It takes seconds.

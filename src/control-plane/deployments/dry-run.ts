@@ -1,6 +1,6 @@
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { SourceRevisionConfig, type Plan, type Secret } from '../../schema/deployment.ts';
-import { revisionOf, templateHash } from '../../schema/revision-of.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { SourceRevisionConfig, type Plan, type Secret } from '../../schema/platform/deployment.ts';
+import { revisionOf, templateHash } from '../../schema/platform/revision-of.ts';
 import { toRestForm } from '../../schema/types.ts';
 
 type Change = { before: DeploymentResource | undefined; after: DeploymentResource; secrets: readonly Secret[] | null | undefined };

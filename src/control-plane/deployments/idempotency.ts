@@ -3,10 +3,10 @@ import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from './lookup.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { Invalid } from '../../errors.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import type { DeploymentCreateRequest } from '../../schema/deployment.ts';
-import { MADE_BY } from '../../schema/labels.ts';
-import { hashOf } from '../../schema/revision-of.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentCreateRequest } from '../../schema/platform/deployment.ts';
+import { MADE_BY } from '../../schema/platform/labels.ts';
+import { hashOf } from '../../schema/platform/revision-of.ts';
 
 const keyHash = (key: string): string => hashOf(['idempotency-key', key]);
 

@@ -5,8 +5,8 @@ import { belongsTo } from './lookup.ts';
 import { deploymentStatus } from './resource.ts';
 import { firstPageOf, paging } from '../paging.ts';
 import { Type, type Static } from 'typebox';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, type Deployment } from '../../schema/deployment.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, type Deployment } from '../../schema/platform/deployment.ts';
 import { StringEnum } from '../../schema/types.ts';
 
 export const ListQuery = Type.Object(

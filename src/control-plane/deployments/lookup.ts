@@ -1,8 +1,8 @@
 import { Conflict, NotFound } from '../../errors.ts';
 import { bounded } from '../../kube/bounds.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { namedTenant, tenantOf } from '../../schema/tenancy.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { namedTenant, tenantOf } from '../../schema/platform/tenancy.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 

@@ -27,10 +27,10 @@ import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, Problem, Rejected } from '../../errors.ts';
 import { kinds, type Ref } from '../../kube/kube.ts';
-import { CUSTOM_URI } from '../../schema/database-spec.ts';
-import { VOLUME_GROWN } from '../../schema/conditions.ts';
-import type { DeploymentResource, DeploymentSpec } from '../../schema/custom-resources.ts';
-import type { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
+import { CUSTOM_URI } from '../../schema/platform/database-spec.ts';
+import { VOLUME_GROWN } from '../../schema/platform/conditions.ts';
+import type { DeploymentResource, DeploymentSpec } from '../../schema/platform/custom-resources.ts';
+import type { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
 
 export type PatchOptions = { id: string; dryRun: boolean; ifMatch?: string | undefined; alwaysRevision?: boolean };
 

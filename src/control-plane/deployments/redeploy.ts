@@ -14,7 +14,7 @@ import { findRevision } from '../revisions/answers.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { Conflict, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 
 /** Asks for a revision's template again, with the secrets and sizes it had. Redeploy and rollback are the same. */
 export function redeploy(

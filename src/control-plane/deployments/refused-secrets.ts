@@ -1,6 +1,6 @@
 import { agentEnvironmentFaults } from '../../config/agent.ts';
-import type { Secret } from '../../schema/deployment.ts';
-import { isReservedEnv } from '../../schema/reserved-env.ts';
+import type { Secret } from '../../schema/platform/deployment.ts';
+import { isReservedEnv } from '../../schema/platform/reserved-env.ts';
 import type { Broken } from './rules.ts';
 
 /**

@@ -6,7 +6,7 @@ import { refusing } from '../kube-refusal.ts';
 import { requestedByPatch } from '../requested-by.ts';
 import { Conflict, Problem } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 
 /**
  * The things that are deleted with a deployment beyond its own objects. By default the tracing project stays, and the

@@ -4,7 +4,7 @@ import {
   type DeploymentSpec,
   type ListenerResource,
   type RevisionResource,
-} from '../../schema/custom-resources.ts';
+} from '../../schema/platform/custom-resources.ts';
 import {
   SourceConfig,
   SourceRevisionConfig,
@@ -12,10 +12,10 @@ import {
   type DeploymentCreateRequest,
   type DeploymentStatus,
   type Secret,
-} from '../../schema/deployment.ts';
-import { CUSTOM_URI } from '../../schema/database-spec.ts';
-import { FINALIZER, PART_OF, TENANT } from '../../schema/labels.ts';
-import { ResourceSpec } from '../../schema/resource-spec.ts';
+} from '../../schema/platform/deployment.ts';
+import { CUSTOM_URI } from '../../schema/platform/database-spec.ts';
+import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
+import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
 import { updatedAt } from '../stored/metadata.ts';

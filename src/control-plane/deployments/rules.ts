@@ -1,11 +1,11 @@
 import type { Hosting } from '../../config/control-plane.ts';
-import type { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, Secret } from '../../schema/deployment.ts';
-import { brokenAuth } from '../../schema/auth-spec.ts';
-import { faultOfPart, SPEC_LIMIT } from '../../schema/object-fault.ts';
-import { isReservedEnv } from '../../schema/reserved-env.ts';
-import { ORDERED_RESOURCE_FIELDS } from '../../schema/resource-spec.ts';
-import { canonicalJson } from '../../schema/revision-of.ts';
-import { SOURCE_FIELDS, TAG_PREFIX, type SourceField } from '../../schema/source-fields.ts';
+import type { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, Secret } from '../../schema/platform/deployment.ts';
+import { brokenAuth } from '../../schema/platform/auth-spec.ts';
+import { faultOfPart, SPEC_LIMIT } from '../../schema/platform/object-fault.ts';
+import { isReservedEnv } from '../../schema/platform/reserved-env.ts';
+import { ORDERED_RESOURCE_FIELDS } from '../../schema/platform/resource-spec.ts';
+import { canonicalJson } from '../../schema/platform/revision-of.ts';
+import { SOURCE_FIELDS, TAG_PREFIX, type SourceField } from '../../schema/platform/source-fields.ts';
 
 /** A deployment as wanted: a create, or a stored one with a patch merged in. */
 export type WantedDeployment = Pick<DeploymentCreateRequest, 'source' | 'source_config' | 'source_revision_config'>;

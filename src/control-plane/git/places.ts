@@ -1,7 +1,7 @@
 import { Rejected } from '../../errors.ts';
 import type { GitPlaces } from '../../git/places.ts';
 import { callableAddresses } from '../../http/checked-request.ts';
-import { repoAddress, type RepoAddress } from '../../schema/repo-url.ts';
+import { repoAddress, type RepoAddress } from '../../schema/platform/repo-url.ts';
 import { hostOf, type GitIntegrationRequest } from './resource.ts';
 
 /** Where GitHub answers for itself. */

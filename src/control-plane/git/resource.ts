@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
-import { API_VERSION, type GitIntegrationResource } from '../../schema/custom-resources.ts';
-import type { GitIntegration } from '../../schema/git-connection.ts';
-import { GIT_KINDS, GitIntegrationSpec, type GitKind } from '../../schema/git-integration.ts';
+import { API_VERSION, type GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
+import type { GitIntegration } from '../../schema/platform/git-connection.ts';
+import { GIT_KINDS, GitIntegrationSpec, type GitKind } from '../../schema/platform/git-integration.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
 
 const closed = { additionalProperties: false };

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { API_VERSION, ListenerSpec, type ListenerResource } from '../../schema/custom-resources.ts';
-import { namedTenant } from '../../schema/tenancy.ts';
+import { API_VERSION, ListenerSpec, type ListenerResource } from '../../schema/platform/custom-resources.ts';
+import { namedTenant } from '../../schema/platform/tenancy.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
 import { updatedAt } from '../stored/metadata.ts';
 

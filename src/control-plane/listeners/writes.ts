@@ -6,9 +6,9 @@ import { requestedBy, requestedByPatch } from '../requested-by.ts';
 import { randomBytes } from 'node:crypto';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { ListenerResource } from '../../schema/custom-resources.ts';
-import { TENANT } from '../../schema/labels.ts';
-import { namedTenant } from '../../schema/tenancy.ts';
+import type { ListenerResource } from '../../schema/platform/custom-resources.ts';
+import { TENANT } from '../../schema/platform/labels.ts';
+import { namedTenant } from '../../schema/platform/tenancy.ts';
 
 export const ownListeners = ({ stored, config }: ControlPlane, tenantId: string): ListenerResource[] =>
   stored.listeners().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === tenantId);

@@ -1,6 +1,6 @@
 import { createGunzip } from 'node:zlib';
 import { kinds } from '../../kube/kube.ts';
-import type { RevisionResource } from '../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { BUILD_LOG_KEY, BUILD_STAGES } from '../../schema/names.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import type { Line } from './best-lines.ts';

@@ -1,8 +1,8 @@
 import type { Grant } from '../../config/control-plane.ts';
 import { Rejected } from '../../errors.ts';
 import { kinds, type Kind, type Kube } from '../../kube/kube.ts';
-import { DEPLOYMENT, FOR_AGENTS, PART_OF, SECRETS_OF } from '../../schema/labels.ts';
-import type { ResourceSpec } from '../../schema/resource-spec.ts';
+import { DEPLOYMENT, FOR_AGENTS, PART_OF, SECRETS_OF } from '../../schema/platform/labels.ts';
+import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 
 const serviceAccount: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
 

@@ -1,10 +1,10 @@
 import type { Grant } from '../../config/control-plane.ts';
-import type { Container, Volume, VolumeMount } from '../../schema/container.ts';
-import { MANAGED_BY, PART_OF } from '../../schema/labels.ts';
+import type { Container, Volume, VolumeMount } from '../../schema/platform/container.ts';
+import { MANAGED_BY, PART_OF } from '../../schema/platform/labels.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
-import { isAllowedKey, isDisguise, isKey, isLabelValue, NO_KEYS, type ObjectKeys } from '../../schema/object-keys.ts';
-import type { ResourceSpec } from '../../schema/resource-spec.ts';
-import { GROUP } from '../../schema/custom-resources.ts';
+import { isAllowedKey, isDisguise, isKey, isLabelValue, NO_KEYS, type ObjectKeys } from '../../schema/platform/object-keys.ts';
+import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
+import { GROUP } from '../../schema/platform/custom-resources.ts';
 import { brokenSecurityContext } from './security-context-rules.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { NotFound } from '../../errors.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { orderOfRevision } from '../../schema/revision-of.ts';
-import type { Revision } from '../../schema/revision.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { orderOfRevision } from '../../schema/platform/revision-of.ts';
+import type { Revision } from '../../schema/platform/revision.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { revisionAnswer } from './resource.ts';
 

@@ -1,7 +1,7 @@
 import { Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
-import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { INTERRUPT } from '../../schema/labels.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { INTERRUPT } from '../../schema/platform/labels.ts';
 import type { Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';

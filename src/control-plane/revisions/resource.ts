@@ -1,8 +1,8 @@
-import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { SourceRevisionConfig } from '../../schema/deployment.ts';
-import { INTERRUPT } from '../../schema/labels.ts';
-import { ENDED, type Revision, type RevisionStatus } from '../../schema/revision.ts';
-import { orderOfRevision } from '../../schema/revision-of.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { SourceRevisionConfig } from '../../schema/platform/deployment.ts';
+import { INTERRUPT } from '../../schema/platform/labels.ts';
+import { ENDED, type Revision, type RevisionStatus } from '../../schema/platform/revision.ts';
+import { orderOfRevision } from '../../schema/platform/revision-of.ts';
 import { toRestForm } from '../../schema/types.ts';
 import { updatedAt } from '../stored/metadata.ts';
 

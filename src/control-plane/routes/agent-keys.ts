@@ -1,5 +1,5 @@
 import { json, type Route } from '../../http/route.ts';
-import { AgentKey } from '../../schema/agent-key.ts';
+import { AgentKey } from '../../schema/wire/agent-key.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { keyOfDeployment, rotateKey } from '../deployments/key.ts';

@@ -1,5 +1,5 @@
 import { json, type Route } from '../../http/route.ts';
-import { AuthCheck, AuthCheckRequest } from '../../schema/auth-check.ts';
+import { AuthCheck, AuthCheckRequest } from '../../schema/wire/auth-check.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';

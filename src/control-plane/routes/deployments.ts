@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { Conflict, NotFound } from '../../errors.ts';
 import { json, noContent, type AnswerDescription, type Reply, type Route } from '../../http/route.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/deployment.ts';
-import { ENDED } from '../../schema/revision.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/platform/deployment.ts';
+import { ENDED } from '../../schema/platform/revision.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';

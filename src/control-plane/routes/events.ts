@@ -5,7 +5,7 @@ import { answerForDeployment, answerForRevision } from '../deployments/answers.t
 import { findDeployment } from '../deployments/lookup.ts';
 import { DeploymentPath, RevisionPath, failures, notFound, restRoute } from './route.ts';
 import { follow } from '../stored/follow.ts';
-import { ENDED, type Revision } from '../../schema/revision.ts';
+import { ENDED, type Revision } from '../../schema/platform/revision.ts';
 
 const tag = 'events';
 const answers = {

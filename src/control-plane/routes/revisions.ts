@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { json, type Route } from '../../http/route.ts';
-import { Deployment, DeploymentPatchRequest } from '../../schema/deployment.ts';
-import { ENDED, Revision, REVISION_STATUSES } from '../../schema/revision.ts';
+import { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
+import { ENDED, Revision, REVISION_STATUSES } from '../../schema/platform/revision.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForRevision } from '../deployments/answers.ts';

@@ -1,9 +1,14 @@
 import { Cache, keyOf, type IndexBy } from '../../kube/cache.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../../schema/custom-resources.ts';
-import { idsOf } from '../../schema/deployment-ids.ts';
-import { MADE_BY } from '../../schema/labels.ts';
-import { withReadableStatus } from '../../schema/readable-status.ts';
+import type {
+  DeploymentResource,
+  ListenerResource,
+  RevisionResource,
+  TracingProjectResource,
+} from '../../schema/platform/custom-resources.ts';
+import { idsOf } from '../../schema/platform/deployment-ids.ts';
+import { MADE_BY } from '../../schema/platform/labels.ts';
+import { withReadableStatus } from '../../schema/platform/readable-status.ts';
 import { updatedAt } from './metadata.ts';
 
 const at =

@@ -3,8 +3,8 @@ import { Cache, keyOf } from '../../kube/cache.ts';
 import { kinds, type Kube } from '../../kube/kube.ts';
 import { Reflector, type Watch } from '../../kube/watch.ts';
 import type { Log } from '../../log.ts';
-import type { GitIntegrationResource } from '../../schema/custom-resources.ts';
-import { configuredIntegration, integrationOf, type GitIntegration } from '../../schema/git-connection.ts';
+import type { GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
+import { configuredIntegration, integrationOf, type GitIntegration } from '../../schema/platform/git-connection.ts';
 import { lean } from './caches.ts';
 
 type Settings = Pick<ControlPlaneConfig, 'namespace' | 'gitIntegrations' | 'defaultTenantId'>;

@@ -6,13 +6,18 @@ import { kinds, type Kind, type Kube, type KubeObject } from '../../kube/kube.ts
 import { NamespaceReader, readNamespace } from '../../kube/namespaces.ts';
 import { Reflector, type Watch } from '../../kube/watch.ts';
 import type { Log } from '../../log.ts';
-import type { DeploymentResource, ListenerResource, RevisionResource, TracingProjectResource } from '../../schema/custom-resources.ts';
-import { idAmong, idsOf } from '../../schema/deployment-ids.ts';
-import { DEPLOYMENT } from '../../schema/labels.ts';
+import type {
+  DeploymentResource,
+  ListenerResource,
+  RevisionResource,
+  TracingProjectResource,
+} from '../../schema/platform/custom-resources.ts';
+import { idAmong, idsOf } from '../../schema/platform/deployment-ids.ts';
+import { DEPLOYMENT } from '../../schema/platform/labels.ts';
 import { labelValue } from '../../schema/names.ts';
-import type { ObjectFault } from '../../schema/object-fault.ts';
-import { newestFirst } from '../../schema/revision-of.ts';
-import { joinedTenant, type JoinedTenant, type Owners, ownersOf, tenantOf } from '../../schema/tenancy.ts';
+import type { ObjectFault } from '../../schema/platform/object-fault.ts';
+import { newestFirst } from '../../schema/platform/revision-of.ts';
+import { joinedTenant, type JoinedTenant, type Owners, ownersOf, tenantOf } from '../../schema/platform/tenancy.ts';
 import { lean, offered, storedCaches, type StoredCaches } from './caches.ts';
 import { NewestFirst } from './newest-first.ts';
 import { Waiting } from './waiting.ts';

@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../family/part-report.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../reports/part-report.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import type { DatabaseAddress } from './address.ts';
 

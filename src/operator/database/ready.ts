@@ -1,5 +1,5 @@
-import { DATABASE_READY } from '../../schema/conditions.ts';
-import type { PartReport } from '../family/part-report.ts';
+import { DATABASE_READY } from '../../schema/platform/conditions.ts';
+import type { PartReport } from '../reports/part-report.ts';
 import { waiting, type StatedCondition } from '../kernel/outcome.ts';
 
 /** Returns the condition that agents can connect. */

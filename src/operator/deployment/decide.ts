@@ -1,11 +1,11 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { COMPONENT, REVISION } from '../../schema/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { COMPONENT, REVISION } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import { databaseOf } from '../database/engines.ts';
-import { isComplete } from '../family/complete.ts';
-import { hasTraffic } from '../family/deployment.ts';
+import { isComplete } from '../rollout/complete.ts';
+import { hasTraffic } from '../rollout/deployment.ts';
 import type { DeploymentWorld } from './observe.ts';
 
 /**

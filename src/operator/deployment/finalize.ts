@@ -1,16 +1,16 @@
 import { Forbidden, NotFound } from '../../errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import { isOfKind } from '../../kube/object-key.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT, SECRETS_OF } from '../../schema/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { COMPONENT, DEPLOYMENT, SECRETS_OF } from '../../schema/platform/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
-import type { OperatorDeps } from '../family/deps.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, waiting, type Report } from '../kernel/outcome.ts';
 import type { KindRow, KindTable } from '../kinds/row.ts';
 import { databaseOf } from '../database/engines.ts';
 import { isOrphan } from '../pods/workload-state.ts';
-import type { DeploymentStatusFields, PartDeps } from '../family/part-report.ts';
+import type { DeploymentStatusFields, PartDeps } from '../reports/part-report.ts';
 import { tenantIn } from './parts/tracing-project.ts';
 
 const LOOK_AGAIN = 2;

@@ -1,9 +1,9 @@
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { FOLLOWS_BRANCH } from '../../schema/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { FOLLOWS_BRANCH } from '../../schema/platform/conditions.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import { asksForRevision, asksUnseen, isOverSsh, pushedRevision, pushNoted, subjectOf } from './pushed.ts';
-import type { PartReport } from '../family/part-report.ts';
+import type { PartReport } from '../reports/part-report.ts';
 import type { WrittenFacts } from './part.ts';
 
 /** The result of following a branch: a revision to make, and changes of the status. */

@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { newestFirst, revisionOf, templateHash } from '../../schema/revision-of.ts';
-import { isEnded } from '../family/revisions.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { newestFirst, revisionOf, templateHash } from '../../schema/platform/revision-of.ts';
+import { isEnded } from '../rollout/revisions.ts';
 
 /** Returns the revision that the present template asks for and nobody has made yet. */
 export function missingRevision(deployment: DeploymentResource, revisions: RevisionResource[]): RevisionResource | undefined {

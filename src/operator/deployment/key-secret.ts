@@ -1,10 +1,10 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import { CURRENT_KEY, newAgentKey, PREVIOUS_KEY } from '../../schema/agent-key.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { PREVIOUS_UNTIL, ROTATE_KEY, SECRETS_OF } from '../../schema/labels.ts';
+import { CURRENT_KEY, newAgentKey, PREVIOUS_KEY } from '../../schema/wire/agent-key.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { PREVIOUS_UNTIL, ROTATE_KEY, SECRETS_OF } from '../../schema/platform/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
 import { dateTimeOf } from '../../schema/types.ts';
-import { ownedMetadata } from '../family/metadata.ts';
+import { ownedMetadata } from '../objects/metadata.ts';
 
 /** Characters of a request that the status keeps. */
 const KEPT = 128;

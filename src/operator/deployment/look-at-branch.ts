@@ -1,12 +1,12 @@
 import type { Builder } from '../../config/builder.ts';
 import { headOf } from '../../git/ls-refs.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import type { GitIntegration } from '../../schema/git-connection.ts';
-import { repoAddress } from '../../schema/repo-url.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { GitIntegration } from '../../schema/platform/git-connection.ts';
+import { repoAddress } from '../../schema/platform/repo-url.ts';
 import type { BranchFound, BranchPlace, Follower } from '../branches/branch-look.ts';
-import type { OperatorDeps } from '../family/deps.ts';
-import { remoteOf } from '../family/git-remote.ts';
-import { buildSource } from '../family/integrations.ts';
+import type { OperatorDeps } from '../view/deps.ts';
+import { remoteOf } from '../view/git-remote.ts';
+import { buildSource } from '../view/integrations.ts';
 import { followedBranch, isOverSsh, isPushNews, pushNoted, subjectOf } from './pushed.ts';
 
 type Known = Pick<OperatorDeps, 'caches' | 'settings'>;

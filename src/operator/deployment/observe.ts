@@ -1,11 +1,11 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { COMPONENT, type Component } from '../../schema/labels.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { COMPONENT, type Component } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
-import { BY_DEPLOYMENT, ownedCaches } from '../family/caches.ts';
-import type { OperatorDeps } from '../family/deps.ts';
+import { BY_DEPLOYMENT, ownedCaches } from '../view/caches.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
 /** What exists for a deployment, as the caches have it. */

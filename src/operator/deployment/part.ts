@@ -1,11 +1,11 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import type { KeptPorts } from '../../schema/kept-ports.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { KeptPorts } from '../../schema/platform/kept-ports.ts';
 import type { BranchLook } from '../branches/branch-look.ts';
 import type { DatabaseView } from '../database/database.ts';
-import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../family/part-report.ts';
-import type { StatusInput } from '../family/status-inputs.ts';
+import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../reports/part-report.ts';
+import type { StatusInput } from '../reports/status-inputs.ts';
 import type { ReconcileOutcome } from '../kernel/outcome.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
 import type { DeploymentWorld } from './observe.ts';

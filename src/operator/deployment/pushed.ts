@@ -1,9 +1,9 @@
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { PUSHED_AT } from '../../schema/labels.ts';
-import { newestFirst, revisionOf } from '../../schema/revision-of.ts';
-import { repoAddress } from '../../schema/repo-url.ts';
-import { TAG_PREFIX } from '../../schema/source-fields.ts';
-import { isEnded } from '../family/revisions.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { PUSHED_AT } from '../../schema/platform/labels.ts';
+import { newestFirst, revisionOf } from '../../schema/platform/revision-of.ts';
+import { repoAddress } from '../../schema/platform/repo-url.ts';
+import { TAG_PREFIX } from '../../schema/platform/source-fields.ts';
+import { isEnded } from '../rollout/revisions.ts';
 
 /** Returns the branch whose pushes make revisions of a deployment, if there is one. */
 export function followedBranch({ spec, metadata }: DeploymentResource): string | undefined {

@@ -1,6 +1,6 @@
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../family/part-report.ts';
-import { keptStatus } from '../family/status-inputs.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../reports/part-report.ts';
+import { keptStatus } from '../reports/status-inputs.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { observeFacts, type FactsDeps } from './facts.ts';
 import { historyOf, outdated } from './history.ts';

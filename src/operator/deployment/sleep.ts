@@ -1,12 +1,12 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { ASLEEP } from '../../schema/conditions.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import { WAKE } from '../../schema/labels.ts';
+import { ASLEEP } from '../../schema/platform/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { WAKE } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
-import { newestFirst } from '../../schema/revision-of.ts';
-import type { WorkFigures } from '../../schema/work-figures.ts';
-import { hasWork, isSleeper, mayRest, sleepAfter } from '../family/sleepers.ts';
+import { newestFirst } from '../../schema/platform/revision-of.ts';
+import type { WorkFigures } from '../../schema/wire/work-figures.ts';
+import { hasWork, isSleeper, mayRest, sleepAfter } from '../rollout/sleepers.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import { availableReplicas } from '../pods/workload-state.ts';

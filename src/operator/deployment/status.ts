@@ -10,12 +10,12 @@ import {
   TOKEN_MOUNTED,
   UNAUTHENTICATED,
   VOLUME_HAS_ROOM,
-} from '../../schema/conditions.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/custom-resources.ts';
-import type { DeploymentStatus } from '../../schema/deployment.ts';
+} from '../../schema/platform/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentStatus } from '../../schema/platform/deployment.ts';
 import { names } from '../../schema/names.ts';
-import type { ObjectFault } from '../../schema/object-fault.ts';
-import { newestFirst } from '../../schema/revision-of.ts';
+import type { ObjectFault } from '../../schema/platform/object-fault.ts';
+import { newestFirst } from '../../schema/platform/revision-of.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import {
   noLaterThan,
@@ -29,11 +29,11 @@ import {
 } from '../kernel/outcome.ts';
 import { databaseOf } from '../database/engines.ts';
 import { areAgentsGone, availableReplicas, replicasOf } from '../pods/workload-state.ts';
-import { replicasWanted } from '../family/replicas.ts';
-import { reconcileRequest } from '../family/deployment.ts';
-import { isEnded, revisionIn } from '../family/revisions.ts';
+import { replicasWanted } from '../rollout/replicas.ts';
+import { reconcileRequest } from '../rollout/deployment.ts';
+import { isEnded, revisionIn } from '../rollout/revisions.ts';
 import { historyOf, nextExpiry } from './history.ts';
-import type { DeploymentStatusFields, PartReport } from '../family/part-report.ts';
+import type { DeploymentStatusFields, PartReport } from '../reports/part-report.ts';
 import type { WrittenFacts } from './part.ts';
 
 /** Characters of a message. */

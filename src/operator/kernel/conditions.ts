@@ -1,4 +1,4 @@
-import { READY, RECONCILING, STALLED, SUSPENDED, type Condition } from '../../schema/conditions.ts';
+import { READY, RECONCILING, STALLED, SUSPENDED, type Condition } from '../../schema/platform/conditions.ts';
 import type { ReconcileOutcome, StatedCondition } from './outcome.ts';
 
 /**

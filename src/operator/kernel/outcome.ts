@@ -1,4 +1,4 @@
-import type { Condition } from '../../schema/conditions.ts';
+import type { Condition } from '../../schema/platform/conditions.ts';
 
 /**
  * The reason for waiting while all goes well. The phase says how far it is, and an event reports the end or what goes

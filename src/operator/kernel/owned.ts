@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../kube/kube.ts';
 import { objectId } from '../../kube/object-key.ts';
-import { hashOf } from '../../schema/revision-of.ts';
+import { hashOf } from '../../schema/platform/revision-of.ts';
 import { sameQuantity } from './quantity.ts';
 
 /** The annotation with the hash of what was last applied, on each applied object. */

@@ -1,7 +1,7 @@
 import { cut, NOTE_LENGTH } from '../../kube/events.ts';
-import type { Condition } from '../../schema/conditions.ts';
-import { READY, STALLED, SUSPENDED } from '../../schema/conditions.ts';
-import { canonicalJson } from '../../schema/revision-of.ts';
+import type { Condition } from '../../schema/platform/conditions.ts';
+import { READY, STALLED, SUSPENDED } from '../../schema/platform/conditions.ts';
+import { canonicalJson } from '../../schema/platform/revision-of.ts';
 import { conditionIn } from './conditions.ts';
 import { UNDER_WAY, type StatedCondition } from './outcome.ts';
 

@@ -1,6 +1,6 @@
 import type { OperatorConfig } from '../../config/operator.ts';
 import type { Kind, KubeObject } from '../../kube/kube.ts';
-import { MANAGED_BY, OPERATOR } from '../../schema/labels.ts';
+import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
 
 /** Settings that decide which objects are watched. */
 export type WatchConfig = Pick<OperatorConfig, 'namespace' | 'namespaces' | 'settings'>;

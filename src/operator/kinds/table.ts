@@ -1,7 +1,7 @@
 import { buildNamespaces } from '../../config/builder.ts';
 import { kinds } from '../../kube/kube.ts';
-import { PORTS_CONFIG_MAP } from '../../schema/kept-ports.ts';
-import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../schema/labels.ts';
+import { PORTS_CONFIG_MAP } from '../../schema/platform/kept-ports.ts';
+import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../schema/platform/labels.ts';
 import { isUnreported, leanPod, podStatusRead } from '../pods/lean-pod.ts';
 import { factsOf, scalingActive } from '../pods/workload-state.ts';
 import { allObjects, inOwnNamespace, labelled, MADE_HERE, madeObjects, type KindRight, type KindTable, type WatchConfig } from './row.ts';

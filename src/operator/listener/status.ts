@@ -1,6 +1,6 @@
-import type { ListenerResource } from '../../schema/custom-resources.ts';
-import { TENANT } from '../../schema/labels.ts';
-import { type JoinedTenant, namedTenant, ownersOf } from '../../schema/tenancy.ts';
+import type { ListenerResource } from '../../schema/platform/custom-resources.ts';
+import { TENANT } from '../../schema/platform/labels.ts';
+import { type JoinedTenant, namedTenant, ownersOf } from '../../schema/platform/tenancy.ts';
 import { settled, stalled, type Report } from '../kernel/outcome.ts';
 
 type World = { all: readonly ListenerResource[]; joined: JoinedTenant; defaultTenantId: string };

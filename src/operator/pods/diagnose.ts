@@ -1,7 +1,7 @@
 import { EXIT } from '../../errors.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
-import type { FailureReason } from '../../schema/revision.ts';
+import type { FailureReason } from '../../schema/platform/revision.ts';
 import { replicaFailure } from './workload-state.ts';
 
 /** What keeps pods from being ready. It is `final` if waiting longer will not help. */

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { ObjectMeta } from '../../schema/custom-resources.ts';
+import type { ObjectMeta } from '../../schema/platform/custom-resources.ts';
 import { statusOfPod } from './diagnose.ts';
 
 /** Returns a pod with only what a diagnosis reads: its status, and whose it is. */

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import { hashOf } from '../../schema/revision-of.ts';
+import { hashOf } from '../../schema/platform/revision-of.ts';
 
 /**
  * The annotation with the hash of the pod template as it was made. Whoever may change the workload may write it, so the

@@ -1,9 +1,9 @@
 import { taken } from '../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
-import { API_VERSION, type RevisionResource } from '../../schema/custom-resources.ts';
-import { DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION, SECRETS_OF } from '../../schema/labels.ts';
+import { API_VERSION, type RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION, SECRETS_OF } from '../../schema/platform/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
-import type { OperatorDeps } from '../family/deps.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import type { Environment } from './environment.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { RevisionStatus } from '../../schema/revision.ts';
+import type { RevisionStatus } from '../../schema/platform/revision.ts';
 import type { Diagnosis } from '../pods/diagnose.ts';
 
 /** Replicas of each workload. Undefined: it is not made, and if it is there it stays as it is. */

@@ -1,11 +1,11 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { BEGAN_WITH, DATABASE_ADDRESS } from '../../schema/labels.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { BEGAN_WITH, DATABASE_ADDRESS } from '../../schema/platform/labels.ts';
 import { stampOf, type DatabaseAddress } from '../database/address.ts';
-import { connectionsAsked } from '../family/connections.ts';
-import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../family/replicas.ts';
-import { imageOf, isEnded } from '../family/revisions.ts';
+import { connectionsAsked } from '../rollout/connections.ts';
+import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../rollout/replicas.ts';
+import { imageOf, isEnded } from '../rollout/revisions.ts';
 import { settledTemplate, withTemplateHash } from '../pods/settled-template.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import type { Wish } from './decision.ts';

@@ -1,5 +1,5 @@
 import { kinds, type Kube } from '../../kube/kube.ts';
-import type { RevisionResource } from '../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 
 /**
  * The Secret whose keys become the pods' environment: none is asked for, it is missing, it was not read yet, it is

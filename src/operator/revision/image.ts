@@ -1,5 +1,5 @@
-import type { RevisionResource } from '../../schema/custom-resources.ts';
-import { canonicalJson } from '../../schema/revision-of.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { canonicalJson } from '../../schema/platform/revision-of.ts';
 import { repositoryOf } from './image-name.ts';
 
 /**

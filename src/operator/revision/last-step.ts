@@ -1,4 +1,4 @@
-import type { RevisionResource } from '../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { readySince } from '../pods/diagnose.ts';
 import { idle, SERVES, STARTING, type Decision } from './decision.ts';
 import type { RevisionWorld, Situation } from './observe.ts';

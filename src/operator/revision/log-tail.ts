@@ -1,7 +1,7 @@
 import { asError } from '../../errors.ts';
 import type { Kube } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
-import type { RevisionResource } from '../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import type { Decision } from './decision.ts';
 
 const LINES = 50;

@@ -1,8 +1,8 @@
 import type { Denied, KubeRefused } from '../../kube/errors.ts';
 import type { Log } from '../../log.ts';
-import type { RevisionResource } from '../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { names } from '../../schema/names.ts';
-import type { OperatorDeps } from '../family/deps.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, type Report } from '../kernel/outcome.ts';
 import { adoptSecret } from './adopt-secret.ts';

@@ -1,10 +1,10 @@
-import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/conditions.ts';
-import type { RevisionResource } from '../../schema/custom-resources.ts';
-import type { RevisionStatus } from '../../schema/revision.ts';
-import type { ObjectFault } from '../../schema/object-fault.ts';
+import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/platform/conditions.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { RevisionStatus } from '../../schema/platform/revision.ts';
+import type { ObjectFault } from '../../schema/platform/object-fault.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import { Denied, type KubeRefused } from '../../kube/errors.ts';
-import { imageOf, isEnded } from '../family/revisions.ts';
+import { imageOf, isEnded } from '../rollout/revisions.ts';
 import { stalled, waiting, type ReconcileOutcome, type Report } from '../kernel/outcome.ts';
 import { wasPaused } from './decide.ts';
 import { idle } from './decision.ts';

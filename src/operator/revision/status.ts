@@ -1,12 +1,12 @@
-import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/conditions.ts';
-import type { RevisionResource } from '../../schema/custom-resources.ts';
+import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/platform/conditions.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
-import { hashOf } from '../../schema/revision-of.ts';
-import { ENDED } from '../../schema/revision.ts';
+import { hashOf } from '../../schema/platform/revision-of.ts';
+import { ENDED } from '../../schema/platform/revision.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { serverFields } from '../family/reported-server.ts';
-import { imageOf, isEnded } from '../family/revisions.ts';
+import { serverFields } from '../rollout/reported-server.ts';
+import { imageOf, isEnded } from '../rollout/revisions.ts';
 import { statusOfPod } from '../pods/diagnose.ts';
 import { digestIn } from './image-name.ts';
 import {

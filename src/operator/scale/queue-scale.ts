@@ -1,4 +1,4 @@
-import { USUAL_SLOTS, workersAsked, type WorkFigures } from '../../schema/work-figures.ts';
+import { USUAL_SLOTS, workersAsked, type WorkFigures } from '../../schema/wire/work-figures.ts';
 
 /** Between how many queue pods a deployment may have. */
 export type QueueBounds = { least: number; most: number };

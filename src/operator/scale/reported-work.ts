@@ -1,4 +1,4 @@
-import { workOf, type WorkFigures } from '../../schema/work-figures.ts';
+import { workOf, type WorkFigures } from '../../schema/wire/work-figures.ts';
 import {
   MOST_PROCESSES,
   REPORT_LIFE,
@@ -6,7 +6,7 @@ import {
   type ReportsPage,
   type ServerFacts,
   type WorkReport,
-} from '../../schema/work-report.ts';
+} from '../../schema/wire/work-report.ts';
 import { factsByRevision } from './server-facts.ts';
 
 type Known = { report: WorkReport; at: number };

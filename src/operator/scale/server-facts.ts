@@ -1,5 +1,5 @@
-import { stricterGuard } from '../../schema/revision.ts';
-import type { ServerFacts } from '../../schema/work-report.ts';
+import { stricterGuard } from '../../schema/platform/revision.ts';
+import type { ServerFacts } from '../../schema/wire/work-report.ts';
 
 /**
  * Returns the facts of each revision by what its processes have reported, the oldest report first. Code of a deployment

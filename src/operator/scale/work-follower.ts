@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { WorkFigures } from '../../schema/work-figures.ts';
-import { REPORTS_PATH, type ReportsPage, type ServerFacts } from '../../schema/work-report.ts';
+import type { WorkFigures } from '../../schema/wire/work-figures.ts';
+import { REPORTS_PATH, type ReportsPage, type ServerFacts } from '../../schema/wire/work-report.ts';
 import { decideQueue, type QueueBounds, type QueueState } from './queue-scale.ts';
 import { ReportedWork, type Added } from './reported-work.ts';
 

@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { asError, Forbidden } from '../../errors.ts';
 import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
-import { SECRETS_OF } from '../../schema/labels.ts';
-import type { OperatorDeps } from '../family/deps.ts';
+import { SECRETS_OF } from '../../schema/platform/labels.ts';
+import type { OperatorDeps } from '../view/deps.ts';
 import { unreferenced } from './unreferenced.ts';
 
 export type SweepOptions = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {

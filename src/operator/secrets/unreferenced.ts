@@ -1,6 +1,6 @@
 import { keyOf } from '../../kube/cache.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { BY_SECRET, type Caches } from '../family/caches.ts';
+import { BY_SECRET, type Caches } from '../view/caches.ts';
 
 /** Returns the Secrets made for deployments that no deployment and no revision of their namespace names. */
 export function unreferenced(secrets: KubeObject[], { deployments, revisions }: Pick<Caches, 'deployments' | 'revisions'>): KubeObject[] {

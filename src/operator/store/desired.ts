@@ -1,10 +1,10 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { DEPLOYMENT, ownLabels, selectorOf } from '../../schema/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, selectorOf } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
-import { appliedMetadata } from '../family/metadata.ts';
-import { storePolicy } from '../family/network-policies.ts';
+import { appliedMetadata } from '../objects/metadata.ts';
+import { storePolicy } from '../objects/network-policies.ts';
 import { mebibytes } from '../kernel/quantity.ts';
 import { STORE_PORT } from './secret.ts';
 

@@ -1,9 +1,9 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource } from '../../schema/custom-resources.ts';
-import { SECRETS_OF } from '../../schema/labels.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { SECRETS_OF } from '../../schema/platform/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
-import { ownedMetadata } from '../family/metadata.ts';
+import { ownedMetadata } from '../objects/metadata.ts';
 
 export const STORE_PORT = 6379;
 /** Bytes that make a password of 32 characters. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { signingKeys } from '../../../src/agent/auth/signing-keys.ts';
 import { agentConfig } from '../../../src/config/agent.ts';
-import { CURRENT_KEY, PREVIOUS_KEY } from '../../../src/schema/agent-key.ts';
+import { CURRENT_KEY, PREVIOUS_KEY } from '../../../src/schema/wire/agent-key.ts';
 import { silentLog } from '../../kit/log.ts';
 
 /* What clients carry between requests is signed with keys that follow the key of the deployment. */

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Batcher } from '../../../src/agent/db/batcher.ts';
+import { Batcher } from '../../../src/agent/db/base/batcher.ts';
 import { Unavailable } from '../../../src/errors.ts';
 
 /** A database that takes a while to answer, and remembers which items came together. */

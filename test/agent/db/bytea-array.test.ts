@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { byteaArray } from '../../../src/agent/db/bytea-array.ts';
+import { byteaArray } from '../../../src/agent/db/base/bytea-array.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 

@@ -1,9 +1,9 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
-import { reachDatabase } from '../../../src/agent/db/reach.ts';
-import { openSignals, type Signal } from '../../../src/agent/db/signals.ts';
+import { openDatabase, type Database } from '../../../src/agent/db/base/pool.ts';
+import { reachDatabase } from '../../../src/agent/db/base/reach.ts';
+import { openSignals, type Signal } from '../../../src/agent/db/base/signals.ts';
 import { StartError, Unavailable } from '../../../src/errors.ts';
 import { until } from '../../kit/until.ts';
 import { silentLog } from '../../kit/log.ts';

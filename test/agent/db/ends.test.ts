@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { finishedBefore, finishRuns } from '../../../src/agent/db/ends.ts';
-import { askToStop, registerReader } from '../../../src/agent/db/runs.ts';
-import { insertThreads, refreshThreadState, runsOf } from '../../../src/agent/db/threads.ts';
+import { finishedBefore, finishRuns } from '../../../src/agent/db/runs/ends.ts';
+import { askToStop, registerReader } from '../../../src/agent/db/runs/runs.ts';
+import { insertThreads, refreshThreadState, runsOf } from '../../../src/agent/db/threads/threads.ts';
 import { until } from '../../kit/until.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 

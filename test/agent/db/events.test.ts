@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { appendEvents, readEvents, type StoredEvent } from '../../../src/agent/db/events.ts';
+import { appendEvents, readEvents, type StoredEvent } from '../../../src/agent/db/events/events.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 
 let on: OpenDatabase;

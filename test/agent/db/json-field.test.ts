@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fieldText, toField } from '../../../src/agent/db/json-field.ts';
+import { fieldText, toField } from '../../../src/agent/db/base/json-field.ts';
 
 test.each([
   ['a NUL is dropped', { a: 'x\u0000y' }, { a: 'xy' }],

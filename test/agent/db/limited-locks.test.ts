@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { abandoned, claimByTickets, expired } from '../../../src/agent/db/leases.ts';
-import { openDatabase, type Database, type Statement } from '../../../src/agent/db/pool.ts';
-import { deleteExpiredItems } from '../../../src/agent/db/store-items.ts';
-import { deleteExpiredThreads } from '../../../src/agent/db/thread-expiry.ts';
-import { claimWebhooks } from '../../../src/agent/db/webhooks.ts';
+import { abandoned, claimByTickets, expired } from '../../../src/agent/db/runs/leases.ts';
+import { openDatabase, type Database, type Statement } from '../../../src/agent/db/base/pool.ts';
+import { deleteExpiredItems } from '../../../src/agent/db/store/store-items.ts';
+import { deleteExpiredThreads } from '../../../src/agent/db/threads/thread-expiry.ts';
+import { claimWebhooks } from '../../../src/agent/db/webhooks/webhooks.ts';
 import { openTickets, type Tickets } from '../../../src/agent/queue/tickets.ts';
 import { silentLog } from '../../kit/log.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
@@ -93,14 +93,14 @@ type Taker = {
 
 const TAKERS: Taker[] = [
   {
-    file: 'src/agent/db/leases.ts',
+    file: 'src/agent/db/runs/leases.ts',
     what: 'runs whose lease is over',
     atMost: LEASES,
     fill: () => running(worker, '-1 minute'),
     take: () => db.transaction(async (tx) => (await expired(tx, { leaseSeconds: 0 })).length),
   },
   {
-    file: 'src/agent/db/leases.ts',
+    file: 'src/agent/db/runs/leases.ts',
     what: 'runs of dead workers',
     atMost: LEASES,
     fill: async () => {
@@ -110,7 +110,7 @@ const TAKERS: Taker[] = [
     take: () => db.transaction(async (tx) => (await abandoned(tx, [dead])).length),
   },
   {
-    file: 'src/agent/db/store-items.ts',
+    file: 'src/agent/db/store/store-items.ts',
     what: 'items that have expired',
     atMost: ASKED,
     fill: () =>
@@ -119,7 +119,7 @@ const TAKERS: Taker[] = [
     take: () => deleteExpiredItems(db, ASKED),
   },
   {
-    file: 'src/agent/db/thread-expiry.ts',
+    file: 'src/agent/db/threads/thread-expiry.ts',
     what: 'threads that have expired',
     atMost: ASKED,
     fill: () =>
@@ -128,7 +128,7 @@ const TAKERS: Taker[] = [
     take: () => deleteExpiredThreads(db, { usual: { strategy: 'delete', ttl: 60 }, waiting: false, limit: ASKED }),
   },
   {
-    file: 'src/agent/db/webhooks.ts',
+    file: 'src/agent/db/webhooks/webhooks.ts',
     what: 'messages that are due',
     atMost: ASKED,
     fill: () =>

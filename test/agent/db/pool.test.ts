@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
-import { openDatabase, type Database, type Db } from '../../../src/agent/db/pool.ts';
+import { openDatabase, type Database, type Db } from '../../../src/agent/db/base/pool.ts';
 import { Conflict, Unavailable } from '../../../src/errors.ts';
 import { until } from '../../kit/until.ts';
 import { silentLog } from '../../kit/log.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shareOut } from '../../../src/agent/db/shares.ts';
+import { shareOut } from '../../../src/agent/db/base/shares.ts';
 
 test.each([
   ['nobody counts', { connections: undefined, poolSize: 20, threads: 4 }, { server: 20, threads: 4, perThread: 5 }],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database } from '../../../src/agent/db/pool.ts';
-import { deleteItem, putItem, searchItems, type Near } from '../../../src/agent/db/store-items.ts';
-import { nearestSql, nearness, prepareVectors, setVectors, unindexed } from '../../../src/agent/db/store-vectors.ts';
+import type { Database } from '../../../src/agent/db/base/pool.ts';
+import { deleteItem, putItem, searchItems, type Near } from '../../../src/agent/db/store/store-items.ts';
+import { nearestSql, nearness, prepareVectors, setVectors, unindexed } from '../../../src/agent/db/store/store-vectors.ts';
 import { postgresWithVectors } from '../../kit/postgres-vector.ts';
 
 /* The SQL of search by meaning, with pgvector and without. */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { keepLatestCheckpoints } from '../../../src/agent/db/checkpoint-upkeep.ts';
-import { finishRuns } from '../../../src/agent/db/ends.ts';
-import { LongStates } from '../../../src/agent/db/long-states.ts';
-import { searchThreads } from '../../../src/agent/db/thread-search.ts';
-import { copyThread } from '../../../src/agent/db/thread-copies.ts';
-import { getThread, insertThreads, patchThread, setThreadState } from '../../../src/agent/db/threads.ts';
+import { keepLatestCheckpoints } from '../../../src/agent/db/threads/checkpoint-upkeep.ts';
+import { finishRuns } from '../../../src/agent/db/runs/ends.ts';
+import { LongStates } from '../../../src/agent/db/fields/long-states.ts';
+import { searchThreads } from '../../../src/agent/db/threads/thread-search.ts';
+import { copyThread } from '../../../src/agent/db/threads/thread-copies.ts';
+import { getThread, insertThreads, patchThread, setThreadState } from '../../../src/agent/db/threads/threads.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 
 /* A long state is kept as text. Whoever reads or searches threads must not see a difference. */

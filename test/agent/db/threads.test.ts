@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { searchThreads } from '../../../src/agent/db/thread-search.ts';
-import { insertThreads, setThreadState } from '../../../src/agent/db/threads.ts';
-import type { ThreadSearch } from '../../../src/schema/thread.ts';
+import { searchThreads } from '../../../src/agent/db/threads/thread-search.ts';
+import { insertThreads, setThreadState } from '../../../src/agent/db/threads/threads.ts';
+import type { ThreadSearch } from '../../../src/schema/agent/thread.ts';
 import { freshOpenDatabase, type OpenDatabase } from '../../kit/postgres-opened.ts';
 
 let on: OpenDatabase;

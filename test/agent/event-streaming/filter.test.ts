@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventName, isProtocolEvent, placeOfEvent } from '../../../src/agent/stream/protocol/event-name.ts';
+import { eventName, isProtocolEvent, placeOfEvent } from '../../../src/agent/stream/event-name.ts';
 import { checkChannels, letsThrough } from '../../../src/agent/stream/protocol/filter.ts';
 import { protocolEventId, seqOf, wireForm } from '../../../src/agent/stream/protocol/wire-form.ts';
 

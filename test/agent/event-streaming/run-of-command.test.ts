@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agentTree } from '../../../src/agent/event-streaming/agent-tree.ts';
-import { eventName } from '../../../src/agent/stream/protocol/event-name.ts';
+import { eventName } from '../../../src/agent/stream/event-name.ts';
 import { runOfRespond, runOfStart } from '../../../src/agent/event-streaming/run-of-command.ts';
 
 const start = { assistant_id: 'agent', input: { messages: [] } };

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase, type Database } from '../../../src/agent/db/pool.ts';
-import { deleteOldProtocolEvents } from '../../../src/agent/db/protocol-events.ts';
+import { openDatabase, type Database } from '../../../src/agent/db/base/pool.ts';
+import { deleteOldProtocolEvents } from '../../../src/agent/db/events/protocol-events.ts';
 import { startPair, type AgentPair } from '../../kit/agent-pair.ts';
 import { startAgent } from '../../kit/agent-server.ts';
 import { until } from '../../kit/until.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { PgBoss } from 'pg-boss';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { StartError } from '../../../src/errors.ts';
-import type { Database } from '../../../src/agent/db/pool.ts';
+import type { Database } from '../../../src/agent/db/base/pool.ts';
 import { checkParts } from '../../../src/agent/queue/queue-parts.ts';
 import { openTickets, type Tickets } from '../../../src/agent/queue/tickets.ts';
 import { startAgent } from '../../kit/agent-server.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Step } from '../../../src/agent/db/checkpoints.ts';
-import { Batcher } from '../../../src/agent/db/batcher.ts';
+import type { Step } from '../../../src/agent/db/checkpoints/checkpoints.ts';
+import { Batcher } from '../../../src/agent/db/base/batcher.ts';
 import { StepsOfRun, type SharedWrites } from '../../../src/agent/run-storage/steps-of-run.ts';
 
 /* A step is named by the id of the checkpoint that it makes, and a statement by the ids of its steps. */

@@ -1,4 +1,4 @@
-"""Runs graphs of its own behind the wall (src/schema/wall/runner.ts), by Python's standard library alone.
+"""Runs graphs of its own behind the wall (src/schema/wire/wall/runner.ts), by Python's standard library alone.
 
 It stands for any runner in another process. A graph is a list of named steps; a step takes the state and the run, and
 returns what it changes. The state is one channel, "state", whose values have the type "py:json".

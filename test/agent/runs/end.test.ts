@@ -8,8 +8,8 @@ import {
   type StopReason,
   type ThreadLoss,
 } from '../../../src/agent/runs/end.ts';
-import { isUnfinished } from '../../../src/schema/run.ts';
-import type { Outcome } from '../../../src/schema/wall/run-in-thread.ts';
+import { isUnfinished } from '../../../src/schema/agent/run.ts';
+import type { Outcome } from '../../../src/schema/wire/wall/run-in-thread.ts';
 
 const facts = { alone: false, temporary: false, timeoutSeconds: 60 };
 const success: Outcome = { status: 'success', waiting: false };

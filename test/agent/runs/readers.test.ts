@@ -1,8 +1,8 @@
 import { PLAIN } from '../../../src/agent/encryption/codec.ts';
 import { expect, test } from 'vitest';
 import { batchedStatements } from '../../../src/agent/db/batched-statements.ts';
-import type { Db } from '../../../src/agent/db/pool.ts';
-import type { Signal } from '../../../src/agent/db/signals.ts';
+import type { Db } from '../../../src/agent/db/base/pool.ts';
+import type { Signal } from '../../../src/agent/db/base/signals.ts';
 import { Readers } from '../../../src/agent/runs/readers.ts';
 import { Bus, threadKey } from '../../../src/agent/stream/bus.ts';
 import { EventLog } from '../../../src/agent/stream/log.ts';

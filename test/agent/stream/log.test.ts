@@ -1,6 +1,6 @@
 import { PLAIN } from '../../../src/agent/encryption/codec.ts';
 import { expect, test } from 'vitest';
-import type { Db, Statement } from '../../../src/agent/db/pool.ts';
+import type { Db, Statement } from '../../../src/agent/db/base/pool.ts';
 import { EventLog } from '../../../src/agent/stream/log.ts';
 import { silentLog } from '../../kit/log.ts';
 

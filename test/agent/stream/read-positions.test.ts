@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newId } from '../../../src/agent/ids.ts';
+import { newId } from '../../../src/agent/kernel/ids.ts';
 import { ReadPositions } from '../../../src/agent/stream/read-positions.ts';
 
 const NOW = 1_800_000_000_000;

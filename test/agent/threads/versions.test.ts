@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { GraphHost } from '../../../src/agent/threads/host.ts';
-import { openWorker, type OpenRunner } from '../../../src/agent/threads/worker.ts';
+import { GraphHost } from '../../../src/agent/graphs/host.ts';
+import { openWorker, type OpenRunner } from '../../../src/agent/graphs/worker.ts';
 import { UserCode } from '../../../src/agent/user-code/host.ts';
 import { openCodeWorker, type OpenCodeRunner } from '../../../src/agent/user-code/worker.ts';
 import { createLog } from '../../../src/log.ts';
-import type { ThreadStart } from '../../../src/schema/wall/graph-start.ts';
+import type { ThreadStart } from '../../../src/schema/wire/wall/graph-start.ts';
 
 /* A server and a runner whose protocols have other major versions do not work with each other, and say why. */
 

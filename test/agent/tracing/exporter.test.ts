@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LogExporter, SpanExporter } from '../../../src/agent/tracing/exporter.ts';
-import type { Span } from '../../../src/schema/wall/run-in-thread.ts';
+import type { Span } from '../../../src/schema/wire/wall/run-in-thread.ts';
 import { startCollector, type Collector } from '../../kit/collector.ts';
 import { silentLog } from '../../kit/log.ts';
 

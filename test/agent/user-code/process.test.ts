@@ -3,8 +3,8 @@ import type { Asking, Replied } from '../../../src/agent/exchange/exchanges.ts';
 import { UserCode } from '../../../src/agent/user-code/host.ts';
 import type { OpenCodeRunner } from '../../../src/agent/user-code/worker.ts';
 import { createLog } from '../../../src/log.ts';
-import { WALL_VERSION } from '../../../src/schema/wall/rules.ts';
-import type { ForApp, FromUserCode, ToUserCode } from '../../../src/schema/wall/user-code.ts';
+import { WALL_VERSION } from '../../../src/schema/wire/wall/rules.ts';
+import type { ForApp, FromUserCode, ToUserCode } from '../../../src/schema/wire/wall/user-code.ts';
 
 /* The user's own code may run in a process, which shares no memory with the server: each pong says how far it is. */
 

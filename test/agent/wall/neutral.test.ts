@@ -1,11 +1,11 @@
 import { Ajv } from 'ajv';
 import type { TSchema } from 'typebox';
 import { describe, expect, test } from 'vitest';
-import { FromThread, ToThread } from '../../../src/schema/wall/graphs.ts';
-import { WALL_VERSION } from '../../../src/schema/wall/rules.ts';
-import { FromRunner, ToRunner } from '../../../src/schema/wall/runner.ts';
-import { FromUserCode, ToUserCode } from '../../../src/schema/wall/user-code.ts';
-import { FrameReader, toFrame, fromFrame } from '../../../src/schema/wall/frames.ts';
+import { FromThread, ToThread } from '../../../src/schema/wire/wall/graphs.ts';
+import { WALL_VERSION } from '../../../src/schema/wire/wall/rules.ts';
+import { FromRunner, ToRunner } from '../../../src/schema/wire/wall/runner.ts';
+import { FromUserCode, ToUserCode } from '../../../src/schema/wire/wall/user-code.ts';
+import { FrameReader, toFrame, fromFrame } from '../../../src/schema/wire/wall/frames.ts';
 import { headerOf } from '../../kit/wall-frames.ts';
 
 /*

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { webhookField } from '../../../src/agent/db/push-configs.ts';
-import { openWebhook, type DueWebhook, type ToldEnd } from '../../../src/agent/db/webhooks.ts';
-import { SEALED_TABLES } from '../../../src/agent/db/sealed-tables.ts';
+import { webhookField } from '../../../src/agent/db/webhooks/push-configs.ts';
+import { openWebhook, type DueWebhook, type ToldEnd } from '../../../src/agent/db/webhooks/webhooks.ts';
+import { SEALED_TABLES } from '../../../src/agent/db/encryption/sealed-tables.ts';
 import { aesCodec } from '../../../src/agent/encryption/aes.ts';
 
 /* What the database holds of a message where a key encrypts it. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SEALED_TABLES } from '../../../src/agent/db/sealed-tables.ts';
+import { SEALED_TABLES } from '../../../src/agent/db/encryption/sealed-tables.ts';
 import { MAGIC, SEALED } from '../../../src/agent/encryption/codec.ts';
 import { failedStart } from '../../kit/agent-server.ts';
 import {

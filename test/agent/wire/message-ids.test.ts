@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseCursor, isAfter } from '../../../src/schema/stream-event.ts';
+import { parseCursor, isAfter } from '../../../src/schema/agent/stream-event.ts';
 import { readStream, type Seen } from '../../crash/sse.ts';
 import { startPair, type AgentPair } from '../../kit/agent-pair.ts';
 import { joinSockets } from '../../kit/tcp-proxy.ts';

@@ -7,7 +7,7 @@ import { burst } from './scenarios/runs.ts';
 import { residentMegabytes, type BenchServer } from './servers.ts';
 
 /**
- * The seconds after which an idle server has freed what it does not need (REST in src/agent/threads/host.ts, and its
+ * The seconds after which an idle server has freed what it does not need (REST in src/agent/graphs/host.ts, and its
  * next look).
  */
 const SETTLE = 70;

@@ -3,9 +3,9 @@ import { operatorConfig } from '../../../src/config/operator.ts';
 import { kinds, type Kind, type KubeObject } from '../../../src/kube/kube.ts';
 import { desiredDeployment } from '../../kit/facts.ts';
 import { desiredRevision } from '../../../src/operator/revision/desired.ts';
-import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
+import { API_VERSION, type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 import { names } from '../../../src/schema/names.ts';
-import { revisionOf } from '../../../src/schema/revision-of.ts';
+import { revisionOf } from '../../../src/schema/platform/revision-of.ts';
 import { SETTINGS } from './process.ts';
 
 /* What the operator applies for a new deployment, for clients that do nothing else. */

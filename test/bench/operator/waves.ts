@@ -4,7 +4,7 @@ import { Cache } from '../../../src/kube/cache.ts';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import { Reflector } from '../../../src/kube/watch.ts';
 import { names, revisionName } from '../../../src/schema/names.ts';
-import { workPath, type QueueWork, type WorkReport } from '../../../src/schema/work-report.ts';
+import { workPath, type QueueWork, type WorkReport } from '../../../src/schema/wire/work-report.ts';
 import type { ApiServer } from '../../kit/api-server.ts';
 import { silentLog } from '../../kit/log.ts';
 import { until } from '../../kit/until.ts';

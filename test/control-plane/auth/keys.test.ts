@@ -7,7 +7,7 @@ import { MAC_SECRET } from '../../../src/control-plane/auth/key-mac.ts';
 import { createKey } from '../../../src/control-plane/auth/keys.ts';
 import { Unavailable } from '../../../src/errors.ts';
 import { kinds, type Kind, type Kube } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { auditEvents } from '../../kit/audit-log.ts';
 import { silentLog } from '../../kit/log.ts';
 import { openStage, type Stage } from '../../kit/stage.ts';

@@ -1,4 +1,4 @@
-import type { DeploymentCreateRequest, DeploymentPatchRequest } from '../../../src/schema/deployment.ts';
+import type { DeploymentCreateRequest, DeploymentPatchRequest } from '../../../src/schema/platform/deployment.ts';
 
 /*
  * Situations that the platform must refuse. Every row is proven three times: by the pure rules, by POST or PATCH, and

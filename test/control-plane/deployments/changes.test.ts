@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
-import type { Deployment, WrittenDeployment } from '../../../src/schema/deployment.ts';
-import type { Revision } from '../../../src/schema/revision.ts';
+import { API_VERSION, type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { Deployment, WrittenDeployment } from '../../../src/schema/platform/deployment.ts';
+import type { Revision } from '../../../src/schema/platform/revision.ts';
 import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;

@@ -4,7 +4,7 @@ import { deploymentResource, toSpec, toWanted } from '../../../src/control-plane
 import { afterPatch } from '../../../src/control-plane/deployments/rules.ts';
 import { jsonPatchOf } from '../../../src/control-plane/json-patch.ts';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 import { FORBIDDEN, FORBIDDEN_CHANGES, git, INTEGRATIONS } from './cases.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kind } from '../../../src/kube/kube.ts';
-import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
-import type { Revision } from '../../../src/schema/revision.ts';
-import { revisionOf } from '../../../src/schema/revision-of.ts';
+import { API_VERSION, type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { Revision } from '../../../src/schema/platform/revision.ts';
+import { revisionOf } from '../../../src/schema/platform/revision-of.ts';
 import { until } from '../../kit/until.ts';
 import { startPlane, type Plane } from '../kit/api-server-plane.ts';
 

@@ -3,8 +3,8 @@ import { laterThan } from '../../../src/control-plane/deployments/patch.ts';
 import { deploymentStatus, deploymentAnswer, deploymentResource } from '../../../src/control-plane/deployments/resource.ts';
 import { jsonPatchOf } from '../../../src/control-plane/json-patch.ts';
 import { updatedAt } from '../../../src/control-plane/stored/metadata.ts';
-import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
-import { Deployment, SourceConfig } from '../../../src/schema/deployment.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import { Deployment, SourceConfig } from '../../../src/schema/platform/deployment.ts';
 import { container, git } from './cases.ts';
 
 const place = { namespace: 'team', tenantId: '00000000-0000-4000-8000-000000000000' };

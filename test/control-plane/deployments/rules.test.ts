@@ -10,7 +10,7 @@ import {
 } from '../../../src/control-plane/deployments/rules.ts';
 import { brokenImages } from '../../../src/control-plane/pod-policy/image-rules.ts';
 import { brokenPodRules } from '../../../src/control-plane/pod-policy/rules.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { container, FORBIDDEN_BY_SHAPE, git } from './cases.ts';
 
 const answerOf = (body: typeof container): Deployment => {

@@ -9,8 +9,8 @@ import { startControlPlane } from '../../../src/control-plane/start.ts';
 import { connect } from '../../../src/kube/client.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { createLog } from '../../../src/log.ts';
-import { API_VERSION, type ListenerResource } from '../../../src/schema/custom-resources.ts';
-import { TENANT } from '../../../src/schema/labels.ts';
+import { API_VERSION, type ListenerResource } from '../../../src/schema/platform/custom-resources.ts';
+import { TENANT } from '../../../src/schema/platform/labels.ts';
 import { openStage, type Stage } from '../../kit/stage.ts';
 import { until } from '../../kit/until.ts';
 

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Listener } from '../../../src/control-plane/listeners/resource.ts';
 import { kinds } from '../../../src/kube/kube.ts';
-import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
-import { TENANT } from '../../../src/schema/labels.ts';
+import { API_VERSION, type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import { TENANT } from '../../../src/schema/platform/labels.ts';
 import { until } from '../../kit/until.ts';
 import { makeNamespace, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
 

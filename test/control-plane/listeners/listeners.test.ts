@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Listener } from '../../../src/control-plane/listeners/resource.ts';
-import { API_VERSION } from '../../../src/schema/custom-resources.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
-import { TENANT } from '../../../src/schema/labels.ts';
+import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import { TENANT } from '../../../src/schema/platform/labels.ts';
 import { until } from '../../kit/until.ts';
 import { creation, makeNamespace, startPlane, TENANT_A, TENANT_B, type Plane } from '../kit/api-server-plane.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { packedLog } from '../../../src/operator/revision/build/packed-log.ts';
-import type { RevisionResource } from '../../../src/schema/custom-resources.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
-import { AGENTS_NAMESPACE, ownLabels, REVISION_UID } from '../../../src/schema/labels.ts';
+import type { RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import { AGENTS_NAMESPACE, ownLabels, REVISION_UID } from '../../../src/schema/platform/labels.ts';
 import { BUILD_STAGES } from '../../../src/schema/names.ts';
 import { openStage, type Stage } from '../../kit/stage.ts';
 import { until } from '../../kit/until.ts';

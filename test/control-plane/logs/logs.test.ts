@@ -4,8 +4,8 @@ import type { Line } from '../../../src/control-plane/logs/best-lines.ts';
 import { podLogs } from '../../../src/control-plane/logs/pod-logs.ts';
 import { KubeRefused } from '../../../src/kube/errors.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
-import { ownLabels } from '../../../src/schema/labels.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import { ownLabels } from '../../../src/schema/platform/labels.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;

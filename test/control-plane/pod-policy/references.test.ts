@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { checkReferences } from '../../../src/control-plane/pod-policy/references.ts';
 import type { Grant } from '../../../src/config/control-plane.ts';
 import type { Kube, KubeObject } from '../../../src/kube/kube.ts';
-import { FOR_AGENTS } from '../../../src/schema/labels.ts';
+import { FOR_AGENTS } from '../../../src/schema/platform/labels.ts';
 
 /** A cluster whose ServiceAccounts have these labels. */
 const clusterOf = (labels: Record<string, string>): Kube => {

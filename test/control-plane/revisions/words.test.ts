@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { API_VERSION, type DeploymentSpec } from '../../../src/schema/custom-resources.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
-import { REVISION_STATUSES, type Revision, type RevisionStatus } from '../../../src/schema/revision.ts';
+import { API_VERSION, type DeploymentSpec } from '../../../src/schema/platform/custom-resources.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import { REVISION_STATUSES, type Revision, type RevisionStatus } from '../../../src/schema/platform/revision.ts';
 import { until } from '../../kit/until.ts';
 import { buildsIn } from '../../kit/build-stage.ts';
 import { newDeployment } from '../../kit/objects.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import type { Deployment } from '../../../src/schema/deployment.ts';
-import type { Revision } from '../../../src/schema/revision.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Revision } from '../../../src/schema/platform/revision.ts';
 import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;

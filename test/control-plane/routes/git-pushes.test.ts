@@ -1,8 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { GIT_KINDS, type GitKind } from '../../../src/schema/git-integration.ts';
-import { PUSHED_AT } from '../../../src/schema/labels.ts';
+import { GIT_KINDS, type GitKind } from '../../../src/schema/platform/git-integration.ts';
+import { PUSHED_AT } from '../../../src/schema/platform/labels.ts';
 import { AFTER, deleted, HEADERS, PAYLOADS } from '../../git/payloads.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 

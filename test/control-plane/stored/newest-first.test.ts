@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NewestFirst, newestCreatedFirst } from '../../../src/control-plane/stored/newest-first.ts';
-import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 
 const made = (number: number, second: number): DeploymentResource =>
   ({ metadata: { name: `n${number % 40}`, namespace: `s${number % 3}`, creationTimestamp: `2026-01-01T00:00:0${second}Z` } }) as never;

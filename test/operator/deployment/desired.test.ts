@@ -4,7 +4,7 @@ import { desiredDeployment } from '../../kit/facts.ts';
 import { adminCredential, databaseCredential } from '../../../src/operator/database/own/credentials/secret.ts';
 import { effectless, fieldsWithoutEffect } from '../../../src/operator/deployment/parts/without-effect.ts';
 import { passwordJob } from '../../../src/operator/database/own/credentials/job.ts';
-import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 import { isAsIntended, withHash } from '../../../src/operator/kernel/owned.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 

@@ -3,7 +3,7 @@ import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
 import type { Part } from '../../../src/operator/deployment/part.ts';
 import { DEPLOYMENT_PARTS } from '../../../src/operator/deployment/parts.ts';
 import { reconcileDeployment } from '../../../src/operator/deployment/reconcile.ts';
-import { appliedMetadata } from '../../../src/operator/family/metadata.ts';
+import { appliedMetadata } from '../../../src/operator/objects/metadata.ts';
 import { waiting } from '../../../src/operator/kernel/outcome.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 import { paperCluster } from '../../kit/paper-cluster.ts';

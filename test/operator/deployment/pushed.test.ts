@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { DeploymentResource, RevisionResource } from '../../../src/schema/custom-resources.ts';
-import { PUSHED_AT } from '../../../src/schema/labels.ts';
-import { newestFirst, orderOfRevision } from '../../../src/schema/revision-of.ts';
+import type { DeploymentResource, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
+import { PUSHED_AT } from '../../../src/schema/platform/labels.ts';
+import { newestFirst, orderOfRevision } from '../../../src/schema/platform/revision-of.ts';
 import { asksForRevision, asksUnseen, followedBranch, isPushNews, pushedRevision } from '../../../src/operator/deployment/pushed.ts';
 import { deployment, fromGit, revision } from '../../kit/objects.ts';
 import { randomFrom } from '../../kit/random-changes.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideSleep, type SleepFacts } from '../../../src/operator/deployment/sleep.ts';
-import type { DeploymentResource } from '../../../src/schema/custom-resources.ts';
-import type { WorkFigures } from '../../../src/schema/work-figures.ts';
+import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
+import type { WorkFigures } from '../../../src/schema/wire/work-figures.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 
 /* When a deployment falls asleep, and what wakes it. */

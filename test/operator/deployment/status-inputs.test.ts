@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { REVISION_INPUTS, STATUS_INPUTS } from '../../../src/operator/family/status-inputs.ts';
-import { API_VERSION, type DeploymentResource } from '../../../src/schema/custom-resources.ts';
+import { REVISION_INPUTS, STATUS_INPUTS } from '../../../src/operator/reports/status-inputs.ts';
+import { API_VERSION, type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 import { BUILDER, deployment, fromGit, GIT } from '../../kit/objects.ts';
 import { paperCluster } from '../../kit/paper-cluster.ts';
 

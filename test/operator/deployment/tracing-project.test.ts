@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Cache } from '../../../src/kube/cache.ts';
 import type { KubeObject } from '../../../src/kube/kube.ts';
-import { createCaches, type Caches } from '../../../src/operator/family/caches.ts';
+import { createCaches, type Caches } from '../../../src/operator/view/caches.ts';
 import { tracingProjectOf, tracingState } from '../../../src/operator/deployment/parts/tracing-project.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 

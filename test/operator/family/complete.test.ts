@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
-import { isComplete } from '../../../src/operator/family/complete.ts';
-import { rolloutOrderOf } from '../../../src/operator/family/revisions.ts';
+import { isComplete } from '../../../src/operator/rollout/complete.ts';
+import { rolloutOrderOf } from '../../../src/operator/rollout/revisions.ts';
 import { decideRevision } from '../../../src/operator/revision/decide.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
-import type { DeploymentResource, RevisionResource } from '../../../src/schema/custom-resources.ts';
-import { hashOf } from '../../../src/schema/revision-of.ts';
+import type { DeploymentResource, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
+import { hashOf } from '../../../src/schema/platform/revision-of.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../kit/objects.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { connectionsAsked, connectionsPerPod } from '../../../src/operator/family/connections.ts';
-import type { DeploymentSpec } from '../../../src/schema/custom-resources.ts';
+import { connectionsAsked, connectionsPerPod } from '../../../src/operator/rollout/connections.ts';
+import type { DeploymentSpec } from '../../../src/schema/platform/custom-resources.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 type ResourceSpec = NonNullable<DeploymentSpec['template']['resourceSpec']>;

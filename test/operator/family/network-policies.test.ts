@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { AgentNetwork } from '../../../src/config/agent-network.ts';
 import type { OperatorSettings } from '../../../src/config/operator.ts';
-import { agentPolicy } from '../../../src/operator/family/network-policies.ts';
-import type { NetworkSpec } from '../../../src/schema/network-spec.ts';
+import { agentPolicy } from '../../../src/operator/objects/network-policies.ts';
+import type { NetworkSpec } from '../../../src/schema/platform/network-spec.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
 type Spec = { podSelector: object; policyTypes: string[]; ingress?: { from: object[] }[]; egress?: { to?: object[]; ports?: object[] }[] };

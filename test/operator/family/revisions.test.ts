@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { activeOf, rolloutOrderOf } from '../../../src/operator/family/revisions.ts';
+import { activeOf, rolloutOrderOf } from '../../../src/operator/rollout/revisions.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 
 const numbered = (generation: number, status: NonNullable<ReturnType<typeof revision>['status']> = {}, image = `agent:${generation}`) =>

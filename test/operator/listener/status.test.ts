@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { listenerReport } from '../../../src/operator/listener/status.ts';
-import { API_VERSION, type ListenerResource } from '../../../src/schema/custom-resources.ts';
+import { API_VERSION, type ListenerResource } from '../../../src/schema/platform/custom-resources.ts';
 
 const listener = (name: string, day: number, ...namespaces: string[]): ListenerResource => ({
   apiVersion: API_VERSION,

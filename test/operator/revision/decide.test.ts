@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../src/kube/kube.ts';
 import { decideRevision, secondsLeft } from '../../../src/operator/revision/decide.ts';
 import type { RevisionWorld } from '../../../src/operator/revision/observe.ts';
 import { revisionReport } from '../../../src/operator/revision/status.ts';
-import { hashOf } from '../../../src/schema/revision-of.ts';
+import { hashOf } from '../../../src/schema/platform/revision-of.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 
 const now = new Date('2026-01-01T01:00:00Z');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideQueue, type QueueBounds, type QueueState } from '../../../src/operator/scale/queue-scale.ts';
-import type { WorkFigures } from '../../../src/schema/work-figures.ts';
+import type { WorkFigures } from '../../../src/schema/wire/work-figures.ts';
 import { randomFrom } from '../../kit/random-changes.ts';
 
 /* How many queue pods the work asks for. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { gatewayUrls } from '../../../src/operator/scale/gateways.ts';
 import { ReportedWork } from '../../../src/operator/scale/reported-work.ts';
-import type { KeptReport } from '../../../src/schema/work-report.ts';
+import type { KeptReport } from '../../../src/schema/wire/work-report.ts';
 
 /* What the operator knows by the reports that several gateways have kept. */
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
-import { createCaches, type Caches } from '../../../src/operator/family/caches.ts';
+import { createCaches, type Caches } from '../../../src/operator/view/caches.ts';
 import { unreferenced } from '../../../src/operator/secrets/unreferenced.ts';
-import type { DeploymentResource, RevisionResource } from '../../../src/schema/custom-resources.ts';
+import type { DeploymentResource, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 
 function known(deployments: DeploymentResource[], revisions: RevisionResource[]): Caches {

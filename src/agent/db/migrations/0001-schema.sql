@@ -160,7 +160,7 @@ create table gx.webhook (
   due_at timestamptz not null default now(),
   worker uuid,
   created_at timestamptz not null default now(),
-  -- The rest of a task's push notification, and how it is authenticated (src/agent/db/push-configs.ts). Such a row has
+  -- The rest of a task's push notification, and how it is authenticated (src/agent/db/webhooks/push-configs.ts). Such a row has
   -- an id of its own in the place of the run's, and no url.
   push json
 );
@@ -186,7 +186,7 @@ create index feedback_run on gx.feedback (run_id, key);
 create index feedback_thread on gx.feedback (thread_id);
 create index feedback_unused on gx.feedback (expires_at) where given_at is null;
 
--- A cron makes runs by a schedule. Whoever removes a thread removes its crons (src/agent/db/threads.ts): a foreign key
+-- A cron makes runs by a schedule. Whoever removes a thread removes its crons (src/agent/db/threads/threads.ts): a foreign key
 -- would cost every end of a run on a thread of its own. owner is the user that its runs act for, as the handlers of
 -- auth.path let it in.
 create table gx.cron (
@@ -305,7 +305,7 @@ create table gx.encryption_key (
 );
 
 -- How far the search for values of earlier keys is, by the key that encrypts: the number of the table, and the row
--- (src/agent/db/reencryption.ts).
+-- (src/agent/db/encryption/rewrite.ts).
 create table gx.reencryption (
   key_id text primary key,
   older text[] not null,
@@ -319,7 +319,7 @@ create table gx.reencryption (
 );
 
 -- Keys of requests that are carried out once, with the ids of the objects that they made: of runs, of a run and its
--- thread, of a thread or of a cron. Keys and requests are hashes (src/agent/request-key.ts). A row outlives these
+-- thread, of a thread or of a cron. Keys and requests are hashes (src/agent/kernel/request-key.ts). A row outlives these
 -- objects, so that a late repetition makes nothing.
 create table gx.idempotency_key (
   key bytea primary key,

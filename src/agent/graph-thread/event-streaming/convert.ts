@@ -1,4 +1,4 @@
-import type { EventPlace } from '../../stream/protocol/event-name.ts';
+import type { EventPlace } from '../../stream/event-name.ts';
 import { isChunk, isMessage, plainMessage } from '../serialise.ts';
 import type { Chunk } from '../events.ts';
 import { messageEvents } from './content-blocks.ts';

@@ -1,5 +1,5 @@
-import type { RunSpec } from '../../../schema/wall/run-in-thread.ts';
-import { eventName } from '../../stream/protocol/event-name.ts';
+import type { RunSpec } from '../../../schema/wire/wall/run-in-thread.ts';
+import { eventName } from '../../stream/event-name.ts';
 import type { Chunk } from '../events.ts';
 import type { MakeTransformer } from '../load.ts';
 import { PROTOCOL_MODES, ProtocolEventsOfRun, type ProtocolEvent } from './convert.ts';

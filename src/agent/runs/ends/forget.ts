@@ -1,7 +1,7 @@
 import type { Log } from '../../../log.ts';
-import { deleteCheckpoints, deleteRunCheckpoints } from '../../db/checkpoint-upkeep.ts';
-import type { Db } from '../../db/pool.ts';
-import { isThere } from '../../db/runs.ts';
+import { deleteCheckpoints, deleteRunCheckpoints } from '../../db/threads/checkpoint-upkeep.ts';
+import type { Db } from '../../db/base/pool.ts';
+import { isThere } from '../../db/runs/runs.ts';
 
 type Ids = { run_id: string; thread_id: string };
 

@@ -1,8 +1,8 @@
 import type { JobSettings } from '../../../config/agent.ts';
 import type { Log } from '../../../log.ts';
-import { crashed, giveBack, type Claimed } from '../../db/leases.ts';
-import type { Database } from '../../db/pool.ts';
-import type { Signals } from '../../db/signals.ts';
+import { crashed, giveBack, type Claimed } from '../../db/runs/leases.ts';
+import type { Database } from '../../db/base/pool.ts';
+import type { Signals } from '../../db/base/signals.ts';
 import type { Tickets } from '../../queue/tickets.ts';
 import type { StreamLog } from '../../stream/log.ts';
 import type { End } from '../end.ts';

@@ -1,8 +1,8 @@
 import type { Log } from '../../../log.ts';
-import { deleteRunCheckpoints } from '../../db/checkpoint-upkeep.ts';
-import type { Claimed } from '../../db/leases.ts';
-import type { Db } from '../../db/pool.ts';
-import { deleteRuns } from '../../db/runs.ts';
+import { deleteRunCheckpoints } from '../../db/threads/checkpoint-upkeep.ts';
+import type { Claimed } from '../../db/runs/leases.ts';
+import type { Db } from '../../db/base/pool.ts';
+import { deleteRuns } from '../../db/runs/runs.ts';
 import { rootLifecycle } from '../../stream/protocol/root-lifecycle.ts';
 import type { Publisher, PublishedRun } from '../../stream/publisher.ts';
 import type { Readers } from '../readers.ts';

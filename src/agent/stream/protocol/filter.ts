@@ -1,5 +1,5 @@
 import { Rejected } from '../../../errors.ts';
-import type { EventPlace } from './event-name.ts';
+import type { EventPlace } from '../event-name.ts';
 
 /* This file decides what a subscription lets through. */
 

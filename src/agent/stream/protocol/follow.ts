@@ -1,15 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Unavailable } from '../../../errors.ts';
-import type { ThreadEvent } from '../../../schema/stream-event.ts';
+import type { ThreadEvent } from '../../../schema/agent/stream-event.ts';
 import type { BatchedStatements } from '../../db/batched-statements.ts';
-import type { Db } from '../../db/pool.ts';
-import type { Signals } from '../../db/signals.ts';
-import type { KeptEvents } from '../../db/protocol-events.ts';
-import { getThread } from '../../db/threads.ts';
+import type { Db } from '../../db/base/pool.ts';
+import type { Signals } from '../../db/base/signals.ts';
+import type { KeptEvents } from '../../db/events/protocol-events.ts';
+import { getThread } from '../../db/threads/threads.ts';
 import type { BusMessage, Subscription } from '../bus.ts';
 import type { StreamLog } from '../log.ts';
 import { inOrder, storedProtocolEvents, type StoredIn } from '../tail.ts';
-import { eventName } from './event-name.ts';
+import { eventName } from '../event-name.ts';
 import { snapshotOf } from './snapshot.ts';
 
 /*

@@ -1,8 +1,8 @@
-import type { ThreadEvent } from '../../../schema/stream-event.ts';
-import { readLastRun } from '../../db/protocol-events.ts';
+import type { ThreadEvent } from '../../../schema/agent/stream-event.ts';
+import { readLastRun } from '../../db/events/protocol-events.ts';
 import type { EventSource } from '../run-events.ts';
 import { inOrder } from '../tail.ts';
-import { asksForInput, placeOfEvent } from './event-name.ts';
+import { asksForInput, placeOfEvent } from '../event-name.ts';
 
 /*
  * What the last run of a thread that publishes protocol events has told of its graphs, and what it has asked. Readers

@@ -1,5 +1,5 @@
-import type { RunStatus } from '../../../schema/run.ts';
-import { eventName } from './event-name.ts';
+import type { RunStatus } from '../../../schema/agent/run.ts';
+import { eventName } from '../event-name.ts';
 
 /* This file makes what is told of a run as a whole, for whoever writes its end down. */
 

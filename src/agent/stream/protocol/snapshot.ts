@@ -1,6 +1,6 @@
-import type { Thread } from '../../../schema/thread.ts';
-import type { ThreadEvent } from '../../../schema/stream-event.ts';
-import { eventName } from './event-name.ts';
+import type { Thread } from '../../../schema/agent/thread.ts';
+import type { ThreadEvent } from '../../../schema/agent/stream-event.ts';
+import { eventName } from '../event-name.ts';
 import { stateForm } from './state-form.ts';
 
 /* A reader that comes too late for the events themselves gets where the thread stands. */

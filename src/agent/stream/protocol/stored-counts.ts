@@ -1,6 +1,6 @@
-import { countProtocolEvents } from '../../db/protocol-events.ts';
+import { countProtocolEvents } from '../../db/events/protocol-events.ts';
 import type { EventSource } from '../run-events.ts';
-import { placeOfEvent } from './event-name.ts';
+import { placeOfEvent } from '../event-name.ts';
 import { letsThrough, type EventFilter } from './filter.ts';
 
 /** Returns how many stored protocol events of a thread lie behind the number `since` and pass the filter. */

@@ -1,4 +1,4 @@
-import type { ThreadEvent } from '../../../schema/stream-event.ts';
+import type { ThreadEvent } from '../../../schema/agent/stream-event.ts';
 
 /* Protocol events, in the form in which clients get them. */
 

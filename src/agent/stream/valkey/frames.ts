@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../../schema/stream-event.ts';
+import type { RunEvent } from '../../../schema/agent/stream-event.ts';
 
 /*
  * This file gives events the form in which they pass through the key-value store: a line of JSON that says what they

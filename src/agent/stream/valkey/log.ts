@@ -1,8 +1,8 @@
 import { asError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
-import { RUN_DONE, type RunEvent } from '../../../schema/stream-event.ts';
-import { openEvents, sealEvents } from '../../db/event-data.ts';
-import type { Db } from '../../db/pool.ts';
+import { RUN_DONE, type RunEvent } from '../../../schema/agent/stream-event.ts';
+import { openEvents, sealEvents } from '../../db/fields/event-data.ts';
+import type { Db } from '../../db/base/pool.ts';
 import type { EventLog, LoggedRun, StreamLog } from '../log.ts';
 import type { EventTail } from '../tail.ts';
 import type { RunPart } from './frames.ts';

@@ -1,7 +1,7 @@
 import type { StreamSettings } from '../../../config/streams.ts';
 import type { Log } from '../../../log.ts';
-import type { Db } from '../../db/pool.ts';
-import type { Signals } from '../../db/signals.ts';
+import type { Db } from '../../db/base/pool.ts';
+import type { Signals } from '../../db/base/signals.ts';
 import { EventLog, type StreamLog } from '../log.ts';
 import type { RunPart } from './frames.ts';
 import { StoreLog } from './log.ts';

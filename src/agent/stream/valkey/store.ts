@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Redis } from 'iovalkey';
 import { Unavailable } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
-import { isAfter, type Cursor, type RunEvent } from '../../../schema/stream-event.ts';
+import { isAfter, type Cursor, type RunEvent } from '../../../schema/agent/stream-event.ts';
 import { frameOf, partsOf, type RunPart } from './frames.ts';
 
 /** Milliseconds after which a store that does not answer counts as gone; a live one answers within one. */

@@ -1,4 +1,4 @@
-import { START, type Cursor, type RunEvent, type ThreadEvent } from '../../../schema/stream-event.ts';
+import { START, type Cursor, type RunEvent, type ThreadEvent } from '../../../schema/agent/stream-event.ts';
 import type { EventTail } from '../tail.ts';
 import type { EventStore } from './store.ts';
 

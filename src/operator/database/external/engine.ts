@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { DATABASE_READY } from '../../../schema/conditions.ts';
-import { URI_KEY } from '../../../schema/database-spec.ts';
-import { REVISION } from '../../../schema/labels.ts';
-import { connectionsAsked } from '../../family/connections.ts';
+import { DATABASE_READY } from '../../../schema/platform/conditions.ts';
+import { URI_KEY } from '../../../schema/platform/database-spec.ts';
+import { REVISION } from '../../../schema/platform/labels.ts';
+import { connectionsAsked } from '../../rollout/connections.ts';
 import { isTrue } from '../../kernel/conditions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { isPodReady, isPodUp } from '../../pods/diagnose.ts';

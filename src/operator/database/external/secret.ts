@@ -1,12 +1,12 @@
 import { kinds } from '../../../kube/kube.ts';
-import { DATABASE_READY } from '../../../schema/conditions.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { URI_KEY, type ExternalDatabase } from '../../../schema/database-spec.ts';
-import { isRequestHandled } from '../../family/deployment.ts';
-import type { OperatorDeps } from '../../family/deps.ts';
+import { DATABASE_READY } from '../../../schema/platform/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { URI_KEY, type ExternalDatabase } from '../../../schema/platform/database-spec.ts';
+import { isRequestHandled } from '../../rollout/deployment.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
 import { isPodReady } from '../../pods/diagnose.ts';
 import { isTrue } from '../../kernel/conditions.ts';
-import type { DatabaseSecret } from '../../family/part-report.ts';
+import type { DatabaseSecret } from '../../reports/part-report.ts';
 import type { DatabasePass, DatabaseView } from '../database.ts';
 
 type SecretLook = Pick<DatabasePass, 'view' | 'signal'>;

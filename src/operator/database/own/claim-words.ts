@@ -1,9 +1,9 @@
 import type { JsonPatch, KubeObject } from '../../../kube/kube.ts';
-import { GROUP } from '../../../schema/custom-resources.ts';
-import { CLAIM_WORDS } from '../../../schema/labels.ts';
-import type { GivenWords } from '../../../schema/object-keys.ts';
-import { canonicalJson } from '../../../schema/revision-of.ts';
-import { setAt } from '../../family/ownership.ts';
+import { GROUP } from '../../../schema/platform/custom-resources.ts';
+import { CLAIM_WORDS } from '../../../schema/platform/labels.ts';
+import type { GivenWords } from '../../../schema/platform/object-keys.ts';
+import { canonicalJson } from '../../../schema/platform/revision-of.ts';
+import { setAt } from '../../objects/ownership.ts';
 
 type Words = Record<string, string>;
 

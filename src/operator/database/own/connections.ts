@@ -1,8 +1,8 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { connectionsAsked, connectionsNeeded } from '../../family/connections.ts';
-import { isNothingServing } from '../../family/deployment.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { connectionsAsked, connectionsNeeded } from '../../rollout/connections.ts';
+import { isNothingServing } from '../../rollout/deployment.ts';
 import { quantity } from '../../kernel/quantity.ts';
 import { withTemplateHash } from '../../pods/settled-template.ts';
 import { hasOnlyTodaysPods } from '../../pods/workload-state.ts';

@@ -1,8 +1,8 @@
 import { keyOf } from '../../../kube/cache.ts';
-import { URI_KEY } from '../../../schema/database-spec.ts';
-import { COMPONENT } from '../../../schema/labels.ts';
+import { URI_KEY } from '../../../schema/platform/database-spec.ts';
+import { COMPONENT } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { BY_DEPLOYMENT } from '../../family/caches.ts';
+import { BY_DEPLOYMENT } from '../../view/caches.ts';
 import { readySince } from '../../pods/diagnose.ts';
 import { seenTemplate } from '../../pods/settled-template.ts';
 import { replicasOf } from '../../pods/workload-state.ts';

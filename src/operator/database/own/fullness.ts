@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { VOLUME_HAS_ROOM } from '../../../schema/conditions.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { VOLUME_HAS_ROOM } from '../../../schema/platform/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import { statusOfPod, type ContainerStatus } from '../../pods/diagnose.ts';
 import { conditionIn } from '../../kernel/conditions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';

@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import { names } from '../../../schema/names.ts';
-import { dataOwner } from '../../family/metadata.ts';
+import { dataOwner } from '../../objects/metadata.ts';
 import { DATA, PGDATA, restrictedContainer } from './postgres-image.ts';
 import { servedTls } from './tls/served.ts';
 

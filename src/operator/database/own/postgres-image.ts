@@ -1,4 +1,4 @@
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 
 /** The user and group `postgres` of the image. */
 const POSTGRES_ID = 26;

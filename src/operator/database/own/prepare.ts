@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { DATABASE_OF } from '../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { DATABASE_OF } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { dataOwner } from '../../family/metadata.ts';
+import { dataOwner } from '../../objects/metadata.ts';
 import { stalled, type ReconcileOutcome } from '../../kernel/outcome.ts';
-import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../../family/part-report.ts';
+import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../../reports/part-report.ts';
 import type { DatabasePass } from '../database.ts';
 import { credentialsAmong, type Credential } from './credentials/credential.ts';
 import { listCredentials } from './credentials/list.ts';

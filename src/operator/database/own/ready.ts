@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { ASLEEP, HIBERNATED } from '../../../schema/conditions.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import { ASLEEP, HIBERNATED } from '../../../schema/platform/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { diagnose, isPodOver, isPodReady } from '../../pods/diagnose.ts';
 import { isSetUp, replicasOf } from '../../pods/workload-state.ts';

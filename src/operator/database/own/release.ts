@@ -1,10 +1,10 @@
 import { Forbidden } from '../../../errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import { names } from '../../../schema/names.ts';
-import { dataOwner } from '../../family/metadata.ts';
+import { dataOwner } from '../../objects/metadata.ts';
 import { isOrphan } from '../../pods/workload-state.ts';
-import type { PartDeps } from '../../family/part-report.ts';
+import type { PartDeps } from '../../reports/part-report.ts';
 import { listCredentials } from './credentials/list.ts';
 import { databaseSet } from './set.ts';
 import { claimName } from './volume.ts';

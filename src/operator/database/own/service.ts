@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { selectorOf } from '../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { selectorOf } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { appliedMetadata } from '../../family/metadata.ts';
+import { appliedMetadata } from '../../objects/metadata.ts';
 import { DATABASE_PORT } from './size.ts';
 
 /** Gives the database a stable name inside the cluster. */

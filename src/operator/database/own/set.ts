@@ -1,14 +1,14 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { DEPLOYMENT, ownLabels, selectorOf } from '../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, selectorOf } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { OWNER } from './credentials/sql.ts';
 import { DATABASE_PORT, databaseSize } from './size.ts';
 import { guard } from './guard.ts';
 import { databaseArguments } from './settings.ts';
-import { childMetadata, dataOwner, appliedMetadata } from '../../family/metadata.ts';
+import { childMetadata, dataOwner, appliedMetadata } from '../../objects/metadata.ts';
 import { DATA, PGDATA, restrictedContainer, restrictedPod } from './postgres-image.ts';
 import { servedTls } from './tls/served.ts';
 

@@ -1,8 +1,8 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { connectionsAsked } from '../../family/connections.ts';
-import { within } from '../../family/replicas.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { connectionsAsked } from '../../rollout/connections.ts';
+import { within } from '../../rollout/replicas.ts';
 import { quantity } from '../../kernel/quantity.ts';
 
 export const DATABASE_PORT = 5432;

@@ -1,13 +1,13 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { API_SCALED } from '../../../schema/conditions.ts';
-import type { DeploymentResource, RevisionResource } from '../../../schema/custom-resources.ts';
-import { API_SCALING } from '../../../schema/labels.ts';
+import { API_SCALED } from '../../../schema/platform/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { API_SCALING } from '../../../schema/platform/labels.ts';
 import { AGENT_CONTAINER, names } from '../../../schema/names.ts';
-import { appliedMetadata } from '../../family/metadata.ts';
-import { replicasAllowed, replicasWanted } from '../../family/replicas.ts';
+import { appliedMetadata } from '../../objects/metadata.ts';
+import { replicasAllowed, replicasWanted } from '../../rollout/replicas.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
-import { revisionIn } from '../../family/revisions.ts';
+import { revisionIn } from '../../rollout/revisions.ts';
 import { scalingActive } from '../../pods/workload-state.ts';
 import type { Part } from '../part.ts';
 

@@ -1,5 +1,5 @@
 import { databaseOf } from '../../database/engines.ts';
-import { keptStatus } from '../../family/status-inputs.ts';
+import { keptStatus } from '../../reports/status-inputs.ts';
 import type { Part } from '../part.ts';
 
 /** The database of a deployment, by the engine that it asks for. */

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { Unavailable } from '../../../errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { CURRENT_KEY, gatewayKeyHash, PREVIOUS_KEY } from '../../../schema/agent-key.ts';
-import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { CURRENT_KEY, gatewayKeyHash, PREVIOUS_KEY } from '../../../schema/wire/agent-key.ts';
+import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { isRequestHandled } from '../../family/deployment.ts';
-import type { OperatorDeps } from '../../family/deps.ts';
-import { setAt, takenOver } from '../../family/ownership.ts';
+import { isRequestHandled } from '../../rollout/deployment.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
+import { setAt, takenOver } from '../../objects/ownership.ts';
 import { isWaitingForVolumes } from '../../pods/diagnose.ts';
 import { keyRequest, keySecret, keyWanted, type KeySecret } from '../key-secret.ts';
-import type { PartReport } from '../../family/part-report.ts';
+import type { PartReport } from '../../reports/part-report.ts';
 import type { Facts, Part } from '../part.ts';
 
 /** The key of a deployment's agents. */

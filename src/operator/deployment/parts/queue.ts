@@ -1,14 +1,14 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { QUEUE_SCALED } from '../../../schema/conditions.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { selectorOf } from '../../../schema/labels.ts';
+import { QUEUE_SCALED } from '../../../schema/platform/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { selectorOf } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { isQueueScaled, queueWanted } from '../../family/queue-size.ts';
-import { revisionIn } from '../../family/revisions.ts';
+import { isQueueScaled, queueWanted } from '../../rollout/queue-size.ts';
+import { revisionIn } from '../../rollout/revisions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { availableReplicas } from '../../pods/workload-state.ts';
 import type { QueueState } from '../../scale/queue-scale.ts';
-import type { PartReport } from '../../family/part-report.ts';
+import type { PartReport } from '../../reports/part-report.ts';
 import type { Part, WrittenFacts } from '../part.ts';
 
 /** The queue pods of a deployment, if their number follows something. */

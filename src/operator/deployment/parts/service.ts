@@ -1,14 +1,14 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { NODE_PORT, selectorOf } from '../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { NODE_PORT, selectorOf } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { wordsFor } from '../../../schema/object-keys.ts';
-import { disruptionBudget } from '../../family/disruption-budget.ts';
-import { appliedMetadata, withWords } from '../../family/metadata.ts';
-import { agentPolicy } from '../../family/network-policies.ts';
-import { replicasAllowed } from '../../family/replicas.ts';
-import { revisionIn } from '../../family/revisions.ts';
+import { wordsFor } from '../../../schema/platform/object-keys.ts';
+import { disruptionBudget } from '../../objects/disruption-budget.ts';
+import { appliedMetadata, withWords } from '../../objects/metadata.ts';
+import { agentPolicy } from '../../objects/network-policies.ts';
+import { replicasAllowed } from '../../rollout/replicas.ts';
+import { revisionIn } from '../../rollout/revisions.ts';
 import type { Part } from '../part.ts';
 
 /** The Service of the agents, their network policy, and the budget that guards them from drains. */

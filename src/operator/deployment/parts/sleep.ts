@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { OF_SERVICE, OPERATOR, selectorOf, WRITTEN_BY } from '../../../schema/labels.ts';
+import { OF_SERVICE, OPERATOR, selectorOf, WRITTEN_BY } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { appliedMetadata } from '../../family/metadata.ts';
-import { isSleeper } from '../../family/sleepers.ts';
+import { appliedMetadata } from '../../objects/metadata.ts';
+import { isSleeper } from '../../rollout/sleepers.ts';
 import { availableReplicas } from '../../pods/workload-state.ts';
 import { gatewayEndpoints } from '../../scale/gateways.ts';
 import type { Facts, Part } from '../part.ts';

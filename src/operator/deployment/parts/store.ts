@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { kinds } from '../../../kube/kube.ts';
-import { ASLEEP, HIBERNATED, STORE_READY } from '../../../schema/conditions.ts';
+import { ASLEEP, HIBERNATED, STORE_READY } from '../../../schema/platform/conditions.ts';
 import { names } from '../../../schema/names.ts';
-import { isRequestHandled } from '../../family/deployment.ts';
-import type { OperatorDeps } from '../../family/deps.ts';
-import type { PartReport } from '../../family/part-report.ts';
+import { isRequestHandled } from '../../rollout/deployment.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
+import type { PartReport } from '../../reports/part-report.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { desiredStore, storeMemory } from '../../store/desired.ts';
 import { storeSecret } from '../../store/secret.ts';

@@ -1,12 +1,12 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { TRACING_PROJECT_SHARED } from '../../../schema/conditions.ts';
-import { API_VERSION, type DeploymentResource, type TracingProjectResource } from '../../../schema/custom-resources.ts';
-import { DEPLOYMENT, TENANT } from '../../../schema/labels.ts';
+import { TRACING_PROJECT_SHARED } from '../../../schema/platform/conditions.ts';
+import { API_VERSION, type DeploymentResource, type TracingProjectResource } from '../../../schema/platform/custom-resources.ts';
+import { DEPLOYMENT, TENANT } from '../../../schema/platform/labels.ts';
 import { labelValue, names } from '../../../schema/names.ts';
-import { type Owners, tenantOf, tenantOfProject } from '../../../schema/tenancy.ts';
-import { BY_NAME, type Caches } from '../../family/caches.ts';
-import { ownersIn } from '../../family/tenancy.ts';
+import { type Owners, tenantOf, tenantOfProject } from '../../../schema/platform/tenancy.ts';
+import { BY_NAME, type Caches } from '../../view/caches.ts';
+import { ownersIn } from '../../view/tenancy.ts';
 import type { Part, TracingState } from '../part.ts';
 
 /** The tracing project of a deployment, which stays when the deployment goes. */

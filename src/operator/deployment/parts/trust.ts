@@ -1,6 +1,6 @@
-import { ASKED_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED } from '../../../schema/conditions.ts';
-import type { RevisionResource } from '../../../schema/custom-resources.ts';
-import { revisionIn } from '../../family/revisions.ts';
+import { ASKED_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED } from '../../../schema/platform/conditions.ts';
+import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { revisionIn } from '../../rollout/revisions.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import type { Part } from '../part.ts';
 import { podSecurity } from '../pod-security.ts';

@@ -1,13 +1,13 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
-import type { DeploymentResource } from '../../../schema/custom-resources.ts';
-import { UNUSED_RESOURCE_FIELDS } from '../../../schema/resource-spec.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { UNUSED_RESOURCE_FIELDS } from '../../../schema/platform/resource-spec.ts';
 import { camelKey } from '../../../schema/types.ts';
-import { FIELDS_WITHOUT_EFFECT } from '../../../schema/conditions.ts';
+import { FIELDS_WITHOUT_EFFECT } from '../../../schema/platform/conditions.ts';
 import type { DatabaseEngine } from '../../database/database.ts';
 import { databaseOf } from '../../database/engines.ts';
-import { isQueueScaled } from '../../family/queue-size.ts';
+import { isQueueScaled } from '../../rollout/queue-size.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
-import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../../family/replicas.ts';
+import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../../rollout/replicas.ts';
 import type { Part } from '../part.ts';
 
 /** The fields of the spec that have no effect. */

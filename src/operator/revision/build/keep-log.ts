@@ -1,10 +1,10 @@
 import { asError, Problem } from '../../../errors.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
-import { API_VERSION, type RevisionResource } from '../../../schema/custom-resources.ts';
-import { DEPLOYMENT, ownLabels, REVISION } from '../../../schema/labels.ts';
+import { API_VERSION, type RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, REVISION } from '../../../schema/platform/labels.ts';
 import { BUILD_LOG_KEY, BUILD_STAGES, names } from '../../../schema/names.ts';
-import type { OperatorDeps } from '../../family/deps.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
 import type { Decision } from '../decision.ts';
 import type { BuildWorld } from './observe.ts';
 import { packedLog, type StageLog } from './packed-log.ts';

@@ -1,9 +1,9 @@
 import { Rejected } from '../../../errors.ts';
 import { taken } from '../../../kube/errors.ts';
 import { kinds } from '../../../kube/kube.ts';
-import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import type { Builder } from '../../../config/builder.ts';
-import type { OperatorDeps } from '../../family/deps.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
 import { stagedMetadata, type Lent, type StagedSource } from './staged-job.ts';
 
 const AUTHORITIES = 'ca.crt';

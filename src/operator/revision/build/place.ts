@@ -1,6 +1,6 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 
 /** Where a revision is built, and by which image. */
 export type BuildPlace = { namespace: string; image: string; hasBuildkit: boolean };

@@ -1,8 +1,8 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import type { RevisionResource } from '../../../schema/custom-resources.ts';
-import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT } from '../../../schema/labels.ts';
+import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT } from '../../../schema/platform/labels.ts';
 import { BUILD_STAGES, names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { RESTRICTED } from '../objects/containers.ts';

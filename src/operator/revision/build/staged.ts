@@ -1,9 +1,9 @@
 import type { Builder } from '../../../config/builder.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { NEEDS_DOCKERFILE } from '../../../schema/build-message.ts';
+import { NEEDS_DOCKERFILE } from '../../../schema/wire/build-message.ts';
 import { BUILD_STAGES } from '../../../schema/names.ts';
-import type { FailureReason } from '../../../schema/revision.ts';
-import { imageOf } from '../../family/revisions.ts';
+import type { FailureReason } from '../../../schema/platform/revision.ts';
+import { imageOf } from '../../rollout/revisions.ts';
 import { diagnose, statusOfPod, type ContainerStatus, type Diagnosis } from '../../pods/diagnose.ts';
 import { idle, type Decision } from '../decision.ts';
 import type { BuildSituation } from './observe.ts';

@@ -4,8 +4,8 @@ import { asError } from '../../../errors.ts';
 import { keyOf } from '../../../kube/cache.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import type { Log } from '../../../log.ts';
-import { AGENTS_NAMESPACE, COMPONENT, REVISION, REVISION_UID } from '../../../schema/labels.ts';
-import type { OperatorDeps } from '../../family/deps.ts';
+import { AGENTS_NAMESPACE, COMPONENT, REVISION, REVISION_UID } from '../../../schema/platform/labels.ts';
+import type { OperatorDeps } from '../../view/deps.ts';
 import { isJobOver } from './by-job.ts';
 
 type Options = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {

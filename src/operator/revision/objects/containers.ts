@@ -1,6 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
-import type { Container } from '../../../schema/container.ts';
-import type { SecurityContext } from '../../../schema/pod-parts.ts';
+import type { Container } from '../../../schema/platform/container.ts';
+import type { SecurityContext } from '../../../schema/platform/pod-parts.ts';
 
 /** Kubernetes runs a container that is restarted on its own as an init container that stays. */
 export const isNativeSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';

@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
-import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { names } from '../../../schema/names.ts';
-import { workPath } from '../../../schema/work-report.ts';
+import { workPath } from '../../../schema/wire/work-report.ts';
 import type { WorkloadWish } from './sizes.ts';
 
 /** The folder with the key's files. The kubelet writes them again when the Secret changes. */

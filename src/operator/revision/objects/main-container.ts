@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
-import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { AGENT_CONTAINER, names } from '../../../schema/names.ts';
-import { connectionsPerPod } from '../../family/connections.ts';
+import { connectionsPerPod } from '../../rollout/connections.ts';
 import { addressed, OWN_FOLDER } from './addressed.ts';
 import { guarded } from './guarded.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';

@@ -1,5 +1,5 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
-import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { addressed, OWN_FOLDER } from './addressed.ts';
 import { guarded } from './guarded.ts';
 import { mainContainer } from './main-container.ts';

@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
-import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import type { DatabaseAddress } from '../../database/address.ts';
-import { within, type WorkloadComponent } from '../../family/replicas.ts';
+import { within, type WorkloadComponent } from '../../rollout/replicas.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 
 export type WorkloadWish = {

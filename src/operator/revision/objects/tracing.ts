@@ -1,5 +1,5 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
-import type { RevisionResource } from '../../../schema/custom-resources.ts';
+import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 
 /** The key of the headers' Secret. */
 const HEADERS = 'headers';

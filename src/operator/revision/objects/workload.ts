@@ -1,11 +1,11 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { API_VERSION, type RevisionResource } from '../../../schema/custom-resources.ts';
-import { BEGAN_WITH, DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/labels.ts';
+import { API_VERSION, type RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { BEGAN_WITH, DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
-import { wordsFor } from '../../../schema/object-keys.ts';
+import { wordsFor } from '../../../schema/platform/object-keys.ts';
 import { stampOf } from '../../database/address.ts';
-import type { WorkloadComponent } from '../../family/replicas.ts';
+import type { WorkloadComponent } from '../../rollout/replicas.ts';
 import { podSpec } from './pod.ts';
 import type { WorkloadWish } from './sizes.ts';
 

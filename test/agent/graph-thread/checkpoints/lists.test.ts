@@ -9,10 +9,10 @@ import {
   deleteCheckpoints,
   deleteRunCheckpoints,
   keepLatestCheckpoints,
-} from '../../../../src/agent/db/checkpoint-upkeep.ts';
-import { packCheckpoints } from '../../../../src/agent/db/checkpoint-packs.ts';
-import { hasCheckpoint, readCheckpoints } from '../../../../src/agent/db/stored-checkpoints.ts';
-import { openDatabase, type Database } from '../../../../src/agent/db/pool.ts';
+} from '../../../../src/agent/db/threads/checkpoint-upkeep.ts';
+import { packCheckpoints } from '../../../../src/agent/db/checkpoints/checkpoint-packs.ts';
+import { hasCheckpoint, readCheckpoints } from '../../../../src/agent/db/checkpoints/stored-checkpoints.ts';
+import { openDatabase, type Database } from '../../../../src/agent/db/base/pool.ts';
 import type { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
 import { createLog } from '../../../../src/log.ts';
 import { freshDatabase } from '../../../kit/postgres.ts';

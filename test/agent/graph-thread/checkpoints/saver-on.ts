@@ -1,4 +1,4 @@
-import type { Database } from '../../../../src/agent/db/pool.ts';
+import type { Database } from '../../../../src/agent/db/base/pool.ts';
 import { Element } from '../../../../src/agent/graph-thread/checkpoints/element.ts';
 import { Saver } from '../../../../src/agent/graph-thread/checkpoints/saver.ts';
 import { StepStorage } from '../../../../src/agent/run-storage/step-storage.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
-import type { DatabaseSecret } from '../../../../src/operator/family/part-report.ts';
+import type { DatabaseSecret } from '../../../../src/operator/reports/part-report.ts';
 import { problemOf } from '../../../../src/operator/database/external/secret.ts';
 import { externalStatement } from '../../../../src/operator/database/external/engine.ts';
 

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import type { Kube, KubeObject, PodLogOptions } from '../../../../src/kube/kube.ts';
-import type { OperatorDeps } from '../../../../src/operator/family/deps.ts';
+import type { OperatorDeps } from '../../../../src/operator/view/deps.ts';
 import { keepBuildLog } from '../../../../src/operator/revision/build/keep-log.ts';
 import { silentLog } from '../../../kit/log.ts';
 import { deployment, fromGit, revision } from '../../../kit/objects.ts';

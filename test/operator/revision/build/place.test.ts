@@ -5,7 +5,7 @@ import { keepsOwnUsers, mayHaveOwnUsers, placeOfBuild } from '../../../../src/op
 import { building } from '../../../../src/operator/revision/build/staged.ts';
 import { stagedJob } from '../../../../src/operator/revision/build/staged-job.ts';
 import type { RevisionWorld } from '../../../../src/operator/revision/observe.ts';
-import { NEEDS_DOCKERFILE } from '../../../../src/schema/build-message.ts';
+import { NEEDS_DOCKERFILE } from '../../../../src/schema/wire/build-message.ts';
 import { COMMIT } from '../../../kit/fake-kubelet.ts';
 import { BUILDER, deployment, fromGit, revision, settings } from '../../../kit/objects.ts';
 import { stagedStatus } from '../../../kit/status-of-stages.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../../../src/kube/kube.ts';
-import { createCaches } from '../../../../src/operator/family/caches.ts';
-import { InTurn } from '../../../../src/operator/family/in-turn.ts';
+import { createCaches } from '../../../../src/operator/view/caches.ts';
+import { InTurn } from '../../../../src/operator/view/in-turn.ts';
 import { observeBuild } from '../../../../src/operator/revision/build/observe.ts';
 import { building } from '../../../../src/operator/revision/build/staged.ts';
 import { stagedJob } from '../../../../src/operator/revision/build/staged-job.ts';

@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
-import { PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import { PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../../schema/platform/labels.ts';
 import { names } from '../../../../schema/names.ts';
-import { dataOwner } from '../../../family/metadata.ts';
+import { dataOwner } from '../../../objects/metadata.ts';
 
 /**
  * A password of a managed database. There is usually one, and there are two while it is being changed. Their Secrets

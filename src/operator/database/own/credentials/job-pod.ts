@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
-import { PASSWORD_TASK } from '../../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import { PASSWORD_TASK } from '../../../../schema/platform/labels.ts';
 import { diagnose, statusOfPod } from '../../../pods/diagnose.ts';
-import type { PartDeps } from '../../../family/part-report.ts';
+import type { PartDeps } from '../../../reports/part-report.ts';
 import type { DatabasePass, DatabaseView } from '../../database.ts';
 import { passwordJob, type PasswordTask } from './job.ts';
 

@@ -1,10 +1,10 @@
 import type { OperatorSettings } from '../../../../config/operator.ts';
 import type { KubeObject } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
-import { DEPLOYMENT, ownLabels, PASSWORD_TASK } from '../../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, PASSWORD_TASK } from '../../../../schema/platform/labels.ts';
 import { names } from '../../../../schema/names.ts';
 import { authorityMount } from '../../address.ts';
-import { dataOwner, ownedMetadata } from '../../../family/metadata.ts';
+import { dataOwner, ownedMetadata } from '../../../objects/metadata.ts';
 import { restrictedContainer, restrictedPod } from '../postgres-image.ts';
 import type { Credential } from './credential.ts';
 import type { Task } from './next-step.ts';

@@ -1,8 +1,8 @@
 import { kinds } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT } from '../../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import { COMPONENT, DEPLOYMENT } from '../../../../schema/platform/labels.ts';
 import { labelValue } from '../../../../schema/names.ts';
-import type { OperatorDeps } from '../../../family/deps.ts';
+import type { OperatorDeps } from '../../../view/deps.ts';
 import { credentialsAmong, type Credential } from './credential.ts';
 
 /** Lists the credentials of a deployment's managed database, oldest first. */

@@ -1,13 +1,13 @@
 import { kinds } from '../../../../kube/kube.ts';
-import { PASSWORD_ROTATED } from '../../../../schema/conditions.ts';
-import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
+import { PASSWORD_ROTATED } from '../../../../schema/platform/conditions.ts';
+import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
-import type { OperatorDeps } from '../../../family/deps.ts';
+import type { OperatorDeps } from '../../../view/deps.ts';
 import { isUnconfigured } from '../../../pods/diagnose.ts';
 import type { StatedCondition } from '../../../kernel/outcome.ts';
-import { isRequestHandled } from '../../../family/deployment.ts';
+import { isRequestHandled } from '../../../rollout/deployment.ts';
 import { lostCredential } from './secret.ts';
-import { dataOwner } from '../../../family/metadata.ts';
+import { dataOwner } from '../../../objects/metadata.ts';
 import type { DatabaseView } from '../../database.ts';
 
 /**

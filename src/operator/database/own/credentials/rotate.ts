@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { kinds, type KubeObject } from '../../../../kube/kube.ts';
-import { PASSWORD_ROTATED } from '../../../../schema/conditions.ts';
-import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
+import { PASSWORD_ROTATED } from '../../../../schema/platform/conditions.ts';
+import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 import { conditionIn } from '../../../kernel/conditions.ts';
 import type { StatedCondition } from '../../../kernel/outcome.ts';
 import { isDatabaseUp } from '../ready.ts';
 import { databaseCredential } from './secret.ts';
-import type { DatabaseSecret, PartDeps } from '../../../family/part-report.ts';
+import type { DatabaseSecret, PartDeps } from '../../../reports/part-report.ts';
 import type { DatabasePass } from '../../database.ts';
 import type { Credential } from './credential.ts';
 import { isUsedEverywhere, nextStep, type RotationStep, type Task } from './next-step.ts';

@@ -1,12 +1,12 @@
 import type { OperatorSettings } from '../../../../config/operator.ts';
 import type { KubeObject } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
-import { PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import { PASSWORD_LOST, PASSWORD_NUMBER, PASSWORD_REQUESTED } from '../../../../schema/platform/labels.ts';
 import { names } from '../../../../schema/names.ts';
 import { ADMIN, loginOf, OWNER } from './sql.ts';
 import { scramVerifier } from './verifier.ts';
 import { DATABASE_PORT } from '../size.ts';
-import { childMetadata, dataOwner } from '../../../family/metadata.ts';
+import { childMetadata, dataOwner } from '../../../objects/metadata.ts';
 
 /** Bytes that make a password of 32 characters. */
 const PASSWORD_BYTES = 24;

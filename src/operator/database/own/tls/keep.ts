@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Unavailable } from '../../../../errors.ts';
 import { kinds, type JsonPatch, type KubeObject } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
+import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 import { dateTimeOf } from '../../../../schema/types.ts';
-import { isRequestHandled } from '../../../family/deployment.ts';
-import { setAt, takenOver } from '../../../family/ownership.ts';
+import { isRequestHandled } from '../../../rollout/deployment.ts';
+import { setAt, takenOver } from '../../../objects/ownership.ts';
 import { databaseHosts, tlsSecrets, type TlsSecret } from './secret.ts';
-import type { PartDeps } from '../../../family/part-report.ts';
+import type { PartDeps } from '../../../reports/part-report.ts';
 import type { DatabasePass } from '../../database.ts';
 import { secondsUntilCheck, stuckFor } from './due.ts';
 import { kept, made } from './make.ts';

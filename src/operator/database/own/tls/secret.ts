@@ -1,10 +1,10 @@
 import type { OperatorSettings } from '../../../../config/operator.ts';
 import type { KubeObject } from '../../../../kube/kube.ts';
-import type { DeploymentResource } from '../../../../schema/custom-resources.ts';
-import { SECRETS_OF } from '../../../../schema/labels.ts';
+import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import { SECRETS_OF } from '../../../../schema/platform/labels.ts';
 import { labelValue, names } from '../../../../schema/names.ts';
 import type { Made } from './make.ts';
-import { ownedMetadata } from '../../../family/metadata.ts';
+import { ownedMetadata } from '../../../objects/metadata.ts';
 
 /** Returns every name that pods reach the database by, the short one first. */
 export function databaseHosts({ metadata }: DeploymentResource, { clusterDomain }: OperatorSettings): [string, ...string[]] {

@@ -1,0 +1,46 @@
+import type { CallerLimits } from '../../config/agent.ts';
+import { Invalid } from '../../errors.ts';
+import { Places, Rate } from '../../http/quota.ts';
+import { ANONYMOUS, type AgentCaller } from './caller.ts';
+
+/** Returns the name under which a caller is bounded. */
+export const boundedName = ({ identity, source }: AgentCaller): string => (identity === ANONYMOUS ? `from ${source}` : identity);
+
+/** Bounds what one caller holds open and starts, so that the others find room. */
+export class Callers {
+  readonly #limits: CallerLimits;
+  readonly #streams = new Places();
+  readonly #runs: Rate;
+
+  constructor(limits: CallerLimits) {
+    this.#limits = limits;
+    this.#runs = new Rate({
+      perMinute: limits.runsPerMinute,
+      message: `More than ${limits.runsPerMinute} runs a minute; try again later.`,
+    });
+  }
+
+  /** True while anybody holds a stream or a wait open. */
+  get areHere(): boolean {
+    return !this.#streams.isEmpty;
+  }
+
+  /** Takes a place for a stream or a wait, and returns what gives it back. Throws a 429 when there is none left. */
+  opens(caller: AgentCaller): () => void {
+    const most = this.#limits.streams;
+    return this.#streams.enter([
+      { name: boundedName(caller), most, message: `You have ${most} streams or waits for runs open; close one first.` },
+    ]);
+  }
+
+  /**
+   * Counts runs that the caller is about to start. Throws a 429 when they are too many for this minute, and a 422 when
+   * they are too many for any.
+   */
+  starts(caller: AgentCaller, count: number): void {
+    const most = this.#limits.runsPerMinute;
+    if (most > 0 && count > most)
+      throw new Invalid([{ loc: ['body'], msg: `must start at most ${most} runs (GX_RUNS_PER_MINUTE)`, type: 'value_error' }]);
+    this.#runs.take(boundedName(caller), count);
+  }
+}

@@ -1,0 +1,29 @@
+import type { JsonObject } from '../../../schema/agent/agent-types.ts';
+import { hidden } from './plans.ts';
+
+/**
+ * What a caller may see of an aggregate: the records whose metadata contains one of these objects. Undefined lets
+ * everything through; an empty list, nothing.
+ */
+export type Patterns = JsonObject[] | undefined;
+
+/** Returns the value of the parameter that `permits` reads. */
+export const patternsField = (patterns: Patterns): string | null => (patterns === undefined ? null : JSON.stringify(patterns));
+
+/**
+ * Returns the condition that metadata contains one of the patterns of a parameter; null lets everything through. The
+ * text does not depend on the patterns, so that a statement with it is prepared once and keeps its plan.
+ */
+export const permits = (metadata: string, parameter: string): string => {
+  const patterns = hidden(`${parameter}::jsonb`);
+  return `(${patterns} is null or exists (select 1 from jsonb_array_elements(${patterns}) f (pattern) where ${metadata} @> f.pattern))`;
+};
+
+/** Returns the same condition for a search, which the index on metadata serves. */
+export const permitsSearch = (metadata: string, patterns: Patterns, parameter: (value: unknown) => string): string[] =>
+  patterns === undefined ? [] : [`${metadata} @> any(${parameter(patterns.map((one) => JSON.stringify(one)))}::jsonb[])`];
+
+/** Returns the condition that the thread of a row may be touched. */
+export const permitsThread = (threadId: string, parameter: string): string =>
+  `(${hidden(`${parameter}::jsonb`)} is null or exists (
+    select 1 from gx.thread p where p.thread_id = ${threadId} and ${permits('p.metadata', parameter)}))`;

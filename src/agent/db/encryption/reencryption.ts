@@ -1,0 +1,106 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { asError } from '../../../errors.ts';
+import type { Log } from '../../../log.ts';
+import type { Database } from '../base/pool.ts';
+import { useKey } from './encryption-keys.ts';
+import { endPass, forgetKeys, olderKeys, rewriteSome, takePass, type OlderKeys, type Pass } from './rewrite.ts';
+
+type Options = {
+  db: Database;
+  /** The key that encrypts; undefined where nothing does. */
+  keyId: string | undefined;
+  worker: string;
+  log: Log;
+};
+
+/** Milliseconds between two looks at the keys. */
+const LOOK_EVERY = 5000;
+/** Milliseconds between two signs that this process encrypts with its key. */
+const SIGN_EVERY = 60_000;
+/** The part of the time that a pass leaves to others, in lengths of its own steps. */
+const REST = 1;
+
+/**
+ * Seals anew, in the background, what earlier keys have sealed, so that these can be dropped. Servers share one pass:
+ * the one that has it goes on with it, and its lease passes it on when that one ends.
+ */
+export class Reencryption {
+  readonly #options: Options;
+  /** Keys, other than the one that encrypts, of which something may be left; undefined where nothing is encrypted. */
+  olderKeys: number | undefined;
+  /** Rows that were sealed anew here. */
+  rewritten = 0;
+  #told = '';
+  #signed = -Infinity;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Works until the signal. A process that does not `rewrite` only says which key it encrypts with. Never throws. */
+  async work(signal: AbortSignal, rewrites: boolean): Promise<void> {
+    const { keyId, log } = this.#options;
+    if (keyId === undefined) return;
+    do
+      await this.#look(keyId, rewrites, signal).catch((error: unknown) =>
+        log.warn({ err: asError(error) }, 'values of earlier keys could not be encrypted anew; the next look tries again'),
+      );
+    while (await slept(LOOK_EVERY, signal));
+  }
+
+  async #look(keyId: string, rewrites: boolean, signal: AbortSignal): Promise<void> {
+    const { db, worker } = this.#options;
+    if (performance.now() - this.#signed > SIGN_EVERY) {
+      this.#signed = performance.now();
+      await useKey(db, keyId);
+    }
+    const { all, readable } = await olderKeys(db, keyId);
+    this.olderKeys = all.ids.length;
+    if (!rewrites || readable.ids.length === 0 || this.#waits(readable)) return;
+    const pass = await takePass(db, { keyId, older: readable.ids, worker });
+    if (pass !== undefined) await this.#go(pass, readable.ids, signal);
+  }
+
+  /** While a server encrypts with an earlier key, as in a rollout, nothing is ever finished. */
+  #waits({ ids, used }: OlderKeys): boolean {
+    const told = `${used} ${ids.join()}`;
+    if (told !== this.#told)
+      this.#options.log.info(
+        { keys: ids },
+        used ? 'values of earlier keys wait: some server still encrypts with them' : 'values of earlier keys are encrypted anew',
+      );
+    this.#told = told;
+    return used;
+  }
+
+  async #go(first: Pass, older: string[], signal: AbortSignal): Promise<void> {
+    const { db, worker } = this.#options;
+    for (let pass = first, left = 0; ;) {
+      const began = performance.now();
+      const step = await rewriteSome(db, pass, { older, worker });
+      this.rewritten += step.pass.rewritten - pass.rewritten;
+      left += step.left;
+      if (step.isLost) return;
+      if (step.isOver) {
+        await this.#finish(pass, older, left);
+        return;
+      }
+      pass = step.pass;
+      if (!(await slept((performance.now() - began) * REST, signal))) return;
+    }
+  }
+
+  async #finish(pass: Pass, older: string[], left: number): Promise<void> {
+    const { db, worker, log } = this.#options;
+    log.info({ keys: older, found: pass.found, left, rewritten: pass.rewritten }, 'all tables were searched for values of earlier keys');
+    await endPass(db, pass, worker, left > 0);
+    if (pass.found > 0) return;
+    const gone = await forgetKeys(db, older);
+    this.olderKeys = (this.olderKeys ?? gone.length) - gone.length;
+    if (gone.length > 0) log.info({ keys: gone }, 'no value of these keys is left; GX_AES_KEY needs them no more');
+  }
+}
+
+/** Returns false when the signal ends the wait. */
+const slept = (milliseconds: number, signal: AbortSignal): Promise<boolean> =>
+  wait(milliseconds, true, { signal, ref: false }).catch(() => false);

@@ -1,0 +1,252 @@
+import { openNamed, isSealed, sealNamed, SEALED, SEALED_TEXT, type Codec, type Place, type RecordName } from '../../encryption/codec.ts';
+import { valuePlace, writePlace } from '../fields/checkpoint-fields.ts';
+import { cronOwnerPlace, cronPayloadPlace } from '../crons/crons.ts';
+import { eventPlace } from '../fields/event-data.ts';
+import { feedbackPlace } from '../runs/feedback.ts';
+import { runErrorPlace, runKwargsPlace } from '../fields/run-fields.ts';
+import { itemPlace } from '../store/store-items.ts';
+import { threadInterruptsPlace } from '../fields/thread-fields.ts';
+import { threadValuesPlace } from '../fields/thread-values.ts';
+import { webhookUrlPlace } from '../webhooks/webhooks.ts';
+
+/* This file knows every column that holds what is sealed, and seals it anew with what now encrypts. */
+
+type Row = Record<string, unknown>;
+
+/** Returns what the column is to hold; the very same value where nothing of it is to change. */
+type Reseal = (codec: Codec, stored: unknown, row: Row) => Promise<unknown>;
+
+export type SealedTable = {
+  name: string;
+  /** The column with the id of the thread whose rows these are, if they are a thread's. */
+  thread?: string;
+  /** What else places need. */
+  known?: string[];
+  columns: Record<string, { type: 'jsonb' | 'json' | 'text' | 'bytea'; reseal: Reseal }>;
+};
+
+async function resealed(codec: Codec, place: Place, stored: unknown): Promise<unknown> {
+  if (!isSealed(stored) || codec.isOwn(stored[SEALED])) return stored;
+  const anew = JSON.parse(await codec.seal(place, JSON.stringify(await codec.open(place, stored)))) as Row;
+  // Claims look for this field beside what is sealed.
+  return 'protocol' in stored ? { protocol: stored['protocol'], ...anew } : anew;
+}
+
+/** A value in a column of JSON. */
+const value = (place: (row: Row) => Place, type: 'jsonb' | 'json' = 'jsonb') => ({
+  type,
+  reseal: (codec: Codec, stored: unknown, row: Row) => resealed(codec, place(row), stored),
+});
+
+/** JSON in a column of text. */
+const text = (place: (row: Row) => Place) => ({
+  type: 'text' as const,
+  reseal: async (codec: Codec, stored: unknown, row: Row) => {
+    if (!(stored as string).startsWith(SEALED_TEXT)) return stored;
+    const parsed = JSON.parse(stored as string) as unknown;
+    const anew = await resealed(codec, place(row), parsed);
+    return anew === parsed ? stored : JSON.stringify(anew);
+  },
+});
+
+const isOlder = (codec: Codec, stored: unknown): boolean =>
+  typeof stored === 'object' &&
+  stored !== null &&
+  (isSealed(stored) ? !codec.isOwn(stored[SEALED]) : Object.values(stored).some((part) => isOlder(codec, part)));
+
+const resealedRecord = async (codec: Codec, of: RecordName, stored: unknown): Promise<unknown> =>
+  isOlder(codec, stored) ? sealNamed(codec, of, await openNamed(codec, stored)) : stored;
+
+/** Metadata, a config or a context. */
+const record = (of: RecordName) => ({
+  type: 'jsonb' as const,
+  reseal: (codec: Codec, stored: unknown) => resealedRecord(codec, of, stored),
+});
+
+async function resealedBytes(codec: Codec, place: Place, type: string, stored: Uint8Array): Promise<Uint8Array> {
+  if (type !== 'json' && type !== 'list')
+    return codec.isOwnBytes(stored) ? stored : codec.sealBytes(place, await codec.openBytes(place, stored));
+  const parsed = JSON.parse(Buffer.from(stored).toString()) as unknown;
+  const anew = await resealed(codec, place, parsed);
+  return anew === parsed ? stored : Buffer.from(JSON.stringify(anew));
+}
+
+/** The value of a checkpoint, by its encoding. */
+const bytes = (place: (row: Row) => Place) => ({
+  type: 'bytea' as const,
+  reseal: (codec: Codec, stored: unknown, row: Row) => resealedBytes(codec, place(row), String(row['type']), stored as Uint8Array),
+});
+
+/** What a write replaced, and what that had replaced (checkpoints.ts). */
+type Before = { channel: string; type: string; blob: string; before: Before | null };
+
+async function resealedBefore(codec: Codec, taskId: string, stored: Before | null): Promise<Before | null> {
+  if (stored === null) return null;
+  const blob = Buffer.from(stored.blob, 'base64');
+  const anew = await resealedBytes(codec, writePlace(taskId, stored.channel), stored.type, blob);
+  const before = await resealedBefore(codec, taskId, stored.before);
+  return anew === blob && before === stored.before ? stored : { ...stored, blob: Buffer.from(anew).toString('base64'), before };
+}
+
+type PackedWrite = [
+  taskId: string,
+  path: string,
+  run: string,
+  idx: number,
+  channel: string,
+  type: string,
+  value: unknown,
+  before: Before | null,
+];
+type Packed = [id: string, parent: string, checkpoint: unknown, metadata: unknown, writes: PackedWrite[] | null];
+
+async function resealedWrite(codec: Codec, write: PackedWrite): Promise<PackedWrite> {
+  const [taskId, path, run, idx, channel, type, stored, before] = write;
+  const place = writePlace(taskId, channel);
+  const encoded = Buffer.from(type === 'json' ? JSON.stringify(stored) : (stored as string), type === 'json' ? 'utf8' : 'base64');
+  const anew = await resealedBytes(codec, place, type, encoded);
+  const earlier = await resealedBefore(codec, taskId, before);
+  if (anew === encoded && earlier === before) return write;
+  const changed: unknown = type === 'json' ? JSON.parse(Buffer.from(anew).toString()) : Buffer.from(anew).toString('base64');
+  return [taskId, path, run, idx, channel, type, changed, earlier];
+}
+
+async function resealedPack(codec: Codec, packed: Packed[]): Promise<Packed[]> {
+  let changes = false;
+  const all: Packed[] = [];
+  for (const one of packed) {
+    const [id, parent, checkpoint, metadata, writes] = one;
+    const anew = await resealedRecord(codec, 'checkpoint.metadata', metadata);
+    const written = writes && (await Promise.all(writes.map((write) => resealedWrite(codec, write))));
+    const changed = anew !== metadata || (written?.some((write, at) => write !== writes![at]) ?? false);
+    changes ||= changed;
+    all.push(changed ? [id, parent, checkpoint, anew, written] : one);
+  }
+  return changes ? all : packed;
+}
+
+/** The message of an end that is still to be told. */
+async function resealedMessage(codec: Codec, message: Row): Promise<Row> {
+  const parts = {
+    kwargs: await resealed(codec, runKwargsPlace(id(message, 'run_id')), message['kwargs']),
+    values: await resealed(codec, threadValuesPlace(id(message, 'thread_id')), message['values']),
+    error: await resealed(codec, runErrorPlace(id(message, 'thread_id')), message['error']),
+    metadata: await resealedRecord(codec, 'run.metadata', message['metadata']),
+  };
+  return Object.entries(parts).every(([name, part]) => part === message[name]) ? message : { ...message, ...parts };
+}
+
+const id = (row: Row, name: string): string => row[name] as string;
+
+type Listeners = { url?: unknown; push?: Record<string, { host: string; config: unknown }> };
+
+/** Whom a run tells. */
+async function resealedListeners(codec: Codec, stored: Listeners | null, runId: string): Promise<unknown> {
+  if (stored === null) return stored;
+  const place = webhookUrlPlace(runId);
+  const url = await resealed(codec, place, stored.url);
+  let changes = url !== stored.url;
+  const push: NonNullable<Listeners['push']> = {};
+  for (const [name, one] of Object.entries(stored.push ?? {})) {
+    const config = await resealed(codec, place, one.config);
+    changes ||= config !== one.config;
+    push[name] = { ...one, config };
+  }
+  return changes ? { ...stored, ...(url !== undefined && { url }), ...(stored.push && { push }) } : stored;
+}
+
+/** What a push notification says besides its message. */
+async function resealedPush(codec: Codec, push: Row | null, threadId: string): Promise<unknown> {
+  if (push === null) return push;
+  const config = await resealed(codec, webhookUrlPlace(id(push, 'task')), push['config']);
+  const questions = await resealed(codec, threadInterruptsPlace(threadId), push['questions']);
+  return config === push['config'] && questions === push['questions'] ? push : { ...push, config, questions };
+}
+
+const OF_ASSISTANTS = { config: record('assistant.config'), context: record('assistant.context'), metadata: record('assistant.metadata') };
+
+/** All tables, those first that a graph reads most. */
+export const SEALED_TABLES: readonly SealedTable[] = [
+  { name: 'assistant', columns: OF_ASSISTANTS },
+  { name: 'assistant_version', columns: OF_ASSISTANTS },
+  {
+    name: 'thread',
+    thread: 'thread_id',
+    columns: {
+      metadata: record('thread.metadata'),
+      config: record('assistant.config'),
+      interrupts: value((row) => threadInterruptsPlace(id(row, 'thread_id'))),
+      error: value((row) => runErrorPlace(id(row, 'thread_id'))),
+      long_values: text((row) => threadValuesPlace(id(row, 'thread_id'))),
+    },
+  },
+  {
+    name: 'run',
+    thread: 'thread_id',
+    known: ['run_id'],
+    columns: {
+      kwargs: value((row) => runKwargsPlace(id(row, 'run_id'))),
+      metadata: record('run.metadata'),
+      error: value((row) => runErrorPlace(id(row, 'thread_id'))),
+      webhook: { type: 'jsonb', reseal: (codec, stored, row) => resealedListeners(codec, stored as Listeners, id(row, 'run_id')) },
+    },
+  },
+  { name: 'stream_event', thread: 'thread_id', known: ['run_id'], columns: { data: text((row) => eventPlace(id(row, 'run_id'))) } },
+  { name: 'checkpoints', thread: 'thread_id', columns: { metadata: record('checkpoint.metadata') } },
+  {
+    name: 'checkpoint_blobs',
+    thread: 'thread_id',
+    known: ['type', 'channel', 'version'],
+    columns: { blob: bytes((row) => valuePlace(id(row, 'channel'), id(row, 'version'))) },
+  },
+  {
+    name: 'checkpoint_writes',
+    thread: 'thread_id',
+    known: ['type', 'channel', 'task_id'],
+    columns: {
+      blob: bytes((row) => writePlace(id(row, 'task_id'), id(row, 'channel'))),
+      before: { type: 'jsonb', reseal: (codec, stored, row) => resealedBefore(codec, id(row, 'task_id'), stored as Before | null) },
+    },
+  },
+  {
+    name: 'checkpoint_packs',
+    thread: 'thread_id',
+    columns: { packed: { type: 'json', reseal: (codec, stored) => resealedPack(codec, stored as Packed[]) } },
+  },
+  {
+    name: 'store_item',
+    known: ['namespace', 'key'],
+    columns: { value: value((row) => itemPlace({ namespace: row['namespace'] as string[], key: id(row, 'key') })) },
+  },
+  {
+    name: 'cron',
+    known: ['cron_id'],
+    columns: {
+      payload: value((row) => cronPayloadPlace(id(row, 'cron_id'))),
+      owner: value((row) => cronOwnerPlace(id(row, 'cron_id'))),
+      metadata: record('cron.metadata'),
+    },
+  },
+  {
+    name: 'feedback',
+    known: ['token'],
+    columns: {
+      value: value((row) => feedbackPlace(id(row, 'token'))),
+      correction: value((row) => feedbackPlace(id(row, 'token'))),
+      comment: text((row) => feedbackPlace(id(row, 'token'))),
+      metadata: record('run.feedback_metadata'),
+    },
+  },
+  {
+    name: 'webhook',
+    known: ['run_id'],
+    columns: {
+      url: value((row) => webhookUrlPlace(id(row, 'run_id'))),
+      message: { type: 'json', reseal: (codec, stored) => resealedMessage(codec, stored as Row) },
+      push: {
+        type: 'json',
+        reseal: (codec, stored, row) => resealedPush(codec, stored as Row | null, id(row['message'] as Row, 'thread_id')),
+      },
+    },
+  },
+];

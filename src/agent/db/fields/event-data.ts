@@ -1,0 +1,23 @@
+import { PLAIN, type Place } from '../../encryption/codec.ts';
+import { fieldText } from '../base/json-field.ts';
+import type { Db } from '../base/pool.ts';
+
+export const eventPlace = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
+
+/** Returns what the column of an event's data gets. */
+const sealEvent = ({ codec }: Db, run_id: string, json: string): Promise<string> => codec.seal(eventPlace(run_id), fieldText(json));
+
+/** Returns the same for many events. */
+export const sealEvents = (db: Db, events: { run_id: string; json: string }[]): string[] | Promise<string[]> =>
+  db.codec === PLAIN
+    ? events.map(({ json }) => fieldText(json))
+    : Promise.all(events.map(({ run_id, json }) => sealEvent(db, run_id, json)));
+
+/** Opens what was read of events. */
+export const openEvents = <E extends { json: string }>(
+  { codec }: Db,
+  events: (E & { run_id: string })[],
+): Promise<(E & { run_id: string })[]> =>
+  codec === PLAIN
+    ? Promise.resolve(events)
+    : Promise.all(events.map(async (event) => ({ ...event, json: await codec.openText(eventPlace(event.run_id), event.json) })));

@@ -1,0 +1,85 @@
+import type { Feedback, FeedbackGiven } from '../../../schema/agent/feedback.ts';
+import { openRows, SEALED_TEXT, type Place } from '../../encryption/codec.ts';
+import type { Db } from '../base/pool.ts';
+import { namedField, sealField } from '../fields/sealed-fields.ts';
+
+/** Seconds that a link to give feedback works, because a person needs time to read the answer. */
+const LIFE_SECONDS = 3 * 3600;
+
+export const feedbackPlace = (token: string): Place => ({ kind: 'feedback', of: token });
+
+export type FeedbackToken = { token: string; key: string; url: string };
+
+/** Opens a place for feedback under each key of a run. */
+export async function insertFeedbackTokens(db: Db, run: { run_id: string; thread_id: string }, tokens: FeedbackToken[]): Promise<void> {
+  await db.query({
+    name: 'feedback_insert',
+    text: `insert into gx.feedback (token, key, url, run_id, thread_id, expires_at)
+      select t.token, t.key, t.url, $4, $5, now() + $6 * interval '1 second' from unnest($1::uuid[], $2::text[], $3::text[]) as t (token, key, url)`,
+    values: [
+      tokens.map(({ token }) => token),
+      tokens.map(({ key }) => key),
+      tokens.map(({ url }) => url),
+      run.run_id,
+      run.thread_id,
+      LIFE_SECONDS,
+    ],
+  });
+}
+
+/** Returns, by key, the address at which feedback on the run is given; empty when the run was made without keys. */
+export async function feedbackUrls(db: Db, runId: string): Promise<Record<string, string>> {
+  const rows = await db.query<{ key: string; url: string }>({
+    name: 'feedback_urls',
+    text: 'select key, url from gx.feedback where run_id = $1 order by key',
+    values: [runId],
+  });
+  return Object.fromEntries(rows.map(({ key, url }) => [key, url]));
+}
+
+/**
+ * Keeps the feedback that was given; a second one replaces the first. Returns false when the token is unknown or has
+ * expired.
+ */
+export async function giveFeedback(
+  db: Db,
+  token: string,
+  { score, value, comment, correction, metadata }: FeedbackGiven,
+): Promise<boolean> {
+  const place = feedbackPlace(token);
+  const rows = await db.query({
+    name: 'feedback_give',
+    text: `update gx.feedback set score = $2, value = $3, comment = $4, correction = $5, metadata = $6, given_at = now()
+      where token = $1 and expires_at > now() returning 1`,
+    values: [
+      token,
+      typeof score === 'boolean' ? Number(score) : (score ?? null),
+      await sealField(db, place, value),
+      db.codec.encrypts ? await sealField(db, place, comment) : (comment ?? null),
+      await sealField(db, place, correction),
+      await namedField(db, 'run.feedback_metadata', metadata),
+    ],
+  });
+  return rows.length > 0;
+}
+
+/** A comment is text, which is stored as JSON only where it is sealed. */
+const openComment = async ({ codec }: Db, token: string, stored: string | null): Promise<string | null> =>
+  (await codec.open(feedbackPlace(token), stored?.startsWith(SEALED_TEXT) === true ? JSON.parse(stored) : stored)) as string | null;
+
+/** Returns the feedback that was given on a run, by key. */
+export async function listFeedback(db: Db, runId: string): Promise<Feedback[]> {
+  const given = await db.query<Feedback & { token: string }>({
+    name: 'feedback_list',
+    text: `select token, run_id, key, score, value, comment, correction, metadata, given_at from gx.feedback
+      where run_id = $1 and given_at is not null order by key`,
+    values: [runId],
+  });
+  const place = ({ token }: { token: string }): Place => feedbackPlace(token);
+  const opened = await openRows(db.codec, given, { value: place, correction: place, metadata: 'named' });
+  return Promise.all(opened.map(async ({ token, ...one }) => ({ ...one, comment: await openComment(db, token, one.comment) })));
+}
+
+export async function deleteUnusedFeedback(db: Db): Promise<void> {
+  await db.query({ text: 'delete from gx.feedback where given_at is null and expires_at < now()' });
+}

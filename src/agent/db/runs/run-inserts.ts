@@ -1,0 +1,271 @@
+import type { Run } from '../../../schema/agent/run.ts';
+import { Batcher } from '../base/batcher.ts';
+import { keptKeys } from '../base/idempotency-keys.ts';
+import { toField } from '../base/json-field.ts';
+import { runKwargsPlace, storedKwargs } from '../fields/run-fields.ts';
+import { namedField } from '../fields/sealed-fields.ts';
+import { patternsField, permits } from '../base/permits.ts';
+import { rowsFrom } from '../base/plans.ts';
+import type { Db } from '../base/pool.ts';
+import { LAST_SEQ } from '../events/protocol-events.ts';
+import { NOT_SENT, type NewRun } from './runs.ts';
+import { isHeld } from './thread-holds.ts';
+import { webhookField } from '../webhooks/push-configs.ts';
+
+/* This file stores new runs. Requests that come while one statement is under way share the next one. */
+
+/** The queue's insert, which joins our statement: its SQL, with its parameters from a given one on, and its values. */
+type TicketInsert = { name: string; sql: (parameter: number) => string; values: unknown[] };
+
+/** A worker that has a free slot for the run that is being made. */
+export type Starter = { worker: string; leaseSeconds: number };
+
+/**
+ * `thread_readers` are processes that follow the whole thread. `empty`: the thread has no checkpoint. `thread_seq` is
+ * the number of its last protocol event, when the run publishes such events.
+ */
+export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number };
+
+/** What is stored beside the runs: tickets for those that wait, or the worker that has them at once. */
+type Beside = { ticket: TicketInsert } | { starter: Starter };
+
+/**
+ * `rich`: threads show the last run that was made on them, whether or not it has begun. `keyed`: the runs of requests
+ * that are carried out once.
+ */
+type Variant = { guarded: boolean; rich: boolean; keyed: boolean };
+type Where = Pick<Variant, 'rich'> & { db: Db };
+
+type InsertedRow = Pick<Run, 'run_id' | 'thread_id' | 'created_at' | 'updated_at' | 'status'> & Omit<Inserted, 'run'>;
+
+/** Seconds after a temporary thread's due time at which others remove it, because its worker died before it did so. */
+const FORGOTTEN = 300;
+
+const GIVEN = {
+  run_id: 'uuid',
+  thread_id: 'uuid',
+  assistant_id: 'uuid',
+  graph_id: 'text',
+  metadata: 'text',
+  kwargs: 'text',
+  strategy: 'text',
+  temporary: 'boolean',
+  resumable: 'boolean',
+  readers: 'text',
+  after: 'float8',
+  make: 'boolean',
+  thread_metadata: 'text',
+  runs: 'bigint',
+  protocol: 'boolean',
+  changeable: 'text',
+  webhook: 'text',
+};
+const WITH_KEYS = { ...GIVEN, key: 'bytea', request: 'bytea', made: 'text' };
+/** Rows from the first parameters, and the number of the next one. */
+const givenAs = (columns: Record<string, string>): { asked: string; next: number } => ({
+  asked: `asked as materialized (select * from ${rowsFrom(columns, 'a')})`,
+  next: Object.keys(columns).length + 1,
+});
+const ASKED = givenAs(GIVEN);
+const ASKED_WITH_KEYS = givenAs(WITH_KEYS);
+
+/** Where a caller is guarded: the thread of a run must be one that it may change, or not be there yet. */
+const GUARD = `not exists (select 1 from gx.thread h where h.thread_id = a.thread_id and not ${permits('h.metadata', 'a.changeable')})`;
+
+/** What a new run changes of its thread, besides counting itself: its labels, or only those that it has none of yet. */
+const RICH = `metadata = t.metadata || excluded.metadata, updated_at = now(), `;
+const PLAIN = `metadata = case when t.metadata ? 'graph_id' then t.metadata else t.metadata || excluded.metadata end, `;
+
+/**
+ * Of requests with keys, those that come first. Keys are kept in their order, so that nobody waits in a circle. What is
+ * refused for want of a thread keeps none.
+ */
+const FIRST = `ready as materialized (select * from found where run_id in (select made[1] from kept))`;
+const KEPT = `kept as (${keptKeys('select key, request, made::uuid[] from found order by key')})`;
+
+/**
+ * Threads that there are, and those that may be made. The rows are locked one by one in the order of their ids, by
+ * their index whatever Postgres knows of the table.
+ */
+const threads = ({ guarded, rich, keyed }: Variant): string => `${keyed ? 'found' : 'ready'} as materialized (
+    select a.* from asked a where make ${guarded ? `and ${GUARD}` : ''} union all
+    select a.* from asked a, lateral (select 1 from gx.thread t where t.thread_id = a.thread_id for no key update) t
+    where not make ${guarded ? `and ${GUARD}` : ''}),
+  ${keyed ? `${KEPT}, ${FIRST}, ` : ''}t as (
+    insert into gx.thread as t (thread_id, metadata, temporary, runs, remove_after)
+    select thread_id, thread_metadata::jsonb, temporary, 1, case when temporary then now() + (after + ${FORGOTTEN}) * interval '1 second' end from ready
+    on conflict (thread_id) do update set ${rich ? RICH : PLAIN}runs = t.runs + 1
+    returning thread_id, runs, readers, event_seq, ${isHeld('t')} as held)`;
+
+/** True when nobody holds the thread, no run was added to it since the caller looked, and none has to go first. */
+const FREE = `not t.held and t.runs = a.runs + 1 and (select 1 from gx.run x
+    where x.thread_id = t.thread_id and (x.status = 'running' or (x.status = 'pending' and x.due_at <= now())) limit 1) is null`;
+
+const COLUMNS = `run_id, thread_id, assistant_id, graph_id, metadata, kwargs, multitask_strategy, temporary, resumable, readers, due_at, created_at, webhook, status`;
+const VALUES = `a.run_id, a.thread_id, assistant_id, graph_id, a.metadata::jsonb, kwargs::jsonb, strategy, a.temporary, resumable, a.readers::uuid[],
+  now() + after * interval '1 second', now() + after * interval '1 second', a.webhook::jsonb`;
+const RETURNED = 'run_id, thread_id, created_at, updated_at, status';
+
+const WAITING = `r as (insert into gx.run (${COLUMNS}) select ${VALUES}, 'pending' from t join asked a using (thread_id) returning ${RETURNED})`;
+
+const started = (at: number): string => `s as (select thread_id, ${FREE} as starts from t join asked a using (thread_id)),
+  r as (
+    insert into gx.run (${COLUMNS}, attempt, worker, lease_until, started_at, begun)
+    select ${VALUES}, case when starts then 'running' else 'pending' end, case when starts then 1 else 0 end, case when starts then $${at}::uuid end,
+      case when starts then now() + $${at + 1}::float8 * interval '1 second' end, case when starts then now() end, case when starts then false end
+    from s join asked a using (thread_id) returning ${RETURNED})`;
+
+const INSERTED = `select r.*, t.readers as thread_readers,
+    (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text limit 1) is null as empty,
+    case when a.protocol then ${LAST_SEQ} else 0 end as thread_seq
+  from r join t using (thread_id) join asked a using (run_id)`;
+
+/** Returns the statement with its own values. Each kind has a plan of its own, because theirs cost differently. */
+function statementOf(beside: Beside, variant: Variant): { name: string; text: string; values: unknown[] } {
+  const suffix = `${variant.guarded ? '_guarded' : ''}${variant.rich ? '' : '_plain'}${variant.keyed ? '_keyed' : ''}`;
+  const { asked, next } = variant.keyed ? ASKED_WITH_KEYS : ASKED;
+  return 'starter' in beside
+    ? {
+        name: `run_insert_started${suffix}`,
+        text: `with ${asked}, ${threads(variant)}, ${started(next)} ${INSERTED}`,
+        values: [beside.starter.worker, beside.starter.leaseSeconds],
+      }
+    : {
+        name: `run_insert${suffix}_${beside.ticket.name}`,
+        text: `with ${asked}, ${threads(variant)}, ticket as (${beside.ticket.sql(next)}), ${WAITING} ${INSERTED}`,
+        values: beside.ticket.values,
+      };
+}
+
+/**
+ * Inserts runs with their threads, in one statement. With a starter, each run is that worker's at once if its thread is
+ * free, and otherwise comes back as pending, without a ticket. Returns undefined in the place of a run whose thread is
+ * missing and must not be made, or whose request came before. No thread may come twice. All runs have a key, or none.
+ */
+async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): Promise<(Inserted | undefined)[]> {
+  const inOrder = runs.toSorted((one, other) => (one.thread_id < other.thread_id ? -1 : 1));
+  const texts = new Map(
+    inOrder.map(({ run_id, metadata, kwargs }) => [run_id, { metadata: toField(metadata)!, kwargs: toField(kwargs)! }]),
+  );
+  const stored = new Map(
+    await Promise.all(inOrder.map(async (run) => [run.run_id, await fieldsOf(db, run, texts.get(run.run_id)!)] as const)),
+  );
+  const guarded = runs.some(({ thread }) => thread.changeable !== undefined);
+  const keyed = runs.some(({ key }) => key !== undefined);
+  const { name, text, values } = statementOf(beside, { guarded, rich, keyed });
+  const rows = await db.query<InsertedRow>({
+    name,
+    text,
+    values: [
+      inOrder.map(({ run_id }) => run_id),
+      inOrder.map(({ thread_id }) => thread_id),
+      inOrder.map(({ assistant_id }) => assistant_id),
+      inOrder.map(({ graph_id }) => graph_id),
+      inOrder.map(({ run_id }) => stored.get(run_id)!.metadata),
+      inOrder.map(({ run_id }) => stored.get(run_id)!.kwargs),
+      inOrder.map(({ multitask_strategy }) => multitask_strategy),
+      inOrder.map(({ kwargs }) => kwargs.temporary),
+      inOrder.map(({ kwargs }) => kwargs.resumable),
+      inOrder.map(({ readers }) => `{${readers.join()}}`),
+      inOrder.map(({ after_seconds }) => after_seconds),
+      inOrder.map(({ thread }) => thread.create),
+      inOrder.map(({ run_id }) => stored.get(run_id)!.thread_metadata),
+      inOrder.map(({ thread }) => thread.runs),
+      inOrder.map(({ kwargs }) => kwargs.protocol === true),
+      inOrder.map(({ thread }) => patternsField(thread.changeable)),
+      inOrder.map(({ run_id }) => stored.get(run_id)!.webhook),
+      ...(keyed ? [inOrder.map(({ key }) => key!.key), inOrder.map(({ key }) => key!.request), inOrder.map(madeWith)] : []),
+      ...values,
+    ],
+  });
+  const found = new Map(rows.map((row) => [row.run_id, row]));
+  return runs.map((run) => {
+    const row = found.get(run.run_id);
+    return row && inserted(run, row, texts.get(run.run_id)!);
+  });
+}
+
+/** Returns what is kept with the key of a run: its id, its thread's, and that of the task that it goes on with. */
+const madeWith = ({ run_id, thread_id, task }: NewRun): string =>
+  `{${[run_id, thread_id, ...(task !== undefined && 'first' in task ? [task.first] : [])].join()}}`;
+
+/** Returns what the columns of a run get. */
+async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, task, thread }: NewRun, texts: { kwargs: string }) {
+  return {
+    metadata: await namedField(db, 'run.metadata', metadata),
+    kwargs: storedKwargs(kwargs, await db.codec.seal(runKwargsPlace(run_id), texts.kwargs)),
+    thread_metadata: await namedField(db, 'thread.metadata', thread.metadata),
+    webhook: await webhookField(db, run_id, { webhook, task }),
+  };
+}
+
+/** Returns the run as it is stored. Its JSON is what was sent, which need not come back to be known. */
+function inserted(
+  { run_id, assistant_id, multitask_strategy, webhook }: NewRun,
+  { thread_readers, empty, thread_seq, ...row }: InsertedRow,
+  { metadata, kwargs }: { metadata: string; kwargs: string },
+): Inserted {
+  const { thread_id, created_at, updated_at, status } = row;
+  const json = { metadata: JSON.parse(metadata) as Run['metadata'], kwargs: JSON.parse(kwargs) as Run['kwargs'] };
+  const run: Run = {
+    run_id,
+    thread_id,
+    assistant_id,
+    created_at,
+    updated_at,
+    status,
+    ...json,
+    multitask_strategy,
+    webhook_status: webhook && NOT_SENT,
+  };
+  return { run, thread_readers, empty, thread_seq };
+}
+
+/** The queue that waiting runs get tickets for. */
+type Queue = { insert<T>(runs: NewRun[], within: (ticket: TicketInsert) => Promise<T>): Promise<T> };
+
+/**
+ * Returns the run as it was stored; undefined when its thread is missing and must not be made, or its key is kept
+ * already.
+ */
+type Insert<More extends unknown[] = []> = (run: NewRun, ...more: More) => Promise<Inserted | undefined>;
+
+export type RunInserts = {
+  /**
+   * Inserts a run that is the starter's if its thread is free; otherwise it comes back as pending, without a ticket.
+   * Throws `Conflict` when another run of the thread was started at the same moment.
+   */
+  started: Insert<[Starter]>;
+  /** Inserts a run and its ticket. */
+  waiting: Insert;
+  /** Does the same within a transaction, for runs of different threads. */
+  waitingIn: (tx: Db, runs: NewRun[]) => Promise<(Inserted | undefined)[]>;
+};
+
+export function runInserts(db: Db, queue: Queue, { rich }: Pick<Variant, 'rich'>): RunInserts {
+  const where = { db, rich };
+  const insertWaiting = (on: Where, runs: NewRun[]): Promise<(Inserted | undefined)[]> =>
+    queue.insert(runs, (ticket) => insertSome(on, runs, { ticket }));
+  const batchers = () => ({
+    starting: new Batcher(
+      (some: { run: NewRun; starter: Starter }[]) => {
+        const runs = some.map(({ run }) => run);
+        // There is one worker in this process.
+        return insertSome(where, runs, { starter: some[0]!.starter });
+      },
+      ({ run }) => run.thread_id,
+    ),
+    waiting: new Batcher(
+      (runs: NewRun[]) => insertWaiting(where, runs),
+      ({ thread_id }) => thread_id,
+    ),
+  });
+  // Runs without keys never wait for rivals of those with keys, and their statements stay as short.
+  const [plain, keyed] = [batchers(), batchers()];
+  const batchersOf = ({ key }: NewRun): typeof plain => (key === undefined ? plain : keyed);
+  return {
+    started: (run, { worker, leaseSeconds }) => batchersOf(run).starting.add({ run, starter: { worker, leaseSeconds } }),
+    waiting: (run) => batchersOf(run).waiting.add(run),
+    waitingIn: (tx, runs) => (runs.length === 0 ? Promise.resolve([]) : insertWaiting({ db: tx, rich }, runs)),
+  };
+}

@@ -1,0 +1,30 @@
+import type { QueueWork } from '../../../schema/wire/work-report.ts';
+import type { Db } from '../base/pool.ts';
+import { isHeld } from './thread-holds.ts';
+
+/** Threads that are counted at most: more workers than that many need, no deployment may have. */
+const MOST = 10_000;
+
+/**
+ * Returns how the queue stands, in one statement that reads indexes of unfinished runs alone. Of a thread's runs one
+ * runs at a time, so threads are counted.
+ */
+export async function queueWork(db: Db, { crons }: { crons: boolean }): Promise<QueueWork> {
+  const [row] = await db.query<Omit<QueueWork, 'next_due'> & { next_due: Date | string | null }>({
+    name: 'queue_work',
+    text: `with due as (
+        select r.thread_id from gx.run r where r.status = 'pending' and r.due_at <= now() order by r.due_at limit ${MOST}),
+      free as (
+        select distinct d.thread_id from due d
+        where not exists (select 1 from gx.run x where x.thread_id = d.thread_id and x.status = 'running')
+          and not exists (select 1 from gx.thread b where b.thread_id = d.thread_id and ${isHeld('b')}))
+      select (select count(*)::int from free) as due,
+        (select count(*)::int from gx.run where status = 'running') as running,
+        (select count(*)::int from (select 1 from gx.webhook limit ${MOST}) w) as webhooks,
+        least((select min(due_at) from gx.run where status = 'pending' and due_at > now()),
+          (select min(next_run_date) from gx.cron where $1 and enabled and next_run_date is not null)) as next_due`,
+    values: [crons],
+  });
+  const { next_due: next, ...counts } = row!;
+  return { ...counts, next_due: next === null ? null : new Date(next).toISOString() };
+}

@@ -1,0 +1,55 @@
+import type { Thread } from '../../../schema/agent/thread.ts';
+import { PLAIN } from '../../encryption/codec.ts';
+import type { RequestKey } from '../../kernel/request-key.ts';
+import { copyCheckpoints } from './checkpoint-upkeep.ts';
+import { keepRequestKey } from '../base/idempotency-keys.ts';
+import { patternsField, permits, type Patterns } from '../base/permits.ts';
+import type { Database, Db } from '../base/pool.ts';
+import { runErrorPlace } from '../fields/run-fields.ts';
+import { namedField, sealField } from '../fields/sealed-fields.ts';
+import { ALL_OF_THREAD, openThreads, threadInterruptsPlace } from '../fields/thread-fields.ts';
+import { LONG_TEXT, storedColumnsOf, WHOLE_STATE } from '../fields/thread-values.ts';
+
+/**
+ * Makes a copy with its own id, all checkpoints and the given labels besides. It rests as the thread does, and lives as
+ * long from now on. Returns undefined when there is no such thread, or it may not be seen. Throws `Conflict` when the
+ * request's key is kept already.
+ */
+export function copyThread(
+  db: Database,
+  threadId: string,
+  { copyId, labels, seen, key }: { copyId: string; labels: object; seen: Patterns; key?: RequestKey | undefined },
+): Promise<Thread | undefined> {
+  return db.transaction(async (tx) => {
+    const copies = await tx.query<Thread>({
+      text: `insert into gx.thread as t (thread_id, metadata, config, "values", long_values, long_values_at, status, interrupts, error, ttl)
+        select $2, s.metadata || $3, s.config, s."values", s.long_text, case when s.long_text is not null then now() end,
+          s.status, s.interrupts, s.error, s.ttl
+        from (select t.*, ${LONG_TEXT} as long_text from gx.thread t where t.thread_id = $1) s
+        where ${permits('s.metadata', '$4')} returning ${ALL_OF_THREAD}`,
+      values: [threadId, copyId, await namedField(tx, 'thread.metadata', labels), patternsField(seen)],
+    });
+    // What is encrypted is still that of the other thread.
+    const [copied] = await openThreads(
+      tx,
+      copies.map((row) => ({ ...row, thread_id: threadId })),
+    );
+    if (copied === undefined) return undefined;
+    if (key !== undefined) await keepRequestKey(tx, key, [copyId]);
+    if (tx.codec !== PLAIN) await sealCopy(tx, copyId, copied);
+    await copyCheckpoints(tx, threadId, copyId);
+    return { ...copied, thread_id: copyId };
+  });
+}
+
+type Copied = Pick<Thread, 'values' | 'interrupts' | 'error'>;
+
+/** Writes the state of a copy, what it waits for and why its last run failed, as its own. */
+async function sealCopy(tx: Db, copyId: string, { values, interrupts, error }: Copied): Promise<void> {
+  const { values: short, long } = await storedColumnsOf(tx, copyId, values);
+  const sealed = [await sealField(tx, threadInterruptsPlace(copyId), interrupts), long, await sealField(tx, runErrorPlace(copyId), error)];
+  await tx.query({
+    text: `update gx.thread set "values" = coalesce($2, "values"), interrupts = $3, error = $5, state_updated_at = now(), ${WHOLE_STATE('$4')} where thread_id = $1`,
+    values: [copyId, short, ...sealed],
+  });
+}

@@ -1,0 +1,39 @@
+import { pathMatcher } from '../../http/path-matcher.ts';
+import type { AgentRoute } from '../routes/route.ts';
+import type { UserCode } from '../user-code/host.ts';
+
+/* This file tells which requests concern `http.app`, and which the built-in routes. */
+
+/** Returns what tells whether a request concerns the application. Paths are compared decoded, as Hono does. */
+export function concernOf({ app }: UserCode): (method: string, path: string) => { serves: boolean } | undefined {
+  if (app?.routes === undefined) return () => ({ serves: true });
+  const routes = app.routes.map(({ method, pattern, serves }) => ({ method, pattern: new RegExp(pattern), serves }));
+  return (method, path) => {
+    const [asked, plain] = [method === 'HEAD' ? 'GET' : method, decoded(path)];
+    const found = routes.filter((route) => (route.method === 'ALL' || route.method === asked) && route.pattern.test(plain));
+    return found.length === 0 ? undefined : { serves: found.some(({ serves }) => serves) };
+  };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+/** Returns what tells who may use the built-in route of a request; undefined where there is none. */
+export function accessOf(routes: readonly AgentRoute[]): (method: string, path: string) => AgentRoute['access'] | undefined {
+  const known = routes.map(({ method, path, access }) => ({ method: method.toUpperCase(), matches: pathMatcher(path), access }));
+  return (method, path) => {
+    const asked = method === 'HEAD' ? 'GET' : method;
+    return known.find((route) => route.method === asked && route.matches(path) !== undefined)?.access;
+  };
+}
+
+/** Returns what tells whether a path is that of a built-in route, for whatever method. */
+export function builtIn(routes: readonly AgentRoute[]): (path: string) => boolean {
+  const known = routes.map(({ path }) => pathMatcher(path));
+  return (path) => known.some((matches) => matches(path) !== undefined);
+}

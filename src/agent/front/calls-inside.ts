@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+import { headerPairs, ofMessage, type InProcess, type Inside } from '../../http/in-process.ts';
+import { openToAll } from '../auth/authenticate.ts';
+import type { AgentCaller } from '../auth/caller.ts';
+import type { AnswerHere, AskedHere } from '../exchange/exchanges.ts';
+
+/** A request that a thread of this process makes. */
+type AskedInside = Pick<AskedHere<unknown>, 'head' | 'body' | 'signal'>;
+
+/** Asks the built-in routes; without `inside`, as the user's own code, which may do everything. */
+export type AskInside = (asked: AskedInside, inside?: Inside<AgentCaller>) => Promise<AnswerHere>;
+
+const OWN_CODE = openToAll({ source: 'this process' });
+
+/** Returns what asks the routes without the network. Paths may be given with the prefix or without it. */
+export const askingInside =
+  (routes: InProcess<AgentCaller>, prefix: string): AskInside =>
+  async ({ head, body, signal }, inside = { source: OWN_CODE.source, caller: OWN_CODE }) => {
+    const path = pathIn(head.url, prefix);
+    return answerOf(await routes.ask({ method: head.method, path, headers: head.headers, body, signal }, inside));
+  };
+
+/** Returns the path of an address, with its query, below the prefix. */
+export function pathIn(url: string, prefix: string): string {
+  const { pathname, search } = new URL(url);
+  return prefix + (pathBelow(prefix, pathname) ?? pathname) + search;
+}
+
+/** Returns the rest of a path below the prefix; undefined for one that is not below it. */
+export const pathBelow = (prefix: string, path: string): string | undefined =>
+  path === prefix ? '/' : path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
+
+function answerOf(answer: IncomingMessage): AnswerHere {
+  const chunks = answer.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
+  const body = {
+    read: async () => (await chunks.next()).value,
+    cancel: () => void answer.destroy(),
+  };
+  return { head: { status: answer.statusCode!, headers: ofMessage(headerPairs(answer)).map(lowered) }, body };
+}
+
+const lowered = ([name, value]: [string, string]): [string, string] => [name.toLowerCase(), value];

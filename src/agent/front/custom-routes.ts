@@ -1,0 +1,299 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { asError, Problem, Unavailable } from '../../errors.ts';
+import { headerPairs, ofMessage } from '../../http/in-process.ts';
+import type { AppOptions, Elsewhere, Origin } from '../../http/server.ts';
+import { sourceOf } from '../../http/source.ts';
+import type { Log } from '../../log.ts';
+import type { GxJson } from '../../schema/agent/gx-json.ts';
+import type { HeaderPairs } from '../../schema/wire/wall/exchange.ts';
+import type { ForServer } from '../../schema/wire/wall/user-code.ts';
+import { accessOf, builtIn, concernOf } from './app-concerns.ts';
+import { openToAll, type CallerRequest } from '../auth/authenticate.ts';
+import type { AgentCaller } from '../auth/caller.ts';
+import type { Callers } from '../auth/callers.ts';
+import { pathBelow, pathIn, type AskInside } from './calls-inside.ts';
+import type { BodySource } from '../exchange/bodies.ts';
+import type { AnswerHere, Asking, Replied, AskedHere } from '../exchange/exchanges.ts';
+import type { AgentRoute } from '../routes/route.ts';
+import type { UserCode } from '../user-code/host.ts';
+import type { OwnRoutes, ToldInside } from '../webhooks/own-routes.ts';
+
+type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>[number];
+type Context = Parameters<Middleware>[0];
+
+type Settings = {
+  code: UserCode;
+  http: NonNullable<GxJson['http']>;
+  prefix: string;
+  /** The built-in routes; they are complete when the first request comes. */
+  routes: readonly AgentRoute[];
+  callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
+  callers: Callers;
+  bodyBytes: number;
+  log: Log;
+};
+
+/** A request that the application has. */
+type Open = {
+  source: string;
+  caller: AgentCaller | undefined;
+  pass: () => void;
+  /** Of an upgrade: hears its headers as the middleware has let them through. */
+  upgrade?: (headers: IncomingHttpHeaders) => void;
+};
+
+/** Where a request stands in the application, and who asks, where that is known. */
+type AppPath = { path: string; caller: AgentCaller | undefined };
+
+/** A request to become a WebSocket, and what tells who asks for it. */
+type Upgrading = {
+  headers: IncomingHttpHeaders;
+  origin: Origin;
+  callerOf: (headers: IncomingHttpHeaders) => Promise<AgentCaller> | AgentCaller;
+};
+
+/** These paths answer whatever the application does. */
+const OWN = ['/ok', '/metrics', '/docs', '/openapi.json'];
+
+/** The Fetch standard knows no other methods, or refuses them. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+const ROUTE = 'http.app';
+
+/** The address of requests that come from nowhere else. */
+const INSIDE = 'this process';
+
+/**
+ * Serves `http.app` before the built-in routes. A request that concerns none of its routes, nor its middleware, never
+ * gets there.
+ */
+export class CustomRoutes implements OwnRoutes {
+  readonly #settings: Settings;
+  readonly #own: ReadonlySet<string>;
+  readonly #open = new Map<number, Open>();
+  #concerns: ((method: string, path: string) => { serves: boolean } | undefined) | undefined;
+  #accessOf: ((method: string, path: string) => AgentRoute['access'] | undefined) | undefined;
+  #isBuiltIn: ((path: string) => boolean) | undefined;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    this.#own = new Set(settings.http.disable_meta === true ? OWN.slice(0, 1) : OWN);
+  }
+
+  readonly middleware: Middleware = async (ctx, next) => {
+    const concern = this.#concernOf(ctx.method, ctx.path);
+    if (concern === undefined) return next();
+    await this.#answer(ctx, concern);
+  };
+
+  /** True for a route of the application itself, whose bodies are of any type. */
+  servesItself(method: string, url: string): boolean {
+    const concern = this.#concernOf(method, url);
+    const isUnknown = this.#settings.code.app?.routes === undefined;
+    return concern !== undefined && concern.serves && !(isUnknown && this.#access(method, concern.path) !== undefined);
+  }
+
+  /**
+   * Returns who asks for a WebSocket, after the middleware has seen it as a GET of its path. Throws what the middleware
+   * answers instead of letting it through.
+   */
+  async callerOfUpgrade({ headers, origin, callerOf }: Upgrading): Promise<AgentCaller> {
+    const concern = this.#concernOf('GET', new URL(origin.url, 'http://any').pathname);
+    const isEarly = concern === undefined || this.#settings.http.middleware_order === 'auth_first';
+    const caller = isEarly ? await callerOf(headers) : undefined;
+    if (concern === undefined) return caller!;
+    const passed = await this.#passUpgrade({ headers, origin, path: concern.path, caller });
+    return caller ?? callerOf(passed);
+  }
+
+  /** Returns the headers of an upgrade, as the middleware has let them through. */
+  async #passUpgrade({ headers, origin, path, caller }: Omit<Upgrading, 'callerOf'> & AppPath): Promise<IncomingHttpHeaders> {
+    const { search } = new URL(origin.url, 'http://any');
+    const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+    const head = { method: 'GET', url: `http://${hostOf({ headers })}${path}${search}`, headers: pairs };
+    let passed: IncomingHttpHeaders | undefined;
+    const open = { source: origin.source, caller, pass: () => undefined, upgrade: (seen: IncomingHttpHeaders) => (passed = seen) };
+    const { status } = await this.#headOf({ head, body: undefined, signal: new AbortController().signal }, open);
+    if (passed === undefined || status >= 400)
+      throw new Problem(status >= 400 ? status : 404, 'http.app did not let the connection through.');
+    return passed;
+  }
+
+  /** Asks the application, and returns how it begins to answer. */
+  async #headOf(asked: Omit<Asking<unknown>, 'purpose'>, open: Open): Promise<Replied['head']> {
+    const { code, callers } = this.#settings;
+    const { source, caller } = open;
+    let exchange = 0;
+    const begins = (number: number): void => {
+      this.#open.delete(exchange);
+      exchange = number;
+      this.#open.set(number, open);
+    };
+    const leave = callers.opens(caller ?? openToAll({ source }));
+    const answer = await code.fetch({ ...asked, purpose: { user: caller?.guard?.user } }, begins).finally(() => {
+      this.#open.delete(exchange);
+      leave();
+    });
+    answer.body?.cancel();
+    return answer.head;
+  }
+
+  /** Returns whether a webhook may call the path: a route of the application alone, which takes a POST. */
+  mayBeTold(path: string): boolean {
+    const url = this.#settings.prefix + (pathBelow(this.#settings.prefix, path) ?? path);
+    this.#isBuiltIn ??= builtIn(this.#settings.routes);
+    return this.servesItself('POST', url) && !this.#isBuiltIn(url);
+  }
+
+  /** Tells the application, as somebody who shows nothing but the headers. Throws what refuses them. */
+  async tell({ url, headers, body, signal }: ToldInside): Promise<Replied['head']> {
+    const { pathname, search } = new URL(url, 'http://localhost');
+    const path = pathBelow(this.#settings.prefix, pathname) ?? pathname;
+    const asked = { source: INSIDE, method: 'POST', url: this.#settings.prefix + path + search, headers };
+    const caller = await this.#callerBefore(asked, { path, serves: true });
+    const head = { method: 'POST', url: `http://localhost${path}${search}`, headers: Object.entries(headers) };
+    return this.#headOf({ head, body: bodyOfBytes(body), signal }, { source: INSIDE, caller, pass: () => undefined });
+  }
+
+  #concernOf(method: string, url: string): { path: string; serves: boolean } | undefined {
+    const path = pathBelow(this.#settings.prefix, url);
+    if (path === undefined || this.#own.has(path) || !METHODS.has(method)) return undefined;
+    this.#concerns ??= concernOf(this.#settings.code);
+    const concern = this.#concerns(method, path);
+    return concern && { path, serves: concern.serves };
+  }
+
+  /** From now on, what the application lets through, and what it asks by itself, goes to these routes. */
+  passTo(inside: AskInside): void {
+    this.#settings.code.serve((asked) => this.#serve(asked, inside));
+  }
+
+  async #answer(ctx: Context, { path, serves }: { path: string; serves: boolean }): Promise<void> {
+    const { code, callers, bodyBytes, log } = this.#settings;
+    const source = sourceOf(ctx.req);
+    const asked = { source, method: ctx.method, url: ctx.url, headers: ctx.headers };
+    const caller = await this.#callerBefore(asked, { path, serves });
+    const leave = callers.opens(caller ?? openToAll({ source }));
+    const elsewhere: Elsewhere = { route: ROUTE, passedOn: false };
+    (ctx.state as { elsewhere?: Elsewhere }).elsewhere = elsewhere;
+    const pass = (): void => {
+      elsewhere.passedOn = true;
+      leave();
+    };
+    const left = new AbortController();
+    let exchange = 0;
+    ctx.res.once('close', () => {
+      left.abort(LEFT);
+      this.#open.delete(exchange);
+      leave();
+    });
+    const body = bodyOf(ctx, bodyBytes, (error) => left.abort(error));
+    const head = { method: ctx.method, url: `http://${hostOf(ctx)}${path}${ctx.search}`, headers: ofMessage(headerPairs(ctx.req)) };
+    const begins = (number: number): void => {
+      this.#open.delete(exchange);
+      exchange = number;
+      this.#open.set(number, { source, caller, pass });
+    };
+    const answer = await code.fetch({ head, purpose: { user: caller?.guard?.user }, body, signal: left.signal }, begins);
+    send(ctx, answer, log);
+  }
+
+  /** Returns the caller where it must be known before the application is asked. Throws the refusal. */
+  async #callerBefore(asked: CallerRequest, { path, serves }: { path: string; serves: boolean }): Promise<AgentCaller | undefined> {
+    const { http, callerOf, code } = this.#settings;
+    const access = this.#access(asked.method, path);
+    const guardsOwn = http.enable_custom_route_auth === true;
+    // Where only the application knows its routes, nothing in it could ask before them.
+    const isUnknown = code.app?.routes === undefined;
+    if (http.middleware_order !== 'auth_first' && !(guardsOwn && isUnknown)) return undefined;
+    const isOwn = isUnknown ? access === undefined || guardsOwn : serves;
+    const isGuarded = isOwn ? guardsOwn && access !== 'open' : access !== undefined && access !== 'open';
+    return isGuarded ? callerOf(asked) : undefined;
+  }
+
+  #access(method: string, path: string): AgentRoute['access'] | undefined {
+    this.#accessOf ??= accessOf(this.#settings.routes);
+    return this.#accessOf(method, this.#settings.prefix + path);
+  }
+
+  async #serve(asked: AskedHere<ForServer>, inside: AskInside): Promise<AnswerHere> {
+    const { purpose, head } = asked;
+    if (purpose.want === 'call') return inside(asked);
+    const open = this.#open.get(purpose.exchange);
+    if (open === undefined) throw new Unavailable('The request is over.');
+    const { source, caller, upgrade } = open;
+    if (purpose.want === 'caller') {
+      const { prefix, callerOf } = this.#settings;
+      const known = await callerOf({ source, method: head.method, url: pathIn(head.url, prefix), headers: headersOf(head.headers) });
+      return jsonAnswer(known.guard?.user ?? null);
+    }
+    if (upgrade !== undefined) {
+      upgrade(headersOf(head.headers));
+      return { head: { status: 204, headers: [] }, body: undefined };
+    }
+    open.pass();
+    return inside(asked, { source, ...(caller && { caller }) });
+  }
+}
+
+/** The reason is made once, because an abort without one would cost an exception with its stack. */
+const LEFT = Object.assign(new Unavailable('The client has left.'), { name: 'AbortError' });
+
+const hostOf = ({ headers: { host = '' } }: { headers: IncomingHttpHeaders }): string =>
+  URL.canParse(`http://${host}`) ? host : 'localhost';
+
+/** Returns the body of a request, as long as it is not too large. */
+function bodyOf({ req, method, headers }: Context, limit: number, refuse: (error: Problem) => void): BodySource | undefined {
+  const length = Number(headers['content-length'] ?? 0);
+  if (method === 'GET' || method === 'HEAD' || (length === 0 && headers['transfer-encoding'] === undefined)) return undefined;
+  const tooLarge = (): Problem => new Problem(413, `Request body is larger than ${limit} bytes`, { headers: { connection: 'close' } });
+  if (length > limit) throw tooLarge();
+  const chunks = req.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
+  let size = 0;
+  return {
+    read: async () => {
+      const { value } = await chunks.next();
+      size += value?.length ?? 0;
+      if (size > limit) refuse(tooLarge());
+      return value;
+    },
+    // Node's server drops what is left of a body when the answer is sent.
+    cancel: () => undefined,
+  };
+}
+
+/** Sends the application's answer, as it comes. */
+function send(ctx: Context, { head: { status, headers }, body }: Replied, log: Log): void {
+  const { res } = ctx;
+  ctx.respond = false;
+  ctx.status = status;
+  const values: Record<string, string[]> = {};
+  for (const [name, value] of ofMessage(headers)) (values[name] ??= []).push(value);
+  for (const [name, list] of Object.entries(values))
+    if (name === 'vary') ctx.vary(list.join(', '));
+    else res.setHeader(name, list.length === 1 ? list[0]! : list);
+  if (body === undefined) {
+    res.end();
+    return;
+  }
+  res.flushHeaders();
+  pipeline(body, res).catch((error: unknown) => log.debug({ err: asError(error) }, 'an answer of http.app broke off'));
+}
+
+const jsonAnswer = (value: unknown): AnswerHere => ({
+  head: { status: 200, headers: [['content-type', 'application/json']] },
+  body: bodyOfBytes(Buffer.from(JSON.stringify(value))),
+});
+
+function bodyOfBytes(bytes: Uint8Array): BodySource {
+  const left = [bytes];
+  return { read: () => Promise.resolve(left.shift()), cancel: () => undefined };
+}
+
+/** Returns the headers as Node's server gives them. */
+function headersOf(pairs: HeaderPairs): IncomingHttpHeaders {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of pairs) headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+  return headers;
+}

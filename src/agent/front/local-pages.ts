@@ -1,0 +1,55 @@
+import { isIP } from 'node:net';
+import { Forbidden, Problem } from '../../errors.ts';
+import type { AppOptions } from '../../http/server.ts';
+import type { Cors } from '../../schema/agent/gx-json.ts';
+import type { AgentCaller } from '../auth/caller.ts';
+import { permitsOrigin } from './cors.ts';
+
+type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>[number];
+
+/**
+ * Whose pages may call a server on a developer's machine, unless its configuration names others: pages of this machine
+ * and Studio. Any page of the web reaches such a server, and it has no keys.
+ */
+export const LOCAL_CORS: Cors = {
+  allow_origin_regex: String.raw`https?://(localhost|[\w-]+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?|https://([a-z0-9-]+\.)?smith\.langchain\.com`,
+};
+
+const isLoopback = (name: string): boolean =>
+  name === 'localhost' || name.endsWith('.localhost') || name === '[::1]' || (isIP(name) === 4 && name.startsWith('127.'));
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i;
+
+type LocalPages = {
+  loopback: boolean;
+  /** True for routes of the user's own, which take forms and files, too. */
+  takesAnyBody?: (method: string, path: string) => boolean;
+};
+
+/** What a browser says of a request that no other page has made, and what programs leave out (Fetch Metadata). */
+const OWN_SITES = new Set(['', 'none', 'same-origin']);
+
+const hidesItsOrigin = (origin: string, site: string): boolean => origin === '' && !OWN_SITES.has(site);
+
+/**
+ * Refuses what only a page that may not call could have sent: another host's name for this machine (DNS rebinding), a
+ * foreign origin, and a body that a browser sends anywhere without asking, because it does not say that it is JSON.
+ */
+export function localPages(settings: Cors, { loopback, takesAnyBody = () => false }: LocalPages): Middleware {
+  const permits = permitsOrigin(settings);
+  return async (ctx, next) => {
+    if (loopback && !isLoopback(ctx.hostname.includes(':') ? `[${ctx.hostname}]` : ctx.hostname))
+      throw new Forbidden('This server answers under localhost and 127.0.0.1 only; start it with --host to serve others.');
+    const origin = ctx.get('origin');
+    if (origin !== '' && !permits(origin) && !isOwn(origin, ctx.host))
+      throw new Forbidden(`Pages of ${origin} may not call this server: name them in http.cors of gx.json.`);
+    const hasBody = ctx.get('transfer-encoding') !== '' || Number(ctx.get('content-length') || 0) > 0;
+    const takesIt = (): boolean => !hidesItsOrigin(origin, ctx.get('sec-fetch-site')) && takesAnyBody(ctx.method, ctx.path);
+    if (hasBody && !JSON_TYPE.test(ctx.get('content-type')) && !takesIt())
+      throw new Problem(415, 'The body must be sent with Content-Type: application/json', { headers: { connection: 'close' } });
+    return next();
+  };
+}
+
+/** Returns true for a page that this server itself has served. */
+const isOwn = (origin: string, host: string): boolean => URL.canParse(origin) && new URL(origin).host === host;

@@ -1,0 +1,161 @@
+import type { IncomingHttpHeaders, Server } from 'node:http';
+import type { AgentConfig } from '../../config/agent.ts';
+import { InProcess } from '../../http/in-process.ts';
+import { openApiDocument } from '../../http/openapi.ts';
+import { createApp, type AppOptions } from '../../http/server.ts';
+import { serveSockets, type Sockets } from '../../http/websocket.ts';
+import type { Cors, GxJson } from '../../schema/agent/gx-json.ts';
+import { withAppDocument } from './app-document.ts';
+import { openToAll, type CallerRequest, type Guarding } from '../auth/authenticate.ts';
+import { permitAccess, type AgentCaller } from '../auth/caller.ts';
+import { KEY_SCHEMES } from '../auth/closed.ts';
+import { KEY_PROTOCOL, withKeyOfSocket } from '../../http/shown-key.ts';
+import { requiredSchemes, securitySchemes, withSecurity } from '../auth/document.ts';
+import { boundedName } from '../auth/callers.ts';
+import { bringsForeignCookies, cors, permitsOrigin, refuseForeignCookies } from './cors.ts';
+import { askingInside } from './calls-inside.ts';
+import { CustomRoutes } from './custom-routes.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import { LOCAL_CORS, localPages } from './local-pages.ts';
+import { createMetrics } from '../parts/metrics.ts';
+import type { Feature } from '../routes/feature.ts';
+import { withSmallIds } from '../routes/ids.ts';
+import type { AgentRoute } from '../routes/route.ts';
+import { healthRoute, systemRoutes, type ServerInfo } from '../routes/system.ts';
+import { loggedHeaders } from '../runs/headers.ts';
+import type { UserCode } from '../user-code/host.ts';
+
+type AppSettings = {
+  config: Pick<AgentConfig, 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages' | 'authCheckSeconds'>;
+  settings: GxJson;
+  features: readonly Feature[];
+  guard: Guarding;
+  /** Tells who calls; throws for whoever may not. */
+  callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
+  /** The thread with `http.app`, if there is any. */
+  code: UserCode | undefined;
+  info: Omit<ServerInfo, 'flags'>;
+};
+
+type Middlewares = NonNullable<AppOptions<AgentCaller>['middleware']>;
+
+const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
+const PROBLEMS = { invalid: PROBLEM, problem: PROBLEM };
+const TITLE = { title: 'Agent server', description: 'Assistants, threads, runs, streams and the store of one deployment.' };
+
+/** Returns the prefix of every path: that of gx.json, else that of the environment. */
+export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: GxJson): string =>
+  (http?.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
+
+/** Returns whose pages may call, as gx.json says, else the environment, else what suits the place. */
+const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http }: GxJson): Cors =>
+  http?.cors ?? (local !== undefined && Object.keys(own).length === 0 ? LOCAL_CORS : own);
+
+/** `custom`: routes of the user's own, whose middleware sees upgrades, too. */
+type SocketSettings = Omit<AppSettings, 'info' | 'guard' | 'code'> & { custom: CustomRoutes | undefined };
+
+/** Serves what the agent server serves by WebSocket, with the same checks as its routes. */
+export function agentSockets(deps: AgentDeps, server: Server, { config, settings, features, callerOf, custom }: SocketSettings): Sockets {
+  const routes = features.flatMap(({ sockets }) => sockets?.(deps) ?? []);
+  const prefix = mountPrefix(config, settings);
+  const pages = corsOf(config, settings);
+  const [permits, isForeign] = [permitsOrigin(pages), bringsForeignCookies(pages)];
+  return serveSockets(server, {
+    routes: routes.map((route) => ({ ...route, path: prefix + route.path })),
+    log: deps.log,
+    authenticate: (headers, origin) => {
+      const ask = (seen: IncomingHttpHeaders): ReturnType<AppSettings['callerOf']> =>
+        callerOf({ headers: withKeyOfSocket(seen), access: 'read', ...origin });
+      return custom === undefined ? ask(headers) : custom.callerOfUpgrade({ headers, origin, callerOf: ask });
+    },
+    secretProtocols: KEY_PROTOCOL,
+    opens: (caller) => deps.callers.opens(caller),
+    permits: (origin, headers) => permits(origin) && !isForeign(headers),
+    checksAgainEvery: config.authCheckSeconds,
+    body: config.body,
+  });
+}
+
+/** Returns what runs around the routes: checks of pages first, and the user's own application last. */
+function middlewareOf(pages: Cors, config: AppSettings['config'], custom: CustomRoutes | undefined): Middlewares {
+  const { localPages: local } = config;
+  const isUsersOwn = (method: string, path: string): boolean => custom?.servesItself(method, path) === true;
+  return [
+    ...(local === undefined ? [] : [localPages(pages, { ...local, takesAnyBody: isUsersOwn })]),
+    cors(pages, config),
+    refuseForeignCookies(pages, isUsersOwn),
+    ...(custom === undefined ? [] : [custom.middleware]),
+  ];
+}
+
+/** Paths that monitors ask, whoever uses the agent. */
+const MONITORED = ['/ok', '/metrics', '/info'];
+
+/** Returns true for a request that shows that the agent is used. A stranger's does not. */
+const isOfClient = ({ route, status }: { route: string; status: number }): boolean =>
+  status !== 401 && !MONITORED.some((path) => route.endsWith(path));
+
+type CustomSettings = Pick<AppSettings, 'config' | 'callerOf' | 'code'> & { http: NonNullable<AppSettings['settings']['http']> };
+
+/** Returns what serves `http.app`, if there is one; webhooks may call it, where gx.json lets them. */
+function customOf(
+  { callers, webhooks, log }: AgentDeps,
+  { config, http, callerOf, code }: CustomSettings,
+  served: { prefix: string; routes: AgentRoute[] },
+): CustomRoutes | undefined {
+  if (code?.app === undefined) return undefined;
+  const custom = new CustomRoutes({ code, http, ...served, callerOf, callers, bodyBytes: config.body.bytes, log });
+  webhooks.serve(custom);
+  return custom;
+}
+
+/** Makes an application of the agent server's routes. */
+export function agentApp(
+  deps: AgentDeps,
+  { config, settings, features, guard, callerOf, code, info }: AppSettings,
+): { app: ReturnType<typeof createApp>; custom: CustomRoutes | undefined } {
+  const metrics = createMetrics(deps, info);
+  const { http = {}, auth = {} } = settings;
+  const pages = corsOf(config, settings);
+  const routes: AgentRoute[] = [];
+  const schemes = guard === 'key' ? KEY_SCHEMES : securitySchemes(auth);
+  const door = { guarded: guard !== 'open', schemes, required: guard === 'key' ? undefined : requiredSchemes(auth) };
+  const papers = guard === 'key' ? 'read' : 'open';
+  const described = { ...TITLE, version: info.version };
+  const document = (): unknown =>
+    withAppDocument(withSecurity(openApiDocument(routes, described, schemes, PROBLEMS), auth), code?.document, prefix);
+  const flags = Object.fromEntries(features.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, true]])));
+  const own: AgentRoute[] = [
+    ...features.flatMap((feature) => feature.routes?.(deps, door) ?? []),
+    ...(http.disable_meta === true ? [] : systemRoutes(deps, { info: { ...info, flags }, metrics, document, papers })),
+    healthRoute(deps, '/ok'),
+  ];
+  const prefix = mountPrefix(config, settings);
+  routes.push(...own.map((one) => withSmallIds({ ...one, path: prefix + one.path })));
+  // Probes are written without the prefix.
+  if (prefix !== '') routes.push({ ...healthRoute(deps, '/ok'), id: 'health_at_root' });
+  const custom = customOf(deps, { config, http, callerOf, code }, { prefix, routes });
+  const app = createApp<AgentCaller>({
+    routes,
+    log: deps.log,
+    invalid: 'sentence',
+    authenticate: (headers, access, origin) => (access === 'open' ? openToAll(origin) : callerOf({ headers, access, ...origin })),
+    permit: permitAccess,
+    nameOf: boundedName,
+    opens: (caller) => deps.callers.opens(caller),
+    permitsOrigin: permitsOrigin(pages),
+    starts: (caller, count) => deps.callers.starts(caller, count),
+    checksAgainEvery: config.authCheckSeconds,
+    body: config.body,
+    middleware: middlewareOf(pages, config, custom),
+    loggedHeaders: loggedHeaders(http.logging_headers),
+    onAnswer: (answer) => {
+      metrics.answered(answer);
+      if (isOfClient(answer)) deps.reports?.asked();
+    },
+  });
+  const inside = askingInside(new InProcess(app), prefix);
+  custom?.passTo(inside);
+  deps.host.serve((asked) => inside(asked));
+  return { app, custom };
+}

@@ -1,0 +1,231 @@
+import { Problem, StartError, Unavailable } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { OwnCall } from '../../schema/wire/wall/exchange.ts';
+import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
+import type { FromThread, GraphFailures, GraphNodes } from '../../schema/wire/wall/graphs.ts';
+import type { JsonText } from '../../schema/wire/wall/json-text.ts';
+import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
+import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
+import type { Outcome, RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
+import type { Exchanges } from '../exchange/exchanges.ts';
+import type { ThreadCalls } from '../exchange/thread-calls.ts';
+import type { OpenRunner, Runner } from './worker.ts';
+
+/** What the caller that gave a run to a thread hears of it. */
+export type RunListener = {
+  events(batch: [event: string, json: string][]): void;
+  /** Settles when any reader that comes back can read the events so far; never fails. */
+  written(): Promise<void>;
+  /** Hears what the graph did so far, where runs are traced. */
+  spans(spans: Span[]): void;
+  done(outcome: Outcome): void;
+  /** Hears that the thread ended during the run; `killed` means that it ended for another run's sake. */
+  gone(reason: 'killed' | 'crashed'): void;
+};
+
+type ThreadOptions = {
+  open: OpenRunner;
+  heapMegabytes: number;
+  alone: boolean;
+  calls: ThreadCalls;
+  log: Log;
+  line?: ((line: string) => void) | undefined;
+};
+type PendingCall = { resolve: (json: string) => void; reject: (error: Error) => void };
+/** What a thread has loaded, and what it could not. */
+type Loaded = { nodes: GraphNodes; failures: GraphFailures };
+type CallAnswer = Extract<FromThread, { call_id: number }>;
+
+/** Milliseconds without a sign of life after which a thread counts as stuck in a graph that never yields. */
+const SILENT_AFTER = 1500;
+
+/** One thread with the graphs loaded in it, as its host sees it: the server's side of the protocol. */
+export class GraphThread {
+  readonly ready: Promise<Loaded>;
+  /** True for the thread of one run, which ends with it. */
+  readonly alone: boolean;
+  /** Settles when the thread is no more. */
+  readonly gone: Promise<void>;
+  readonly #runner: Runner;
+  readonly #log: Log;
+  readonly #line: ((line: string) => void) | undefined;
+  readonly #started = Promise.withResolvers<Loaded>();
+  readonly #runs = new Map<string, RunListener>();
+  readonly #calls = new Map<number, PendingCall>();
+  readonly #exchanges: Exchanges<never, OwnCall>;
+  #callId = 0;
+  #heardAt = performance.now();
+  #busyAt = performance.now();
+  #loaded = false;
+  #full = false;
+  #killed = false;
+  ended = false;
+
+  constructor(start: ThreadStart, { open, heapMegabytes, alone, calls, log, line }: ThreadOptions) {
+    this.alone = alone;
+    this.#log = log;
+    this.#line = line;
+    this.ready = this.#started.promise;
+    // Whoever waits for the thread handles the failure; one that nobody waits for is logged when the thread ends.
+    this.ready.catch(() => undefined);
+    this.#exchanges = calls.connect((message) => this.#runner.send({ kind: 'exchange', message }));
+    const gone = Promise.withResolvers<void>();
+    this.gone = gone.promise;
+    this.#runner = open(
+      {
+        message: (message) => this.#hear(message),
+        crashed: (error) => this.#log.error({ err: error }, 'graph thread crashed'),
+        ended: () => {
+          this.#started.reject(new StartError('The graph thread ended while it was loading the graphs.'));
+          this.#end();
+          gone.resolve();
+        },
+      },
+      { heapMegabytes },
+    );
+    this.#runner.send({ kind: 'start', version: WALL_VERSION, start });
+  }
+
+  get load(): number {
+    return this.#runs.size;
+  }
+
+  /** True when the thread last said that it has hardly any time or memory for more. */
+  get full(): boolean {
+    return this.#full;
+  }
+
+  get usable(): boolean {
+    return this.#loaded && !this.ended && performance.now() - this.#heardAt < SILENT_AFTER;
+  }
+
+  /** Milliseconds since the last run or call ended; 0 while there is one, or while the thread loads. */
+  get restingFor(): number {
+    return this.#loaded && this.#runs.size === 0 && this.#calls.size === 0 ? performance.now() - this.#busyAt : 0;
+  }
+
+  has(runId: string): boolean {
+    return this.#runs.has(runId);
+  }
+
+  run(spec: RunSpec, listener: RunListener): void {
+    this.#runs.set(spec.run_id, listener);
+    this.#runner.send({ kind: 'run', spec });
+  }
+
+  /** `goesOn`: the run goes on elsewhere, so nobody is to hear of an end. */
+  abort(runId: string, goesOn: boolean): void {
+    this.#runner.send({ kind: 'abort', run_id: runId, goes_on: goesOn });
+  }
+
+  drain(runId: string): void {
+    this.#runner.send({ kind: 'drain', run_id: runId });
+  }
+
+  hear(runId: string): void {
+    this.#runner.send({ kind: 'hear', run_id: runId });
+  }
+
+  /** Asks the thread. Throws a refusal as a `Problem` with the status that the thread gave it. */
+  call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
+    this.#callId += 1;
+    const call_id = this.#callId;
+    return new Promise((resolve, reject) => {
+      this.#calls.set(call_id, { resolve, reject });
+      this.#runner.send<K>({ kind: 'call', call_id, operation, args });
+    });
+  }
+
+  async kill(): Promise<void> {
+    this.#killed = true;
+    await this.#runner.kill();
+  }
+
+  #hear(message: FromThread): void {
+    this.#heardAt = performance.now();
+    switch (message.kind) {
+      case 'beat':
+        this.#full = message.full;
+        return;
+      case 'log':
+        this.#line?.(message.line);
+        return;
+      case 'ready':
+        this.#ready(message);
+        return;
+      case 'broken':
+        this.#broken(message.sentence);
+        return;
+      case 'exchange':
+        this.#exchanges.hear(message.message);
+        return;
+      case 'result':
+      case 'failed':
+        this.#answered(message);
+        return;
+      default:
+        this.#hearOfRun(message);
+    }
+  }
+
+  #ready({ version, nodes, failures = {} }: Extract<FromThread, { kind: 'ready' }>): void {
+    const fault = versionFault('The runner of the graphs', version);
+    if (fault !== undefined) return this.#broken(fault);
+    this.#loaded = true;
+    this.#busyAt = performance.now();
+    this.#started.resolve({ nodes, failures });
+  }
+
+  #broken(sentence: string): void {
+    this.#started.reject(new StartError(sentence));
+    void this.kill();
+  }
+
+  #hearOfRun(message: Extract<FromThread, { run_id: string }>): void {
+    const listener = this.#runs.get(message.run_id);
+    switch (message.kind) {
+      case 'events':
+        listener?.events(message.batch);
+        return;
+      case 'wait':
+        void this.#answerWait(message.wait_id, listener);
+        return;
+      case 'spans':
+        listener?.spans(message.spans);
+        return;
+      case 'done':
+        this.#done(message.run_id, message.outcome);
+    }
+  }
+
+  async #answerWait(wait_id: number, listener: RunListener | undefined): Promise<void> {
+    await listener?.written();
+    this.#runner.send({ kind: 'written', wait_id });
+  }
+
+  #done(runId: string, outcome: Outcome): void {
+    const listener = this.#runs.get(runId);
+    this.#runs.delete(runId);
+    this.#busyAt = performance.now();
+    listener?.done(outcome);
+    if (this.alone) void this.kill();
+  }
+
+  #answered(message: CallAnswer): void {
+    const call = this.#calls.get(message.call_id);
+    this.#calls.delete(message.call_id);
+    this.#busyAt = performance.now();
+    if (message.kind === 'result') call?.resolve(message.json);
+    else call?.reject(new Problem(message.status, message.message));
+  }
+
+  #end(): void {
+    this.ended = true;
+    const runs = [...this.#runs.values()];
+    this.#runs.clear();
+    for (const listener of runs) listener.gone(this.#killed ? 'killed' : 'crashed');
+    for (const call of this.#calls.values()) call.reject(new Unavailable('The graph thread that was to answer has ended; try again.'));
+    this.#calls.clear();
+    this.#exchanges.failAll(() => new Unavailable('The thread has ended.'));
+  }
+}

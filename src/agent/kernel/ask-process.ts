@@ -1,0 +1,57 @@
+import { fork } from 'node:child_process';
+import { setPriority } from 'node:os';
+import { text } from 'node:stream/consumers';
+import { environmentOfOthers } from '../../config/env.ts';
+
+type Asking = {
+  /** The folder that the process works in. */
+  folder: string;
+  /** Milliseconds after which the process is killed. */
+  within: number;
+  signal: AbortSignal;
+};
+
+/** Megabytes of heap: more than the types of a large project take. */
+const HEAP = 1024;
+/** The niceness of the process, which yields to runs because clients wait for those. */
+const PRIORITY = 10;
+const LAST_WORDS = 500;
+
+/**
+ * Asks a separate process one question and returns its one answer. This suits work that takes memory, or libraries of
+ * the user's project, that the server should not keep. Throws the last words of the process if it gave no answer.
+ */
+export async function askProcess<HandlerQuestion extends object, Answer>(
+  module: URL,
+  question: HandlerQuestion,
+  { folder, within, signal }: Asking,
+): Promise<Answer> {
+  const child = fork(module, {
+    cwd: folder,
+    env: environmentOfOthers(),
+    execArgv: [`--max-old-space-size=${HEAP}`],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    timeout: within,
+    killSignal: 'SIGKILL',
+    signal,
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const words = text(child.stderr!).catch(() => '');
+  child.once('message', (answer) => resolve(answer as Answer));
+  child.once('error', reject);
+  child.once('close', (_code, killed) => {
+    void words.then((said) =>
+      reject(new Error(lastOf(said) || (killed ? `it gave no answer within ${within / 1000} s` : 'it gave no answer'))),
+    );
+  });
+  if (child.pid !== undefined) setPriority(child.pid, PRIORITY);
+  child.send(question, (error) => error && reject(error));
+  try {
+    return await promise;
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+/** Returns the sentence of the error that Node printed, or else the end of the output. */
+const lastOf = (said: string): string => /^\w*Error: .*$/m.exec(said)?.[0] ?? said.trim().slice(-LAST_WORDS);

@@ -1,0 +1,76 @@
+import type { JobSettings } from '../../config/agent.ts';
+import type { Log } from '../../log.ts';
+import type { SigningKeys } from '../auth/signing-keys.ts';
+import type { BatchedStatements } from '../db/batched-statements.ts';
+import type { Database } from '../db/base/pool.ts';
+import type { RunInserts } from '../db/runs/run-inserts.ts';
+import type { Signals } from '../db/base/signals.ts';
+import type { GraphFault } from '../graphs/graph-faults.ts';
+import type { TypedSchemas } from '../graph-types/typed-schemas.ts';
+import type { Expiry } from '../gx-json/expiry.ts';
+import type { SemanticSearch } from '../gx-json/semantic-search.ts';
+import type { Pump } from '../queue/pump.ts';
+import type { Tickets } from '../queue/tickets.ts';
+import type { CreateDeps } from '../runs/create.ts';
+import type { CronClock } from '../crons/clock.ts';
+import type { Callers } from '../auth/callers.ts';
+import type { Reencryption } from '../db/encryption/reencryption.ts';
+import type { Executor } from '../runs/executor.ts';
+import type { Keeper } from '../runs/keeper.ts';
+import type { QueuedRuns } from '../runs/queued-runs.ts';
+import type { PlanDeps } from '../runs/plan.ts';
+import type { Readers } from '../runs/readers.ts';
+import type { Publisher } from '../stream/publisher.ts';
+import type { StoreLog } from '../stream/valkey/log.ts';
+import type { GraphHost } from '../graphs/host.ts';
+import type { Bundles } from '../ui/main.ts';
+import type { Courier } from '../webhooks/courier.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { WorkReports } from '../queue/work-reports.ts';
+
+/**
+ * The parts of one server process. Routes take the fields that they use (`Pick<AgentDeps, ...>`); the folders below
+ * them never see this type.
+ */
+export type AgentDeps = {
+  db: Database;
+  batched: BatchedStatements;
+  inserts: RunInserts;
+  tickets: Tickets;
+  signals: Signals;
+  readers: Readers;
+  host: GraphHost;
+  typedSchemas: TypedSchemas;
+  /** The components that pages load. */
+  bundles: Bundles;
+  executor: Executor;
+  pump: Pump;
+  keeper: Keeper;
+  clock: CronClock;
+  /** The graphs of this revision. */
+  graphs: string[];
+  /** Returns those that are not served as their files say. */
+  graphFaults: () => GraphFault[];
+  /** How items of the store are searched by meaning; undefined when gx.json asks for none. */
+  semanticSearch: SemanticSearch | undefined;
+  jobs: JobSettings;
+  expiry: Expiry;
+  /** What each caller has open, and starts. */
+  callers: Callers;
+  /** Tells the platform of the work there is; undefined where nobody asks. */
+  reports: WorkReports | undefined;
+  queued: QueuedRuns;
+  webhooks: Webhooks;
+  /** Seals anew what earlier keys have sealed. */
+  reencryption: Reencryption;
+  /** Sends what webhooks are to be told. */
+  courier: Courier;
+  /** Count what streams carry; `store` is there where they go through a key-value store. */
+  streamed: { publisher: Pick<Publisher, 'skipped'>; store: Pick<StoreLog, 'isUp' | 'counts'> | undefined };
+  /** Sign what clients carry from one request to the next. */
+  signing: SigningKeys;
+  requests: CreateDeps['requests'] & PlanDeps['requests'];
+  log: Log;
+  /** How many lines of the log arrived at the collector, and how many were given up; undefined when none are sent. */
+  shippedLines: { exported: number; dropped: number } | undefined;
+};

@@ -1,0 +1,206 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { databaseMetrics, inTime } from './database-metrics.ts';
+import { queueStats } from '../db/base/stats.ts';
+import type { AgentDeps } from './deps.ts';
+
+export type Metrics = {
+  answered(answer: { method: string; route: string; status: number; seconds: number }): void;
+  prometheus(): Promise<{ text: string; type: string }>;
+  json(): Promise<object>;
+};
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
+
+type Settable = { set(value: number): void };
+
+/** Makes one metric under two names: ours, and the one that existing dashboards and scalers ask for. */
+function twice({ name, ...own }: { name: string; help: string; registers: Registry[] }, labels: Record<string, string>): Settable {
+  const gauge = new Gauge({ name: `gx_api_${name}`, ...own });
+  const alias = new Gauge({ name: `lg_api_${name}`, labelNames: Object.keys(labels), ...own });
+  return {
+    set: (value) => {
+      gauge.set(value);
+      alias.set(labels, value);
+    },
+  };
+}
+
+type Sources = Pick<AgentDeps, 'db' | 'reencryption' | 'executor' | 'jobs' | 'courier' | 'log' | 'shippedLines' | 'streamed'>;
+type MakeGauge = (name: string, help: string) => Settable;
+/** Brings its metrics up to date, and returns them as JSON. */
+type Read = () => object | Promise<object>;
+
+function queueMetrics({ db, log }: Sources, gauge: MakeGauge): Read {
+  const gauges = {
+    n_pending: gauge('num_pending_runs', 'Runs that wait for a worker or for their time.'),
+    n_running: gauge('num_running_runs', 'Runs under way in all workers.'),
+    pending_runs_wait_time_max_secs: gauge('pending_runs_wait_time_max_seconds', 'How long the oldest due run has waited.'),
+    pending_unblocked_runs_wait_time_max_secs: gauge(
+      'pending_unblocked_runs_wait_time_max_seconds',
+      'The same without those behind another run of their thread.',
+    ),
+    n_webhooks: gauge('num_pending_webhooks', 'Ends of runs that webhooks have yet to hear of.'),
+  };
+  return async () => {
+    const queue = await inTime(queueStats(db), log);
+    for (const [name, one] of Object.entries(gauges)) one.set(queue === undefined ? Number.NaN : (queue[name as keyof typeof gauges] ?? 0));
+    return queue ?? {};
+  };
+}
+
+function workerMetrics({ executor, jobs }: Sources, gauge: MakeGauge): Read {
+  const gauges = {
+    max: gauge('workers_max', 'Runs this process takes at a time.'),
+    active: gauge('workers_active', 'Runs under way here.'),
+    available: gauge('workers_available', 'Runs this process could take now.'),
+  };
+  return () => {
+    const values = { max: jobs.slots, active: executor.count, available: Math.max(0, jobs.slots - executor.count) };
+    for (const [name, value] of Object.entries(values)) gauges[name as keyof typeof gauges].set(value);
+    return values;
+  };
+}
+
+function runMetrics({ executor }: Sources, registers: Registry[]): Read {
+  const ended = new Counter({ name: 'gx_api_runs_total', help: 'Runs that ended here, by status.', labelNames: ['status'], registers });
+  return () => {
+    ended.reset();
+    for (const [status, count] of executor.ended) ended.inc({ status }, count);
+    return Object.fromEntries(executor.ended);
+  };
+}
+
+function webhookMetrics({ courier }: Sources, registers: Registry[]): Read {
+  const help = 'What became of attempts to send webhooks here, by result.';
+  const attempts = new Counter({ name: 'gx_api_webhooks_total', help, labelNames: ['result'], registers });
+  const sending = new Gauge({ name: 'gx_api_webhooks_sending', help: 'Webhooks that are being sent here.', registers });
+  return () => {
+    attempts.reset();
+    for (const [result, count] of Object.entries(courier.counts)) attempts.inc({ result }, count);
+    sending.set(courier.count);
+    return { ...courier.counts, sending: courier.count };
+  };
+}
+
+function encryptionMetrics({ reencryption }: Sources, registers: Registry[]): Read {
+  const help = 'Keys, other than the one that encrypts, of which values may be left; not a number where nothing is encrypted.';
+  const older = new Gauge({ name: 'gx_api_encryption_older_keys', help, registers });
+  const name = 'gx_api_encryption_rewritten_total';
+  const rewritten = new Counter({
+    name,
+    help: 'Rows that were encrypted anew here, because an earlier key had encrypted them.',
+    registers,
+  });
+  return () => {
+    older.set(reencryption.olderKeys ?? Number.NaN);
+    rewritten.reset();
+    rewritten.inc(reencryption.rewritten);
+    return { older_keys: reencryption.olderKeys, rewritten: reencryption.rewritten };
+  };
+}
+
+function logMetrics({ shippedLines }: Sources, registers: Registry[]): Read {
+  if (shippedLines === undefined) return () => ({});
+  const sent = new Counter({ name: 'gx_api_log_lines_sent_total', help: 'Lines of the log that a collector took.', registers });
+  const dropped = new Counter({ name: 'gx_api_log_lines_dropped_total', help: 'Lines of the log that no collector got.', registers });
+  return () => {
+    sent.reset();
+    sent.inc(shippedLines.exported);
+    dropped.reset();
+    dropped.inc(shippedLines.dropped);
+    return { ...shippedLines };
+  };
+}
+
+function streamMetrics({ streamed: { publisher, store } }: Sources, registers: Registry[]): Read {
+  const skipped = new Counter({
+    name: 'gx_api_stream_messages_skipped_total',
+    help: 'Messages that were too large for streams.',
+    registers,
+  });
+  const counted = (): object => {
+    skipped.reset();
+    skipped.inc(publisher.skipped);
+    return { skipped: publisher.skipped };
+  };
+  if (store === undefined) return counted;
+  const up = new Gauge({ name: 'gx_api_stream_store_up', help: 'Whether the key-value store of streams answers.', registers });
+  const help = 'Events that were written here for readers elsewhere and later, by where to.';
+  const events = new Counter({ name: 'gx_api_stream_events_total', help, labelNames: ['to'], registers });
+  const turned = new Counter({
+    name: 'gx_api_stream_fallbacks_total',
+    help: 'Runs whose streams went on through the database.',
+    registers,
+  });
+  return () => {
+    const { byStore, byTable, turned: count } = store.counts;
+    up.set(store.isUp ? 1 : 0);
+    events.reset();
+    events.inc({ to: 'store' }, byStore);
+    events.inc({ to: 'database' }, byTable);
+    turned.reset();
+    turned.inc(count);
+    return { ...counted(), ...store.counts, up: store.isUp };
+  };
+}
+
+function poolMetrics({ db: { pool } }: Sources, gauge: MakeGauge): Read {
+  const connections = gauge('pg_pool_connections', 'Open database connections of this process.');
+  return () => {
+    connections.set(pool.totalCount);
+    return { pool: { size: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount } };
+  };
+}
+
+/** Counts the requests that each route has answered. */
+async function requestMetrics(requests: Histogram<string>): Promise<object> {
+  const { values } = await requests.get();
+  const counts = values.filter(({ metricName }) => metricName?.endsWith('_count') === true);
+  return { requests: counts.map(({ labels: { method, route, status }, value }) => ({ method, route, status, count: value })) };
+}
+
+type Names = { deployment: string | undefined; revision: string | undefined };
+
+/**
+ * Makes the metrics of this process and of the deployment's queue. Each carries the names of the deployment and the
+ * revision.
+ */
+export function createMetrics(sources: Sources, { deployment = '', revision = '' }: Names): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ deployment, revision });
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: 'gx_api_http_request_seconds',
+    help: 'Time to the answer, by route.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: SECONDS,
+    registers,
+  });
+  const gauge: MakeGauge = (name, help) => twice({ name, help, registers }, { project_id: deployment, revision_id: revision });
+  const reads: Record<string, Read> = {
+    queue: queueMetrics(sources, gauge),
+    workers: workerMetrics(sources, gauge),
+    runs: runMetrics(sources, registers),
+    webhooks: webhookMetrics(sources, registers),
+    postgres: poolMetrics(sources, gauge),
+    database: databaseMetrics(sources, registers),
+    encryption: encryptionMetrics(sources, registers),
+    log: logMetrics(sources, registers),
+    streams: streamMetrics(sources, registers),
+    http: () => requestMetrics(requests),
+  };
+  const json = async (): Promise<object> => {
+    const values: Record<string, object> = {};
+    for (const [name, read] of Object.entries(reads)) values[name] = await read();
+    return values;
+  };
+  return {
+    answered: ({ method, route, status, seconds }) => requests.observe({ method, route, status: String(status) }, seconds),
+    prometheus: async () => {
+      await json();
+      return { text: await registry.metrics(), type: registry.contentType };
+    },
+    json,
+  };
+}

@@ -1,0 +1,61 @@
+import type { Log } from '../../log.ts';
+import type { CronClock } from '../crons/clock.ts';
+import type { Signal } from '../db/base/signals.ts';
+import type { Pump } from '../queue/pump.ts';
+import type { Executor } from '../runs/executor.ts';
+import type { Keeper } from '../runs/keeper.ts';
+import type { Readers } from '../runs/readers.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
+
+type Deps = {
+  pump: Pick<Pump, 'poke'>;
+  clock: Pick<CronClock, 'wake'>;
+  readers: Readers;
+  executor: Executor;
+  keeper: Pick<Keeper, 'renew'>;
+  webhooks: Pick<Webhooks, 'poke'>;
+  log: Log;
+};
+
+/** Carries out what a signal from another process asks for. */
+export function handleSignal({ pump, clock, readers, executor, keeper, webhooks, log }: Deps, signal: Signal): void {
+  switch (signal.about) {
+    case 'ticket':
+      pump.poke();
+      return;
+    case 'cron':
+      clock.wake();
+      return;
+    case 'events':
+      for (const [at, run_id] of signal.run_ids.entries()) readers.wakeHere({ run_id, thread_id: signal.thread_ids[at]! });
+      return;
+    case 'end':
+      if (!executor.has(signal.run_id)) readers.endHere(signal.run_id, signal.last);
+      return;
+    case 'webhook':
+      webhooks.poke();
+      return;
+    case 'stop':
+      keeper
+        .renew([signal.run_id])
+        .catch((error: unknown) => log.warn({ err: error }, 'a stop could not be read; the next heartbeat will bring it'));
+      return;
+    case 'reader':
+      executor.addReader(signal.run_id, signal.reader);
+      return;
+    case 'thread-reader':
+      executor.addThreadReader(signal.thread_id, signal.reader);
+      return;
+    case 'thread':
+      readers.protocolRunMade(signal.thread_id, signal.readers);
+  }
+}
+
+/** Makes each part look at the database, because signals may have been missed. */
+export function handleReconnect({ pump, clock, readers, keeper, webhooks, log }: Omit<Deps, 'executor'>): void {
+  readers.wakeAllHere();
+  pump.poke();
+  clock.wake();
+  webhooks.poke();
+  keeper.renew().catch((error: unknown) => log.warn({ err: error }, 'leases could not be renewed; the next heartbeat will renew them'));
+}

@@ -1,0 +1,51 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { asError } from '../../errors.ts';
+import { deleteOldKeys } from '../db/base/idempotency-keys.ts';
+import { deleteExpiredItems } from '../db/store/store-items.ts';
+import { deleteExpiredThreads, pruneExpiredThreads } from '../db/threads/thread-expiry.ts';
+import type { AgentDeps } from './deps.ts';
+
+type SweepDeps = Pick<AgentDeps, 'db' | 'expiry' | 'log'>;
+
+/** Items of the store that one statement removes. */
+const ITEMS = 1000;
+/** Keys of requests that one does. */
+const KEYS = 1000;
+
+/** The part of the time that a sweep leaves to others, in lengths of its own transactions. */
+const REST = 0.25;
+
+/**
+ * Removes what has expired, until the signal: threads, their older checkpoints, items of the store, and the keys of
+ * requests. Never throws.
+ */
+export function removeExpired({ db, expiry, log }: SweepDeps, signal: AbortSignal): void {
+  const { threads, store } = expiry;
+  const every = async (minutes: number, what: string, work: () => Promise<number>): Promise<void> => {
+    while (await slept(minutes * 60_000, signal)) {
+      const count = await untilNothing(work, signal).catch((error: unknown) => {
+        log.warn({ err: asError(error) }, 'expired records could not be removed; the next sweep tries again');
+        return 0;
+      });
+      if (count > 0) log.info({ count }, `expired ${what} removed`);
+    }
+  };
+  void every(threads.intervalMinutes, 'threads', () => deleteExpiredThreads(db, threads));
+  void every(threads.intervalMinutes, 'checkpoints of threads', () => pruneExpiredThreads(db, threads));
+  void every(threads.intervalMinutes, 'keys of requests', () => deleteOldKeys(db, KEYS));
+  void every(store.intervalMinutes, 'items', () => deleteExpiredItems(db, ITEMS));
+}
+
+/** Works in small parts until there is nothing more to do, and rests in between. Returns how much was done. */
+async function untilNothing(work: () => Promise<number>, signal: AbortSignal): Promise<number> {
+  for (let sum = 0; ;) {
+    const began = performance.now();
+    const count = await work();
+    sum += count;
+    if (count === 0 || !(await slept((performance.now() - began) * REST, signal))) return sum;
+  }
+}
+
+/** Returns false when the signal ends the wait. */
+const slept = (milliseconds: number, signal: AbortSignal): Promise<boolean> =>
+  wait(milliseconds, true, { signal, ref: false }).catch(() => false);

@@ -1,0 +1,204 @@
+import type { AgentConfig } from '../../config/agent.ts';
+import type { Log } from '../../log.ts';
+import { parsed } from '../../schema/wire/wall/json-text.ts';
+import { signingKeys } from '../auth/signing-keys.ts';
+import { batchedStatements } from '../db/batched-statements.ts';
+import type { Database } from '../db/base/pool.ts';
+import { shareOut, type Shares } from '../db/base/shares.ts';
+import { runInserts } from '../db/runs/run-inserts.ts';
+import { openSignals } from '../db/base/signals.ts';
+import { CronClock, type ClockDeps } from '../crons/clock.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import type { GraphsFile } from '../gx-json/read.ts';
+import { expirySettings } from '../gx-json/expiry.ts';
+import type { Embed } from '../gx-json/embed.ts';
+import { builtSchemas } from '../graph-types/built-schemas.ts';
+import { TypedSchemas } from '../graph-types/typed-schemas.ts';
+import { GraphHost } from '../graphs/host.ts';
+import { threadLimits } from '../graphs/memory.ts';
+import { openProcess } from '../graphs/process.ts';
+import { SemanticSearch } from '../gx-json/semantic-search.ts';
+import { newId } from '../kernel/ids.ts';
+import { Pump, type PumpDeps } from '../queue/pump.ts';
+import { openTickets } from '../queue/tickets.ts';
+import { DeadWorkers } from '../runs/dead-workers.ts';
+import { Executor } from '../runs/executor.ts';
+import { addressOf } from '../runs/feedback.ts';
+import { passingHeaders } from '../runs/headers.ts';
+import { Keeper } from '../runs/keeper.ts';
+import { Readers } from '../runs/readers.ts';
+import { QueuedRuns } from '../runs/queued-runs.ts';
+import { Callers } from '../auth/callers.ts';
+import { Reencryption } from '../db/encryption/reencryption.ts';
+import { mountPrefix } from '../front/server.ts';
+import { handleReconnect, handleSignal } from '../parts/signal-handler.ts';
+import { Bus } from '../stream/bus.ts';
+import { Publisher } from '../stream/publisher.ts';
+import { openEventLog, type OpenedLog } from '../stream/valkey/open.ts';
+import type { Logging } from '../tracing/agent-log.ts';
+import { SpanExporter } from '../tracing/exporter.ts';
+import type { Bundles } from '../ui/main.ts';
+import { notificationOf } from '../a2a/notification.ts';
+import { WorkReports } from '../queue/work-reports.ts';
+import { openWebhooks } from '../webhooks/open.ts';
+
+/** Closes what was opened, in reverse order, when the start fails or the server stops. */
+export class Opened {
+  readonly #closers: (() => Promise<void> | void)[] = [];
+
+  add(close: () => Promise<void> | void): void {
+    this.#closers.push(close);
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).toReversed()) await close();
+  }
+}
+
+/** `partial`: the graphs that can be loaded are served without the others. */
+type HostOptions = Logging & { partial: boolean };
+
+export function graphHost(config: AgentConfig, file: GraphsFile, { partial, log, lines }: HostOptions): GraphHost {
+  const shares = sharesOf(config);
+  return new GraphHost({
+    start: {
+      graphs: file.graphs,
+      partial,
+      runner: config.runner,
+      index: file.index,
+      storeLife: expirySettings(file.settings).store,
+      allowedModules: file.settings.checkpointer?.serde?.allowed_json_modules,
+      database: { ...config.database, poolSize: shares.perThread },
+      encryption: config.encryption,
+      encryptionModule: file.encryption && { ...file.encryption, seconds: config.encryptionTimeoutSeconds },
+      logLevel: config.logLevel,
+      env: file.env,
+      traced: config.tracing !== undefined,
+      spanContents: config.tracing?.contents,
+      sendsLog: lines !== undefined,
+    },
+    ...(config.runner && { open: openProcess }),
+    ...threadLimits(config.jobs),
+    threads: shares.threads,
+    // A process that executes runs must start each at once; one that only answers requests rarely needs a graph thread.
+    keep: config.jobs.slots > 0 ? 1 : 0,
+    log,
+    line: lines && ((line) => lines.line(line)),
+  });
+}
+
+/** Returns how the process shares out its connections between its own pool and its graph threads. */
+export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: threadLimits(jobs).threads });
+
+type Parts = {
+  config: AgentConfig;
+  db: Database;
+  preparing: Database;
+  /** The key that encrypts new values; undefined where nothing does. */
+  keyId: string | undefined;
+  host: GraphHost;
+  bundles: Bundles;
+  file: GraphsFile;
+  /** Returns a caller for a user who was let in before. */
+  callerFor: ClockDeps['callerFor'];
+  graphFaults: AgentDeps['graphFaults'];
+} & Logging;
+
+/**
+ * Assembles the queue, the signals and the machinery of runs, each from finished parts. Listening to signals comes
+ * last: nobody signals a process that has taken nothing yet, and the first look at the queue finds what was announced
+ * before.
+ */
+export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps> {
+  const { config, db, preparing, host, bundles, file, callerFor, graphFaults, log, lines } = parts;
+  const { jobs } = config;
+  const graphs = file.graphs.map(({ graphId }) => graphId);
+  const tickets = await openTickets(db, { works: jobs.slots > 0, preparing }, log);
+  opened.add(() => tickets.close());
+  const signals = openSignals({ db, uri: config.database.uri, processId: newId() }, log);
+  opened.add(() => signals.close());
+  const exporter = config.tracing && new SpanExporter(config.tracing, log);
+  opened.add(async () => exporter?.close());
+  const { bus, eventLog, publisher, ...streaming } = await openStreams({ db, settings: config.streams, signals, log }, opened);
+  const batched = batchedStatements(db);
+  const readers = new Readers({ db, batched, bus, signals, eventLog });
+  opened.add(() => readers.leaveThreads());
+  const typedSchemas = typedSchemasOf(config, file, log);
+  opened.add(() => typedSchemas.close());
+  const { webhooks, courier } = openWebhooks({ ...file, db, worker: signals.processId, config, notification: notificationOf, log });
+  opened.add(() => courier.close());
+  const shared = { db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shippedLines: lines?.counts, log };
+  const executor = new Executor({ ...shared, publisher, eventLog, exporter, spanContents: config.tracing?.contents === true });
+  const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
+  const keeper = new Keeper({ ...shared, eventLog, executor, pump });
+  const apart = partsApart(parts, signals.processId);
+  const making = {
+    ...shared,
+    ...apart,
+    courier,
+    batched,
+    inserts: runInserts(db, tickets, { rich: config.richThreads }),
+    executor,
+    pump,
+    graphs,
+    requests: requestRules(config, file),
+  };
+  const deps: AgentDeps = {
+    ...making,
+    keeper,
+    clock: new CronClock({ ...making, callerFor }),
+    expiry: expirySettings(file.settings),
+    signing: signingKeys(config, log),
+    streamed: { publisher, store: streaming.counts },
+    typedSchemas,
+    bundles,
+    semanticSearch: file.index && new SemanticSearch({ db, index: file.index, embed: embedIn(host) }),
+  };
+  // A process that takes no runs has none to lose.
+  const deadWorkers = jobs.slots > 0 ? deadWorkersOf({ db, worker: signals.processId, log }, keeper) : undefined;
+  await streaming.listen(readers);
+  await signals.listen({ signal: (signal) => handleSignal(deps, signal), reconnected: () => handleReconnect(deps) }, deadWorkers);
+  return deps;
+}
+
+type Streams = OpenedLog & { bus: Bus; publisher: Publisher };
+
+async function openStreams(deps: Parameters<typeof openEventLog>[0], opened: Opened): Promise<Streams> {
+  const bus = new Bus();
+  const streaming = await openEventLog(deps);
+  opened.add(() => streaming.close());
+  const { settings, log } = deps;
+  return { ...streaming, bus, publisher: new Publisher({ bus, eventLog: streaming.eventLog, maxEventBytes: settings.maxEventBytes, log }) };
+}
+
+/** Returns parts that need no others. */
+function partsApart({ config, db, keyId, log }: Parts, worker: string): Pick<AgentDeps, 'callers' | 'queued' | 'reencryption' | 'reports'> {
+  const callers = new Callers(config.callers);
+  const { reports: to, crons, jobs } = config;
+  const reports = to && new WorkReports({ to, db, worker, slots: jobs.slots, crons, isAsked: () => callers.areHere, log });
+  const queued = new QueuedRuns(db, jobs.maxQueued, () => reports?.changed());
+  return { callers, queued, reencryption: new Reencryption({ db, keyId, worker, log }), reports };
+}
+
+const deadWorkersOf = (looks: { db: Database; worker: string; log: Log }, keeper: Keeper): DeadWorkers =>
+  new DeadWorkers({ ...looks, takeOver: (dead) => keeper.takeOver(dead) });
+
+const typedSchemasOf = ({ typesWithin, buildFolder }: AgentConfig, { graphs, folder }: GraphsFile, log: Log): TypedSchemas =>
+  new TypedSchemas({ graphs, folder, within: typesWithin, log }, builtSchemas(buildFolder));
+
+/** Returns what the pump knows of the executor. A process that can't load the graphs takes no runs. */
+const execution = (executor: Executor, host: GraphHost, { slots }: AgentConfig['jobs']): Pick<PumpDeps, 'running' | 'execute'> => ({
+  running: () => (host.well ? executor.count : slots),
+  execute: (run) => executor.execute(run),
+});
+
+/** Runs the user's embedding where the user's graphs run. */
+const embedIn =
+  (host: GraphHost): Embed =>
+  async (texts) =>
+    texts.length === 0 ? [] : parsed(await host.call('embed', { texts }));
+
+const requestRules = (config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] => ({
+  passes: passingHeaders(settings.http?.configurable_headers),
+  address: addressOf({ ...config, prefix: mountPrefix(config, settings) }),
+});

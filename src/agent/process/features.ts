@@ -1,0 +1,54 @@
+import type { AgentDeps } from '../parts/deps.ts';
+import { indexStore } from '../parts/index-store.ts';
+import { a2aFeature } from '../routes/a2a.ts';
+import { assistantGraphRoutes } from '../routes/assistant-graphs.ts';
+import { assistantRoutes } from '../routes/assistants.ts';
+import { cronRoutes } from '../routes/crons.ts';
+import { eventStreaming } from '../routes/event-streaming.ts';
+import type { Feature, FeatureSettings } from '../routes/feature.ts';
+import { feedbackRoutes } from '../routes/feedback.ts';
+import { mcpFeature } from '../routes/mcp.ts';
+import { threadRunRoutes } from '../routes/runs.ts';
+import { statelessRunRoutes } from '../routes/stateless-runs.ts';
+import { storeRoutes } from '../routes/store.ts';
+import { threadStateRoutes } from '../routes/thread-state.ts';
+import { threadStreamRoute } from '../routes/thread-stream.ts';
+import { threadRoutes } from '../routes/threads.ts';
+import { uiRoutes } from '../routes/ui.ts';
+import { removeExpired } from '../parts/sweeps.ts';
+
+/** Everything that an agent server can serve, in the order in which /docs shows it. A new feature is one more line. */
+const FEATURES: readonly Feature[] = [
+  {
+    isServed: ({ http }) => http.disable_assistants !== true,
+    routes: (deps) => [...assistantRoutes(deps), ...assistantGraphRoutes(deps)],
+  },
+  {
+    isServed: ({ http }) => http.disable_threads !== true,
+    routes: (deps) => [...threadRoutes(deps), ...threadStateRoutes(deps), threadStreamRoute(deps)],
+  },
+  {
+    isServed: ({ http }) => http.disable_runs !== true,
+    routes: (deps) => [...threadRunRoutes(deps), ...statelessRunRoutes(deps), ...feedbackRoutes(deps)],
+  },
+  { isServed: ({ http, config }) => config.crons && http.disable_runs !== true, flag: 'crons', routes: cronRoutes, work: fireCrons },
+  eventStreaming,
+  mcpFeature,
+  a2aFeature,
+  { isServed: ({ http }) => http.disable_store !== true, routes: storeRoutes },
+  { isServed: ({ http }) => http.disable_ui !== true, routes: uiRoutes },
+  // A process that takes no runs leaves their ends to those that do.
+  { isServed: () => true, work: ({ courier, pump }, signal) => void (pump.works && courier.work(signal)) },
+  { isServed: () => true, work: (deps, signal) => void (deps.pump.works && removeExpired(deps, signal)) },
+  { isServed: () => true, work: ({ reencryption, pump }, signal) => void reencryption.work(signal, pump.works) },
+  // Indexing is always on, because graphs search the store whether or not clients can reach it.
+  { isServed: () => true, work: (deps, signal) => void indexStore(deps, signal) },
+];
+
+/** Fires crons in the processes that execute runs. */
+function fireCrons({ clock, pump }: AgentDeps, signal: AbortSignal): void {
+  if (pump.works) void clock.run(signal);
+}
+
+/** Returns the features that a server of these settings has. */
+export const servedFeatures = (settings: FeatureSettings): Feature[] => FEATURES.filter((feature) => feature.isServed(settings));

@@ -1,0 +1,242 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { AgentConfig } from '../../config/agent.ts';
+import { ASSISTANT_DEFAULTS, assistantDefaults, type AssistantDefaults } from '../../config/assistant-defaults.ts';
+import { listen, type ListeningServer } from '../../http/listen.ts';
+import type { Log } from '../../log.ts';
+import { collectAtRest } from '../../at-rest.ts';
+import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
+import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
+import { openAuthentication, openUserCode, type Authentication } from '../front/authentication.ts';
+import type { ClockDeps } from '../crons/clock.ts';
+import { keepSystemAssistant } from '../db/assistants/assistants.ts';
+import { checkKeys, writingKey } from '../db/encryption/encryption-keys.ts';
+import { migrate } from '../db/base/migrate.ts';
+import { openDatabase, type Database } from '../db/base/pool.ts';
+import { reachDatabase } from '../db/base/reach.ts';
+import type { AgentDeps } from '../parts/deps.ts';
+import { codecOf, type EncryptionModule } from '../encryption/codec-of.ts';
+import { servedFeatures } from './features.ts';
+import type { Feature } from '../routes/feature.ts';
+import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
+import { systemAssistantId } from '../kernel/ids.ts';
+import { agentApp, agentSockets, mountPrefix } from '../front/server.ts';
+import type { GraphFaults } from '../graphs/graph-faults.ts';
+import type { GraphHost } from '../graphs/host.ts';
+import type { Logging } from '../tracing/agent-log.ts';
+import type { Bundles } from '../ui/main.ts';
+import { servedBundles } from '../ui/bundles.ts';
+import type { UserCode } from '../user-code/host.ts';
+import { REPORTED_PREFIX, type ServerFacts } from '../../schema/wire/work-report.ts';
+import { versions } from '../kernel/versions.ts';
+
+const FAREWELL_MILLISECONDS = 5000;
+/**
+ * Milliseconds after which a stopped start abandons its connections. One that is still being opened can hold up its
+ * pool for ten seconds.
+ */
+const STOPPED_START_MILLISECONDS = 1000;
+
+export type AgentServer = { port: number; stop(): Promise<void> };
+
+/**
+ * `extra` is served beside what every deployment serves. Without `faults`, a graph that can't be loaded fails the
+ * start.
+ */
+type StartOptions = { config: AgentConfig; signal: AbortSignal; extra?: readonly Feature[]; faults?: GraphFaults | undefined } & Logging;
+
+/**
+ * Starts the server of one deployment. Throws a `StartError` with one sentence for whatever prevents it, and the
+ * signal's reason when it is stopped meanwhile.
+ */
+export async function startAgentServer(options: StartOptions): Promise<AgentServer> {
+  const opened = new Opened();
+  opened.add(() => options.lines?.close());
+  try {
+    return await start(options, opened);
+  } catch (error) {
+    const closed = opened.close();
+    await (options.signal.aborted ? Promise.race([closed, wait(STOPPED_START_MILLISECONDS, undefined, { ref: false })]) : closed);
+    throw error;
+  }
+}
+
+async function start({ config, log, lines, signal, extra = [], faults }: StartOptions, opened: Opened): Promise<AgentServer> {
+  const file = readGraphsFile(config.configPath, config.sections, config.langsmithProject);
+  warnOf(file, log);
+  const defaults = defaultsOf({ config, log }, file);
+  const { early, module } = await loadEncryption({ config, file, log, lines }, opened);
+  const { db, preparing } = await openDatabases({ config, log, signal, module }, opened);
+  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal, faults, early }, opened);
+  const keyId = await prepareDatabase(preparing, { keys: config.encryption, module }, log);
+  const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
+  const parts = { config, db, preparing, keyId, host, file, callerFor, log, lines };
+  const deps = await assemble({ ...parts, bundles: await bundling, graphFaults: () => faults?.told() ?? [] }, opened);
+  await loading.then((failures) => faults?.found(failures, deps.graphs));
+  const { guard, callerOf, code } = await opening;
+  await ownAssistants(preparing, file, defaults);
+  await preparing.close();
+  signal.throwIfAborted();
+  const { settings } = file;
+  const features = [...servedFeatures({ http: settings.http ?? {}, config }), ...extra];
+  const serving = { config, settings, features, callerOf };
+  const info = { ...versions(), deployment: config.deployment, revision: config.revision };
+  const { app, custom } = agentApp(deps, { ...serving, guard, code, info });
+  const listener = await listen(app, config);
+  const sockets = agentSockets(deps, listener.server, { ...serving, custom });
+  deps.keeper.start();
+  deps.pump.start();
+  const stopping = new AbortController();
+  for (const feature of features) feature.work?.(deps, stopping.signal);
+  const prefix = mountPrefix(config, settings);
+  void deps.reports?.run(serverFacts(config.revision, { version: info.version, guard, prefix }), stopping.signal);
+  collectAtRest();
+  const facts = { server_version: info.version, mount_prefix: prefix || undefined, port: listener.port, graphs: deps.graphs };
+  // `worker` is the name under which this process holds its runs.
+  log.info({ ...facts, slots: config.jobs.slots, guard, worker: deps.signals.processId }, 'agent server ready');
+  const stop = async (): Promise<void> => {
+    log.info({ running: deps.executor.count }, 'agent server stopping');
+    listener.sendAway();
+    await drain(deps, listener, { grace: config.jobs.graceSeconds * 1000, delay: config.shutdownDelaySeconds * 1000 });
+    deps.keeper.stop();
+    stopping.abort();
+    await deps.reports?.leave();
+    deps.readers.endAllHere();
+    sockets.close();
+    await Promise.race([deps.readers.written(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
+    await listener.stop(2000);
+    // A database that is gone does not answer, and the process must not wait for it.
+    await Promise.race([opened.close(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
+  };
+  return { port: listener.port, stop };
+}
+
+type Served = Pick<ServerFacts, 'version' | 'guard'> & { prefix: string };
+
+/** Returns the facts that are reported of this server. A server outside of the platform is of no revision. */
+function serverFacts(revision: string | undefined, { version, guard, prefix }: Served): ServerFacts | undefined {
+  if (revision === undefined) return undefined;
+  return { revision, version, guard, ...(new RegExp(REPORTED_PREFIX).test(prefix) && { mount_prefix: prefix }) };
+}
+
+type Encrypting = { module: EncryptionModule | undefined };
+
+/**
+ * Loads the user's code before the database is opened where it encrypts values. Else it is loaded while the database is
+ * prepared.
+ */
+async function loadEncryption(
+  options: Pick<LoadOptions, 'config' | 'file' | 'log' | 'lines'>,
+  opened: Opened,
+): Promise<Encrypting & { early: UserCode | undefined }> {
+  if (options.file.encryption === undefined) return { early: undefined, module: undefined };
+  const early = (await openUserCode(options))!;
+  opened.add(() => early.close());
+  return { early, module: { encrypts: early.encrypts, cipher: (call) => early.ask('cipher', { call }) } };
+}
+
+/** Tells which keys and variables of the configuration have no effect, and what to do instead. */
+function warnOf({ path, passedOver }: GraphsFile, log: Log): void {
+  for (const { name, instead } of passedOver) log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
+}
+
+/**
+ * Opens the server's pool once the database answers, and the one that prepares it. The start writes even to a database
+ * whose volume is full: it has room for that, and this server can still read it.
+ */
+async function openDatabases(
+  { config, log, signal, module }: StartOptions & Encrypting,
+  opened: Opened,
+): Promise<{ db: Database; preparing: Database }> {
+  const { database, encryption } = config;
+  const common = { ...database, name: 'gx-agent-server', codec: codecOf(encryption, module) };
+  const db = openDatabase({ ...common, poolSize: sharesOf(config).server }, log);
+  opened.add(() => db.close());
+  await reachDatabase(db, database.uri, { seconds: database.waitSeconds, log, signal });
+  const preparing = openDatabase({ ...common, poolSize: 1, insists: true }, log);
+  opened.add(() => preparing.close());
+  return { db, preparing };
+}
+
+type UsersParts = { host: GraphHost; loading: Promise<GraphFailures>; bundling: Promise<Bundles>; opening: Promise<Authentication> };
+
+/** Brings the database up to date, and makes sure that its values can be read. Returns the key that encrypts. */
+async function prepareDatabase(preparing: Database, encrypting: Parameters<typeof checkKeys>[1], log: Log): Promise<string | undefined> {
+  await migrate(preparing);
+  await checkKeys(preparing, encrypting, log);
+  return writingKey(encrypting);
+}
+
+/** `early` is the user's code that was loaded before the database was opened. */
+type LoadOptions = StartOptions & { file: GraphsFile; early: UserCode | undefined };
+
+/**
+ * Begins to load what the user brings: graphs, the components that they show, the handlers that guard them. That takes
+ * as long as preparing the database, so both happen at once.
+ */
+function loadUsersParts(options: LoadOptions, opened: Opened): UsersParts {
+  const { config, file, log, lines, signal, faults, early } = options;
+  const host = graphHost(config, file, { partial: faults !== undefined, log, lines });
+  opened.add(() => host.close());
+  const code = early === undefined ? openUserCode({ config, file, log, lines }) : Promise.resolve(early);
+  const parts = {
+    host,
+    loading: host.open(),
+    bundling: servedBundles(file, config.buildFolder, signal),
+    opening: openAuthentication({ config, file, log }, code),
+  };
+  opened.add(() =>
+    code.then(
+      (loaded) => loaded?.close(),
+      () => undefined,
+    ),
+  );
+  // Whoever waits for a part hears of its failure; a failure that comes earlier must not end the process.
+  for (const part of [parts.loading, parts.bundling, parts.opening]) part.catch(() => undefined);
+  return parts;
+}
+
+/** Milliseconds. */
+type DrainTimes = { grace: number; delay: number };
+type DrainDeps = Pick<AgentDeps, 'pump' | 'executor' | 'readers'>;
+
+/**
+ * Takes no new runs. Those under way may finish in the first half of the grace. In the second half each goes on
+ * elsewhere as soon as its step has ended, and what is left at the end is cut off and handed back. The server accepts
+ * requests during the delay. Whoever waits for a run elsewhere gets its end within the grace.
+ */
+async function drain(
+  { pump, executor, readers }: DrainDeps,
+  { unanswered, mayBeAsked }: ListeningServer,
+  times: DrainTimes,
+): Promise<void> {
+  const { grace, delay } = times;
+  const until = Date.now() + grace;
+  const half = setTimeout(() => executor.drain(), grace / 2);
+  await Promise.all([wait(delay), pump.stop().then(() => executor.idle(grace))]);
+  clearTimeout(half);
+  while (Date.now() < until && (unanswered() > 0 || readers.followedHere().length > 0 || mayBeAsked())) await wait(20);
+  for (const id of executor.attempts().keys()) executor.stop(id, 'shutdown');
+  await executor.idle(5000);
+}
+
+/** Returns the defaults of the graphs' own assistants, from the environment or else from `env` of gx.json. */
+function defaultsOf({ config, log }: Pick<StartOptions, 'config' | 'log'>, { graphs, env }: GraphsFile): Map<string, AssistantDefaults> {
+  const defaults = assistantDefaults(config.assistantDefaults ?? env[ASSISTANT_DEFAULTS]);
+  // A revision may leave out a graph that the deployment's settings still name.
+  const unknown = [...defaults.keys()].filter((name) => !graphs.some(({ graphId }) => graphId === name));
+  if (unknown.length > 0) log.warn({ graphs: unknown }, `${ASSISTANT_DEFAULTS} names graphs that this server does not have`);
+  return defaults;
+}
+
+/** Makes each graph's own assistant, and keeps it at its defaults until a client changes it. */
+async function ownAssistants(db: Database, { graphs }: GraphsFile, defaults: Map<string, AssistantDefaults>): Promise<void> {
+  for (const { graphId, description } of graphs)
+    await keepSystemAssistant(db, {
+      assistant_id: systemAssistantId(graphId),
+      graph_id: graphId,
+      name: graphId,
+      description,
+      ...(defaults.get(graphId) ?? { config: {}, context: {} }),
+      metadata: { created_by: 'system' },
+    });
+}

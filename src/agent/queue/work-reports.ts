@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { WorkReportSettings } from '../../config/work-reports.ts';
+import { asError, Unavailable } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { Pause } from '../../pause.ts';
+import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
+import { REPORT_EVERY, type QueueWork, type ServerFacts, type WorkReport } from '../../schema/wire/work-report.ts';
+import { queueWork } from '../db/runs/work.ts';
+import type { Database } from '../db/base/pool.ts';
+
+/** Milliseconds from a change to its report: several changes make one. */
+const SOON = 100;
+/** Milliseconds between two reports at least. */
+const PACE = 1000;
+/** Milliseconds between two looks at a queue with work in it, which other processes change. */
+const BUSY = 5000;
+/**
+ * Milliseconds after a report that did not arrive: they double up to the second number. A rollout waits 5 s for the
+ * first report, which a gateway refuses while it starts.
+ */
+const RETRY = { first: 500, longest: 5000 };
+/** Milliseconds that one report may take, and the last one of a process that stops. */
+const PATIENCE = 3000;
+
+const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  wait(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
+
+type Options = {
+  to: NonNullable<WorkReportSettings>;
+  db: Database;
+  /** The name of this process. */
+  worker: string;
+  /** Runs that it takes at a time. */
+  slots: number;
+  crons: boolean;
+  /** Returns true while a client holds a stream or a wait open here. */
+  isAsked: () => boolean;
+  log: Log;
+};
+
+/**
+ * Reports the work of this process to the platform, and facts of its server. One that only answers requests tells how
+ * the queue stands, with one statement at a change and every half minute; one that executes runs tells only how many it
+ * takes.
+ */
+export class WorkReports {
+  readonly #options: Options;
+  #changed = false;
+  readonly #pause = new Pause();
+  #askedAt = performance.now();
+  /** Reports in a row that did not arrive. */
+  #lost = 0;
+  #server: ServerFacts | undefined;
+  #last: QueueWork | undefined;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Says that a run was made, so that workers may be missing. */
+  changed(): void {
+    if (this.#options.slots > 0) return;
+    this.#changed = true;
+    this.#pause.end();
+  }
+
+  /** Says that a client was answered. */
+  asked(): void {
+    this.#askedAt = performance.now();
+  }
+
+  /** Reports until the signal, at once and then from time to time. Never throws. */
+  async run(server: ServerFacts | undefined, signal: AbortSignal): Promise<void> {
+    this.#server = server;
+    signal.addEventListener('abort', () => this.#pause.end());
+    // Nobody could ask while it started, and whoever it was started for is about to.
+    this.asked();
+    while (!signal.aborted) {
+      this.#changed = false;
+      const arrived = await this.#report();
+      await pause(arrived ? PACE : Math.min(RETRY.longest, RETRY.first * 2 ** (this.#lost - 1)), signal);
+      if (!arrived || this.#changed || signal.aborted) continue;
+      await this.#pause.for(this.#isBusy ? BUSY : REPORT_EVERY * 1000, { ref: false });
+      await pause(SOON, signal);
+    }
+  }
+
+  /**
+   * Reports once more, before the process ends: a run that was made last must not wait for somebody to look at a
+   * deployment that goes to sleep.
+   */
+  async leave(): Promise<void> {
+    await this.#report({ leaves: true });
+  }
+
+  get #isBusy(): boolean {
+    return this.#last !== undefined && this.#last.due + this.#last.running + this.#last.webhooks > 0;
+  }
+
+  /** Returns true if the report arrived. A failure is told once, until one succeeds. */
+  async #report(more: Pick<WorkReport, 'leaves'> = {}): Promise<boolean> {
+    const { to, log } = this.#options;
+    try {
+      const report = { ...(await this.#now()), ...more };
+      const key = (await readFile(path.join(to.keyFolder, CURRENT_KEY), 'utf8')).trim();
+      const answer = await fetch(to.url, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify(report),
+        signal: AbortSignal.timeout(PATIENCE),
+        redirect: 'error',
+      });
+      await answer.body?.cancel();
+      if (!answer.ok) throw new Unavailable(`the gateway answers ${answer.status}`);
+      this.#lost = 0;
+      return true;
+    } catch (error) {
+      if (this.#lost === 0) log.warn({ err: asError(error) }, 'work could not be reported; this will be tried again');
+      this.#lost += 1;
+      return false;
+    }
+  }
+
+  async #now(): Promise<WorkReport> {
+    const { db, worker, slots, crons, isAsked } = this.#options;
+    if (isAsked()) this.asked();
+    const idle = Math.round((performance.now() - this.#askedAt) / 1000);
+    const own = { from: worker, slots, idle_seconds: idle, ...(this.#server && { server: this.#server }) };
+    if (slots > 0) return own;
+    this.#last = await queueWork(db, { crons });
+    // Work counts as if somebody asked for it, so that a deployment rests for a while after its last run.
+    if (this.#isBusy) this.asked();
+    return { ...own, idle_seconds: this.#isBusy ? 0 : idle, queue: this.#last };
+  }
+}

@@ -1,0 +1,24 @@
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { Component } from '../../schema/platform/labels.ts';
+import { appliedMetadata } from './metadata.ts';
+
+type Budget = {
+  component: Component;
+  name: string;
+  selector: Record<string, string>;
+  /** Pods that may be away. */ maxUnavailable: number;
+};
+
+/** Returns a disruption budget of a deployment's pods, which drains of nodes respect. */
+export const disruptionBudget = (deployment: DeploymentResource, { component, name, selector, maxUnavailable }: Budget): KubeObject => ({
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: appliedMetadata(deployment, component, name),
+  spec: {
+    maxUnavailable,
+    selector: { matchLabels: selector },
+    // A pod that is not ready serves nobody, but by default it would also hold up a drain.
+    unhealthyPodEvictionPolicy: 'AlwaysAllow',
+  },
+});

@@ -1,0 +1,131 @@
+import type { AgentNetwork } from '../../config/agent-network.ts';
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { COMPONENT, DATABASE_USERS, DEPLOYMENT, GATEWAY, type Component } from '../../schema/platform/labels.ts';
+import { labelValue, names } from '../../schema/names.ts';
+import { appliedMetadata } from './metadata.ts';
+import { isSleeper } from '../rollout/sleepers.ts';
+
+/*
+ * Every NetworkPolicy that the operator makes: who reaches the pods of a deployment, and whom they reach. A further
+ * peer is a row in one of the lists.
+ */
+
+type Peer = {
+  podSelector?: object;
+  namespaceSelector?: object;
+  ipBlock?: { cidr: string; except?: string[] };
+};
+type Port = { protocol: 'TCP' | 'UDP'; port: number };
+type Rule = { peers?: Peer[]; ports?: Port[] };
+/** Rules for a direction. Without any, the policy is not about that direction. */
+type Policy = { component: Component; name: string; pods: readonly Component[]; ingress?: Rule[]; egress?: Rule[] };
+
+/** Lets only the deployment's own pods reach its database: its agents, and those that change its password. */
+export const databasePolicy = (deployment: DeploymentResource, port: number): KubeObject =>
+  networkPolicy(deployment, {
+    component: 'database',
+    name: names.databasePolicy(deployment.metadata.name),
+    pods: ['database'],
+    ingress: [{ peers: [podsOf(deployment, DATABASE_USERS)], ports: [{ protocol: 'TCP', port }] }],
+  });
+
+/** Lets only the deployment's own agents reach its key-value store. */
+export const storePolicy = (deployment: DeploymentResource, port: number): KubeObject =>
+  networkPolicy(deployment, {
+    component: 'store',
+    name: names.store(deployment.metadata.name),
+    pods: ['store'],
+    ingress: [{ peers: [podsOf(deployment, ['api', 'queue'])], ports: [{ protocol: 'TCP', port }] }],
+  });
+
+/**
+ * Returns the policy of a deployment's agents, unless they are open in both directions. `apiServer` are addresses of
+ * the API server.
+ */
+export function agentPolicy(deployment: DeploymentResource, settings: OperatorSettings, apiServer: readonly string[]): KubeObject[] {
+  const { agentNetwork, exposeAs } = settings;
+  const usual = agentNetwork.ingress ?? (exposeAs === 'NodePort' ? 'Open' : 'Namespace');
+  const { ingress = usual, egress = agentNetwork.egress } = deployment.spec.network ?? {};
+  if (ingress === 'Open' && egress === 'Open') return [];
+  return [
+    networkPolicy(deployment, {
+      component: 'agent',
+      name: names.agentPolicy(deployment.metadata.name),
+      pods: ['api', 'queue'],
+      ...(ingress === 'Namespace' && { ingress: [{ peers: [...callersOf(agentNetwork), ...gatewayOf(deployment, settings)] }] }),
+      ...(egress === 'Limited' && { egress: [DNS, { peers: reachedBeside([...agentNetwork.blocked, ...apiServer]) }] }),
+    }),
+  ];
+}
+
+/** Who reaches an agent that is not open. */
+const callersOf = ({ gateways }: AgentNetwork): Peer[] => [
+  // All pods of its own namespace.
+  { podSelector: {} },
+  // All pods of namespaces that an administrator has labelled.
+  { namespaceSelector: { matchLabels: { [GATEWAY]: 'true' } } },
+  ...gateways,
+];
+
+/** The platform's gateway reaches agents that may sleep. */
+const gatewayOf = (deployment: DeploymentResource, settings: OperatorSettings): Peer[] =>
+  settings.gateway === undefined || !isSleeper(deployment, settings)
+    ? []
+    : [
+        {
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': settings.gateway.namespace } },
+          podSelector: { matchLabels: { 'app.kubernetes.io/name': 'gx-platform', 'app.kubernetes.io/component': 'gateway' } },
+        },
+      ];
+
+/** DNS servers may have an address that is blocked: that of a node, or a link-local one. */
+const DNS: Rule = {
+  ports: [
+    { protocol: 'UDP', port: 53 },
+    { protocol: 'TCP', port: 53 },
+  ],
+};
+
+/** Whom an agent reaches that is not open: everybody but these addresses. */
+const reachedBeside = (blocked: string[]): Peer[] => [
+  { ipBlock: { cidr: '0.0.0.0/0', ...exceptions(blocked, false) } },
+  { ipBlock: { cidr: '::/0', ...exceptions(blocked, true) } },
+  // For networks whose address blocks mean the world outside the cluster alone.
+  { namespaceSelector: {} },
+];
+
+/** Returns the blocks of one family of addresses, in an order that does not depend on how they were found. */
+function exceptions(addresses: string[], six: boolean): { except?: string[] } {
+  const some = addresses.filter((address) => address.includes(':') === six);
+  const except = [...new Set(some.map((address) => (address.includes('/') ? address : `${address}/${six ? 128 : 32}`)))].toSorted();
+  return except.length === 0 ? {} : { except };
+}
+
+const podsOf = ({ metadata }: DeploymentResource, components: readonly Component[]): Peer => ({
+  podSelector: selectorFor(metadata.name, components),
+});
+
+const selectorFor = (name: string, components: readonly Component[]): object => {
+  const [only] = components;
+  const matchLabels = { [DEPLOYMENT]: labelValue(name) };
+  return components.length === 1
+    ? { matchLabels: { ...matchLabels, [COMPONENT]: only } }
+    : { matchLabels, matchExpressions: [{ key: COMPONENT, operator: 'In', values: components }] };
+};
+
+function networkPolicy(deployment: DeploymentResource, { component, name, pods, ingress, egress }: Policy): KubeObject {
+  const withPorts = (ports: Port[] | undefined): object => (ports === undefined ? {} : { ports });
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: appliedMetadata(deployment, component, name),
+    spec: {
+      podSelector: selectorFor(deployment.metadata.name, pods),
+      policyTypes: [...(ingress === undefined ? [] : ['Ingress']), ...(egress === undefined ? [] : ['Egress'])],
+      ...(ingress && { ingress: ingress.map(({ peers, ports }) => ({ ...(peers && { from: peers }), ...withPorts(ports) })) }),
+      ...(egress && { egress: egress.map(({ peers, ports }) => ({ ...(peers && { to: peers }), ...withPorts(ports) })) }),
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { replicasOf } from '../pods/workload-state.ts';
+import type { QueueBounds, QueueState } from '../scale/queue-scale.ts';
+import { replicasAllowed, replicasWanted, type Templated } from './replicas.ts';
+
+type Settings = Pick<OperatorSettings, 'profile' | 'gateway'>;
+
+export const queueBounds = (of: Templated, settings: Settings): QueueBounds => ({
+  least: replicasWanted(of, 'queue', settings),
+  most: replicasAllowed(of, 'queue', settings),
+});
+
+/** Returns true if the number of a revision's queue pods follows its work or an outsider. */
+export function isQueueScaled(of: Templated, deployment: DeploymentResource | undefined, settings: Settings): boolean {
+  const { least, most } = queueBounds(of, settings);
+  return most > least && (settings.gateway !== undefined || deployment?.spec.queueReplicas !== undefined);
+}
+
+type Queue = {
+  deployment: DeploymentResource | undefined;
+  api: KubeObject | undefined;
+  queue: KubeObject | undefined;
+  state: QueueState | undefined;
+};
+
+/**
+ * Returns how many queue pods the serving revision is to have. As long as nothing was decided, those that are there
+ * stay.
+ */
+export function queueWanted(revision: RevisionResource, { deployment, api, queue, state }: Queue, settings: Settings): number {
+  const { least, most } = queueBounds(revision, settings);
+  if (!isQueueScaled(revision, deployment, settings)) return least;
+  const isWaking = api !== undefined && replicasOf(api) === 0 && deployment?.spec.queueReplicas === undefined;
+  // Whoever woke it may want a run, so a queue pod starts beside the api pod.
+  if (isWaking) return Math.min(most, Math.max(1, least));
+  const asked = deployment?.spec.queueReplicas ?? state?.desired ?? (queue === undefined ? least : replicasOf(queue));
+  return Math.max(least, Math.min(most, asked));
+}
+
+/** Returns how many queue pods a rollout begins with. One shows whether they start at all. */
+export const queueAtFirst = (revision: RevisionResource, deployment: DeploymentResource | undefined, settings: Settings): number =>
+  Math.max(replicasWanted(revision, 'queue', settings), isQueueScaled(revision, deployment, settings) ? 1 : 0);

@@ -1,0 +1,42 @@
+import { ROLLED_OUT } from '../../schema/platform/conditions.ts';
+import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { newestFirst } from '../../schema/platform/revision-of.ts';
+import { ENDED } from '../../schema/platform/revision.ts';
+import { isTrue } from '../kernel/conditions.ts';
+
+export const isEnded = ({ status }: RevisionResource): boolean => status?.phase !== undefined && ENDED.includes(status.phase);
+
+/** Returns true if its rollout has begun. Only one revision at a time rolls out. */
+export const hasStarted = ({ status }: RevisionResource): boolean => status?.startedAt !== undefined;
+
+/** Returns the image that the pods of a revision run: built, repeated, or named by its spec. */
+export const imageOf = ({ spec, status }: RevisionResource): string | undefined =>
+  status?.image ?? spec.template.sourceRevisionConfig?.imageUri;
+
+/** Returns the revision to serve: the newest one whose pods are all there. An earlier one stays until then. */
+export function activeOf(revisions: RevisionResource[], current: string | undefined): RevisionResource | undefined {
+  const fit = (revision: RevisionResource): boolean =>
+    isTrue(revision, ROLLED_OUT) && (revision.status?.phase === 'DEPLOYED' || !isEnded(revision));
+  const ordered = newestFirst(revisions);
+  return ordered.find(fit) ?? ordered.find(({ metadata }) => metadata.name === current);
+}
+
+/** Finds a revision by its name. */
+export const revisionIn = (revisions: RevisionResource[], named: string | undefined): RevisionResource | undefined =>
+  revisions.find(({ metadata }) => metadata.name === named);
+
+/** What a revision may do among its siblings: roll out, wait for another one, or be skipped. */
+export type RolloutOrder = 'go' | 'wait' | 'skip';
+
+/**
+ * Returns what a revision may do among those of its deployment, where one rolls out at a time. One under way continues.
+ * Of those that wait, only the newest rolls out, and the others are skipped.
+ */
+export function rolloutOrderOf(revision: RevisionResource, siblings: RevisionResource[]): RolloutOrder {
+  const open = newestFirst(siblings).filter((other) => !isEnded(other));
+  const running = open.find(hasStarted);
+  if (running?.metadata.name === revision.metadata.name) return 'go';
+  const isNewest = newestFirst(siblings)[0]?.metadata.name === revision.metadata.name;
+  if (!isNewest) return 'skip';
+  return running === undefined ? 'go' : 'wait';
+}

@@ -1,0 +1,42 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { names } from '../../schema/names.ts';
+import { replicasOf } from '../pods/workload-state.ts';
+import type { Scalable } from '../scale/work-follower.ts';
+import type { Caches } from '../view/caches.ts';
+import type { WorkFigures } from '../../schema/wire/work-figures.ts';
+import { hasWork, isAsleep, isSleeper, mayRest, sleepAfter } from './sleepers.ts';
+import { isQueueScaled, queueBounds } from './queue-size.ts';
+
+/** Returns true unless an outsider scales it, or it is to have no pods or to be left alone. */
+const mayScale = (deployment: DeploymentResource): boolean => {
+  const { queueReplicas, suspend, hibernate } = deployment.spec;
+  return queueReplicas === undefined && suspend !== true && hibernate !== true && !isAsleep(deployment);
+};
+
+/**
+ * Returns how the queue of a deployment (`namespace/name`) may be scaled by its work. Undefined if it has a fixed size,
+ * or somebody else scales it, or nothing of it runs.
+ */
+export function scalableIn(caches: Caches, settings: OperatorSettings): (deployment: string) => Scalable | undefined {
+  return (key) => {
+    const deployment = caches.deployments.get(key);
+    const active = deployment?.status?.activeRevision;
+    if (deployment === undefined || active === undefined || !mayScale(deployment)) return undefined;
+    const { namespace } = deployment.metadata;
+    const revision = caches.revisions.get(`${namespace}/${active}`);
+    if (revision === undefined || !isQueueScaled(revision, deployment, settings)) return undefined;
+    const queue = caches.workloads.get(`${namespace}/${names.queueWorkload(active)}`);
+    return { bounds: queueBounds(revision, settings), live: queue === undefined ? 0 : replicasOf(queue) };
+  };
+}
+
+/** Returns whether figures of a deployment may let it fall asleep, or wake it. */
+export function sleepConcernIn({ deployments }: Pick<Caches, 'deployments'>, settings: OperatorSettings, now: () => Date) {
+  return (key: string, figures: WorkFigures): boolean => {
+    const deployment = deployments.get(key);
+    if (deployment === undefined || !isSleeper(deployment, settings)) return false;
+    if (isAsleep(deployment)) return hasWork(figures) || figures.nextDue !== deployment.status?.nextDueAt;
+    return mayRest(figures, { now: now(), after: sleepAfter(deployment, settings), ahead: 0 });
+  };
+}

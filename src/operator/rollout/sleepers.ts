@@ -1,0 +1,32 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { WorkFigures } from '../../schema/wire/work-figures.ts';
+import { leastReplicas, type Templated } from './replicas.ts';
+
+type Settings = Pick<OperatorSettings, 'profile' | 'gateway'>;
+
+/** Returns true if a deployment may sleep: its spec asks for no pod at least, and a gateway is installed. */
+export const isSleeper = (of: Templated, settings: Settings): boolean =>
+  settings.gateway !== undefined && leastReplicas(of, 'api', settings) === 0 && leastReplicas(of, 'queue', settings) === 0;
+
+/** Seconds of rest after which it sleeps. */
+export const sleepAfter = ({ spec }: DeploymentResource, { sleepAfterSeconds }: Pick<OperatorSettings, 'sleepAfterSeconds'>): number =>
+  spec.sleep?.afterSeconds ?? sleepAfterSeconds;
+
+/** Returns true if its database sleeps with it. */
+export const doesDatabaseSleep = ({ spec }: DeploymentResource, { sleepDatabases }: Pick<OperatorSettings, 'sleepDatabases'>): boolean =>
+  spec.sleep?.database ?? sleepDatabases;
+
+/** Returns true while it sleeps, as its status says. */
+export const isAsleep = ({ status }: Pick<DeploymentResource, 'status'>): boolean => status?.asleepSince !== undefined;
+
+export const hasWork = ({ due, running, webhooks }: WorkFigures): boolean => due + running + webhooks > 0;
+
+type Rest = { now: Date; after: number; ahead: number };
+
+/** Returns true if nothing is to be done, nobody has asked for long enough, and nothing is due soon. */
+export function mayRest(figures: WorkFigures, { now, after, ahead }: Rest): boolean {
+  const { idleSeconds, nextDue } = figures;
+  if (hasWork(figures) || idleSeconds === undefined || idleSeconds < after) return false;
+  return nextDue === undefined || Date.parse(nextDue) - now.getTime() > ahead * 1000;
+}

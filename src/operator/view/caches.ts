@@ -1,0 +1,138 @@
+import { Cache, type IndexBy } from '../../kube/cache.ts';
+import type { Kind } from '../../kube/kube.ts';
+import {
+  API_VERSION,
+  type DeploymentResource,
+  type ObjectMeta,
+  type RevisionResource,
+  type RevisionSpec,
+  type TracingProjectResource,
+} from '../../schema/platform/custom-resources.ts';
+import { idsOf } from '../../schema/platform/deployment-ids.ts';
+import { AGENTS_NAMESPACE, DEPLOYMENT, REVISION } from '../../schema/platform/labels.ts';
+import type { Watched } from '../kernel/writer.ts';
+import type { KindRow, KindTable } from '../kinds/row.ts';
+import { OPERATOR_KINDS } from '../kinds/table.ts';
+
+export const BY_DEPLOYMENT = 'deployment';
+export const BY_REVISION = 'revision';
+/** Indexes deployments and tracing projects by a name that is unique in the whole cluster. */
+export const BY_NAME = 'name';
+export const BY_NAMESPACE = 'namespace';
+/** Indexes deployments by their uid and by the id that they claim. */
+export const BY_ID = 'id';
+/** Indexes deployments and revisions by the Secrets that they refer to. */
+export const BY_SECRET = 'secret';
+/** Indexes revisions that are being built or wait for it. */
+export const BY_BUILD = 'build';
+
+/** Returns `namespace/name` of the deployment or revision that an object was made for, which its annotation names. */
+const named = (annotation: string, buildNamespaces?: readonly string[]): IndexBy => {
+  return (object) => {
+    const name = object.metadata.annotations?.[annotation];
+    return name === undefined ? [] : [`${homeOf(object, buildNamespaces)}/${name}`];
+  };
+};
+const childrenOf = (buildNamespaces?: readonly string[]) => ({
+  [BY_DEPLOYMENT]: named(DEPLOYMENT, buildNamespaces),
+  [BY_REVISION]: named(REVISION, buildNamespaces),
+});
+
+/**
+ * Returns the namespace of the deployment that an object was made for: its own, but for builds. Only the operator makes
+ * objects in the namespaces of builds, so what they say of another one is true.
+ */
+export const homeOf = ({ metadata }: { metadata: ObjectMeta }, buildNamespaces: readonly string[] = []): string | undefined =>
+  metadata.namespace !== undefined && buildNamespaces.includes(metadata.namespace)
+    ? (metadata.annotations?.[AGENTS_NAMESPACE] ?? metadata.namespace)
+    : metadata.namespace;
+
+const ofDeployment: IndexBy<RevisionResource> = ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`];
+const inNamespace: IndexBy<DeploymentResource> = ({ metadata }) => [metadata.namespace ?? ''];
+const projectName: IndexBy<TracingProjectResource> = ({ spec }) => [spec.projectName];
+type UsesSecret = { metadata: ObjectMeta; spec: Pick<RevisionSpec, 'template'>; status?: { phase?: string; secretName?: string } };
+const secretNames = ({ metadata, spec, status }: UsesSecret): string[] => {
+  const known = [spec.template.secretName, status?.secretName].filter((name) => name !== undefined);
+  return [...new Set(known)].map((name) => `${metadata.namespace}/${name}`);
+};
+
+/** Reasons of a revision whose build has not been requested yet. */
+const UNBUILT = ['BuildQueued', 'GitHostAway'];
+const buildState: IndexBy<RevisionResource> = ({ status }) => {
+  if (status?.phase !== 'AWAITING_BUILD' && status?.phase !== 'BUILDING') return [];
+  return [UNBUILT.includes(status.reason ?? '') ? 'waiting' : 'building'];
+};
+
+/** The part of the table whose objects are cached. */
+type CachedKinds = {
+  [N in keyof typeof OPERATOR_KINDS as (typeof OPERATOR_KINDS)[N] extends { cached: string } ? N : never]: (typeof OPERATOR_KINDS)[N];
+};
+type ObjectOf<R> = R extends { kind: Kind<infer T> } ? T : never;
+/** One cache for each cached kind of the table. */
+export type Caches = { [N in keyof CachedKinds]: Cache<ObjectOf<CachedKinds[N]>> };
+
+/** The indexes of caches beside those by which the children of a deployment or revision are found. */
+const INDEXES: { [N in keyof Caches]?: Record<string, IndexBy<ObjectOf<CachedKinds[N]>>> } = {
+  deployments: {
+    [BY_NAME]: ({ metadata }) => [metadata.name],
+    [BY_NAMESPACE]: inNamespace,
+    [BY_ID]: idsOf,
+    [BY_SECRET]: secretNames,
+  },
+  revisions: { [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames, [BY_BUILD]: buildState },
+  // Who owns what is read from the list, so a Listener with another value in its place is set aside.
+  listeners: { namespace: ({ spec }) => spec.namespaces.map(String) },
+  tracingProjects: { [BY_NAME]: projectName },
+};
+
+// An index gets only objects of its own row.
+const indexesOf = (name: string): Record<string, IndexBy> | undefined =>
+  (INDEXES as Partial<Record<string, Record<string, IndexBy>>>)[name];
+
+/**
+ * Nearly all of ten thousand deployments are at rest, so their objects are packed. The objects of each kind that
+ * changed last stay unpacked: as many as some hundreds of new deployments have, some 40 MB at most for all kinds
+ * together.
+ */
+const PACKED = { packed: true, recent: 1000 };
+/** The operator itself makes the objects of these kinds, so no length of their spec is a fault. */
+const OWN = { ...PACKED, specLimit: Infinity };
+
+type CacheGiven = { buildNamespaces?: readonly string[]; table?: KindTable };
+
+/** Creates the caches of a table. */
+export function createCaches({ buildNamespaces, table = OPERATOR_KINDS }: CacheGiven = {}): Caches {
+  const children = childrenOf(buildNamespaces);
+  const cacheOf = ([name, row]: [string, KindRow]): [string, Cache] => {
+    const indexes = { ...(row.child && children), ...indexesOf(name) };
+    const packed = row.kind.apiVersion === API_VERSION ? PACKED : OWN;
+    return [name, new Cache(indexes, row.cached === 'packed' ? packed : {})];
+  };
+  const cached = Object.entries(table).filter(([, row]) => row.cached !== undefined);
+  // The API server holds the objects of a kind to its shape, which the row of their cache names.
+  return Object.assign({} as Caches, Object.fromEntries(cached.map(cacheOf)));
+}
+
+/** Returns the caches by their names, whatever their objects. */
+// Nobody who asks for a cache by a row adds objects to it, so that the shape of its objects does not matter.
+const byName = (caches: Caches): Partial<Record<string, Cache>> => Object.fromEntries(Object.entries(caches) as [string, Cache][]);
+
+/** Returns the cached rows of a table, each with its cache. */
+export function cachedRows(caches: Caches, table: KindTable): { row: KindRow; cache: Cache }[] {
+  const known = byName(caches);
+  return Object.entries(table).flatMap(([name, row]) => {
+    const cache = known[name];
+    return cache === undefined ? [] : [{ row, cache }];
+  });
+}
+
+/** Returns the caches of what a deployment owns besides its revisions. */
+export const ownedCaches = (caches: Caches, table: KindTable): Cache[] =>
+  cachedRows(caches, table).flatMap(({ row, cache }) => (row.child === 'deployment' ? [cache] : []));
+
+/** Returns the kinds that reconcilers write, and the caches that keep the answers. Secrets are kept nowhere. */
+export const writable = (caches: Caches, table: KindTable = OPERATOR_KINDS): Watched[] =>
+  Object.entries(table).flatMap(([name, { kind, written }]) => {
+    const cache = byName(caches)[name];
+    return written === true ? [{ kind, ...(cache && { cache }) }] : [];
+  });

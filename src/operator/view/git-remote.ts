@@ -1,0 +1,58 @@
+import type { Builder } from '../../config/builder.ts';
+import { Rejected } from '../../errors.ts';
+import { gitAuthorization, gitCredentialOf, tokenOf, type GitCredential } from '../../git/credential.ts';
+import type { RemoteRepository } from '../../git/ls-refs.ts';
+import { kinds } from '../../kube/kube.ts';
+import type { GitIntegration } from '../../schema/platform/git-connection.ts';
+import { repoAddress } from '../../schema/platform/repo-url.ts';
+import type { OperatorDeps } from './deps.ts';
+
+type Asking = { integration: GitIntegration; url: string; builder: Pick<Builder, 'gitNamespace'>; signal: AbortSignal };
+
+/** The data of a Secret, in base64. */
+type SecretData = Record<string, string>;
+
+/**
+ * A repository as git asks for it; over ssh, nobody tells its refs, and the stage that clones resolves them. `shown` is
+ * what that stage shows to the host: of a GitHub App a token for an hour, so that no build gets the App's own key.
+ */
+type Remote = RemoteRepository & { isWeb: boolean; shown?: SecretData | undefined };
+
+/** Reads what is needed to ask a repository's host; a GitHub App gets a token there. */
+export async function remoteOf(
+  deps: Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
+  { integration, url, builder, signal }: Asking,
+): Promise<Remote> {
+  const { credential, data } = await readCredential(deps, integration, { builder, signal });
+  const { kind, apiUrl } = integration;
+  const host = integration.host ?? `https://${repoAddress(url)?.host ?? ''}`;
+  const places = deps.gitPlaces;
+  const token = await tokenOf(credential, { kind, host, apiUrl, places }, signal);
+  const isWeb = repoAddress(url)?.protocol !== 'ssh';
+  return {
+    host,
+    places,
+    url,
+    isWeb,
+    authorization: token && gitAuthorization(kind, token),
+    shown: token?.isApp === true ? { token: encoded(token.token), username: encoded(token.username ?? '') } : data,
+  };
+}
+
+const encoded = (text: string): string => Buffer.from(text).toString('base64');
+
+/** Reads the credential of a git integration, a Secret in the namespace of git credentials. */
+async function readCredential(
+  { kube }: Pick<OperatorDeps, 'kube'>,
+  { credentialSecret: name }: GitIntegration,
+  { builder: { gitNamespace: namespace }, signal }: Pick<Asking, 'builder' | 'signal'>,
+): Promise<{ credential?: GitCredential; data?: SecretData }> {
+  if (name === undefined) return {};
+  const secret = await kube.find(kinds.secret, { namespace, name }, signal);
+  if (secret === undefined) throw new Rejected(`The integration's Secret ${name} is not in the namespace ${namespace}.`);
+  const { data = {} } = secret;
+  const credential = gitCredentialOf(data);
+  if (credential === undefined)
+    throw new Rejected(`The integration's Secret ${name} holds no credential: no token, GitHub App or ssh key.`);
+  return { credential, data };
+}

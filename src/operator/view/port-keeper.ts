@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto';
+import { Unavailable } from '../../errors.ts';
+import { kinds, type ConfigMapObject, type Kube } from '../../kube/kube.ts';
+import { portsIn, portsText, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../../schema/platform/kept-ports.ts';
+import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
+import { BY_ID, type Caches } from './caches.ts';
+import { InTurn } from './in-turn.ts';
+
+/** Ports that no connection of the gateway's own begins at. */
+const FIRST = 10_000;
+const COUNT = 22_768;
+
+/** What a deployment is to keep: a port of the gateway or none, and the node port of its Service, if it has one. */
+type Wish = { gateway: boolean; node: number | undefined };
+
+type Options = { kube: Pick<Kube, 'find' | 'apply'>; namespace: string; caches: Pick<Caches, 'deployments'> };
+
+/**
+ * Keeps the ports of deployments in the ConfigMap that is named for them. What a status says of a port counts for
+ * nothing. One write at a time takes all wishes that have come by then, and what deployments that are gone had.
+ */
+export class PortKeeper {
+  readonly #options: Options;
+  readonly #turns = new InTurn();
+  readonly #wishes = new Map<string, Wish>();
+  #kept: Map<string, KeptPorts> | undefined;
+  #version: string | undefined;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /** Returns the ports of a deployment, once they are written as it wishes. It has none if all are taken. */
+  async keep(uid: string, wish: Wish, signal: AbortSignal): Promise<KeptPorts> {
+    if (this.#kept !== undefined && isAsWished(this.#kept.get(uid), wish)) return this.#kept.get(uid) ?? {};
+    this.#wishes.set(uid, wish);
+    await this.#turns.run(() => this.#write(signal));
+    if (this.#kept === undefined || this.#wishes.has(uid)) throw new Unavailable('The ports of deployments could not be written.');
+    return this.#kept.get(uid) ?? {};
+  }
+
+  async #write(signal: AbortSignal): Promise<void> {
+    if (this.#wishes.size === 0) return;
+    const before = (this.#kept ??= await this.#read(signal));
+    const wishes = new Map(this.#wishes);
+    const after = new Map([...before].filter(([uid]) => wishes.has(uid) || this.#exists(uid)));
+    for (const [uid, wish] of wishes) grant(after, uid, wish);
+    const text = portsText(after);
+    if (text !== portsText(before)) await this.#apply(text, signal);
+    this.#kept = after;
+    for (const [uid, wish] of wishes) if (this.#wishes.get(uid) === wish) this.#wishes.delete(uid);
+  }
+
+  #exists(uid: string): boolean {
+    return this.#options.caches.deployments.keysByIndex(BY_ID, uid).length > 0;
+  }
+
+  async #read(signal: AbortSignal): Promise<Map<string, KeptPorts>> {
+    const { kube, namespace } = this.#options;
+    const found = await kube.find<ConfigMapObject>(kinds.configMap, { namespace, name: PORTS_CONFIG_MAP }, signal);
+    this.#version = found?.metadata.resourceVersion;
+    return portsIn(found?.data?.[PORTS_KEY] ?? '');
+  }
+
+  /** After a failure all is read again: it may have been written, or somebody else wrote. */
+  async #apply(text: string, signal: AbortSignal): Promise<void> {
+    const { kube, namespace } = this.#options;
+    const version = this.#version;
+    const metadata = {
+      name: PORTS_CONFIG_MAP,
+      namespace,
+      labels: { [MANAGED_BY]: OPERATOR },
+      ...(version !== undefined && { resourceVersion: version }),
+    };
+    try {
+      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [PORTS_KEY]: text } };
+      const written = await kube.apply<ConfigMapObject>(kinds.configMap, object, signal);
+      this.#version = written.metadata.resourceVersion;
+    } catch (error) {
+      this.#kept = undefined;
+      throw error;
+    }
+  }
+}
+
+const isAsWished = (kept: KeptPorts = {}, { gateway, node }: Wish): boolean =>
+  gateway === (kept.gateway !== undefined) && (node === undefined || node === kept.node);
+
+/** Notes what a deployment wishes. A node port that its Service has no longer is kept for the next one. */
+function grant(all: Map<string, KeptPorts>, uid: string, wish: Wish): void {
+  const { gateway = freePort(all, uid), node } = all.get(uid) ?? {};
+  const next = wish.node ?? node;
+  const ports = { ...(wish.gateway && gateway !== undefined && { gateway }), ...(next !== undefined && { node: next }) };
+  if (Object.keys(ports).length > 0) all.set(uid, ports);
+  else all.delete(uid);
+}
+
+/** The search begins at a place of the deployment's own, so that a port that became free is not taken at once. */
+function freePort(all: ReadonlyMap<string, KeptPorts>, uid: string): number | undefined {
+  const taken = new Set([...all.values()].map(({ gateway }) => gateway));
+  const start = Number.parseInt(hash('sha256', uid).slice(0, 8), 16);
+  for (let step = 0; step < COUNT; step += 1) {
+    const port = FIRST + ((start + step) % COUNT);
+    if (!taken.has(port)) return port;
+  }
+  return undefined;
+}

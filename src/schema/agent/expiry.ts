@@ -1,0 +1,56 @@
+import { Type, type Static, type TUnsafe } from 'typebox';
+import { DateTime, StringEnum } from '../types.ts';
+
+/** A hundred years in minutes. */
+const LONGEST = 52_560_000;
+
+const Minutes = (options: object = {}): TUnsafe<number> =>
+  Type.Unsafe<number>({ type: 'number', exclusiveMinimum: 0, maximum: LONGEST, ...options });
+
+/** How a thread expires: it goes, or only its older checkpoints do. */
+const STRATEGIES = ['delete', 'keep_latest'] as const;
+
+export type ThreadTtl = { strategy: (typeof STRATEGIES)[number]; ttl: number };
+
+/** The life of a thread as clients give it: minutes, or an object with a strategy. */
+export const GivenTtl = Type.Unsafe<number | Partial<ThreadTtl> | null>({
+  type: ['number', 'object'],
+  nullable: true,
+  exclusiveMinimum: 0,
+  maximum: LONGEST,
+  properties: { strategy: StringEnum(STRATEGIES, { default: 'delete' }), ttl: Minutes() },
+  required: ['ttl'],
+  description: 'Minutes after its last change at which the thread expires, or {strategy, ttl}.',
+});
+
+/** Returns the life that was given; undefined when none was. */
+export function ttlOf(given: Static<typeof GivenTtl> | undefined): ThreadTtl | undefined {
+  if (given === undefined || given === null) return undefined;
+  return typeof given === 'number' ? { strategy: 'delete', ttl: given } : { strategy: given.strategy ?? 'delete', ttl: given.ttl! };
+}
+
+/** When a thread expires, for clients that ask. */
+export const ThreadExpiry = Type.Object({ strategy: StringEnum(STRATEGIES), ttl_minutes: Type.Number(), expires_at: DateTime('') });
+export type ThreadExpiry = Static<typeof ThreadExpiry>;
+
+/** `checkpointer.ttl` of gx.json. */
+export const CheckpointerTtl = Type.Object(
+  {
+    strategy: Type.Optional(StringEnum(STRATEGIES)),
+    default_ttl: Type.Optional(Minutes()),
+    sweep_interval_minutes: Type.Optional(Minutes()),
+    sweep_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+    include_interrupted: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+);
+
+/** `store.ttl` of gx.json. */
+export const StoreTtl = Type.Object(
+  {
+    refresh_on_read: Type.Optional(Type.Boolean()),
+    default_ttl: Type.Optional(Minutes()),
+    sweep_interval_minutes: Type.Optional(Minutes()),
+  },
+  { additionalProperties: false },
+);

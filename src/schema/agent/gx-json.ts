@@ -1,0 +1,274 @@
+import { Type, type Static, type TUnsafe } from 'typebox';
+import { CheckpointerTtl, StoreTtl } from './expiry.ts';
+import { FreeForm, MapOf, StringEnum } from '../types.ts';
+
+/*
+ * The graph configuration file. Every key of the format is described here; `PASSED_OVER` lists those without an effect.
+ */
+
+const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
+  type: ['string', 'object'],
+  pattern: ':.+$',
+  minLength: 3,
+  required: ['path'],
+  properties: { path: { type: 'string', pattern: ':.+$' }, description: { type: 'string' } },
+  additionalProperties: false,
+});
+
+const Strings = (): TUnsafe<string[]> => Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
+
+/** Modules and names of classes, as LangChain writes them into values that it serialises. */
+const ClassIds = (): TUnsafe<string[][]> =>
+  Type.Unsafe<string[][]>({
+    type: 'array',
+    maxItems: 1000,
+    items: { type: 'array', minItems: 2, maxItems: 20, items: { type: 'string', minLength: 1 } },
+  });
+
+const Env = Type.Unsafe<string | string[] | Record<string, string>>({
+  type: ['string', 'object', 'array'],
+  additionalProperties: { type: 'string' },
+  items: { type: 'string' },
+});
+
+/** Patterns of header names; `*` stands for any part. Both spellings are accepted. */
+const HeaderPatterns = Type.Object(
+  {
+    includes: Type.Optional(Strings()),
+    excludes: Type.Optional(Strings()),
+    include: Type.Optional(Strings()),
+    exclude: Type.Optional(Strings()),
+  },
+  { additionalProperties: false },
+);
+export type HeaderPatterns = Static<typeof HeaderPatterns>;
+
+export const Cors = Type.Object(
+  {
+    allow_origins: Type.Optional(Strings()),
+    allow_methods: Type.Optional(Strings()),
+    allow_headers: Type.Optional(Strings()),
+    allow_credentials: Type.Optional(Type.Boolean()),
+    allow_origin_regex: Type.Optional(Type.String()),
+    expose_headers: Type.Optional(Strings()),
+    max_age: Type.Optional(Type.Integer()),
+  },
+  { additionalProperties: false },
+);
+export type Cors = Static<typeof Cors>;
+
+const Http = Type.Object(
+  {
+    app: Type.Optional(
+      Type.String({ pattern: '^[./]', description: 'File and export of routes of your own: ./app.ts:app, a Hono application' }),
+    ),
+    disable_assistants: Type.Optional(Type.Boolean()),
+    disable_threads: Type.Optional(Type.Boolean()),
+    disable_runs: Type.Optional(Type.Boolean()),
+    disable_store: Type.Optional(Type.Boolean()),
+    disable_meta: Type.Optional(Type.Boolean()),
+    disable_ui: Type.Optional(Type.Boolean()),
+    disable_mcp: Type.Optional(Type.Boolean()),
+    disable_a2a: Type.Optional(Type.Boolean()),
+    disable_webhooks: Type.Optional(Type.Boolean()),
+    disable_event_streaming: Type.Optional(Type.Boolean()),
+    cors: Type.Optional(Cors),
+    mount_prefix: Type.Optional(Type.String({ pattern: '^/' })),
+    configurable_headers: Type.Optional(HeaderPatterns),
+    logging_headers: Type.Optional(HeaderPatterns),
+    enable_custom_route_auth: Type.Optional(Type.Boolean()),
+    middleware_order: Type.Optional(StringEnum(['middleware_first', 'auth_first'])),
+  },
+  { additionalProperties: false },
+);
+
+/** `openapi` joins the server's document: security schemes, the requirements by default, and by path. */
+const Auth = Type.Object(
+  {
+    path: Type.String({ pattern: '^[./].*:.+$', description: 'File and export of the handlers: ./auth.ts:auth' }),
+    disable_studio_auth: Type.Optional(Type.Boolean()),
+    allow_langsmith_api_keys: Type.Optional(Type.Boolean()),
+    openapi: Type.Optional(FreeForm('securitySchemes, security, paths')),
+    cache: Type.Optional(
+      Type.Object(
+        {
+          cache_keys: Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 20 }),
+          ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
+          max_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type AuthSettings = Static<typeof Auth>;
+
+const Encryption = Type.Object(
+  {
+    path: Type.String({
+      pattern: '^[./].*:.+$',
+      description: 'File and export of the handlers that encrypt values in the database: ./encryption.ts:encryption',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const Store = Type.Object(
+  {
+    path: Type.Optional(Type.String()),
+    index: Type.Optional(
+      Type.Object(
+        {
+          dims: Type.Integer({ minimum: 1, maximum: 16_000, description: 'Numbers in a vector.' }),
+          embed: Type.String({ pattern: '^.+:.+$', description: 'File and export of the embedding, ./embed.ts:embed, or provider:model.' }),
+          fields: Type.Optional(Strings()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    ttl: Type.Optional(StoreTtl),
+  },
+  { additionalProperties: false },
+);
+
+const Checkpointer = Type.Object(
+  {
+    backend: Type.Optional(StringEnum(['default'])),
+    path: Type.Optional(Type.String()),
+    uri: Type.Optional(Type.String()),
+    ttl: Type.Optional(CheckpointerTtl),
+    serde: Type.Optional(
+      Type.Object(
+        {
+          allowed_json_modules: Type.Optional(ClassIds()),
+          allowed_msgpack_modules: Type.Optional(Type.Unsafe<unknown>({})),
+          pickle_fallback: Type.Optional(Type.Boolean()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+/** Names of domains; a name may begin with `*.` for all below it. */
+const Domains = (): TUnsafe<string[]> =>
+  Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', pattern: '^(\\*\\.)?[^*/:]+$' }, minItems: 1, maxItems: 1000 });
+
+const Webhooks = Type.Object(
+  {
+    env_prefix: Type.Optional(Type.String({ minLength: 1 })),
+    headers: Type.Optional(MapOf(Type.String(), { maxProperties: 100 })),
+    url: Type.Optional(
+      Type.Object(
+        {
+          require_https: Type.Optional(Type.Boolean()),
+          allowed_domains: Type.Optional(Domains()),
+          allowed_ports: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { minItems: 1, maxItems: 1000 })),
+          max_url_length: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_536 })),
+          disable_loopback: Type.Optional(Type.Boolean()),
+          disable_private_ips: Type.Optional(Type.Boolean()),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    allowed_fields: Type.Optional(
+      Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 100 }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type WebhookSettings = Static<typeof Webhooks>;
+
+export const GxJson = Type.Object(
+  {
+    $schema: Type.Optional(Type.String()),
+    graphs: MapOf(GraphRef, { maxProperties: 1000, minProperties: 1 }),
+    env: Type.Optional(Env),
+    node_version: Type.Optional(Type.String()),
+    node_loader: Type.Optional(Type.String()),
+    python_version: Type.Optional(Type.String()),
+    pip_config_file: Type.Optional(Type.String()),
+    pip_installer: Type.Optional(Type.String()),
+    dependencies: Type.Optional(Strings()),
+    source: Type.Optional(FreeForm('Python builds only')),
+    keep_pkg_tools: Type.Optional(Type.Unsafe<unknown>({})),
+    dockerfile: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'A Dockerfile of your own, from the folder of this file; its context is the whole repository.',
+      }),
+    ),
+    dockerfile_lines: Type.Optional(Strings()),
+    docker_compose_file: Type.Optional(Type.String()),
+    base_image: Type.Optional(Type.String()),
+    image_distro: Type.Optional(Type.String()),
+    api_version: Type.Optional(Type.String()),
+    _INTERNAL_docker_tag: Type.Optional(Type.String()),
+    auth: Type.Optional(Auth),
+    http: Type.Optional(Http),
+    store: Type.Optional(Store),
+    checkpointer: Type.Optional(Checkpointer),
+    encryption: Type.Optional(Encryption),
+    webhooks: Type.Optional(Webhooks),
+    ui: Type.Optional(MapOf(Type.String({ minLength: 1 }), { maxProperties: 1000 })),
+    ui_config: Type.Optional(Type.Object({ shared: Type.Optional(Strings()) }, { additionalProperties: false })),
+  },
+  { additionalProperties: false },
+);
+export type GxJson = Static<typeof GxJson>;
+
+/** Returns the value at a dotted key; undefined when it is absent. */
+function valueOfKey(settings: object, key: string): unknown {
+  return key.split('.').reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], settings);
+}
+
+/** A key or a variable without an effect, and its replacement. */
+export type PassedOver = { name: string; instead: string };
+
+const IN_DOCKERFILE = 'write it in the Dockerfile that begins with FROM gx-agent-server';
+const IN_BUILD = 'builds from git and build-agent do it; elsewhere write it in the Dockerfile that begins with FROM gx-agent-server';
+const IN_PACKAGE_JSON = 'package.json says what is installed';
+const OF_PYTHON = 'graphs are JavaScript or TypeScript here; serve Python graphs with a server for Python';
+
+/** Keys that other tools read when they build an image, and their replacements here. */
+export const PASSED_OVER: Readonly<Record<string, string>> = {
+  node_version: 'the tag of the image gx-agent-server decides about Node; package.json may ask for a version in "engines"',
+  node_loader: 'tsx loads the graphs, and tsconfig.json configures it',
+  python_version: OF_PYTHON,
+  pip_config_file: OF_PYTHON,
+  pip_installer: OF_PYTHON,
+  dependencies: IN_PACKAGE_JSON,
+  source: OF_PYTHON,
+  keep_pkg_tools: OF_PYTHON,
+  dockerfile: IN_BUILD,
+  dockerfile_lines: IN_BUILD,
+  docker_compose_file: 'resource_spec.sidecars of the deployment runs containers beside the server',
+  base_image: IN_BUILD,
+  image_distro: IN_DOCKERFILE,
+  api_version: 'the tag of the image gx-agent-server decides about the version of the server',
+  'checkpointer.path': 'checkpoints lie in the database of the server',
+  'checkpointer.uri': 'checkpoints lie in the database of the server; POSTGRES_URI_CUSTOM of a deployment names another one',
+  'store.path': 'items of the store lie in the database of the server',
+  'checkpointer.serde.allowed_msgpack_modules': 'checkpoints are JSON here; allowed_json_modules says what they may hold',
+  'checkpointer.serde.pickle_fallback': 'checkpoints are JSON here; Python objects are not read',
+  'auth.allow_langsmith_api_keys': 'auth.path decides who may call; let it check such keys',
+  _INTERNAL_docker_tag: 'the tag of the image gx-agent-server decides about the version of the server',
+};
+
+/** Values that say what happens here anyway. */
+const AS_HERE: Readonly<Record<string, readonly unknown[]>> = {
+  node_loader: ['tsx'],
+  dependencies: [['.'], []],
+  'auth.allow_langsmith_api_keys': [false],
+};
+
+/** Returns the keys of settings that have no effect here. */
+export const passedOverKeys = (settings: object): PassedOver[] =>
+  Object.entries(PASSED_OVER)
+    .map(([name, instead]) => ({ name, instead, value: valueOfKey(settings, name) }))
+    .filter(({ name, value }) => value !== undefined && !(AS_HERE[name] ?? []).some((known) => same(known, value)))
+    .map(({ name, instead }) => ({ name, instead }));
+
+const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

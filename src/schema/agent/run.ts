@@ -1,0 +1,192 @@
+import { Type, type Static, type TUnsafe } from 'typebox';
+import { Anything, CheckpointConfig, Either, GraphConfig, JsonObject, Limit, Metadata, Offset } from './agent-types.ts';
+import { STREAM_MODES, type StreamMode } from './stream-event.ts';
+import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+
+export const RUN_STATUSES = ['pending', 'running', 'success', 'error', 'interrupted'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+export const isUnfinished = (status: RunStatus): boolean => status === 'pending' || status === 'running';
+
+/** Why a run failed: the error's name, and its message. */
+export const RunError = Type.Object({ error: Type.String(), message: Type.String() });
+export type RunError = Static<typeof RunError>;
+
+export const STRATEGIES = ['reject', 'interrupt', 'rollback', 'enqueue'] as const;
+export type MultitaskStrategy = (typeof STRATEGIES)[number];
+
+const Words = Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
+
+const NodeList = (): TUnsafe<'*' | string[] | null> =>
+  Type.Unsafe<'*' | string[] | null>({
+    anyOf: [{ type: 'string', enum: ['*', null], nullable: true }, Words],
+    nullable: true,
+    type: ['string', 'array'],
+    description:
+      'Names of nodes of the graph itself, not of its subgraphs; "*", alone or in the list, is every node. Other names are passed over.',
+  });
+
+const GotoTarget = {
+  type: ['string', 'object'],
+  nullable: true,
+  required: ['node'],
+  properties: { node: { type: 'string' }, input: {} },
+  description: 'A node, or a node with an input of its own.',
+};
+
+const Command = (): TUnsafe<JsonObject | null> =>
+  Type.Unsafe<JsonObject | null>({
+    type: 'object',
+    nullable: true,
+    description: 'Work instead of taking input: resume an interrupt, write state, go to a node.',
+    properties: {
+      update: { type: ['object', 'array'], nullable: true, description: 'As a node would return it, or a list of [channel, value].' },
+      resume: { description: 'The answer to an interrupt, or interrupt id -> answer.' },
+      goto: { anyOf: [GotoTarget, { type: 'array', items: GotoTarget }], nullable: true, type: ['string', 'object', 'array'] },
+    },
+  });
+
+const StreamModes = Either<StreamMode | StreamMode[] | null>(
+  Nullable(StringEnum(STREAM_MODES)),
+  Type.Unsafe({ type: 'array', items: { type: 'string', enum: [...STREAM_MODES] } }),
+  'Kinds of events to stream.',
+);
+
+/** A hundred years in seconds, so that every date has a year of four digits, which clients can read. */
+const LONGEST_DELAY = 3_155_760_000;
+
+const fields = {
+  assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
+  input: Type.Optional(Anything('Input of the graph; null goes on from the last checkpoint. A command takes its place.')),
+  command: Type.Optional(Command()),
+  checkpoint: Type.Optional(CheckpointConfig()),
+  checkpoint_id: Type.Optional(Nullable(Type.String())),
+  metadata: Type.Optional(Nullable(Metadata())),
+  config: Type.Optional(Nullable(GraphConfig())),
+  context: Type.Optional(Nullable(JsonObject('Static context of the graph.'))),
+  webhook: Type.Optional(
+    Nullable(Type.String({ minLength: 1, maxLength: 65_536, description: 'The URL to which the end of the run is sent, by POST.' })),
+  ),
+  interrupt_before: Type.Optional(NodeList()),
+  interrupt_after: Type.Optional(NodeList()),
+  stream_mode: Type.Optional(Type.Unsafe<StreamMode | StreamMode[] | null>({ ...StreamModes, nullable: true, type: ['string', 'array'] })),
+  stream_subgraphs: Type.Optional(Nullable(Type.Boolean())),
+  stream_resumable: Type.Optional(Nullable(Type.Boolean())),
+  feedback_keys: Type.Optional(Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 180 }), { maxItems: 100 }))),
+  multitask_strategy: Type.Optional(Nullable(StringEnum(STRATEGIES))),
+  if_not_exists: Type.Optional(
+    Nullable(StringEnum(['create', 'reject'], { description: 'Whether a run on a missing thread creates it.' })),
+  ),
+  on_not_exist: Type.Optional(Nullable(StringEnum(['create', 'reject'], { description: 'Another name of if_not_exists.' }))),
+  on_completion: Type.Optional(
+    Nullable(StringEnum(['delete', 'keep'], { description: 'Whether to delete or keep a thread that was made for this run alone.' })),
+  ),
+  on_disconnect: Type.Optional(
+    Nullable(
+      StringEnum(['cancel', 'continue'], {
+        description: 'Whether the run ends when the client that waits for it or reads it leaves.',
+      }),
+    ),
+  ),
+  after_seconds: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: LONGEST_DELAY }))),
+  checkpoint_during: Type.Optional(Nullable(Type.Boolean())),
+  durability: Type.Optional(Nullable(StringEnum(['sync', 'async', 'exit']))),
+  strict_resume: Type.Optional(Nullable(Type.Boolean({ description: 'Ignored; /info does not offer it.' }))),
+  langsmith_tracer: Type.Optional(
+    Nullable(JsonObject("Passed over: it names a project of one vendor's tracing; traces go where the server sends them.")),
+  ),
+};
+
+export const RunCreate = Type.Object(fields);
+export type RunCreate = Static<typeof RunCreate>;
+
+export const RunBatch = Type.Array(RunCreate, { minItems: 1 });
+
+const WebhookStatus = Type.Object(
+  {
+    state: StringEnum(['pending', 'sent', 'failed', 'skipped'], { description: 'pending: not sent yet; skipped: the server sends none.' }),
+    attempts: Type.Integer(),
+    last_error: Nullable(Type.String({ description: 'Why the last attempt failed.' })),
+  },
+  { description: "The state of the run's webhook." },
+);
+export type WebhookStatus = Static<typeof WebhookStatus>;
+
+export const Run = Type.Object({
+  run_id: Uuid(''),
+  thread_id: Uuid(''),
+  assistant_id: Uuid(''),
+  created_at: DateTime('Creation, plus the delay asked for.'),
+  updated_at: DateTime(''),
+  status: StringEnum(RUN_STATUSES),
+  metadata: Metadata(),
+  kwargs: JsonObject('The request that made the run.'),
+  multitask_strategy: StringEnum(STRATEGIES),
+  webhook_status: Nullable(WebhookStatus),
+});
+export type Run = Static<typeof Run>;
+
+const RUN_FIELDS = Object.keys(Run.properties) as (keyof Run)[];
+
+export const RunsQuery = Type.Object({
+  limit: Limit(10),
+  offset: Offset(),
+  // Clients know `timeout`, too. A run that takes too long ends as `error`, so none is found by it.
+  status: Type.Optional(StringEnum([...RUN_STATUSES, 'timeout'])),
+  select: Type.Optional(Type.Array(StringEnum(RUN_FIELDS))),
+});
+
+export const CancelQuery = Type.Object({
+  wait: Type.Optional(Type.Boolean()),
+  action: Type.Optional(StringEnum(['interrupt', 'rollback', 'cancel'], { description: 'How to end the run; cancel means interrupt.' })),
+});
+
+export const CancelManyQuery = Type.Object({ action: CancelQuery.properties.action });
+
+export const CancelMany = Type.Object({
+  status: Type.Optional(StringEnum(['pending', 'running', 'all'])),
+  thread_id: Type.Optional(Uuid('')),
+  run_ids: Type.Optional(Type.Array(Uuid(''), { minItems: 1 })),
+});
+
+const namespaces = {
+  namespace: Type.Optional(Type.Array(Type.String(), { description: 'Only events of these graphs of the run; "" is the root graph.' })),
+};
+
+export const JoinQuery = Type.Object({
+  cancel_on_disconnect: Type.Optional(
+    Type.Boolean({ description: 'Stops the run when the client leaves; asks for the same rights as cancelling it.' }),
+  ),
+  stream_mode: Type.Optional(Type.Array(Type.String())),
+  ...namespaces,
+});
+
+export const StreamQuery = Type.Object(namespaces);
+
+const Free = JsonObject('Not ours to describe.');
+const Nodes = Type.Union([Type.Literal('*'), Type.Array(Type.String()), Type.Null()]);
+
+/** The stored call of a run. */
+export const RunKwargs = Type.Object({
+  input: Type.Unknown(),
+  command: Type.Union([Free, Type.Null()]),
+  config: Free,
+  context: Type.Union([Free, Type.Null()]),
+  stream_mode: Type.Array(StringEnum(STREAM_MODES)),
+  interrupt_before: Nodes,
+  interrupt_after: Nodes,
+  webhook: Type.Union([Type.String(), Type.Null()]),
+  feedback_keys: Type.Union([Type.Array(Type.String()), Type.Null()]),
+  temporary: Type.Boolean(),
+  /** True on a temporary run whose thread stays, with its checkpoint, where the run waits for an answer. */
+  keeps_waiting: Type.Optional(Type.Literal(true)),
+  subgraphs: Type.Boolean(),
+  resumable: Type.Boolean(),
+  /** True on runs that commands of event streaming started, which report in that protocol's events. */
+  protocol: Type.Optional(Type.Literal(true)),
+  /** Ids of the questions that were open when the input came that the command brings as their answer. */
+  answers: Type.Optional(Type.Array(Type.String())),
+  checkpoint_during: Type.Union([Type.Boolean(), Type.Null()]),
+  durability: StringEnum(['sync', 'async', 'exit']),
+});
+export type RunKwargs = Static<typeof RunKwargs>;

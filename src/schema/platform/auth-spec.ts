@@ -1,0 +1,84 @@
+import { Type, type Static } from 'typebox';
+import { type CelRule, StringEnum } from '../types.ts';
+
+/** Keys that open an agent: the deployment's own, those of its tenant for the REST API too, or none is asked for. */
+export const AUTH_MODES = ['key', 'tenant', 'open'] as const;
+
+/** Addresses that an issuer's keys may come from. Keys sent in clear text could be anybody's. */
+const TRUSTWORTHY = '^(https://|http://(localhost|127\\.0\\.0\\.1)[:/])[^\\s]+$';
+
+/** Who may call the agents of a revision, unless their gx.json names handlers. Each name is one word, in REST too. */
+export const AuthSpec = Type.Object(
+  {
+    mode: Type.Optional(
+      StringEnum(AUTH_MODES, {
+        description:
+          "key: callers with the deployment's key. tenant: callers with that key, or with a key of its tenant for this API, each with its role. open: anyone. Default key.",
+      }),
+    ),
+    issuer: Type.Optional(
+      Type.String({
+        maxLength: 2048,
+        pattern: TRUSTWORTHY,
+        description: 'Accept the tokens (JWT) of this issuer, too: the value of their `iss`.',
+      }),
+    ),
+    audiences: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 512, pattern: '^[^,]+$' }), {
+        minItems: 1,
+        maxItems: 16,
+        description: 'Required with an issuer: `aud` of a token must be one of them.',
+      }),
+    ),
+    jwks: Type.Optional(
+      Type.String({
+        maxLength: 2048,
+        pattern: TRUSTWORTHY,
+        description: "Where the issuer's keys are, if not where its discovery document says.",
+      }),
+    ),
+    roles: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description:
+          'The claim of a token that names its role, a text or a list: read only reads, write and admin do everything, and a token with none of them is refused. Without this field every token does everything.',
+      }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: 'Who may call the agents. A change makes a new revision. Handlers of `auth.path` come first.',
+  },
+);
+export type AuthSpec = Static<typeof AuthSpec>;
+
+const PATH = 'template.sourceRevisionConfig.auth';
+
+/** Returns the faults of a combination of fields. Each sentence begins with the field's name. */
+export function brokenAuth({ mode, issuer, audiences, jwks, roles }: AuthSpec): string[] {
+  const withoutIssuer = Object.entries({ audiences, jwks, roles }).filter(([, value]) => value !== undefined && issuer === undefined);
+  return [
+    ...(issuer !== undefined && mode === 'open' ? ['issuer: not while mode is open'] : []),
+    ...(issuer !== undefined && audiences === undefined ? ['audiences: required with an issuer'] : []),
+    ...withoutIssuer.map(([name]) => `${name}: only with an issuer`),
+  ];
+}
+
+/** Returns the same rules for the API server. */
+export function authRules(): CelRule[] {
+  const auth = `self.${PATH}`;
+  const given = `has(self.template.sourceRevisionConfig) && has(${auth})`;
+  const rule = (name: string, holds: string, message: string): CelRule => ({
+    rule: `!(${given}) || ${holds}`,
+    message: `${PATH}.${name}: ${message}`,
+  });
+  const has = (name: string): string => `has(${auth}.${name})`;
+  return [
+    rule('issuer', `!(${has('issuer')} && ${has('mode')} && ${auth}.mode == 'open')`, 'not while mode is open'),
+    rule('audiences', `!${has('issuer')} || ${has('audiences')}`, 'required with an issuer'),
+    rule('audiences', `!${has('audiences')} || ${has('issuer')}`, 'only with an issuer'),
+    rule('jwks', `!${has('jwks')} || ${has('issuer')}`, 'only with an issuer'),
+    rule('roles', `!${has('roles')} || ${has('issuer')}`, 'only with an issuer'),
+  ];
+}

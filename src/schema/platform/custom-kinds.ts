@@ -1,0 +1,94 @@
+import type { TSchema } from 'typebox';
+import { COLUMNS, type Column } from './columns.ts';
+import { DNS_LABEL } from './container.ts';
+import {
+  DeploymentResourceStatus,
+  DeploymentSpec,
+  ListenerResourceStatus,
+  ListenerSpec,
+  RevisionResourceStatus,
+  RevisionSpec,
+  TracingProjectSpec,
+} from './custom-resources.ts';
+import { GitIntegrationSpec } from './git-integration.ts';
+import type { CelRule } from '../types.ts';
+
+/** The parts of a custom resource definition. */
+export type CustomKind = {
+  kind: string;
+  plural: string;
+  singular: string;
+  shortNames: string[];
+  spec: TSchema;
+  status?: TSchema;
+  columns: Column[];
+  /** The fields of its scale subresource, which other scalers use. */
+  scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath: string };
+  /** Paths that `--field-selector` takes. */
+  selectable?: string[];
+  /** Rules on the whole object (`self.metadata.name`). */
+  rules: CelRule[];
+};
+
+const labelName: CelRule = {
+  rule: `self.metadata.name.size() <= 63 && self.metadata.name.matches('${DNS_LABEL}')`,
+  message: 'metadata.name: must be a DNS label of at most 63 characters',
+};
+
+export const KINDS: readonly CustomKind[] = [
+  {
+    kind: 'Deployment',
+    plural: 'deployments',
+    singular: 'deployment',
+    shortNames: ['gxd'],
+    spec: DeploymentSpec,
+    status: DeploymentResourceStatus,
+    rules: [labelName],
+    columns: COLUMNS.Deployment,
+    scale: {
+      specReplicasPath: '.spec.queueReplicas',
+      statusReplicasPath: '.status.queueReplicas',
+      labelSelectorPath: '.status.queueSelector',
+    },
+    selectable: ['.status.phase', '.status.reason'],
+  },
+  {
+    kind: 'Revision',
+    plural: 'revisions',
+    singular: 'revision',
+    shortNames: ['gxr'],
+    spec: RevisionSpec,
+    status: RevisionResourceStatus,
+    rules: [],
+    columns: COLUMNS.Revision,
+    selectable: ['.spec.deployment', '.status.phase', '.status.reason'],
+  },
+  {
+    kind: 'Listener',
+    plural: 'listeners',
+    singular: 'listener',
+    shortNames: ['gxl'],
+    spec: ListenerSpec,
+    status: ListenerResourceStatus,
+    rules: [],
+    columns: COLUMNS.Listener,
+  },
+  {
+    kind: 'TracingProject',
+    plural: 'tracingprojects',
+    singular: 'tracingproject',
+    shortNames: ['gxt'],
+    spec: TracingProjectSpec,
+    rules: [],
+    columns: COLUMNS.TracingProject,
+  },
+  {
+    kind: 'GitIntegration',
+    plural: 'gitintegrations',
+    singular: 'gitintegration',
+    shortNames: ['gxg'],
+    spec: GitIntegrationSpec,
+    rules: [],
+    columns: COLUMNS.GitIntegration,
+  },
+];

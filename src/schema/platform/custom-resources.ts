@@ -1,0 +1,230 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { authRules } from './auth-spec.ts';
+import { Conditions } from './conditions.ts';
+import { DNS_LABEL } from './container.ts';
+import { DatabaseSpec, engineRules } from './database-spec.ts';
+import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
+import type { GitIntegrationSpec } from './git-integration.ts';
+import { NetworkSpec } from './network-spec.ts';
+import type { ObjectMeta } from './object-meta.ts';
+import { orderedRules, ResourceSpec } from './resource-spec.ts';
+import { GUARDS, REVISION_STATUSES } from './revision.ts';
+import { QueueReplicas, scalingStatus, SleepSpec } from './scaling-spec.ts';
+import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
+import { DateTime, resourceForm, StringEnum, Uuid, withRules, type ResourceForm } from '../types.ts';
+
+export type { ObjectMeta } from './object-meta.ts';
+
+export const GROUP = 'gx.dev';
+export const VERSION = 'v1alpha1';
+export const API_VERSION = `${GROUP}/${VERSION}`;
+export const CATEGORY = 'gx';
+
+const SecretName = Type.String({
+  minLength: 1,
+  maxLength: 253,
+  description: 'Secret in the same namespace; its keys become environment variables.',
+});
+
+export const ResourceSpecResource = withRules(resourceForm(ResourceSpec), orderedRules());
+
+export const SourceConfigResource = Type.Unsafe<
+  Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig'> & { listener?: string }
+>({
+  type: 'object',
+  description: 'Settings that change without a new revision, or never.',
+  properties: {
+    ...resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config']).properties,
+    listener: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Listener that serves this namespace.' }),
+  },
+});
+
+export const RevisionTemplate = Type.Object(
+  {
+    sourceRevisionConfig: Type.Optional(resourceForm(SourceRevisionConfigRequest)),
+    secretName: Type.Optional(SecretName),
+    resourceSpec: Type.Optional(ResourceSpecResource),
+  },
+  { description: 'Everything that makes a revision: a change here is a new revision.' },
+);
+export type RevisionTemplate = Static<typeof RevisionTemplate>;
+
+const RequestedAt = DateTime('Ask for the same template again: a new value makes a new revision.');
+const RollbackOf = Type.String({ maxLength: 253, description: 'Revision whose template this one repeats.' });
+
+export const DeploymentSpec = withRules(
+  Type.Object({
+    id: Type.Optional(Uuid('Id in REST answers, for one that must survive a restore. Default: metadata.uid. Never changes.')),
+    source: StringEnum(SOURCES, { description: 'Fixed.' }),
+    sourceConfig: Type.Optional(SourceConfigResource),
+    template: RevisionTemplate,
+    requestedAt: Type.Optional(RequestedAt),
+    rollbackOf: Type.Optional(RollbackOf),
+    suspend: Type.Optional(
+      Type.Boolean({ description: 'Pause reconciling: nothing is created, repaired or switched until it is false again.' }),
+    ),
+    hibernate: Type.Optional(
+      Type.Boolean({
+        description: 'Stop all pods, including the database. The volume and the revisions stay. False wakes it, without a new revision.',
+      }),
+    ),
+    database: Type.Optional(DatabaseSpec),
+    network: Type.Optional(NetworkSpec),
+    queueReplicas: Type.Optional(QueueReplicas),
+    sleep: Type.Optional(SleepSpec),
+    deletionPolicy: Type.Optional(
+      StringEnum(['Retain', 'Delete'], { description: 'Whether deletion keeps the database volume and its credential. Default Retain.' }),
+    ),
+    deleteTracingProject: Type.Optional(Type.Boolean({ description: 'Deletion removes the tracing project too.' })),
+    progressDeadlineSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 10,
+        maximum: 86_400,
+        description: 'A revision that is not ready by then has failed. Time without a running operator does not count. Default 600.',
+      }),
+    ),
+    revisionHistoryLimit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, description: 'Revisions kept beside the serving and the newest one. Default 20.' }),
+    ),
+  }),
+  [
+    ...sourceRules(),
+    ...immutableRules(),
+    immutableRule('id'),
+    ...engineRules(),
+    ...authRules(),
+    tagRule,
+    { rule: 'self.source == oldSelf.source', message: "source: can't be changed" },
+  ],
+);
+export type DeploymentSpec = Static<typeof DeploymentSpec>;
+
+const status = <P extends Record<string, TSchema>>(properties: P, born: object = {}) =>
+  Type.Object(
+    { observedGeneration: Type.Optional(Type.Integer()), conditions: Type.Optional(Conditions), ...properties },
+    // It is below every generation, so that no object counts as finished before the operator has seen it (kstatus).
+    { default: { observedGeneration: -1, ...born } },
+  );
+
+const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
+
+const pods = (whose: string) =>
+  words(128, `The form of ${whose} pods as the operator last wrote them. A difference means that somebody else changed them.`);
+
+export const DeploymentResourceStatus = status({
+  phase: Type.Optional(StringEnum(DEPLOYMENT_STATUSES)),
+  url: words(2048, 'Where the agent server answers.'),
+  latestRevision: words(253, 'Newest revision.'),
+  activeRevision: words(253, 'Revision that serves.'),
+  serverVersion: words(128, 'Version of the agent server that the pods report.'),
+  databaseSecret: words(253, 'Secret with the address of the database that pods are started with.'),
+  databaseSecretVersion: words(128, 'Its resourceVersion when it was last read. External databases.'),
+  databaseAdminSecret: words(253, 'Secret of the role that sets passwords. Managed databases.'),
+  databaseTemplate: pods("the database's"),
+  claimWords: words(64, 'Hash of the labels and annotations of the spec that its volume claim has. Unset: none.'),
+  databaseCertificateUntil: Type.Optional(DateTime('When the certificate of its managed database expires. It is renewed long before.')),
+  storeSecret: words(253, 'Secret with the password of the key-value store.'),
+  keySecret: words(253, "Secret with the key that opens the deployment's agents."),
+  keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),
+  keyPreviousUntil: Type.Optional(DateTime('Time until which the former key opens the agents, too. Unset: there is no former key.')),
+  passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
+  followedRef: words(512, 'Branch whose pushes make revisions.'),
+  followedCommit: words(64, 'Head of that branch when it was last looked at.'),
+  pushHandled: words(128, 'Last value of the pushed-at annotation that was handled.'),
+  reason: words(128, 'Machine-readable reason of a failure.'),
+  message: words(4096, 'One sentence on the state.'),
+  lastHandledReconcileAt: words(128, 'Last value of the reconcile-now annotation that was handled.'),
+  ...scalingStatus,
+});
+
+export const RevisionSpec = withRules(
+  Type.Object({
+    deployment: Type.String({ maxLength: 63, pattern: DNS_LABEL, description: 'The Deployment this revision belongs to.' }),
+    deploymentUid: Uuid('Its metadata.uid.'),
+    number: Type.Integer({ minimum: 1, description: "The Deployment's generation that asked for it." }),
+    hash: Type.String({ maxLength: 64, description: 'Hash of the template and requestedAt.' }),
+    source: StringEnum(SOURCES),
+    sourceConfig: Type.Optional(SourceConfigResource),
+    template: RevisionTemplate,
+    requestedAt: Type.Optional(RequestedAt),
+    rollbackOf: Type.Optional(RollbackOf),
+    push: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Which new head of the followed branch made it, counted within the generation. Unset: the spec did.',
+      }),
+    ),
+    commit: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{40,64}$',
+        maxLength: 64,
+        description: 'Commit that is built. Unset: the head when its build begins.',
+      }),
+    ),
+  }),
+  [{ rule: 'self == oldSelf', message: "spec: a revision can't be changed" }],
+);
+export type RevisionSpec = Static<typeof RevisionSpec>;
+
+export const RevisionResourceStatus = status(
+  {
+    phase: Type.Optional(StringEnum(REVISION_STATUSES)),
+    reason: words(128, 'Machine-readable reason of a failure.'),
+    message: words(4096, 'One sentence on the phase.'),
+    logTail: words(16_384, 'Last log lines of a pod that failed.'),
+    specHash: words(64, 'Hash of the spec, written once.'),
+    secretName: words(253, 'Immutable Secret the pods get, chosen once: the one of the spec or a copy of it.'),
+    imageDigest: words(256, 'Digest the image had when it was started, written once.'),
+    image: words(
+      1024,
+      'Image of its pods if the spec does not name exactly one: built from the repository, or repeated by a rollback. Written once.',
+    ),
+    commitSha: words(64, 'Commit that is or was built, written once.'),
+    buildsWith: Type.Optional(StringEnum(['buildkit'], { description: 'The builder, if it is not the one without root. Written once.' })),
+    builderVersion: words(128, 'Version of the builder that made the image, written once.'),
+    buildSeconds: Type.Optional(Type.Integer({ description: 'How long the build took, without waiting for its turn. Written once.' })),
+    buildLog: words(253, 'ConfigMap with the whole log of the build, packed.'),
+    serverVersion: words(128, 'Version of the agent server that the pods report.'),
+    mountPrefix: words(256, 'The prefix of every path of its server, as its pods report it. Unset: none.'),
+    guard: Type.Optional(
+      StringEnum(GUARDS, { description: 'The guard that decides who may call: the strictest that its pods have reported.' }),
+    ),
+    apiTemplate: pods('the api'),
+    queueTemplate: pods('the queue'),
+    startedAt: Type.Optional(DateTime('When the build or the rollout began.')),
+    builtAt: Type.Optional(DateTime('When the image was built. The deadline of the rollout counts from then.')),
+    endedAt: Type.Optional(DateTime('When the revision reached its last phase.')),
+  },
+  { phase: 'CREATING' },
+);
+
+export const ListenerSpec = Type.Object({
+  tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),
+  computeId: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the cluster as its admins know it.' }),
+  namespaces: Type.Array(Type.String({ maxLength: 63, pattern: DNS_LABEL }), {
+    minItems: 1,
+    maxItems: 256,
+    'x-kubernetes-list-type': 'set',
+    description: 'Namespaces deployments may be placed in; the first is the default.',
+  }),
+});
+export type ListenerSpec = Static<typeof ListenerSpec>;
+
+export const ListenerResourceStatus = status({});
+
+export const TracingProjectSpec = withRules(
+  Type.Object({
+    tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),
+    projectName: Type.String({ minLength: 1, maxLength: 253, description: 'Name under which traces are kept.' }),
+  }),
+  [{ rule: 'self == oldSelf', message: "spec: a tracing project can't be changed" }],
+);
+export type TracingProjectSpec = Static<typeof TracingProjectSpec>;
+
+type Resource<Spec, Status> = { apiVersion: string; kind: string; metadata: ObjectMeta; spec: Spec; status?: Status };
+
+export type DeploymentResource = Resource<DeploymentSpec, Static<typeof DeploymentResourceStatus>>;
+export type RevisionResource = Resource<RevisionSpec, Static<typeof RevisionResourceStatus>>;
+export type ListenerResource = Resource<ListenerSpec, Static<typeof ListenerResourceStatus>>;
+export type TracingProjectResource = Resource<TracingProjectSpec, undefined>;
+export type GitIntegrationResource = Resource<GitIntegrationSpec, undefined>;

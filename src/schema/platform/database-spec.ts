@@ -1,0 +1,77 @@
+import { Type, type Static } from 'typebox';
+import { neverAppears } from './source-fields.ts';
+import { DateTime, withRules, type CelRule } from '../types.ts';
+
+/** The key of a database's Secret that holds its address, unless the spec names another. */
+export const URI_KEY = 'uri';
+
+const ExternalDatabase = Type.Object(
+  {
+    secretName: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description: 'Secret in the same namespace with the address of the database. Another name restarts the pods in turn.',
+    }),
+    key: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 253,
+        description: `Key of the Secret that holds it, as postgresql://user:password@host:port/name. Default ${URI_KEY}.`,
+      }),
+    ),
+  },
+  { description: 'A database outside the platform: no StatefulSet, Service or volume is created. Fixed at creation.' },
+);
+
+/** The secret in which a deployment names a database outside the platform. */
+export const CUSTOM_URI = 'POSTGRES_URI_CUSTOM';
+
+const NOT_OURS = 'has(self.external) || (has(self.fromSecrets) && self.fromSecrets)';
+
+/** A deployment's settings of its database, besides the sizes in its resource spec. */
+export const DatabaseSpec = withRules(
+  Type.Object({
+    external: Type.Optional(ExternalDatabase),
+    fromSecrets: Type.Optional(
+      Type.Boolean({
+        description: `The deployment's secrets name a database outside the platform, in ${CUSTOM_URI}: no StatefulSet, Service or volume is created. Fixed at creation; REST sets it for a deployment that is created with such a secret.`,
+      }),
+    ),
+    passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the managed database: a new value makes one, without a gap.')),
+    podDisruptionBudget: Type.Optional(
+      Type.Boolean({
+        description:
+          'Block drains of the node that the managed database runs on until this is false again or the deployment hibernates. Default false: a drain stops the database until its pod has started elsewhere.',
+      }),
+    ),
+  }),
+  [
+    {
+      rule: '!has(self.external) || !(has(self.fromSecrets) && self.fromSecrets)',
+      message: 'database.fromSecrets: not beside database.external; one of them names the database',
+    },
+    {
+      rule: `!(${NOT_OURS}) || !has(self.passwordRequestedAt)`,
+      message: 'database.passwordRequestedAt: only for a managed database; the password of an external one is in its Secret',
+    },
+    {
+      rule: `!(${NOT_OURS}) || !has(self.podDisruptionBudget)`,
+      message: 'database.podDisruptionBudget: only for a managed database; an external one has no pod of ours',
+    },
+  ],
+);
+const isFromSecrets = (self: string): string =>
+  `(has(${self}.database) && has(${self}.database.fromSecrets) && ${self}.database.fromSecrets)`;
+
+/** Returns the rules by which a deployment's database never changes to another engine. */
+export const engineRules = (): CelRule[] => [
+  {
+    rule: `${isFromSecrets('self')} == ${isFromSecrets('oldSelf')}`,
+    message:
+      "database.fromSecrets: can't be changed: create the deployment again with the same secrets; its data is in the database that they name",
+  },
+  neverAppears('database.external', 'a managed database and an external one do not become each other; move the data to a new deployment'),
+];
+
+export type DatabaseSpec = Static<typeof DatabaseSpec>;
+export type ExternalDatabase = Static<typeof ExternalDatabase>;

@@ -1,0 +1,171 @@
+import { Type, type Static } from 'typebox';
+import { AuthSpec } from './auth-spec.ts';
+import { DNS_LABEL } from './container.ts';
+import { ResourceSpec } from './resource-spec.ts';
+import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+
+/* REST's view of a deployment, with fields in snake_case. */
+
+export const SOURCES = ['git', 'external_container'] as const;
+export const DEPLOYMENT_TYPES = ['dev_free', 'dev', 'prod'] as const;
+export const DEPLOYMENT_STATUSES = ['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN'] as const;
+export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
+
+const closed = { additionalProperties: false };
+const text = (maxLength: number, description: string, more: { pattern?: string } = {}) =>
+  Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, description, ...more })));
+
+const HOST = '[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?';
+const USER = '[A-Za-z0-9_][A-Za-z0-9_.-]*@';
+const PATH = '[A-Za-z0-9_~][A-Za-z0-9_~./+%-]*';
+/**
+ * Git fetches by https and ssh alone; it would read files by `file://` and run programs by `ext::`. Plain http is for
+ * integrations whose host is of it. A password in the URL is refused, because everybody who may read the deployment
+ * would see it.
+ */
+export const REPO_URL = `^(https?://${HOST}/${PATH}|ssh://(${USER})?${HOST}/${PATH}|${USER}[A-Za-z0-9][A-Za-z0-9.-]*:${PATH})$`;
+
+const IN_REF = String.raw`\x00-\x20\x7f~^:?*\[\\.`;
+/** Names that Git gives to branches and tags. It would read one that begins with a dash as an option. */
+export const REPO_REF = `^[^${IN_REF}/-](\\.?[^${IN_REF}])*$`;
+
+export const DeploymentName = Type.String({
+  minLength: 1,
+  maxLength: 63,
+  pattern: DNS_LABEL,
+  description: 'A DNS label. Fixed at creation; names the tracing project that is created with the deployment.',
+});
+
+export const Secret = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+      description: 'Name of the environment variable.',
+    }),
+    value: Type.String({ maxLength: 262_144 }),
+  },
+  closed,
+);
+
+export const ListenerConfig = Type.Object(
+  {
+    k8s_namespace: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 63,
+          pattern: DNS_LABEL,
+          description: 'Namespace the deployment is placed in. Fixed at creation.',
+        }),
+      ),
+    ),
+  },
+  closed,
+);
+
+export const SourceConfig = Type.Object(
+  {
+    integration_id: Type.Optional(Nullable(Uuid('From GET /v1/integrations/git/install. Fixed at creation. Source git.'))),
+    repo_url: text(2048, 'An https or ssh address of the integration, without a password. Fixed at creation. Source git.', {
+      pattern: REPO_URL,
+    }),
+    deployment_type: Type.Optional(Nullable(StringEnum(DEPLOYMENT_TYPES, { description: 'Fixed at creation. Source git.' }))),
+    build_on_push: Type.Optional(
+      Nullable(Type.Boolean({ description: 'Build a revision on each push to repo_ref. Not with a tag. Source git.' })),
+    ),
+    custom_url: text(2048, 'Address under which the deployment is reached, http or https. Source external_container.', {
+      pattern: '^https?://[^\\s]+$',
+    }),
+    resource_spec: Type.Optional(Nullable(ResourceSpec)),
+    listener_id: Type.Optional(Nullable(Uuid('From GET /v2/listeners. Fixed at creation. Source external_container.'))),
+    listener_config: Type.Optional(Nullable(ListenerConfig)),
+    install_command: text(4096, 'Run from the repository root. JavaScript deployments built from git.'),
+    build_command: text(4096, 'Run from the directory of gx.json. JavaScript deployments built from git.'),
+  },
+  closed,
+);
+
+const revisionFields = {
+  repo_ref: text(512, 'A branch by its bare name, a tag as refs/tags/<tag>. Source git.', { pattern: REPO_REF }),
+  gx_config_path: text(1024, 'Path to gx.json in the repository. Source git.'),
+  image_uri: text(1024, 'Container image. Source external_container.'),
+  auth: Type.Optional(Nullable(AuthSpec)),
+};
+
+export const SourceRevisionConfigRequest = Type.Object(revisionFields, closed);
+
+export const SourceRevisionConfig = Type.Object(
+  { ...revisionFields, repo_commit_sha: Type.Optional(Nullable(Type.String({ maxLength: 64, description: 'Read-only.' }))) },
+  closed,
+);
+
+export const DeploymentCreateRequest = Type.Object(
+  {
+    name: DeploymentName,
+    source: StringEnum(SOURCES),
+    source_config: SourceConfig,
+    source_revision_config: SourceRevisionConfigRequest,
+    secrets: Type.Array(Secret, { maxItems: 512 }),
+  },
+  closed,
+);
+
+export const DeploymentPatchRequest = Type.Object(
+  {
+    name: Type.Optional(Nullable(DeploymentName)),
+    source: Type.Optional(Nullable(StringEnum(SOURCES))),
+    source_config: Type.Optional(Nullable(SourceConfig)),
+    source_revision_config: Type.Optional(Nullable(SourceRevisionConfigRequest)),
+    secrets: Type.Optional(Nullable(Type.Array(Secret, { maxItems: 512 }))),
+  },
+  closed,
+);
+
+/** The changes that a dry run would make. */
+export const Plan = Type.Object(
+  {
+    revision: Nullable(
+      Type.Object(
+        { number: Type.Integer(), source: StringEnum(SOURCES), source_revision_config: SourceRevisionConfig },
+        { additionalProperties: false, description: 'The revision it would make; null: none.' },
+      ),
+    ),
+    objects: Type.Array(Type.Object({ kind: Type.String() }), {
+      description: 'Resources that would be written, as they would be stored. A Secret shows its names only.',
+    }),
+  },
+  closed,
+);
+
+export const Deployment = Type.Object(
+  {
+    id: Uuid('Read-only.'),
+    name: DeploymentName,
+    source: StringEnum(SOURCES),
+    source_config: SourceConfig,
+    source_revision_config: SourceRevisionConfig,
+    secrets: Type.Array(Secret),
+    created_at: DateTime('Read-only.'),
+    updated_at: DateTime('Read-only.'),
+    status: StringEnum(DEPLOYMENT_STATUSES, { description: 'Read-only.' }),
+    latest_revision_id: Nullable(Uuid('Read-only.')),
+    active_revision_id: Nullable(Uuid('The revision that serves. Read-only.')),
+    image_version: Nullable(Type.String({ description: 'Version of the agent server that the pods report.' })),
+    tenant_id: Uuid('Read-only.'),
+    url: Nullable(Type.String({ description: 'Where the agent server answers. Read-only.' })),
+  },
+  closed,
+);
+
+/** The answer to a write: a deployment, and the plan if it was a dry run. */
+export const WrittenDeployment = Type.Object({ ...Deployment.properties, plan: Type.Optional(Plan) }, closed);
+
+export type Secret = Static<typeof Secret>;
+export type SourceConfig = Static<typeof SourceConfig>;
+export type DeploymentCreateRequest = Static<typeof DeploymentCreateRequest>;
+export type DeploymentPatchRequest = Static<typeof DeploymentPatchRequest>;
+export type Plan = Static<typeof Plan>;
+export type Deployment = Static<typeof Deployment>;
+export type WrittenDeployment = Static<typeof WrittenDeployment>;

@@ -1,0 +1,104 @@
+import { GROUP } from './custom-resources.ts';
+import { labelValue } from '../names.ts';
+
+/**
+ * Keys of labels, annotations and finalizers. A name that may be too long for a label's value is kept whole in an
+ * annotation with the same key.
+ */
+export const DEPLOYMENT = `${GROUP}/deployment`;
+export const REVISION = `${GROUP}/revision`;
+export const COMPONENT = `${GROUP}/component`;
+export const TENANT = `${GROUP}/tenant`;
+export const MANAGED_BY = 'app.kubernetes.io/managed-by';
+export const PART_OF = 'app.kubernetes.io/part-of';
+export const OPERATOR = 'gx-operator';
+
+/** Kubernetes' labels on the slices of a Service: whose they are, and who writes them. */
+export const OF_SERVICE = 'kubernetes.io/service-name';
+export const WRITTEN_BY = 'endpointslice.kubernetes.io/managed-by';
+/** Kubernetes' label on a namespace: the level of pod security that its API server enforces there. */
+export const POD_SECURITY = 'pod-security.kubernetes.io/enforce';
+/** Label on a namespace whose pods reach the agents of all namespaces, such as an ingress controller. */
+export const GATEWAY = `${GROUP}/gateway`;
+/** Label on a Secret that was made for one change of a deployment's secrets. */
+export const SECRETS_OF = `${GROUP}/secrets-of`;
+/** Label on a Secret that was made for a connection to a git host: the name of its GitIntegration. */
+export const GIT_INTEGRATION = `${GROUP}/git-integration`;
+/** Label on a ServiceAccount, `true`: REST users may run agents under it. Its namespace's owner sets it. */
+export const FOR_AGENTS = `${GROUP}/for-agents`;
+/** Label on a Secret that holds a hashed API key. */
+export const API_KEY = `${GROUP}/api-key`;
+
+/** Annotation on a Revision: stop it while it is not in a last phase. */
+export const INTERRUPT = `${GROUP}/interrupt`;
+/** Label and annotation on objects that build a revision: the namespace of the agents that it is for. */
+export const AGENTS_NAMESPACE = `${GROUP}/agents-namespace`;
+/** Label on objects that build a revision: the revision's uid. */
+export const REVISION_UID = `${GROUP}/revision-uid`;
+/** Annotation on a Deployment: a push event came, for the commit that it names first. Its value changes with each. */
+export const PUSHED_AT = `${GROUP}/pushed-at`;
+/** Finalizer of a Revision whose build, in another namespace, is removed with it. */
+export const BUILD_FINALIZER = `${GROUP}/build`;
+/** Annotation on a Deployment: the sleep that is to end, as `asleepSince` of its status says it. */
+export const WAKE = `${GROUP}/wake`;
+/** Annotation on a Deployment: reconcile now; its value is echoed in status. */
+export const RECONCILE_NOW = `${GROUP}/reconcile-requested-at`;
+/**
+ * Annotation on a Deployment that tells which REST request made it: the hash of its Idempotency-Key, a dot, and the
+ * hash of its body without secret values.
+ */
+export const MADE_BY = `${GROUP}/made-by-request`;
+/**
+ * Annotation on objects that REST writes: the id and name of the API key, or the subject of the token, that asked last.
+ */
+export const REQUESTED_BY = `${GROUP}/requested-by`;
+/** Annotation on a Deployment: the node port of its Service, where Services are node ports. */
+export const NODE_PORT = `${GROUP}/node-port`;
+/**
+ * Annotation on a Deployment, at its creation: take over the database that an earlier deployment with this uid left
+ * behind.
+ */
+export const DATABASE_OF = `${GROUP}/database-of`;
+/** Annotation on an agent's pod: the Secret, its key and its state from which it got the database's address. */
+export const DATABASE_ADDRESS = `${GROUP}/database-address`;
+/** Annotation on a Secret with a password of a database: its number, from 0. */
+export const PASSWORD_NUMBER = `${GROUP}/password-number`;
+/** Annotation on such a Secret: the `spec.database.passwordRequestedAt` that it was made for. */
+export const PASSWORD_REQUESTED = `${GROUP}/password-requested-at`;
+/** Annotation on a Secret that replaces the deleted Secret of a password. */
+export const PASSWORD_LOST = `${GROUP}/password-lost`;
+/** Annotation on a pod that changes a password in a database: the Job that it belongs to. */
+export const PASSWORD_TASK = `${GROUP}/password-task`;
+/**
+ * Annotation on a Deployment: a new value restarts its database with the image and settings of today's installation.
+ */
+export const RENEW_DATABASE = `${GROUP}/renew-database`;
+/** Annotation on a Deployment, `others`: the platform makes no autoscaler of its api pods; somebody else does. */
+export const API_SCALING = `${GROUP}/api-scaling`;
+/** Annotation on a volume claim: the keys of the labels and annotations that its deployment's spec has given it. */
+export const CLAIM_WORDS = `${GROUP}/given`;
+/** Annotation on a workload: the number of pods that it began with, if that is more than its spec asks for. */
+export const BEGAN_WITH = `${GROUP}/began-with`;
+/** Annotation on a Deployment: a new value makes a new key. On the key's Secret: the value that it was made for. */
+export const ROTATE_KEY = `${GROUP}/rotate-key`;
+/** Annotation on the Secret of a key: until when the key before it opens the agents, too. */
+export const PREVIOUS_UNTIL = `${GROUP}/previous-until`;
+/** Finalizer of a Deployment, whose children are first removed as its policy says. */
+export const FINALIZER = `${GROUP}/children`;
+
+export type Component = 'api' | 'queue' | 'database' | 'tls' | 'agent' | 'password' | 'build' | 'key' | 'store';
+/** Components whose pods use the managed database of their deployment. */
+export const DATABASE_USERS: readonly Component[] = ['api', 'queue', 'password'];
+
+/** Returns the labels that select the pods of one component of a deployment. */
+export const selectorOf = (deployment: string, component: Component, revision?: string): Record<string, string> => ({
+  [DEPLOYMENT]: labelValue(deployment),
+  [COMPONENT]: component,
+  ...(revision !== undefined && { [REVISION]: labelValue(revision) }),
+});
+
+export const ownLabels = (deployment: string, component: Component, revision?: string): Record<string, string> => ({
+  ...selectorOf(deployment, component, revision),
+  [MANAGED_BY]: OPERATOR,
+  [PART_OF]: 'gx-platform',
+});

@@ -1,0 +1,25 @@
+import { Type, type Static } from 'typebox';
+import { StringEnum } from '../types.ts';
+
+/** Who reaches a deployment's agents, and whom they reach. */
+export const NetworkSpec = Type.Object(
+  {
+    ingress: Type.Optional(
+      StringEnum(['Namespace', 'Open'], {
+        description:
+          'Callers of the agents. Namespace: pods of their namespace, and gateways. Open: everybody. Default: the setting of the installation.',
+      }),
+    ),
+    egress: Type.Optional(
+      StringEnum(['Limited', 'Open'], {
+        description:
+          'Targets of the agents. Limited: everybody but the API server and the metadata addresses of clouds. Open: everybody. Default: the setting of the installation.',
+      }),
+    ),
+  },
+  {
+    description:
+      "The NetworkPolicy of the agents; a change takes effect at once, without a new revision. Open leaves it to the namespace's own policies.",
+  },
+);
+export type NetworkSpec = Static<typeof NetworkSpec>;

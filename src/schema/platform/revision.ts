@@ -1,0 +1,85 @@
+import { Type, type Static } from 'typebox';
+import { SOURCES, SourceRevisionConfig } from './deployment.ts';
+import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+
+/** The thirteen statuses of a revision. Those in `ENDED` never change again, and an interrupt cannot reach them. */
+export const REVISION_STATUSES = [
+  'CREATING',
+  'QUEUED',
+  'AWAITING_BUILD',
+  'BUILDING',
+  'AWAITING_DEPLOY',
+  'DEPLOYING',
+  'CREATE_FAILED',
+  'BUILD_FAILED',
+  'DEPLOY_FAILED',
+  'DEPLOYED',
+  'SKIPPED',
+  'INTERRUPTED',
+  'UNKNOWN',
+] as const;
+export type RevisionStatus = (typeof REVISION_STATUSES)[number];
+
+export const ENDED: readonly RevisionStatus[] = ['CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'DEPLOYED', 'SKIPPED', 'INTERRUPTED'];
+
+/**
+ * The guards of an agent: nothing, keys, the handlers of its gx.json. Each is stricter than those before it. Only the
+ * agents themselves can ask their handlers, so a deployment that has some never sleeps, and nobody wakes it.
+ */
+export const GUARDS = ['open', 'key', 'handlers'] as const;
+export type ReportedGuard = (typeof GUARDS)[number];
+
+/** Returns the stricter one of two guards. */
+export function stricterGuard(one: ReportedGuard | undefined, other: ReportedGuard | undefined): ReportedGuard | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return GUARDS.indexOf(one) < GUARDS.indexOf(other) ? other : one;
+}
+
+/** Why a revision or deployment is not as requested: a stable word for machines. */
+export const FAILURE_REASONS = [
+  'ImagePullFailed',
+  'CrashLooping',
+  'OOMKilled',
+  'ProbeFailed',
+  'Unschedulable',
+  'QuotaExceeded',
+  'DatabaseNotReady',
+  'MigrationFailed',
+  'SecretMissing',
+  'BuildFailed',
+  'BuilderMissing',
+  'CloneFailed',
+  'RefMissing',
+  'ConfigMissing',
+  'InstallFailed',
+  'PushFailed',
+  'OutOfMemory',
+  'DiskFull',
+  'UserNamespacesOff',
+  'DeadlineExceeded',
+  'SpecChanged',
+  'Refused',
+  'Interrupted',
+] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+/** REST's view of a revision. */
+export const Revision = Type.Object(
+  {
+    id: Uuid('Read-only.'),
+    deployment_id: Uuid('Read-only.'),
+    created_at: DateTime('Read-only.'),
+    updated_at: DateTime('Read-only.'),
+    status: StringEnum(REVISION_STATUSES),
+    source: StringEnum(SOURCES),
+    source_revision_config: SourceRevisionConfig,
+    reason: Nullable(Type.String({ description: 'Machine-readable reason of a failure.' })),
+    status_message: Nullable(Type.String({ description: 'One sentence on the status, for people.' })),
+    log_tail: Nullable(Type.String({ description: 'Last log lines of a pod that failed.' })),
+    image_digest: Nullable(Type.String({ description: 'Digest of its image. Read-only.' })),
+    build_seconds: Nullable(Type.Integer({ description: 'How long its build took. Source git. Read-only.' })),
+    builder_version: Nullable(Type.String({ description: 'Version of the builder. Source git. Read-only.' })),
+  },
+  { additionalProperties: false },
+);
+export type Revision = Static<typeof Revision>;

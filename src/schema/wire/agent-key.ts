@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { Type, type Static } from 'typebox';
+import { DateTime, Nullable } from '../types.ts';
+
+/*
+ * The key of a deployment, which opens its agents. The operator makes it, and pods get it as files of a Secret.
+ */
+
+/** The start of each key, so that people and scanners recognise one. Keys of the REST API begin with `gx_`. */
+export const AGENT_KEY_PREFIX = 'gxa_';
+const RANDOM_BYTES = 32;
+
+/** Entries of the Secret: the key, and while a rotation lasts, the one before it. */
+export const CURRENT_KEY = 'api-key';
+export const PREVIOUS_KEY = 'previous';
+
+/** REST's view of a key. */
+export const AgentKey = Type.Object(
+  {
+    api_key: Type.String({ description: 'Sent in X-Api-Key, or as a bearer token.' }),
+    previous_api_key: Nullable(Type.String({ description: 'The key before it, while it opens the agents, too.' })),
+    previous_until: Nullable(DateTime('Until when it does.')),
+  },
+  { additionalProperties: false },
+);
+export type AgentKey = Static<typeof AgentKey>;
+
+/** Returns a new key: 256 bits from `random`, in base64url. */
+export const newAgentKey = (random: (bytes: number) => Buffer): string => AGENT_KEY_PREFIX + random(RANDOM_BYTES).toString('base64url');
+
+/** Returns the hash by which a key is compared. Being random, a key can be neither guessed nor reversed from it. */
+export const agentKeyHash = (key: string): Buffer => createHash('sha256').update(key).digest();
+
+/**
+ * Returns the hash by which the gateway knows a key. It stands in the status of the deployment, so it is another one
+ * than that with which agents sign.
+ */
+export const gatewayKeyHash = (key: string): string => createHash('sha256').update(`gx-gateway/${key}`).digest('base64url');

@@ -1,0 +1,47 @@
+import type { JsonObject } from '../../agent/agent-types.ts';
+
+/* What a graph thread answers, as JSON text. */
+
+/** A place in a thread's history. */
+export type CheckpointRef = { thread_id?: unknown; checkpoint_ns: unknown; checkpoint_id?: unknown };
+
+export type ThreadTask = {
+  id: string;
+  name: string;
+  path: unknown;
+  error: unknown;
+  interrupts: unknown[];
+  checkpoint: CheckpointRef | null;
+  /** The state of the subgraph that the task runs, where subgraphs were asked for. */
+  state: ThreadState | null;
+  result: unknown;
+};
+
+/** The ThreadState of the public interface. */
+export type ThreadState = {
+  values: unknown;
+  next: string[];
+  tasks: ThreadTask[];
+  metadata: JsonObject;
+  created_at: string | null;
+  checkpoint: CheckpointRef | null;
+  parent_checkpoint: CheckpointRef | null;
+  interrupts: unknown[];
+  checkpoint_id: unknown;
+  parent_checkpoint_id: unknown;
+};
+
+/** The result of a write of state: the client's answer, and what the thread's record shows from now on. */
+export type WrittenState = {
+  answer: { checkpoint: CheckpointRef; configurable: CheckpointRef; checkpoint_id: unknown };
+  thread: { values: unknown; waiting: boolean; interrupts: Record<string, unknown[]> };
+};
+
+/** JSON Schemas of one graph; null where the graph does not say. */
+export type GraphSchemas = {
+  input_schema: JsonObject | null;
+  output_schema: JsonObject | null;
+  state_schema: JsonObject | null;
+  config_schema: JsonObject | null;
+  context_schema: JsonObject | null;
+};

@@ -1,0 +1,66 @@
+import { Type, type Static } from 'typebox';
+import { RunError, RunKwargs } from '../../agent/run.ts';
+import { StringEnum } from '../../types.ts';
+import { JsonTextOf } from './forms.ts';
+
+/* What a graph thread hears and tells of a run. */
+
+export const RunSpec = Type.Object({
+  run_id: Type.String(),
+  thread_id: Type.String(),
+  graph_id: Type.String(),
+  /** 1 for the first attempt; a later one goes on from the run's last checkpoint. */
+  attempt: Type.Integer(),
+  kwargs: RunKwargs,
+  /** True when the thread has no checkpoint. */
+  empty: Type.Boolean(),
+  /** True when the run must not share a graph thread with other runs. */
+  alone: Type.Boolean(),
+  /** True while nobody reads the run's events, which need not be made then. */
+  unheard: Type.Boolean(),
+});
+export type RunSpec = Static<typeof RunSpec>;
+
+/** Characters of JSON above which a state with fields is long. */
+const LONG = 16_000;
+
+/** Returns true for a state that is stored as text beside its plain fields. */
+export const isLong = (values: string): boolean => values.length > LONG && values.startsWith('{');
+
+/** How a run ended in its graph thread. */
+export const Outcome = Type.Object({
+  status: StringEnum(['success', 'error', 'interrupted']),
+  /** The last state; absent when it is unchanged. */
+  values: Type.Optional(JsonTextOf<unknown>()),
+  /** Of a long state, the fields that are neither objects nor lists. Searches find threads by them. */
+  plain: Type.Optional(JsonTextOf<unknown>()),
+  /** Task id -> its interrupts; absent when they are unchanged. */
+  interrupts: Type.Optional(JsonTextOf<Record<string, unknown[]>>()),
+  /** True when the last checkpoint has nodes left to do. */
+  waiting: Type.Boolean(),
+  error: Type.Optional(RunError),
+  /** True when the database under the checkpoints failed, and not the graph: another try may succeed. */
+  retry: Type.Optional(Type.Boolean()),
+  /** True when it stopped between two steps because the server asked for that. */
+  drained: Type.Optional(Type.Boolean()),
+  /** True when the run is another attempt's by now. */
+  lost: Type.Optional(Type.Boolean()),
+});
+export type Outcome = Static<typeof Outcome>;
+
+const AttributeValue = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
+export type AttributeValue = Static<typeof AttributeValue>;
+
+/** One piece of work in a trace. Times are milliseconds since 1970, with fractions; ids are hex. */
+export const Span = Type.Object({
+  traceId: Type.String(),
+  spanId: Type.String(),
+  parentSpanId: Type.Optional(Type.String()),
+  name: Type.String(),
+  start: Type.Number(),
+  end: Type.Number(),
+  attributes: Type.Record(Type.String(), AttributeValue),
+  /** Why it failed. */
+  error: Type.Optional(Type.String()),
+});
+export type Span = Static<typeof Span>;

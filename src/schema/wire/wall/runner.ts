@@ -1,0 +1,124 @@
+import { Type, type Static } from 'typebox';
+import { JsonObject } from '../../agent/agent-types.ts';
+import { StoreNamespaces, StoreSearch } from '../../agent/store-item.ts';
+import { Bytes, JsonTextOf, Maybe, MessageOf, OrNull } from './forms.ts';
+import { RunnerStart } from './graph-start.ts';
+import { FromAnyRunner, ToAnyRunner } from './graphs.ts';
+import { Call } from './operations.ts';
+
+/*
+ * The messages between a runner in another process and the thread that stores for it. They are those of a graph thread
+ * (graphs.ts), by the same rules, but for these.
+ *
+ * Start. `start` has neither the database nor a key: the runner stores by messages. Frames (frames.ts) go over the
+ * runner's file descriptor 3. Its end, on either side, is the end of the runner: whatever it has not sent is lost, and
+ * it must exit at once, because the run may be another worker's by then.
+ *
+ * Life. `beat` says by how much the work in the runner is late, in milliseconds. A runner that is too late counts as
+ * stuck, as one that is silent.
+ *
+ * Steps. `put` stores a checkpoint and `writes` what a task wrote on one, in the order in which they are sent; one of a
+ * run joins its others and is dropped when the run is over, and one without a run is a state that is written by hand.
+ * A value is its type and its bytes; the type has a colon, before which stands the language. What was stored is not
+ * acknowledged, unless an `ask_id` asks for `saved`. A `done` is passed on once all that the run has put is stored.
+ * There is neither `wait` nor `written`: events that come before a checkpoint are where others find them before it is
+ * stored.
+ *
+ * Questions. Each `ask_id` gets one answer, in any order: `saved`, `found` with checkpoints, newest first, `begun`,
+ * `results`, or `refused` with an HTTP status and a sentence. What is read holds all that was put for the thread
+ * before. Before an attempt after the first calls the graph, it asks `begin`; where `begun` says false, another worker
+ * has the run, and its `done` says `lost`.
+ */
+
+const ask_id = Type.Integer();
+const run_id = OrNull(Type.String());
+
+/** The place of a checkpoint. */
+const at = { thread_id: Type.String(), namespace: Type.String(), checkpoint_id: Type.String() };
+
+const Value = { channel: Type.String(), type: Type.String(), blob: Bytes };
+
+const FoundCheckpoint = Type.Object({
+  ...at,
+  parent: OrNull(Type.String()),
+  checkpoint: JsonObject('The checkpoint, without the values of its channels.'),
+  metadata: JsonObject('Its metadata.'),
+  /** JSON that a graph of another language has stored has the type `json`. */
+  values: Type.Array(Type.Object(Value)),
+  writes: Type.Array(Type.Object({ task_id: Type.String(), ...Value })),
+});
+export type FoundCheckpoint = Static<typeof FoundCheckpoint>;
+
+const itemKey = { namespace: Type.Array(Type.String()), key: Type.String() };
+
+/** An operation of the store. Its result is that of the same route of the public interface. */
+export const StoreOperation = Type.Union([
+  Type.Object({ does: Type.Literal('get'), ...itemKey }),
+  Type.Object({ does: Type.Literal('put'), ...itemKey, value: JsonObject('What to keep.'), index: Type.Optional(Type.Unknown()) }),
+  Type.Object({ does: Type.Literal('delete'), ...itemKey }),
+  Type.Object({ does: Type.Literal('search'), search: StoreSearch }),
+  Type.Object({ does: Type.Literal('namespaces'), search: StoreNamespaces }),
+]);
+export type StoreOperation = Static<typeof StoreOperation>;
+
+const Answers = Type.Union([
+  MessageOf('saved', { ask_id }),
+  MessageOf('found', { ask_id, checkpoints: Type.Array(FoundCheckpoint) }),
+  MessageOf('begun', { ask_id, begins: Type.Boolean() }),
+  MessageOf('results', { ask_id, json: JsonTextOf<unknown>() }),
+  MessageOf('refused', { ask_id, status: Type.Integer(), message: Type.String() }),
+]);
+export type RunnerAnswer = Static<typeof Answers>;
+
+export const ToRunner = Type.Union([MessageOf('start', { version: Type.String(), start: RunnerStart }), ToAnyRunner, Call, Answers]);
+export type ToRunner = Static<typeof ToRunner>;
+
+/** A checkpoint to be stored. `values` are those that are new in it, by the versions that the checkpoint names. */
+const RunnerPut = MessageOf('put', {
+  ask_id: Maybe(ask_id),
+  run_id,
+  ...at,
+  parent: OrNull(Type.String()),
+  step: Maybe(Type.Integer()),
+  checkpoint: JsonObject('The checkpoint, without the values of its channels.'),
+  metadata: JsonObject('Its metadata.'),
+  values: Type.Array(Type.Object({ version: Type.String(), ...Value })),
+});
+export type RunnerPut = Static<typeof RunnerPut>;
+
+/** Errors and interrupts `replace` what stands in their places. */
+const RunnerWrites = MessageOf('writes', {
+  ask_id: Maybe(ask_id),
+  run_id,
+  ...at,
+  task_id: Type.String(),
+  path: Type.String(),
+  replace: Type.Boolean(),
+  writes: Type.Array(Type.Object({ index: Type.Integer(), ...Value })),
+});
+export type RunnerWrites = Static<typeof RunnerWrites>;
+
+const RunnerQuestion = Type.Union([
+  MessageOf('read', {
+    ask_id,
+    thread_id: Type.String(),
+    namespace: Maybe(Type.String()),
+    checkpoint_id: Maybe(Type.String()),
+    before: Maybe(Type.String()),
+    metadata: Maybe(JsonObject('Part of the metadata of the checkpoints.')),
+    limit: Maybe(Type.Integer()),
+  }),
+  MessageOf('begin', { ask_id, run_id: Type.String(), attempt: Type.Integer() }),
+  MessageOf('store', { ask_id, operation: StoreOperation }),
+  MessageOf('delete_thread', { ask_id, thread_id: Type.String() }),
+]);
+export type RunnerQuestion = Static<typeof RunnerQuestion>;
+
+export const FromRunner = Type.Union([
+  FromAnyRunner,
+  MessageOf('beat', { full: Type.Boolean(), late: Type.Number() }),
+  RunnerPut,
+  RunnerWrites,
+  RunnerQuestion,
+]);
+export type FromRunner = Static<typeof FromRunner>;

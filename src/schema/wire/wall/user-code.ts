@@ -1,0 +1,121 @@
+import { Type, type Static } from 'typebox';
+import { StringEnum } from '../../types.ts';
+import { AuthEvent, AuthUser, HandlerAnswer } from './auth.ts';
+import { exchangeFor, HeaderPairs, OwnCall, Refusal } from './exchange.ts';
+import { Bytes, CipherModule, Maybe, MessageOf, ModuleExport, Variables } from './forms.ts';
+
+/*
+ * The messages between the server and the side that runs the user's own code, by the rules of rules.ts. That side runs
+ * the handlers of `auth.path` and `encryption.path`, and the application of `http.app`.
+ *
+ * The server sends `start` once, and the other side answers `ready` or `broken`, with one sentence for a person. After
+ * `ready`, each question gets exactly one answer with its `call_id`, in any order, and both sides have exchanges with
+ * each other (exchange.ts): the server asks the application, and the application asks the server. Questions and
+ * exchanges of the server are numbered together. `ping` is answered with `pong` at once. The server knows at any time
+ * which number holds the other side, and which exchange it began last: a worker thread writes both into memory that it
+ * shares, and a process says them in each `pong`, which it answers even while its code never yields. The server ends a
+ * side whose code never yields, opens another and asks again what the former had not begun.
+ */
+
+const UserCodeStart = Type.Object({
+  /** The export of `auth.path`. */
+  auth: Maybe(ModuleExport),
+  /** The export of `http.app`. */
+  app: Maybe(ModuleExport),
+  /** The export of `encryption.path`. */
+  encryption: Maybe(CipherModule),
+  /** Whether the application's own routes ask who calls. */
+  guarded: Type.Boolean(),
+  logLevel: Type.String(),
+  /** Whether the other side sends the lines of its log. */
+  sendsLog: Type.Boolean(),
+  env: Variables,
+});
+export type UserCodeStart = Static<typeof UserCodeStart>;
+
+/** A request as `authenticate` sees it: without its body. */
+const SeenRequest = Type.Object({ method: Type.String(), url: Type.String(), headers: HeaderPairs });
+export type SeenRequest = Static<typeof SeenRequest>;
+
+/** What the module is asked to do with a value, as JSON text or bytes. `of` is the kind of record and its field. */
+const CipherCall = Type.Union([
+  Type.Object({ does: StringEnum(['seal', 'open', 'seal-keys']), of: Type.String(), text: Type.String() }),
+  Type.Object({ does: StringEnum(['seal', 'open']), of: Type.String(), bytes: Bytes }),
+]);
+export type CipherCall = Static<typeof CipherCall>;
+
+/** A question -> its arguments and its answer. Text of the cipher is answered with text, and bytes with bytes. */
+const QUESTIONS = {
+  authenticate: { args: SeenRequest, answer: AuthUser },
+  authorize: { args: Type.Object({ event: AuthEvent, value: Type.String(), user: AuthUser }), answer: HandlerAnswer },
+  cipher: { args: Type.Object({ call: CipherCall }), answer: Type.Union([Type.String(), Bytes]) },
+};
+
+type Question<K extends keyof typeof QUESTIONS> = {
+  args: Static<(typeof QUESTIONS)[K]['args']>;
+  answer: Static<(typeof QUESTIONS)[K]['answer']>;
+};
+export type Questions = { authenticate: Question<'authenticate'>; authorize: Question<'authorize'>; cipher: Question<'cipher'> };
+
+export type HandlerQuestion = { [K in keyof Questions]: { ask: K } & Questions[K]['args'] }[keyof Questions];
+
+const questions = Object.entries(QUESTIONS).map(([ask, { args }]) => Type.Object({ ask: Type.Literal(ask), ...args.properties }));
+
+/** What the server tells the application of a request beside the request itself. */
+const ForApp = Type.Object({ user: Maybe(AuthUser) });
+export type ForApp = Static<typeof ForApp>;
+
+/**
+ * What the application wants of the server: the answer of the built-in routes to a request that its middleware let
+ * through (`next`), the caller of a request (`caller`), or the answer to a request of its own (`call`).
+ */
+const ForServer = Type.Union([Type.Object({ want: StringEnum(['next', 'caller']), exchange: Type.Integer() }), OwnCall]);
+export type ForServer = Static<typeof ForServer>;
+
+/**
+ * One of the application's routes. A request of the method ('ALL' is any) whose path the pattern matches concerns it.
+ * `serves` is false for middleware.
+ */
+const AppRoute = Type.Object({ method: Type.String(), pattern: Type.String(), serves: Type.Boolean() });
+export type AppRoute = Static<typeof AppRoute>;
+
+/** What the server must know of the application. Undefined routes mean that only the application knows them. */
+const AppFacts = Type.Object({ routes: Maybe(Type.Array(AppRoute)) });
+export type AppFacts = Static<typeof AppFacts>;
+
+const call_id = Type.Integer();
+
+export const ToUserCode = Type.Union([
+  MessageOf('start', { version: Type.String(), start: UserCodeStart }),
+  MessageOf('question', { call_id, question: Type.Unsafe<HandlerQuestion>(Type.Union(questions)) }),
+  MessageOf('ping', {}),
+  MessageOf('exchange', { message: exchangeFor(ForApp) }),
+]);
+export type ToUserCode = Static<typeof ToUserCode>;
+
+/** How far the other side has come, by the numbers of questions and exchanges; 0 stands for none. */
+const Liveness = {
+  /** The one that holds it. */
+  holds: Type.Optional(Type.Integer()),
+  /** The last exchange that was begun. */
+  begun: Type.Optional(Type.Integer()),
+};
+
+export const FromUserCode = Type.Union([
+  MessageOf('ready', {
+    version: Type.String(),
+    /** The names that handlers are registered under. */
+    handles: Type.Array(Type.String()),
+    app: Maybe(AppFacts),
+    /** Whether `encryption.path` encrypts, and does not only decrypt. */
+    encrypts: Type.Boolean(),
+  }),
+  MessageOf('broken', { sentence: Type.String() }),
+  MessageOf('log', { line: Type.String() }),
+  MessageOf('pong', Liveness),
+  MessageOf('document', { document: Type.Record(Type.String(), Type.Unknown()) }),
+  MessageOf('answer', { call_id, answer: Type.Union([AuthUser, HandlerAnswer, QUESTIONS.cipher.answer]) }),
+  MessageOf('refused', { call_id, ...Refusal.properties }),
+  MessageOf('exchange', { message: exchangeFor(ForServer) }),
+]);
+export type FromUserCode = Static<typeof FromUserCode>;

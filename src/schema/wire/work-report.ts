@@ -1,0 +1,86 @@
+import { Type, type Static } from 'typebox';
+import { GUARDS } from '../platform/revision.ts';
+import { Nullable, StringEnum } from '../types.ts';
+
+/*
+ * Reports of a deployment's processes about their work. The gateway keeps the last report of each process, and the
+ * operator reads them all at once. A process may say more than this one knows, so further fields are passed over.
+ */
+
+const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
+
+/** How the queue of the whole deployment stands. */
+export const QueueWork = Type.Object({
+  due: count('Threads with a run whose time has come and that nothing holds up.'),
+  running: count('Runs under way in all workers.'),
+  webhooks: count('Ends of runs that webhooks have yet to hear of.'),
+  next_due: Nullable(
+    Type.String({ format: 'date-time', maxLength: 40, description: 'When the next delayed run or cron is due. Null: none is.' }),
+  ),
+});
+export type QueueWork = Static<typeof QueueWork>;
+
+/** The form of a path before all others that is reported. The address of a deployment ends with it. */
+export const REPORTED_PREFIX = '^/[\\w./~-]{1,200}$';
+
+/** The server of a process: facts that the platform learns nowhere else. */
+export const ServerFacts = Type.Object({
+  revision: Type.String({ minLength: 1, maxLength: 253, pattern: '^[a-z0-9.-]+$', description: 'The Revision that it is of.' }),
+  version: Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'Version of the agent server.' }),
+  guard: StringEnum(GUARDS, { description: 'The guard that decides who may call: nothing, keys, handlers of gx.json.' }),
+  mount_prefix: Type.Optional(Type.String({ pattern: REPORTED_PREFIX, description: 'The prefix of every path of the server.' })),
+});
+export type ServerFacts = Static<typeof ServerFacts>;
+
+export const WorkReport = Type.Object({
+  from: Type.String({ minLength: 1, maxLength: 64, description: 'The process, by a name of its own.' }),
+  slots: count('Runs that it takes at a time. 0: it only answers requests.'),
+  idle_seconds: Type.Number({ minimum: 0, maximum: 1e9, description: 'Time since its last request or, if it began later, its start.' }),
+  leaves: Type.Optional(Type.Boolean({ description: 'True in the last report of a process that stops.' })),
+  queue: Type.Optional(QueueWork),
+  server: Type.Optional(ServerFacts),
+});
+export type WorkReport = Static<typeof WorkReport>;
+
+/** Returns the fields of a report that are known here. Further fields of its sender are dropped. */
+export function knownFields({ from, slots, idle_seconds, leaves, queue, server }: WorkReport): WorkReport {
+  const stand = queue && { due: queue.due, running: queue.running, webhooks: queue.webhooks, next_due: queue.next_due };
+  return {
+    from,
+    slots,
+    idle_seconds,
+    ...(leaves !== undefined && { leaves }),
+    ...(stand && { queue: stand }),
+    ...(server && { server: knownFacts(server) }),
+  };
+}
+
+const knownFacts = ({ revision, version, guard, mount_prefix: prefix }: ServerFacts): ServerFacts => ({
+  revision,
+  version,
+  guard,
+  ...(prefix !== undefined && { mount_prefix: prefix }),
+});
+
+/** A report as it is kept, with its age. */
+export type KeptReport = WorkReport & { age_seconds: number };
+
+/**
+ * The reports that have arrived at a gateway since the cursor of another page, by `namespace/name`. `more`: further
+ * ones have arrived, which the next page has.
+ */
+export type ReportsPage = { instance: string; cursor: number; more: boolean; reports: Record<string, KeptReport[]> };
+
+/** The path at which the operator reads a page, with the last one's instance and cursor. */
+export const REPORTS_PATH = '/reports';
+
+/** Seconds between two reports when nothing has changed. */
+export const REPORT_EVERY = 30;
+/** Seconds after which a report counts no more: its process has missed two. */
+export const REPORT_LIFE = 3 * REPORT_EVERY;
+
+/** Processes of one deployment that are known: it has 1,000 pods that answer and 1,000 workers at most. */
+export const MOST_PROCESSES = 2000;
+
+/** Returns the path at which the processes of a deployment report, and scalers read their counts. */
+export const workPath = (namespace: string, deployment: string): string => `/v1/deployments/${namespace}/${deployment}/work`;

@@ -1,4 +1,0 @@
-// at: src/agent/threads/planted.ts
-// rule: directions
-import { endOfGraph } from '../runs/end.ts';
-export const planted = endOfGraph;

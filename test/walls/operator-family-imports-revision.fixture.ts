@@ -1,4 +1,0 @@
-// at: src/operator/family/planted.ts
-// rule: directions
-import { decideRevision } from '../revision/decide.ts';
-export const planted = decideRevision;
