@@ -27,7 +27,7 @@ const runner = openWorker(
   {
     message: (message) => {
       if (message.kind === 'broken') throw new Error(message.sentence);
-      // The exit writes the cache of what was loaded here; the thread has written its own.
+      // The exit writes the cache of all that was loaded here; the thread has written its own.
       if (message.kind === 'ready') process.exit();
     },
     crashed: (error) => {

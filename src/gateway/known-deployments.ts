@@ -49,8 +49,6 @@ export type KnownDeployment = {
   isOpenedBy: (text: string) => boolean;
 };
 
-const NOBODY = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
-
 /**
  * The deployments of the watched namespaces, as their resources describe them. A ConfigMap that only the operator
  * writes holds the ports, because anyone who may write a status could take the requests of others.
@@ -66,7 +64,7 @@ export class KnownDeployments {
   constructor({ kube, log, namespace: own, namespaces }: Options) {
     const places = namespaces.length === 0 ? [undefined] : namespaces;
     const pages = new Limiter(2);
-    const shared = { kube, log, pages, observer: NOBODY };
+    const shared = { kube, log, pages };
     this.#watches = [
       new Reflector({ ...shared, namespace: own, kind: kinds.configMap, cache: this.#portsObject, only: PORTS_CONFIG_MAP }),
       ...places.map((namespace) => new Reflector({ ...shared, namespace, kind: kinds.deployment, cache: this.#cache, project: lean })),

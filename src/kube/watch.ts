@@ -61,7 +61,7 @@ export type WatchOptions<T extends KubeObject> = {
   /** Shared by the watches of a process, to limit how many pages are under way at a time. */
   pages?: Limiter;
   log: Log;
-  observer: WatchObserver;
+  observer?: WatchObserver;
   timings?: Partial<WatchTimings>;
 };
 
@@ -187,9 +187,9 @@ export class Reflector<T extends KubeObject = KubeObject> {
     if (this.#isMissing) log.info({ kind: kind.kind, apiVersion: kind.apiVersion }, 'kind is installed now');
     this.#isMissing = false;
     const gone = cache.forgetOthers(listing.keys, BigInt(page.resourceVersion), this.#inScope);
-    observer.relisted(kind.kind);
+    observer?.relisted(kind.kind);
     // A difference proves a missed event only if nothing has happened since the last event.
-    if (seen !== undefined && (seen === page.resourceVersion || listing.late)) observer.missed(kind.kind, listing.news + gone.length);
+    if (seen !== undefined && (seen === page.resourceVersion || listing.late)) observer?.missed(kind.kind, listing.news + gone.length);
     this.#version = page.resourceVersion;
     this.#listedAt = performance.now();
     this.#synced.resolve();
@@ -248,7 +248,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const { metadata } = event.object;
     this.#version = metadata.resourceVersion;
     this.#failures = 0;
-    observer.active(kind.kind);
+    observer?.active(kind.kind);
     if (event.type === 'DELETED') cache.remove(keyOf(metadata), BigInt(metadata.resourceVersion ?? '0'));
     else if (event.type !== 'BOOKMARK') this.#offer(event.object, 'watch');
   }

@@ -9,8 +9,6 @@ import { lean } from './caches.ts';
 
 type Settings = Pick<ControlPlaneConfig, 'namespace' | 'gitIntegrations' | 'defaultTenantId'>;
 
-const silent = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
-
 /** A connection to a git host; `resource` is undefined for one of the settings, which no request removes. */
 export type KnownIntegration = GitIntegration & { resource: GitIntegrationResource | undefined };
 
@@ -31,7 +29,6 @@ export class StoredIntegrations {
       cache: this.#cache,
       namespace,
       log,
-      observer: silent,
       project: lean,
     });
   }

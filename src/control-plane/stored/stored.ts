@@ -22,12 +22,7 @@ import { lean, offered, storedCaches, type StoredCaches } from './caches.ts';
 import { NewestFirst } from './newest-first.ts';
 import { Waiting } from './waiting.ts';
 
-const silent = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
-
-/**
- * After a live list, searches pause for this many times its length. Without the pause, each unknown id would cost a
- * list.
- */
+/** Searches pause after a live list for this many times its length, or each unknown id would cost a list. */
 const REST_PER_LIST = 2;
 const REMEMBERED = 10_000;
 
@@ -64,7 +59,7 @@ export class Stored {
     const everywhere: (string | undefined)[] = config.namespaces.length === 0 ? [undefined] : [...new Set(config.namespaces)];
     const withOwn = everywhere.includes(undefined) ? everywhere : [...new Set([...everywhere, ...own])];
     const watch = <T extends KubeObject>(kind: Kind<T>, cache: Cache<T>, namespaces: (string | undefined)[]): Watch[] =>
-      namespaces.map((namespace) => new Reflector({ kube, kind, cache, namespace, log, observer: silent, project: lean }));
+      namespaces.map((namespace) => new Reflector({ kube, kind, cache, namespace, log, project: lean }));
     const listeners = watch(kinds.listener, this.#caches.listeners, own);
     const after = Promise.all(listeners.map(({ synced }) => synced));
     this.#labels = new NamespaceReader({ kube, cache: this.#caches.namespaces, names: () => this.#claimed(), after, log });

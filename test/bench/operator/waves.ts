@@ -40,8 +40,7 @@ function followSizes(kube: Kube, told: (workload: string, replicas: number) => v
     told(after.metadata.name, is);
     void tellReady(kube, after, is);
   });
-  const observer = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
-  return new Reflector({ kube, kind: kinds.workload, cache, namespace: 'default', log: silentLog(), observer });
+  return new Reflector({ kube, kind: kinds.workload, cache, namespace: 'default', log: silentLog() });
 }
 
 async function tellReady(kube: Kube, { metadata }: KubeObject, replicas: number): Promise<void> {

@@ -44,7 +44,7 @@ function apiServer(layout: Layout): NodeProcess {
       'kubelet-client-certificate': pki('apiserver-kubelet-client.crt'),
       'kubelet-client-key': pki('apiserver-kubelet-client.key'),
       'kubelet-certificate-authority': pki('ca.crt'),
-      // Aggregated API servers believe what this client says about the user. No other certificate may do that.
+      // Aggregated API servers trust this client for the name of the user. No other certificate may do that.
       'requestheader-client-ca-file': pki('ca.crt'),
       'requestheader-allowed-names': 'front-proxy-client',
       'requestheader-username-headers': 'X-Remote-User',

@@ -6,7 +6,7 @@ import type { NodePart } from '../node-part.ts';
 /** The port at which the git host answers, at the node's address. */
 export const GIT_PORT = 3000;
 
-/** What pods call the git host of a native cluster. They reach it over plain HTTP. */
+/** The name by which pods reach the git host of a native cluster, over plain HTTP. */
 export const GIT_HOST = `git.gx-platform.local:${GIT_PORT}`;
 
 /** The settings of the git host, which its command line reads too. */
@@ -21,7 +21,7 @@ export const gitHost: NodePart = {
 
 const secret = (): string => randomBytes(32).toString('base64url');
 
-// Nobody but pods and this machine reaches it, it is made anew with the cluster, and it runs as the node does: as root.
+// Nobody but pods and this machine reaches it, it is made again with the cluster, and it runs as the node does: as root.
 const settings = (layout: Layout): string => `APP_NAME = Git
 RUN_USER = root
 RUN_MODE = prod
