@@ -1,14 +1,15 @@
 import process from 'node:process';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StartError } from '../errors.ts';
-import { STAGES, type BuildStage, type StageFailure } from '../schema/wire/build-message.ts';
+import { type BuildStage, type StageFailure, STAGES } from '../schema/wire/build-message.ts';
 import { build } from './build.ts';
 import { buildWithBuildkit, pushFromBuildkit, restoreForBuildkit } from './buildkit/stages.ts';
 import { clone } from './clone/clone.ts';
-import { buildInside } from './inside.ts';
 import { push } from './push.ts';
-import { restore } from './restore.ts';
-import { stageFailureOf, say, tell } from './progress.ts';
+import { restore, type Restored } from './restore.ts';
+import { say, stageFailureOf, tell } from './progress.ts';
+import { buildPlanOf, INSIDE } from './packages/plan.ts';
+import { keepJson, keptIn } from './work.ts';
 
 export const BUILDER_HELP = `gx-platform builder: makes the image of an agent from its git repository, without Docker and without root
 
@@ -67,4 +68,13 @@ async function runStage(
     tell(config.terminationLog, failure);
     process.exitCode = 1;
   }
+}
+
+/** Installs and builds while a Dockerfile is run. Its layers are unpacked by the Dockerfile itself. */
+async function buildInside(given: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
+  const config = { ...given, baseImage: INSIDE };
+  const { plan } = buildPlanOf(config, INSIDE);
+  const decided: Restored = { plan };
+  keepJson(keptIn(config).plan, decided);
+  await build(config, signal);
 }

@@ -10,12 +10,14 @@ import { openDoor } from './door.ts';
 import { Doors } from './doors.ts';
 import { healthRoutes } from './health-routes.ts';
 import { HeldRequests } from './held-requests.ts';
-import { KnownDeployments, type KnownDeployment } from './known-deployments.ts';
+import { type KnownDeployment, KnownDeployments } from './known-deployments.ts';
 import { Reports } from './reports.ts';
-import { Waking, type AgentPlace } from './waking.ts';
+import { type AgentPlace, Waking } from './waking.ts';
 import { WakingCallers } from './waking-callers.ts';
-import { reportRoutes } from './report-routes.ts';
 import { workRoutes } from './work-routes.ts';
+import { Type } from 'typebox';
+import { json, type Route, routeFor } from '../http/route.ts';
+import { REPORTS_PATH } from '../schema/wire/work-report.ts';
 
 /** A report has a dozen values. */
 const SMALL_BODIES = { bytes: 4096, selectionBytes: 4096, values: 100, listItems: 10 };
@@ -107,3 +109,24 @@ function assemble({ config, kube, log, placeOf }: StartOptions) {
   };
   return { known, reports: new Reports(randomUUID()), waking, held, doors, keepDoors, passedOn };
 }
+
+const query = Type.Object({ instance: Type.Optional(Type.String()), cursor: Type.Optional(Type.Integer({ minimum: 0 })) });
+
+/**
+ * Returns the routes of the operator: the reports of all deployments. They have a port of their own, because nobody
+ * else is to learn which deployments there are and how busy they are: the chart's NetworkPolicy lets in the operator
+ * alone.
+ */
+const reportRoutes = (reports: Pick<Reports, 'since'>): Route<undefined>[] => [
+  routeFor<undefined>()({
+    method: 'get',
+    path: REPORTS_PATH,
+    id: 'reports',
+    summary: 'Reports of all deployments since a cursor',
+    tag: 'System',
+    access: 'open',
+    answers: { 200: { description: 'The page.' } },
+    query,
+    handler: ({ query: since }) => json(reports.since(since)),
+  }),
+];

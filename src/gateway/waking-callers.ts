@@ -6,7 +6,7 @@ import type { Log } from '../log.ts';
 import { IssuerTokens } from '../tokens/issuer-tokens.ts';
 import { TenantKeys } from '../tokens/tenant-keys.ts';
 import type { KnownDeployment } from './known-deployments.ts';
-import { NamespaceTurns } from './namespace-turns.ts';
+import { later } from './waking.ts';
 
 type Options = {
   controlPlaneUrl: string | undefined;
@@ -65,5 +65,35 @@ export class WakingCallers {
     };
     this.#checks.set(key, made);
     return made;
+  }
+}
+
+/** The most jobs of one namespace that run at a time, and the most that wait. */
+const AT_A_TIME = 4;
+const WAITING = 200;
+/** Seconds after which a refused client may come back. */
+const CROWDED = 2;
+
+type Line = { running: number; waiting: (() => void)[] };
+
+/** Does work for namespaces: some of each at a time, so that one whose work is slow holds up itself alone. */
+class NamespaceTurns {
+  readonly #lines = new Map<string, Line>();
+
+  /** Begins when it is the work's turn. Throws a 503 if too much waits. */
+  async run<T>(namespace: string, work: () => Promise<T>): Promise<T> {
+    const line = this.#lines.get(namespace) ?? { running: 0, waiting: [] };
+    this.#lines.set(namespace, line);
+    if (line.running < AT_A_TIME) line.running += 1;
+    else if (line.waiting.length >= WAITING) throw later('Too many tokens wait to be checked.', CROWDED);
+    else await new Promise<void>((resolve) => line.waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = line.waiting.shift();
+      if (next === undefined) line.running -= 1;
+      else next();
+      if (line.running === 0) this.#lines.delete(namespace);
+    }
   }
 }

@@ -2,9 +2,8 @@ import { AnswerTooLong, kubeError } from './errors.ts';
 import { NotFound, Unavailable } from '../errors.ts';
 import { loadCredentials } from './credentials.ts';
 import type { JsonPatch, Kind, Kube, KubeObject, ListOptions, Page, PodLogOptions, Ref } from './kube.ts';
-import { listQuery, pathOf, queryOf } from './paths.ts';
 import { withRetries } from './retry.ts';
-import { Transport, type HttpAnswer } from './transport.ts';
+import { type HttpAnswer, Transport } from './transport.ts';
 import { watchStream } from './watch-stream.ts';
 
 const CALL_LIMIT = 30_000;
@@ -244,3 +243,24 @@ class Client implements ConnectedKube {
 }
 
 const refOf = ({ metadata: { namespace, name } }: KubeObject): Ref => ({ name, ...(namespace !== undefined && { namespace }) });
+
+/**
+ * Returns a path such as `/apis/gx.dev/v1alpha1/namespaces/team/deployments/chat`. A namespaced kind without a
+ * namespace means all of them.
+ */
+export function pathOf(kind: Kind, ref: Partial<Ref>, sub?: string): string {
+  const root = kind.apiVersion.includes('/') ? `/apis/${kind.apiVersion}` : `/api/${kind.apiVersion}`;
+  const inside = kind.namespaced && ref.namespace !== undefined ? ['namespaces', ref.namespace] : [];
+  const parts = [...inside, kind.plural, ...(ref.name === undefined ? [] : [ref.name]), ...(sub === undefined ? [] : [sub])];
+  return `${root}/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+/** Returns a query string of the values that are set, with its question mark, or an empty text. */
+export function queryOf(values: Record<string, string | number | boolean | undefined>): string {
+  const set = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) set.set(name, String(value));
+  return set.size === 0 ? '' : `?${set.toString()}`;
+}
+
+export const listQuery = ({ labelSelector, fieldSelector, limit, continue: next, resourceVersion }: ListOptions): string =>
+  queryOf({ labelSelector, fieldSelector, limit, continue: next, resourceVersion });

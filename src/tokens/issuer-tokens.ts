@@ -1,9 +1,17 @@
-import { errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTVerifyResult } from 'jose';
+import {
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+} from 'jose';
 import { Unauthorized } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { IssuerPlaces } from './issuer-document.ts';
 import { IssuerKeys } from './issuer-keys.ts';
-import { checkForm } from './token-form.ts';
 
 /** Whose tokens are accepted: those of this issuer that are for one of the audiences. */
 export type TokenRules = {
@@ -129,4 +137,24 @@ function refusal(error: Error, realm: string): Unauthorized {
   const text = `The bearer token ${fault(error)}.`;
   const challenge = `Bearer realm="${realm}", error="invalid_token", error_description="${text}"`;
   return new Unauthorized(text, { cause: error, headers: { 'www-authenticate': challenge } });
+}
+
+/**
+ * Throws jose's own error for a text that no key can make a good token of, so that nobody reads keys for it. Its
+ * claims are believed only once its signature is verified.
+ */
+function checkForm(token: string, { issuer, algorithms }: { issuer: string; algorithms: readonly string[] }): void {
+  const { alg } = headerOf(token);
+  if (alg === undefined) throw new errors.JWTInvalid('no algorithm');
+  if (!algorithms.includes(alg)) throw new errors.JOSEAlgNotAllowed('another algorithm');
+  const claims = decodeJwt(token);
+  if (claims.iss !== issuer) throw new errors.JWTClaimValidationFailed('another issuer', claims, 'iss', 'check_failed');
+}
+
+function headerOf(token: string): { alg?: string | undefined } {
+  try {
+    return decodeProtectedHeader(token);
+  } catch (error) {
+    throw new errors.JWTInvalid('no header', { cause: error });
+  }
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { shownCredential } from '../../src/builder/clone/credentials.ts';
 import { askRegistries } from '../../src/builder/registry/client.ts';
-import { credentialFor } from '../../src/builder/registry/credentials.ts';
+import { credentialFor } from '../../src/builder/registry/client.ts';
 import { imageReference } from '../../src/builder/registry/reference.ts';
 
 let server: Server | undefined;

@@ -1,6 +1,6 @@
 import { loadCredentials } from '../../src/kube/credentials.ts';
 import { kinds, type Kind, type Kube, type KubeObject } from '../../src/kube/kube.ts';
-import { pathOf } from '../../src/kube/paths.ts';
+import { pathOf } from '../../src/kube/client.ts';
 import { Transport } from '../../src/kube/transport.ts';
 import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';

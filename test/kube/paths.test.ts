@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { kinds } from '../../src/kube/kube.ts';
-import { listQuery, pathOf, queryOf } from '../../src/kube/paths.ts';
+import { listQuery, pathOf, queryOf } from '../../src/kube/client.ts';
 
 test.each([
   [pathOf(kinds.deployment, { namespace: 'team', name: 'chat' }), '/apis/gx.dev/v1alpha1/namespaces/team/deployments/chat'],

@@ -15,11 +15,11 @@ import type {
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
-import { NotFound } from '../../errors.ts';
+import { NotFound, Problem } from '../../errors.ts';
 import { selectActive } from '../db/runs/runs.ts';
 import { giveUpTask } from '../db/runs/tasks.ts';
 import type { PushConfig } from '../db/webhooks/webhooks.ts';
-import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
+import { type CancelDeps, cancelRuns } from '../runs/cancel.ts';
 import { isUnfinished } from '../../schema/agent/run.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { onlyOnce } from '../runs/only-once.ts';
@@ -28,11 +28,11 @@ import { JSON_PART, TEXT_PART } from './agent-card.ts';
 import { listedTasks } from './list-tasks.ts';
 import type { A2aPackage } from './package.ts';
 import { PushConfigs } from './push-configs.ts';
-import { taskRefusal } from './refusals.ts';
-import { factsAtEnd, factsAtStart, keyOfMessage, startTask, type SendDeps, type SentMessage, type StartedTask } from './send-message.ts';
-import { eventsOfMade, followTask, updatesOf, type FollowedTask, type StreamDeps } from './stream-task.ts';
-import { stateOfRun, formOfTask, type TaskFacts } from './task-form.ts';
-import { stateLeft, taskById, taskIdOf, type FoundTask, type TaskAction } from './tasks.ts';
+import { factsAtEnd, factsAtStart, keyOfMessage, type SendDeps, type SentMessage, type StartedTask, startTask } from './send-message.ts';
+import { eventsOfMade, type FollowedTask, followTask, type StreamDeps, updatesOf } from './stream-task.ts';
+import { formOfTask, stateOfRun, type TaskFacts } from './task-form.ts';
+import { type FoundTask, stateLeft, type TaskAction, taskById, taskIdOf } from './tasks.ts';
+import type { Log } from '../../log.ts';
 
 export type TasksDeps = SendDeps & CancelDeps & StreamDeps & Pick<AgentDeps, 'db' | 'host' | 'webhooks'>;
 
@@ -233,4 +233,19 @@ export class AssistantTasks implements A2ARequestHandler {
     this.failed = true;
     return taskRefusal(error, { errors: this.#facts.a2a.errors, log: this.#deps.log });
   }
+}
+
+type Refusing = { errors: A2aPackage['errors']; log: Log };
+
+/** Returns the protocol's error for what went wrong. Failures of ours keep their words to the log. */
+function taskRefusal(error: unknown, { errors, log }: Refusing): Error {
+  if (error instanceof errors.A2AError) return error;
+  if (!(error instanceof Problem) || (error.status >= 500 && error.status !== 503)) {
+    log.error({ err: error }, 'a request of A2A failed');
+    return new errors.A2AError('Internal error');
+  }
+  const { status, message } = error;
+  if (status === 415) return new errors.ContentTypeNotSupportedError(message);
+  if (status === 409) return new errors.UnsupportedOperationError(message);
+  return [400, 403, 404, 422].includes(status) ? new errors.RequestMalformedError(message) : new errors.A2AError(message);
 }

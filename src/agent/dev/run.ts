@@ -1,22 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import { OPEN_ACCESS, type AgentAccess } from '../../config/agent-access.ts';
+import { type AgentAccess, OPEN_ACCESS } from '../../config/agent-access.ts';
 import { agentConfig, type AgentConfig } from '../../config/agent.ts';
 import { LentEnvironment, processEnv } from '../../config/env.ts';
 import { createLog, type Log } from '../../log.ts';
 import { newAgentKey } from '../../schema/wire/agent-key.ts';
 import { withoutPassword } from '../db/base/pool.ts';
-import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
-import { dotEnvOf } from './dot-env.ts';
+import { type GraphsFile, readGraphsFile } from '../gx-json/read.ts';
 import { startPostgres } from './embedded-postgres/start.ts';
-import { openFirstFreeDoor, openFrontDoor, USUAL_PORT, usualPorts, type FrontDoor } from './front-door.ts';
-import { devOptions, HELP, type DevOptions } from './options.ts';
-import { prettyStream } from './pretty.ts';
+import { type FrontDoor, openFirstFreeDoor, openFrontDoor, USUAL_PORT, usualPorts } from './front-door.ts';
+import { devOptions, type DevOptions, HELP } from './options.ts';
 import { Serving } from './serving.ts';
 import { watchFolders } from './watch.ts';
 import { welcome } from './welcome.ts';
+import { parseEnv } from 'node:util';
+import { StartError } from '../../errors.ts';
+import { Writable } from 'node:stream';
 
 type Running = { stop(): Promise<void> };
 type Stage = { options: DevOptions; log: Log; signal: AbortSignal; closing: (() => Promise<void> | void)[] };
@@ -155,3 +156,50 @@ function logFor({ logJson }: DevOptions): Log {
   const level = processEnv()['GX_LOG_LEVEL'] ?? 'info';
   return createLog({ level, process: 'dev', ...(!logJson && { destination: prettyStream(process.stdout) }) });
 }
+
+/**
+ * Returns the variables of the `.env` beside gx.json, unless gx.json itself says something of the environment.
+ * Deployments get their secrets in another way, so gx.json need not name a file that only developers have.
+ */
+export function dotEnvOf(config: string): Record<string, string> {
+  const { folder, settings } = readGraphsFile(config);
+  const file = path.join(folder, '.env');
+  if (settings.env !== undefined || !existsSync(file)) return {};
+  try {
+    return parseEnv(readFileSync(file, 'utf8')) as Record<string, string>;
+  } catch (error) {
+    throw new StartError(`${file} can't be read: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+type Line = { level: string; time: string; msg?: string; process?: string; err?: { message?: string; stack?: string } } & Record<
+  string,
+  unknown
+>;
+
+const CLOCK = { from: 11, to: 19 };
+
+/** Returns a log line as a person reads it: time, level, message, then the data. */
+export function prettyLine(text: string): string {
+  let line: Line;
+  try {
+    line = JSON.parse(text) as Line;
+  } catch {
+    return text;
+  }
+  const { level, time, msg = '', err, process: _, ...data } = line;
+  const fields = Object.entries(data).map(([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const reason = err === undefined ? '' : ` ${level === 'error' || level === 'fatal' ? (err.stack ?? err.message) : err.message}`;
+  return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${msg}${fields.join('')}${reason}`;
+}
+
+/** Returns a stream that takes what the log writes, which is whole lines. */
+const prettyStream = (out: NodeJS.WritableStream): Writable =>
+  new Writable({
+    decodeStrings: false,
+    write: (chunk: string | Buffer, _encoding, done) => {
+      const lines = chunk.toString().split('\n').filter(Boolean);
+      out.write(lines.map((line) => `${prettyLine(line)}\n`).join(''));
+      done();
+    },
+  });

@@ -2,22 +2,25 @@ import { Problem, Unavailable } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
 import type { RunCreate } from '../../schema/agent/run.ts';
 import type { Command } from '../../schema/agent/event-streaming.ts';
-import { permitAccess, type AgentCaller } from '../auth/caller.ts';
+import { type AgentCaller, permitAccess } from '../auth/caller.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
-import type { ThreadQuestions } from '../db/threads/threads.ts';
+import { threadHead, type ThreadQuestions } from '../db/threads/threads.ts';
 import { isAssistant } from '../kernel/ids.ts';
 import { onlyOnce } from '../runs/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
-import { createRun, type CreateDeps } from '../runs/create.ts';
+import { type CreateDeps, createRun } from '../runs/create.ts';
 import { askContext, type AskedContext } from '../runs/plan.ts';
 import type { Readers } from '../runs/readers.ts';
 import { isLifecycle, questionsAmong } from '../stream/protocol/last-run.ts';
 import { agentTree } from './agent-tree.ts';
-import { CommandError, failure, success, type CommandAnswer } from './answers.ts';
+import { type CommandAnswer, CommandError, failure, success } from './answers.ts';
 import { runOfRespond, runOfStart } from './run-of-command.ts';
-import { readStateOf, type StateCommandDeps } from './state-of-command.ts';
 import { visibility } from './visibility.ts';
-import { untilEnded, type UntilEndedDeps } from './until-ended.ts';
+import type { Db } from '../db/base/pool.ts';
+import type { GraphHost } from '../graphs/host.ts';
+import { threadCall } from '../graphs/thread-call.ts';
+import { stateForm } from '../stream/protocol/state-form.ts';
+import { selectActive } from '../db/runs/runs.ts';
 
 /* Commands of protocol v2 that every transport takes. An error in a command becomes its answer. */
 
@@ -161,4 +164,52 @@ async function tree(deps: CommandDeps, threadId: string): Promise<Json> {
   const root = { status: AS_TOLD[thread.status]!, graph_name: thread.graph_id ?? '' };
   const told = await deps.readers.toldByLastRun(threadId);
   return { tree: agentTree((told?.events ?? []).filter(isLifecycle), root) };
+}
+
+/* This file answers `state.get`: the state of a thread's graph, or of one within it. */
+
+type StateCommandDeps = { db: Db; host: Pick<GraphHost, 'call' | 'nodesOf'> };
+
+type State = { values: unknown; checkpoint: { checkpoint_id?: string | null; checkpoint_ns?: string } | null };
+
+async function readStateOf({ db, host }: StateCommandDeps, threadId: string, { namespace, keys }: Json): Promise<Json> {
+  const head = await threadHead(db, threadId);
+  if (head === undefined || head.graph_id === null) throw new CommandError('no_such_run', 'The thread has no state: it has had no run.');
+  const place = textsIn(namespace, 'namespace') ?? [];
+  const wanted = textsIn(keys, 'keys');
+  const checkpoint = place.length > 0 ? { checkpoint_ns: place.join('|') } : null;
+  const call = await threadCall({ db, host }, { thread_id: threadId, graph_id: head.graph_id });
+  const state = JSON.parse(await host.call('state', { ...call, checkpoint })) as State;
+  const { checkpoint_id: id, checkpoint_ns: ns } = state.checkpoint ?? {};
+  if (place.length > 0 && !id) throw new CommandError('no_such_namespace', `The thread has no state under ${place.join('|')}.`);
+  const values = stateForm(state.values) as Json;
+  const shown = wanted === undefined ? values : Object.fromEntries(Object.entries(values).filter(([name]) => wanted.includes(name)));
+  return { values: shown, ...(id && { checkpoint: { id, ...(ns && { ns }) } }) };
+}
+
+function textsIn(value: unknown, name: string): string[] | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
+  throw new CommandError('invalid_argument', `${name} is a list of texts.`);
+}
+
+/* A client may see the last events of a run before its end is written, so its next command has to wait for that. */
+
+type UntilEndedDeps = { db: Db; readers: Pick<Readers, 'followRun' | 'waitForEnd'> };
+
+/** Milliseconds within which the end of such a run is written. */
+const WRITTEN_WITHIN = 10_000;
+
+/** `run_id`: the run whose end is meant; without it, the one that is under way. */
+type Place = { threadId: string; run_id?: string | undefined };
+
+/** Settles when the thread's run under way has ended, or does not end in time. */
+async function untilEnded({ db, readers }: UntilEndedDeps, { threadId, run_id }: Place, signal: AbortSignal): Promise<void> {
+  const active = await selectActive(db, { thread_id: threadId });
+  const running = active.find(({ status, run_id: id }) => status === 'running' && (run_id === undefined || id === run_id));
+  if (running === undefined) return;
+  const enough = AbortSignal.any([signal, AbortSignal.timeout(WRITTEN_WITHIN)]);
+  const { progress, subscription } = await readers.followRun({ runId: running.run_id, threadId }, { signal: enough, hears: 'end' });
+  if (progress.status === 'running') await readers.waitForEnd(progress, subscription);
+  else subscription.close();
 }

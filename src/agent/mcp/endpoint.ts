@@ -1,15 +1,24 @@
-import type { ClientCapabilities, McpHttpHandler, McpRequestContext, Server, ServerContext } from '@modelcontextprotocol/server';
+import type {
+  ClientCapabilities,
+  McpHttpHandler,
+  McpRequestContext,
+  ProtocolError,
+  Server,
+  ServerContext,
+} from '@modelcontextprotocol/server';
 import type { Reply } from '../../http/route.ts';
 import { slowWebReply, webReply, webRequest } from '../../http/web.ts';
 import { permitAccess } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { keyOfHeader, refuseSeveral, type RequestKey } from '../kernel/request-key.ts';
 import { versions } from '../kernel/versions.ts';
-import { callAssistant, continueCall, type ToolCall, type CallDeps, type CallRequest } from './calls.ts';
+import { callAssistant, type CallDeps, type CallRequest, continueCall, type ToolCall } from './calls.ts';
 import { loadPackage, type McpPackage } from './package.ts';
-import { refusalOfCall } from './refusals.ts';
 import { Tools } from './tools.ts';
-import { waitingStates, type WaitingCall } from './waiting-states.ts';
+import { type WaitingCall, waitingStates } from './waiting-states.ts';
+import { Problem } from '../../errors.ts';
+import { RPC_CODES } from '../../http/json-rpc.ts';
+import type { Log } from '../../log.ts';
 
 export type McpDeps = CallDeps & Pick<AgentDeps, 'graphs' | 'host' | 'typedSchemas' | 'signing'>;
 
@@ -116,3 +125,15 @@ function asksForProgress(body: unknown): boolean {
 export const callsIn = (body: unknown): number => [body].flat().filter(isCall).length;
 
 const isCall = (one: unknown): boolean => (one as { method?: unknown } | null)?.method === 'tools/call';
+
+/** What is needed to refuse: the package's class of errors, and the log for failures of ours. */
+type Refusing = { ProtocolError: typeof ProtocolError; log: Log };
+
+/** Returns the error that tells a client why its call was refused. Failures of ours keep their words to the log. */
+function refusalOfCall(error: unknown, { ProtocolError: Refused, log }: Refusing): ProtocolError {
+  if (error instanceof Refused) return error;
+  if (error instanceof Problem && (error.status < 500 || error.status === 503))
+    return new Refused([400, 403, 404, 409, 410, 422].includes(error.status) ? RPC_CODES.invalidParams : RPC_CODES.internal, error.message);
+  log.error({ err: error }, 'a call of a tool failed');
+  return new Refused(RPC_CODES.internal, 'Internal error');
+}

@@ -1,9 +1,8 @@
-import { PgBoss, type JobInsert } from 'pg-boss';
-import { StartError } from '../../errors.ts';
+import { type JobInsert, PgBoss } from 'pg-boss';
+import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Db } from '../db/base/pool.ts';
-import { checkParts, connectionOf, through, type QueuePart } from './queue-parts.ts';
-import { TakenTickets } from './taken-tickets.ts';
+import { checkParts, connectionOf, type QueuePart, through } from './queue-parts.ts';
 
 /* This file knows the queue, pg-boss. A ticket says that a run of a thread waits; the run itself is the truth. */
 
@@ -101,3 +100,37 @@ const jobOf = ({ run_id, thread_id, after_seconds = 0 }: Waiting): JobInsert => 
   data: { run_id, thread_id },
   ...(after_seconds > 0 && { startAfter: `${after_seconds} seconds` }),
 });
+
+/** Milliseconds for which tickets that were taken are gathered, so that a busy worker deletes many at once. */
+const GATHER = 200;
+
+/** Deletes the tickets that were taken. Nobody waits for it. */
+class TakenTickets {
+  readonly #drop: (ids: string[]) => Promise<unknown>;
+  readonly #log: Log;
+  #ids: string[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(drop: (ids: string[]) => Promise<unknown>, log: Log) {
+    this.#drop = drop;
+    this.#log = log;
+  }
+
+  add(ids: string[]): void {
+    if (ids.length === 0) return;
+    this.#ids.push(...ids);
+    this.#timer ??= setTimeout(() => void this.#dropAll(), GATHER);
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#dropAll();
+  }
+
+  async #dropAll(): Promise<void> {
+    this.#timer = undefined;
+    const ids = this.#ids.splice(0);
+    if (ids.length === 0) return;
+    await this.#drop(ids).catch((error: unknown) => this.#log.debug({ err: asError(error) }, 'tickets will expire'));
+  }
+}

@@ -1,13 +1,13 @@
-import { workOf, type WorkFigures } from '../../schema/wire/work-figures.ts';
+import { type WorkFigures, workOf } from '../../schema/wire/work-figures.ts';
 import {
+  type KeptReport,
   MOST_PROCESSES,
   REPORT_LIFE,
-  type KeptReport,
   type ReportsPage,
   type ServerFacts,
   type WorkReport,
 } from '../../schema/wire/work-report.ts';
-import { factsByRevision } from './server-facts.ts';
+import { stricterGuard } from '../../schema/platform/revision.ts';
 
 type Known = { report: WorkReport; at: number };
 
@@ -69,3 +69,16 @@ const isSameServer = (one: ServerFacts | undefined, other: ServerFacts | undefin
   one?.version === other?.version &&
   one?.guard === other?.guard &&
   one?.mount_prefix === other?.mount_prefix;
+
+/**
+ * Returns the facts of each revision by what its processes have reported, the oldest report first. Code of a deployment
+ * has the key that reports are sent with, so of several reports the strictest counts; of equal ones the last.
+ */
+function factsByRevision(reports: readonly ServerFacts[]): Map<string, ServerFacts> {
+  const found = new Map<string, ServerFacts>();
+  for (const facts of reports) {
+    const known = found.get(facts.revision);
+    if (stricterGuard(known?.guard, facts.guard) === facts.guard) found.set(facts.revision, facts);
+  }
+  return found;
+}

@@ -4,7 +4,8 @@ import { kinds, type Kube, type KubeObject } from '../../kube/kube.ts';
 import type { Log } from '../../log.ts';
 import { SECRETS_OF } from '../../schema/platform/labels.ts';
 import type { OperatorDeps } from '../view/deps.ts';
-import { unreferenced } from './unreferenced.ts';
+import { keyOf } from '../../kube/cache.ts';
+import { BY_SECRET, type Caches } from '../view/caches.ts';
 
 export type SweepOptions = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {
   log: Log;
@@ -65,4 +66,11 @@ export async function sweep(
     log.info({ namespace: secret.metadata.namespace, secret_name: secret.metadata.name }, 'unused secret removed');
   }
   return new Set(old.map(({ metadata }) => metadata.uid ?? ''));
+}
+
+/** Returns the Secrets made for deployments that no deployment and no revision of their namespace names. */
+export function unreferenced(secrets: KubeObject[], { deployments, revisions }: Pick<Caches, 'deployments' | 'revisions'>): KubeObject[] {
+  const isNamed = (key: string): boolean => [deployments, revisions].some((cache) => cache.keysByIndex(BY_SECRET, key).length > 0);
+  // A Secret with an owner is deleted with it.
+  return secrets.filter(({ metadata }) => metadata.ownerReferences === undefined && !isNamed(keyOf(metadata)));
 }

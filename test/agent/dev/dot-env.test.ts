@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { dotEnvOf } from '../../../src/agent/dev/dot-env.ts';
+import { dotEnvOf } from '../../../src/agent/dev/run.ts';
 import { StartError } from '../../../src/errors.ts';
 
 let folder: string;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/kube/kube.ts';
 import { createCaches, type Caches } from '../../../src/operator/view/caches.ts';
-import { unreferenced } from '../../../src/operator/secrets/unreferenced.ts';
+import { unreferenced } from '../../../src/operator/secrets/sweep.ts';
 import type { DeploymentResource, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
 import { deployment, revision } from '../../kit/objects.ts';
 

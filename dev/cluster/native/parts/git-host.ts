@@ -21,7 +21,7 @@ export const gitHost: NodePart = {
 
 const secret = (): string => randomBytes(32).toString('base64url');
 
-// Nobody but pods and this machine reaches it, it is made again with the cluster, and it runs as the node does: as root.
+// Only pods and this machine reach it, it is made again with the cluster, and it runs as the node does: as root.
 const settings = (layout: Layout): string => `APP_NAME = Git
 RUN_USER = root
 RUN_MODE = prod

@@ -10,10 +10,10 @@ import type { DatabaseView } from '../database.ts';
 import { withEnoughConnections } from './connections.ts';
 import { doesDatabaseSleep } from '../../rollout/sleepers.ts';
 import { areAgentsGone } from '../../pods/workload-state.ts';
-import { databaseService } from './service.ts';
 import { isSettled, withAsked } from './settled.ts';
 import { databaseSet } from './set.ts';
 import { DATABASE_PORT } from './size.ts';
+import { appliedMetadata } from '../../objects/metadata.ts';
 
 /** Returns the objects of a managed database, in the order in which they are made. */
 export function desiredDatabase(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[] {
@@ -57,3 +57,21 @@ export const databaseReplicas = (
   { workloads, agentPods }: Pick<DatabaseView, 'workloads' | 'agentPods'>,
   sleeps = false,
 ): number => ((spec.hibernate === true || sleeps) && areAgentsGone(workloads, agentPods) ? 0 : 1);
+
+/** Gives the database a stable name inside the cluster. */
+function databaseService(deployment: DeploymentResource): KubeObject {
+  const { name } = deployment.metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: appliedMetadata(deployment, 'database', names.database(name)),
+    spec: {
+      clusterIP: 'None',
+      selector: selectorOf(name, 'database'),
+      // While the guard restarts, the pod is not ready but Postgres answers. A Postgres that is starting refuses by
+      // itself.
+      publishNotReadyAddresses: true,
+      ports: [{ name: 'postgres', port: DATABASE_PORT, targetPort: 'postgres', protocol: 'TCP' }],
+    },
+  };
+}

@@ -5,7 +5,6 @@ import { connectionsPerPod } from '../../rollout/connections.ts';
 import { addressed, OWN_FOLDER } from './addressed.ts';
 import { guarded } from './guarded.ts';
 import { RESTRICTED, withoutNulls } from './containers.ts';
-import { tracingEnvironment } from './tracing.ts';
 import { resources, type WorkloadWish } from './sizes.ts';
 
 const PORT = 8000;
@@ -84,3 +83,35 @@ const probes = {
   readinessProbe: { ...ok('/ok'), periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },
   livenessProbe: { ...ok('/ok?check_db=0'), periodSeconds: 15, timeoutSeconds: 10, failureThreshold: 4 },
 };
+
+/** The key of the headers' Secret. */
+const HEADERS = 'headers';
+
+/**
+ * Returns OpenTelemetry's environment of an agent: where its traces go, and the tracing project they belong to. It is
+ * empty without a collector.
+ */
+function tracingEnvironment({ metadata, spec }: RevisionResource, deploymentId: string, { otlp }: OperatorSettings): object[] {
+  if (otlp === undefined) return [];
+  const attributes = {
+    // This project is created with the deployment, under its name.
+    'gx.tracing_project': spec.deployment,
+    'gx.deployment': spec.deployment,
+    'gx.deployment_id': deploymentId,
+    'gx.revision': metadata.name,
+    ...(metadata.uid !== undefined && { 'gx.revision_id': metadata.uid }),
+    ...(metadata.namespace !== undefined && { 'service.namespace': metadata.namespace }),
+  };
+  // Kubernetes names need none of the format's escapes.
+  const pairs = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
+  const { headersSecret: secret } = otlp;
+  // A collector's missing credential must not keep an agent from starting.
+  const reference = (name: string): object => ({ secretKeyRef: { name, key: HEADERS, optional: true } });
+  return [
+    { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: otlp.endpoint },
+    { name: 'OTEL_EXPORTER_OTLP_PROTOCOL', value: 'http/json' },
+    ...(secret === undefined ? [] : [{ name: 'OTEL_EXPORTER_OTLP_HEADERS', valueFrom: reference(secret) }]),
+    { name: 'OTEL_SERVICE_NAME', value: spec.deployment },
+    { name: 'OTEL_RESOURCE_ATTRIBUTES', value: pairs.join(',') },
+  ];
+}

@@ -9,7 +9,7 @@ import { openDatabase } from '../../../../../src/agent/db/base/pool.ts';
 import { startPostgres, type EmbeddedPostgres } from '../../../../../src/agent/dev/embedded-postgres/start.ts';
 import { openTickets } from '../../../../../src/agent/queue/tickets.ts';
 import { loginOf, OWNER, retireSql, setSql } from '../../../../../src/operator/database/own/credentials/sql.ts';
-import { scramVerifier } from '../../../../../src/operator/database/own/credentials/verifier.ts';
+import { scramVerifier } from '../../../../../src/operator/database/own/credentials/secret.ts';
 import { silentLog } from '../../../../kit/log.ts';
 import { asAdmin, databaseUri } from '../../../../kit/postgres-template.ts';
 

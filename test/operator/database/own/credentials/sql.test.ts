@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loginOf, retireSql, setSql } from '../../../../../src/operator/database/own/credentials/sql.ts';
-import { scramVerifier } from '../../../../../src/operator/database/own/credentials/verifier.ts';
+import { scramVerifier } from '../../../../../src/operator/database/own/credentials/secret.ts';
 import { freshDatabase, type TestDatabase } from '../../../../kit/postgres.ts';
 
 /* Roles belong to the whole server, so this file has an owner of its own. */
