@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { migrate } from '../../src/agent/db/base/migrate.ts';
+import { migrate } from '../../src/agent/db/migrate.ts';
 import { openDatabase } from '../../src/agent/db/base/pool.ts';
 import { openTickets } from '../../src/agent/queue/tickets.ts';
 import { silentLog } from './log.ts';

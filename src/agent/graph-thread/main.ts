@@ -15,8 +15,9 @@ import { openRunStorage } from '../run-storage/open.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
 import { Element } from './checkpoints/element.ts';
 import { Saver } from './checkpoints/saver.ts';
+import { serveEnvironment } from './environment.ts';
 import { serveLogger } from './graph-log.ts';
-import { type LoadedGraph, loadGraphs, type MakeGraph } from './load.ts';
+import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { Running } from './running.ts';
 import { GraphStore } from './store.ts';
 
@@ -160,22 +161,3 @@ port.once('message', (first: ToThread) => {
     tell({ kind: 'broken', sentence: error instanceof StartError ? error.message : (error.stack ?? error.message) });
   });
 });
-
-/*
- * This file holds the environment of a graph thread, which graphs and their libraries read. LangChain reads some 160
- * variables in each run, and Node leaves JavaScript for each of them, which is a thirtieth of what a short run costs.
- */
-
-/** Adds the variables that the real environment does not have, and makes reading them cheap from now on. */
-export function serveEnvironment(added: Record<string, string>): void {
-  // Threads that a graph starts get Node's own copy, so that is written, too.
-  const own = process.env;
-  for (const [name, value] of Object.entries(added)) own[name] ??= value;
-  process.env = new Proxy(
-    { ...own },
-    {
-      set: (copy, name: string, value: unknown) => Reflect.set(own, name, value) && Reflect.set(copy, name, own[name]),
-      deleteProperty: (copy, name: string) => Reflect.deleteProperty(own, name) && Reflect.deleteProperty(copy, name),
-    },
-  );
-}

@@ -31,7 +31,7 @@ export function openThread<ToThread, FromThread>(
   listener: ThreadListener<FromThread>,
   { data, ...resourceLimits }: ResourceLimits & { data?: SharedArrayBuffer },
 ): OpenedThread<ToThread> {
-  const worker = new Worker(new URL(`./${folder}/main${ENDING}`, import.meta.url), {
+  const worker = new Worker(new URL(`../${folder}/main${ENDING}`, import.meta.url), {
     execArgv: [],
     env: environmentOfOthers(),
     resourceLimits,

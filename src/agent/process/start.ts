@@ -10,7 +10,7 @@ import { openAuthentication, openUserCode, type Authentication } from '../front/
 import type { ClockDeps } from '../crons/clock.ts';
 import { keepSystemAssistant } from '../db/assistants/assistants.ts';
 import { checkKeys, writingKey } from '../db/encryption/encryption-keys.ts';
-import { migrate } from '../db/base/migrate.ts';
+import { migrate } from '../db/migrate.ts';
 import { openDatabase, type Database } from '../db/base/pool.ts';
 import { reachDatabase } from '../db/base/reach.ts';
 import type { AgentDeps } from '../parts/deps.ts';

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
-import { migrate } from '../../../src/agent/db/base/migrate.ts';
+import { migrate } from '../../../src/agent/db/migrate.ts';
 import { openDatabase } from '../../../src/agent/db/base/pool.ts';
 import { EXIT, StartError } from '../../../src/errors.ts';
 import { silentLog } from '../../kit/log.ts';

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { serveEnvironment } from '../../../src/agent/graph-thread/main.ts';
+import { serveEnvironment } from '../../../src/agent/graph-thread/environment.ts';
 
 const own = process.env;
 

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { migrate } from '../../../../../src/agent/db/base/migrate.ts';
+import { migrate } from '../../../../../src/agent/db/migrate.ts';
 import { openDatabase } from '../../../../../src/agent/db/base/pool.ts';
 import { startPostgres, type EmbeddedPostgres } from '../../../../../src/agent/dev/embedded-postgres/start.ts';
 import { openTickets } from '../../../../../src/agent/queue/tickets.ts';

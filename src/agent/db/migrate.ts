@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type pg from 'pg';
-import { EXIT, StartError } from '../../../errors.ts';
-import type { Database } from './pool.ts';
+import { EXIT, StartError } from '../../errors.ts';
+import type { Database } from './base/pool.ts';
 
 /**
  * Schemas of one major version only grow, so this server works on any newer one of its own major version, and on no
