@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
+  cpSync,
   existsSync,
   openSync,
   mkdirSync,
@@ -30,7 +31,7 @@ import { until } from '../kit/until.ts';
  */
 
 const MIB = 2 ** 20;
-const IMAGE = path.resolve('dev/images/postgres');
+const SCRIPTS = path.resolve('dev/images/postgres');
 
 export type SmallVolume = {
   /** Ends when Postgres does. */
@@ -60,6 +61,9 @@ export function smallVolume(mebibytes: number): SmallVolume {
     string,
   ];
   for (const name of [volume, socket, bin]) mkdirSync(name);
+  // Postgres's account need not be able to read this checkout.
+  const image = path.join(folder, 'image');
+  cpSync(SCRIPTS, image, { recursive: true });
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=0777`, 'tmpfs', volume]);
   chmodSync(socket, 0o777);
   writeFileSync(path.join(bin, 'psql'), `#!/bin/sh\nexec ${process.execPath} ${path.resolve('test/crash/psql.ts')} "$@"\n`, {
@@ -84,7 +88,7 @@ export function smallVolume(mebibytes: number): SmallVolume {
   let guard: ChildProcess | undefined;
   const startGuard = (): ChildProcess =>
     (guard = keep(
-      spawn(path.join(IMAGE, 'gx-postgres-guard'), [path.join(folder, 'message'), '0.2'], {
+      spawn(path.join(image, 'gx-postgres-guard'), [path.join(folder, 'message'), '0.2'], {
         env: { ...env, LD_LIBRARY_PATH: '' },
         stdio: 'ignore',
       }),
@@ -118,7 +122,7 @@ export function smallVolume(mebibytes: number): SmallVolume {
         'logging_collector=off',
       ];
       const said = openSync(log, 'a');
-      const child = spawn(path.join(IMAGE, 'gx-postgres'), args, { env, stdio: ['ignore', said, said], ...account });
+      const child = spawn(path.join(image, 'gx-postgres'), args, { env, stdio: ['ignore', said, said], ...account });
       closeSync(said);
       return keep(child);
     },

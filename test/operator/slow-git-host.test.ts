@@ -79,8 +79,9 @@ test("another tenant's deployment is served in its usual time", async () => {
   await until('the host is asked for branches', () => open.size >= 4);
   const meanwhile = await deployed('after');
   expect(meanwhile).toBeLessThan(usual + 3000);
-  // Four looks of one tenant are under way at a time, beside what two builds ask.
-  expect(open.size).toBeLessThanOrEqual(6);
+  // Four looks of one tenant are under way at a time, beside those of two builds. Without a bound there would be fifty.
+  // A connection that the operator has given up may still be open here for a moment.
+  await expect.poll(() => open.size).toBeLessThanOrEqual(6);
 });
 
 test('the condition says that the host is away, and says the same until the next look', async () => {
