@@ -38,7 +38,7 @@ export function merged(rules: PolicyRule[]): PolicyRule[] {
 const MAKING = ['create', 'patch', 'update'];
 const READING_PODS = ['pods/log'];
 
-/** Returns what of a rule may be granted where nobody agreed that agents run. */
+/** Returns the part of a rule that may be granted where nobody agreed that agents run. */
 function harmless(rule: PolicyRule): PolicyRule[] {
   const [group = '', resource = ''] = [rule.apiGroups[0], rule.resources[0]];
   if (group === GROUP || group === 'events.k8s.io') return [rule];

@@ -11,8 +11,8 @@ import type { KindRow } from './kinds/row.ts';
 
 /*
  * Filters changes that make no difference to a reconcile: Kubernetes writes a workload and its pods some ten times
- * until they are ready, and a reconcile reads little of that. A test compares these filters with what the reconciles
- * read (test/operator/wake-reads.test.ts).
+ * until they are ready, and a reconcile reads little of that. A test compares these filters with the fields that
+ * reconciles read (test/operator/wake-reads.test.ts).
  */
 
 /** Returns true if the change of a child may make a difference to a reconcile of its owner. */
@@ -23,8 +23,8 @@ export const concernsOwner = ({ before, after }: Change, row: Pick<KindRow, 'sta
 };
 
 /**
- * Returns true if the change of a deployment may make a difference to its revisions. What its status says of itself
- * does not.
+ * Returns true if the change of a deployment may make a difference to its revisions. Of its status, only the fields of
+ * readByRevisions do.
  */
 export const concernsRevisions = ({ before, after }: Change): boolean =>
   before === undefined || after === undefined || canonicalJson(readByRevisions(before)) !== canonicalJson(readByRevisions(after));
@@ -46,7 +46,7 @@ function readByDeployment(object: KubeObject): object {
   const revision = object as RevisionResource & KubeObject;
   const { status = {} } = revision;
   const { phase, reason, message, serverVersion, mountPrefix, guard, endedAt } = status;
-  const over = phase !== undefined && ENDED.includes(phase) ? { phase, endedAt, ready: said(conditionIn({ status }, READY)) } : undefined;
+  const over = phase !== undefined && ENDED.includes(phase) ? { phase, endedAt, ready: seen(conditionIn({ status }, READY)) } : undefined;
   // The deployment itself knows more about the database.
   const trouble = reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
   return {
@@ -76,22 +76,22 @@ export const isReportedByOthers = ({ before, after }: Change, { statusRead }: Pi
   after !== undefined &&
   canonicalJson({ status: statusRead?.(before) }) !== canonicalJson({ status: statusRead?.(after) });
 
-/** Returns what others change of an object. Its finalizers are the reconcile's own. */
+/** Returns the parts of an object that others change. Its finalizers are the reconcile's own. */
 function askedBySomeone({ metadata }: KubeObject): object {
   const { generation, deletionTimestamp, labels, annotations } = metadata as Record<string, unknown>;
   return { generation, deletionTimestamp, labels, annotations };
 }
 
-const said = (condition: Condition | undefined): string[] | undefined =>
+const seen = (condition: Condition | undefined): string[] | undefined =>
   condition && [condition.status, condition.reason, condition.message];
 
-/** Returns what others ask of an object. */
+/** Returns the parts of an object by which others ask for something. */
 function askedOf({ metadata, spec }: KubeObject): object {
   const { resourceVersion: _version, managedFields: _fields, ...asked } = metadata as Record<string, unknown>;
   return { metadata: asked, spec };
 }
 
-/** Returns what a reconcile may read of an object. */
+/** Returns the parts of an object that a reconcile may read. */
 function readOf(object: KubeObject, { statusRead }: Pick<KindRow, 'statusRead'>): object {
   const { resourceVersion: _version, managedFields: _fields, annotations = {}, ...metadata } = object.metadata as Record<string, unknown>;
   const { 'deployment.kubernetes.io/revision': _turn, ...kept } = annotations as Record<string, string>;

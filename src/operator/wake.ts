@@ -19,7 +19,7 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: 
 
 /**
  * Milliseconds after which an object that only our own write has changed is reconciled. The reconcile that wrote it
- * knows of it, and what Kubernetes then does wakes the object sooner.
+ * knows of it, and the next change by Kubernetes wakes the object sooner.
  */
 const ECHO = 20_000;
 
@@ -83,7 +83,7 @@ export function wireWakeUps(
   });
 }
 
-/** Wakes the revision that a Service now selects, because it has what it waited for. */
+/** Wakes the revision that a Service now selects, because its wait is over. */
 function wakeSelected(caches: Pick<Caches, 'services' | 'revisions'>, revisions: WorkQueue): void {
   on(caches.services, ({ before, after, via }) => {
     const [former, selected] = [before, after].map(selectedBy);

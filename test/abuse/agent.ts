@@ -79,8 +79,8 @@ async function attack(server: WatchedServer, verdicts: Verdicts): Promise<void> 
 export async function attackAgent(verdicts: Verdicts): Promise<void> {
   const databases = await startDatabases();
   try {
-    const { GX_BUILD_FOLDER, NODE_COMPILE_CACHE, ...memory } = imageEnvironment('gx-agent-server');
-    const env = { ...memory, DATABASE_URI: await databases.fresh(), GX_CONFIG: GRAPHS, N_JOBS_PER_WORKER: '0' };
+    const { NODE_OPTIONS = '' } = imageEnvironment('gx-agent-server');
+    const env = { DATABASE_URI: await databases.fresh(), GX_CONFIG: GRAPHS, N_JOBS_PER_WORKER: '0', NODE_OPTIONS };
     const server = await startWatched(['agent-server'], env, '/ok');
     await attack(server, verdicts);
     await server.stop();

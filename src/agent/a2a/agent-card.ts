@@ -3,12 +3,12 @@ import { securityFields, type Door } from './security-schemes.ts';
 
 type Json = Record<string, unknown>;
 
-/** What an assistant takes: text and files, or only the data that its graph's schema describes. */
+/** The input of an assistant: text and files, or only the data that its graph's schema describes. */
 export type Takes = 'text' | 'data' | 'unknown';
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads what a graph takes from the JSON Schema of its input. */
+/** Reads from the JSON Schema of its input which kinds of input a graph takes. */
 export function takenBy(input: unknown): Takes {
   const properties = isObject(input) ? input['properties'] : undefined;
   if (!isObject(properties)) return 'unknown';
@@ -52,7 +52,7 @@ type Facts = {
 
 /**
  * Returns the card of an assistant, with the fields of both versions. `address` is that of this server;
- * `pushes`: it tells others what becomes of tasks.
+ * `pushes`: the server sends push notifications about tasks.
  */
 export function agentCard({ assistant, takes, address, version, pushes, door }: Facts): Json {
   const { assistant_id, name } = assistant;

@@ -41,7 +41,7 @@ type Facts = Omit<SentMessage, 'find' | 'push' | 'key'> & { a2a: A2aPackage; ver
 /** A task that a message has started, or that the same message started before. */
 type BegunTask = { started: StartedTask; before?: undefined } | { before: FoundTask; started?: undefined };
 
-/** What every agent may answer with; a client that takes none of them is told so. Files come beside them. */
+/** The types of every agent's answers; a client that accepts none of them gets an error. Files come in addition. */
 const GIVEN = [TEXT_PART, JSON_PART, '*/*', 'text/*', 'application/*'];
 
 /** Answers one request for an assistant's tasks, for the package, which reads and writes the protocol. */
@@ -62,7 +62,7 @@ export class AssistantTasks implements A2ARequestHandler {
     return Promise.resolve(this.#facts.card());
   }
 
-  /** Whoever asks here has been let in. Where everybody is, there is no other card than the one for all. */
+  /** The caller is authenticated here. A server that lets everybody in has one card for all. */
   getAuthenticatedExtendedAgentCard(): Promise<AgentCard> {
     const { a2a } = this.#facts;
     const card = this.#facts.card();
@@ -74,13 +74,13 @@ export class AssistantTasks implements A2ARequestHandler {
     return this.#worded(async () => {
       const waits = asked.configuration?.returnImmediately !== true;
       const { started, before } = await this.#start(asked, waits ? 'end' : undefined);
-      if (before !== undefined) return this.#told(waits ? await this.#ended(before) : before);
+      if (before !== undefined) return this.#taskOf(waits ? await this.#ended(before) : before);
       return this.#formed(waits ? await factsAtEnd(this.#deps, started, this.#facts.assistant_id) : factsAtStart(started));
     });
   }
 
   getTask({ id }: GetTaskRequest): Promise<Task> {
-    return this.#worded(async () => this.#told(await this.#find(id, 'read')));
+    return this.#worded(async () => this.#taskOf(await this.#find(id, 'read')));
   }
 
   listTasks(asked: ListTasksRequest): Promise<ListTasksResponse> {
@@ -88,10 +88,10 @@ export class AssistantTasks implements A2ARequestHandler {
       const { request, assistant_id, a2a } = this.#facts;
       const { status: state } = a2a.ListTasksRequest.toJSON(asked) as { status?: string };
       const { page, tasks } = await listedTasks(this.#deps.db, asked, { caller: request.caller, assistant_id, state });
-      const told: Task[] = [];
+      const listed: Task[] = [];
       for (const task of tasks)
-        told.push(asked.includeArtifacts === true ? await this.#told(task) : this.#formed({ ...task, state: undefined }));
-      return { ...page, tasks: told };
+        listed.push(asked.includeArtifacts === true ? await this.#taskOf(task) : this.#formed({ ...task, state: undefined }));
+      return { ...page, tasks: listed };
     });
   }
 
@@ -170,13 +170,13 @@ export class AssistantTasks implements A2ARequestHandler {
     return this.#find(task.id, 'read');
   }
 
-  /** Yields a task that was begun before, and what happens to it from now on. */
+  /** Yields a task that was begun before, and its updates from now on. */
   async *#streamedFrom(task: FoundTask): AsyncGenerator<StreamResponse> {
     const { a2a, request } = this.#facts;
     if (isUnfinished(task.run.status)) return yield* this.#streamed(await this.#worded(() => followTask(this.#deps, task, request.signal)));
-    const told = await this.#worded(() => this.#toldForm(task));
-    const { id: taskId, contextId, status } = told;
-    for (const update of [{ task: told }, { statusUpdate: { taskId, contextId, status } }]) yield a2a.StreamResponse.fromJSON(update);
+    const form = await this.#worded(() => this.#formOf(task));
+    const { id: taskId, contextId, status } = form;
+    for (const update of [{ task: form }, { statusUpdate: { taskId, contextId, status } }]) yield a2a.StreamResponse.fromJSON(update);
   }
 
   async *#streamed(followed: FollowedTask): AsyncGenerator<StreamResponse> {
@@ -207,11 +207,11 @@ export class AssistantTasks implements A2ARequestHandler {
     }
   }
 
-  async #told(task: FoundTask): Promise<Task> {
-    return this.#facts.a2a.Task.fromJSON(await this.#toldForm(task));
+  async #taskOf(task: FoundTask): Promise<Task> {
+    return this.#facts.a2a.Task.fromJSON(await this.#formOf(task));
   }
 
-  async #toldForm({ id, run }: FoundTask): Promise<Record<string, unknown>> {
+  async #formOf({ id, run }: FoundTask): Promise<Record<string, unknown>> {
     const state = stateOfRun(run) === 'COMPLETED' ? await stateLeft(this.#deps, run) : undefined;
     return formOfTask({ id, run, state });
   }
@@ -237,7 +237,7 @@ export class AssistantTasks implements A2ARequestHandler {
 
 type Refusing = { errors: A2aPackage['errors']; log: Log };
 
-/** Returns the protocol's error for what went wrong. Failures of ours keep their words to the log. */
+/** Returns the protocol's error for a failure. The details of an internal failure stay in the log. */
 function taskRefusal(error: unknown, { errors, log }: Refusing): Error {
   if (error instanceof errors.A2AError) return error;
   if (!(error instanceof Problem) || (error.status >= 500 && error.status !== 503)) {

@@ -16,7 +16,7 @@ type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'request
 
 type CardRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers'>;
 
-/** An assistant, and what its graph takes. */
+/** An assistant, and the input that its graph takes. */
 type Known = { assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>; takes: Takes };
 
 /** Milliseconds for which an assistant is remembered, so that a message costs no look at it. */
@@ -29,7 +29,7 @@ export class Cards {
   readonly #deps: Deps;
   readonly #door: Door;
   readonly #inputs: GraphInputs;
-  /** What there was, for whoever may see the same. */
+  /** Assistants that were found, for all callers with the same permissions. */
   readonly #known = new Map<string, Known & { at: number }>();
 
   constructor(deps: Deps, door: Door) {

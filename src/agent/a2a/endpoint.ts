@@ -84,7 +84,7 @@ function handled(
 ): ReturnType<InstanceType<A2aPackage['JsonRpcTransportHandler']>['handle']> {
   const Handler = version === '0.3' ? a2a.LegacyJsonRpcTransportHandler : a2a.JsonRpcTransportHandler;
   const context = new a2a.ServerCallContext({ requestedVersion: version });
-  // The handlers look at what it is.
+  // The handlers validate the body.
   return new Handler(tasks).handle(body as Record<string, unknown>, context);
 }
 
@@ -138,7 +138,7 @@ function isRequest(body: unknown): body is JsonRpc {
 
 const idOf = (body: unknown): string | number | null => (isRequest(body) ? (body.id ?? null) : null);
 
-/** Returns the version that the client asks for. Without a header it is told by the name of the method. */
+/** Returns the version that the client asks for. Without a header, the name of the method shows it. */
 function versionOf({ headers }: A2aRequest, body: unknown): '1.0' | '0.3' | undefined {
   const asked = [headers['a2a-version']].flat()[0]?.trim() ?? '';
   if (asked === '1.0' || asked === '0.3') return asked;

@@ -9,7 +9,7 @@ import { taskOf, type FoundTask } from './tasks.ts';
 
 const PAGE = 50;
 
-/** What runs are whose task is in a state; a state that no task here has is that of no run. */
+/** The runs whose task is in a state; a state that no task here has matches no run. */
 const RUNS_IN: Record<StateOfTask, TaskWhere['state']> = {
   SUBMITTED: { statuses: ['pending'], waits: undefined },
   WORKING: { statuses: ['running'], waits: undefined },
@@ -19,7 +19,7 @@ const RUNS_IN: Record<StateOfTask, TaskWhere['state']> = {
   INPUT_REQUIRED: { statuses: ['success'], waits: true },
 };
 
-/** Returns what to look for, by the protocol's name of a state; no name means every state. */
+/** Returns the condition for the protocol's name of a state; no name means every state. */
 function runsIn(state: string | undefined): TaskWhere['state'] {
   const name = state?.replace('TASK_STATE_', '');
   if (name === undefined) return undefined;

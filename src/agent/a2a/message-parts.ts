@@ -4,7 +4,7 @@ import { answerMeant, type AskedQuestion } from '../runs/asked.ts';
 import { fileBlock, type ContentFile } from '../runs/content-files.ts';
 import { takesFileOf, type Takes } from './agent-card.ts';
 
-/* A message of the protocol as the input of a graph, or as the answer to what a graph asks. */
+/* A message of the protocol as the input of a graph, or as the answer to a graph's questions. */
 
 type Json = Record<string, unknown>;
 
@@ -14,22 +14,22 @@ const unsupported = (message: string): never => {
   throw new Problem(415, message);
 };
 
-/** What the parts hold, each kind in order; `said` has text and files as blocks of content. */
-type Read = { said: Json[]; texts: string[]; files: number[]; data: unknown[] };
+/** The content of the parts, each kind in order; `blocks` has text and files as blocks of content. */
+type Read = { blocks: Json[]; texts: string[]; files: number[]; data: unknown[] };
 
 /** Reads the parts. Throws a 415 for one that no agent takes, and `Rejected` for a file that can't be read. */
 function readParts({ parts }: Pick<Message, 'parts'>): Read {
-  const read: Read = { said: [], texts: [], files: [], data: [] };
+  const read: Read = { blocks: [], texts: [], files: [], data: [] };
   for (const [at, part] of parts.entries()) {
     const { content } = part;
     if (content?.$case === 'data') read.data.push(content.value);
     else if (content?.$case === 'text') {
       read.texts.push(content.value);
-      read.said.push({ type: 'text', text: content.value });
+      read.blocks.push({ type: 'text', text: content.value });
     } else if (content === undefined) unsupported(`message.parts.${at}: has neither text, nor data, nor a file.`);
     else {
       read.files.push(at);
-      read.said.push(fileBlock(fileOf(part, `message.parts.${at}`)));
+      read.blocks.push(fileBlock(fileOf(part, `message.parts.${at}`)));
     }
   }
   return read;
@@ -37,7 +37,7 @@ function readParts({ parts }: Pick<Message, 'parts'>): Read {
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:\s*;.*)?$/;
 
-/** Throws `Rejected` for what is no media type, and a 415 for one that no agent takes. */
+/** Throws `Rejected` for an invalid media type, and a 415 for one that no agent takes. */
 function checkMediaType(mediaType: string, at: string): void {
   if (mediaType === '') return;
   if (!MEDIA_TYPE.test(mediaType)) throw new Rejected(`${at}.mediaType: is not a media type, such as image/png.`);
@@ -47,33 +47,33 @@ function checkMediaType(mediaType: string, at: string): void {
 /** Returns the file of a part. One with a URL is passed on as that: this server does not fetch it. */
 function fileOf({ content, mediaType, filename }: Message['parts'][number], at: string): ContentFile {
   checkMediaType(mediaType, at);
-  const told = { mediaType: mediaType === '' ? undefined : mediaType, name: filename === '' ? undefined : filename };
+  const facts = { mediaType: mediaType === '' ? undefined : mediaType, name: filename === '' ? undefined : filename };
   if (content?.$case === 'raw')
-    return { ...told, mediaType: told.mediaType ?? 'application/octet-stream', data: Buffer.from(content.value).toString('base64') };
+    return { ...facts, mediaType: facts.mediaType ?? 'application/octet-stream', data: Buffer.from(content.value).toString('base64') };
   const url = String(content?.value);
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     throw new Rejected(`${at}.url: must begin with https:// or http://; bytes are sent as they are, and not in a URL.`);
-  return { ...told, url };
+  return { ...facts, url };
 }
 
 /** Returns a graph's input: data is merged into it, and text and files are a message of the user. */
 export function graphInputOf(message: Pick<Message, 'parts' | 'messageId'>, takes: Takes): Json {
-  const { said, texts, files, data } = readParts(message);
-  if (takes === 'data' && said.length > 0)
+  const { blocks, texts, files, data } = readParts(message);
+  if (takes === 'data' && blocks.length > 0)
     unsupported('This agent takes neither text nor files: send its input as a data part (application/json).');
   if (!data.every(isObject)) unsupported('A data part must hold a JSON object, which is merged into the input of the agent.');
   const input: Json = Object.assign({}, ...(data as Json[]));
-  if (said.length === 0) return input;
+  if (blocks.length === 0) return input;
   const before = input['messages'] ?? [];
   if (!Array.isArray(before)) throw new Rejected('message.parts: "messages" of a data part must be a list.');
-  const content = said.length === 1 && files.length === 0 ? texts[0] : said;
+  const content = blocks.length === 1 && files.length === 0 ? texts[0] : blocks;
   // Models know by the version that the blocks are standard ones.
   const version = files.length > 0 && { response_metadata: { output_version: 'v1' } };
   return { ...input, messages: [...before, { role: 'user', content, id: message.messageId, ...version }] };
 }
 
 /**
- * Returns what a run that waits goes on with, by the ids of its questions. One question is answered by a text, or by
+ * Returns the answers with which a waiting run continues, by question id. One question is answered by a text, or by
  * one data part; several by a data part with an answer for each id.
  */
 export function answersIn(message: Pick<Message, 'parts'>, questions: AskedQuestion[]): Json {

@@ -1,19 +1,19 @@
 import type { Task } from '@a2a-js/sdk';
 import type { RunStatus } from '../../schema/agent/run.ts';
-import type { PushConfig, ToldEnd, ToldPush } from '../db/webhooks/webhooks.ts';
+import type { PushConfig, ReportedEnd, ReportedPush } from '../db/webhooks/webhooks.ts';
 import { loadA2a } from './package.ts';
 import { formOfTask } from './task-form.ts';
 import { taskIdOf } from './tasks.ts';
 
-/* What push notifications say: the whole task, as it is when a run of it has ended. */
+/* The content of push notifications: the whole task, as it is when a run of it has ended. */
 
 /** The header in which both official packages send a client's token. */
 const TOKEN = 'x-a2a-notification-token';
 
 /** Returns the body in the words of the configuration's version, and the headers that go with it. */
 export async function notificationOf(
-  end: ToldEnd,
-  { config, questions, task }: ToldPush,
+  end: ReportedEnd,
+  { config, questions, task }: ReportedPush,
 ): Promise<{ body: string; headers: Record<string, string> }> {
   const a2a = await loadA2a();
   const form = a2a.Task.fromJSON(formAtEnd(end, { questions, task }));
@@ -22,7 +22,7 @@ export async function notificationOf(
   return { body, headers: { 'content-type': contentType, ...authenticating(config) } };
 }
 
-function formAtEnd(end: ToldEnd, { questions, task }: Pick<ToldPush, 'questions' | 'task'>): object {
+function formAtEnd(end: ReportedEnd, { questions, task }: Pick<ReportedPush, 'questions' | 'task'>): object {
   const { run_id, thread_id, error, values } = end;
   // A run that was rolled back leaves nothing, as one that was stopped before it began.
   const status = end.status === 'rollback' ? 'interrupted' : (end.status as RunStatus);

@@ -1,5 +1,5 @@
 /**
- * The official package: its JSON-RPC of both versions, what notifications say in them, and the protocol's errors. It is
+ * The official package: its JSON-RPC of both versions, their forms of notifications, and the protocol's errors. It is
  * loaded by the first client.
  */
 export type A2aPackage = Pick<

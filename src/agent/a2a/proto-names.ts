@@ -11,8 +11,8 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 const jsonName = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * Returns the value with the fields of the schema under their names of JSON: `task_id` becomes `taskId`. What the
- * schema leaves free, such as metadata and data, stays as it is. Throws `Rejected` for a field that has both names.
+ * Returns the value with the fields of the schema under their names of JSON: `task_id` becomes `taskId`. Parts that the
+ * schema leaves free, such as metadata and data, stay as they are. Throws `Rejected` for a field that has both names.
  */
 export function withJsonNames(schema: TSchema, value: unknown, at: string[] = []): unknown {
   const { properties, items } = schema as Known;

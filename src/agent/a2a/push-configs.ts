@@ -95,7 +95,7 @@ export class PushConfigs {
 
 const idsOf = ({ first, run }: Pick<FoundTask, 'first' | 'run'>): TaskIds => ({ thread_id: run.thread_id, first });
 
-/** Tokens and credentials are told to nobody: whoever may read a task need not know them. */
+/** Tokens and credentials are never shown: a caller who may read a task need not know them. */
 const shown = (taskId: string, { id, url, authentication }: PushConfig): TaskPushNotificationConfig => ({
   tenant: '',
   id,

@@ -4,7 +4,7 @@ type Json = Record<string, unknown>;
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** How callers are let in: schemes of OpenAPI by their names, and which of them together do, if that is said. */
+/** How callers are let in: schemes of OpenAPI by their names, and which of them are required together, if declared. */
 export type Door = { guarded: boolean; schemes: Json; required: unknown };
 
 /** The names under which version 1.0 has the schemes of OpenAPI. */
@@ -20,8 +20,8 @@ const NEWER: Record<string, (scheme: Json) => Json> = {
 function inBoth(scheme: Json): Json {
   const newer = NEWER[String(scheme['type'])]?.(scheme) ?? {};
   const { description } = scheme;
-  const told = typeof description === 'string' ? { description } : {};
-  return { ...scheme, ...Object.fromEntries(Object.entries(newer).map(([name, value]) => [name, { ...(value as Json), ...told }])) };
+  const described = typeof description === 'string' ? { description } : {};
+  return { ...scheme, ...Object.fromEntries(Object.entries(newer).map(([name, value]) => [name, { ...(value as Json), ...described }])) };
 }
 
 /** Returns the fields of a card, in the words of both versions. None says that nothing is needed. */

@@ -32,7 +32,7 @@ export type SentMessage = {
   key: RequestKey;
 };
 
-/** What a stream tells of a run under way. */
+/** The stream modes that report the progress of a run. */
 const PROGRESS = ['updates', 'custom'] as const;
 
 /** A task with a run that a message has started. */
@@ -43,10 +43,10 @@ export type StartedTask = CreatedRun & { id: string; first: string };
  * other content is a new one, whatever its id.
  */
 export const keyOfMessage = ({ messageId, contextId, taskId, parts }: Message, identity: string, assistant_id: string): RequestKey =>
-  keyOfContent({ identity, route: 'a2a' }, [assistant_id, messageId, contextId.toLowerCase(), taskId.toLowerCase(), parts.map(saidIn)]);
+  keyOfContent({ identity, route: 'a2a' }, [assistant_id, messageId, contextId.toLowerCase(), taskId.toLowerCase(), parts.map(contentOf)]);
 
-/** Returns what a part says, with its file as text. */
-const saidIn = ({ content, mediaType, filename }: Message['parts'][number]): unknown =>
+/** Returns the content of a part, with its file as text. */
+const contentOf = ({ content, mediaType, filename }: Message['parts'][number]): unknown =>
   content?.$case === 'raw' ? [content.value.toString('base64'), mediaType, filename] : [content, mediaType, filename];
 
 /**
@@ -67,8 +67,8 @@ export async function startTask(
     metadata: { ...metadata, ...message.metadata },
   };
   const follow = hears && { signal: request.signal, hears };
-  const told = hears === 'events' ? { stream_mode: [...PROGRESS] } : {};
-  const created = await makeRun(deps, { ...body, ...told }, { threadId, request, follow, key, task: taskOfRun(waiting, push) });
+  const modes = hears === 'events' ? { stream_mode: [...PROGRESS] } : {};
+  const created = await makeRun(deps, { ...body, ...modes }, { threadId, request, follow, key, task: taskOfRun(waiting, push) });
   const first = waiting?.first ?? created.run.run_id;
   return { ...created, first, id: taskIdOf(created.run.thread_id, first) };
 }
@@ -76,7 +76,7 @@ export async function startTask(
 const taskOfRun = (waiting: FoundTask | undefined, push: PushTarget | undefined): TaskOfRun | undefined =>
   waiting === undefined ? push && { push } : { first: waiting.first, last: waiting.run.run_id, push };
 
-/** The protocol's package writes what is absent as an empty text. */
+/** The protocol's package writes an absent value as an empty text. */
 const named = (id: string): string | undefined => (id === '' ? undefined : id);
 
 const beginning = (message: Message, { threadId, takes }: { threadId: string | undefined; takes: Takes }): Partial<RunCreate> => ({
@@ -119,7 +119,7 @@ async function waitingIn({ db }: SendDeps, thread_id: string, { caller, assistan
   return run?.waits === true ? taskOf(run) : undefined;
 }
 
-/** Returns what is to be told of a run that has just been made. */
+/** Returns the facts to report about a run that has just been made. */
 export const factsAtStart = ({ id, run }: StartedTask): TaskFacts => ({
   id,
   run: { ...run, error: null, waits: false, interrupts: {} },
@@ -128,7 +128,7 @@ export const factsAtStart = ({ id, run }: StartedTask): TaskFacts => ({
 
 type Ended = Awaited<ReturnType<SendDeps['readers']['waitForEnd']>>;
 
-/** Returns what the outcome tells of a task that was done in this process, so that no row has to be read. */
+/** Returns the facts of a task from the outcome in this process, so that no row has to be read. */
 function doneHere(ended: Ended, { run_id, thread_id }: Pick<TaskFacts['run'], 'run_id' | 'thread_id'>): Omit<TaskFacts, 'id'> | undefined {
   const { status, waits, endedAt, values } = ended?.result ?? {};
   if (status !== 'success' || waits !== false || endedAt === undefined || values === undefined) return undefined;
@@ -136,7 +136,7 @@ function doneHere(ended: Ended, { run_id, thread_id }: Pick<TaskFacts['run'], 'r
   return { run, state: parsed(ended!.state) };
 }
 
-/** Waits for the run's end, and returns what is to be told of the task then, or when the client left. */
+/** Waits for the run's end, and returns the facts to report about the task then, or when the client left. */
 export async function factsAtEnd(deps: SendDeps, { id, first, run, subscription }: StartedTask, assistant_id: string): Promise<TaskFacts> {
   const ended = await deps.readers.waitForEnd(run, subscription!);
   const done = doneHere(ended, run);

@@ -29,7 +29,7 @@ export const eventsOfMade = (
   made: Pick<Parameters<Readers['eventsFromStart']>[0], 'run_id' | 'subscription'>,
 ): AsyncIterable<SseEvent[]> => readers.eventsFromStart({ ...made, wanted: ALL });
 
-/** Yields the task, what happens to it, and its end, as version 1.0 writes them; nothing more once the client left. */
+/** Yields the task, its updates and its end, as version 1.0 writes them; nothing more once the client left. */
 export async function* updatesOf(
   deps: StreamDeps,
   { facts, first, events }: FollowedTask,

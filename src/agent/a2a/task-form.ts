@@ -1,6 +1,6 @@
 import type { RunError, RunStatus } from '../../schema/agent/run.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
-import { saidLast, type SaidPart } from '../runs/content-files.ts';
+import { lastContent, type ContentPart } from '../runs/content-files.ts';
 
 /* A run in the form of a task. */
 
@@ -19,7 +19,7 @@ const OF_STATUS = {
 /** The states that tasks here have. The protocol writes them with `TASK_STATE_` before them. */
 export type StateOfTask = (typeof OF_STATUS)[RunStatus] | 'INPUT_REQUIRED';
 
-/** What a task is told by: its last run, and the state that it left where it has ended. */
+/** The facts about a task: its last run, and the state that it left where it has ended. */
 export type TaskFacts = {
   id: string;
   run: {
@@ -58,22 +58,22 @@ export function formOfTask({ id, run, state }: TaskFacts): Json {
   };
 }
 
-/** Returns what a stream says of a task at its end: its result, and its state. */
+/** Returns the updates of a stream at the end of a task: its result, and its state. */
 export function updatesAtEnd(facts: TaskFacts): Json[] {
   const { id: taskId, contextId, status, artifacts } = formOfTask(facts) as Json & { artifacts: Json[] };
   const results = artifacts.map((artifact) => ({ artifactUpdate: { taskId, contextId, artifact, lastChunk: true } }));
   return [...results, { statusUpdate: { taskId, contextId, status } }];
 }
 
-/** Returns what a stream says of a task under way. `words` are the agent's own, if it said anything. */
+/** Returns the update of a stream for a task under way. `words` are the agent's own, if it sent any. */
 export function updateUnderWay({ id, run }: Pick<TaskFacts, 'id' | 'run'>, words: string | undefined, at: Date): Json {
   const { run_id, thread_id } = run;
-  const said = { messageId: `${run_id}-${at.getTime()}`, contextId: thread_id, taskId: id, role: 'ROLE_AGENT', parts: [{ text: words }] };
-  const status = { state: 'TASK_STATE_WORKING', timestamp: at.toISOString(), ...(words !== undefined && { message: said }) };
+  const sent = { messageId: `${run_id}-${at.getTime()}`, contextId: thread_id, taskId: id, role: 'ROLE_AGENT', parts: [{ text: words }] };
+  const status = { state: 'TASK_STATE_WORKING', timestamp: at.toISOString(), ...(words !== undefined && { message: sent }) };
   return { statusUpdate: { taskId: id, contextId: thread_id, status } };
 }
 
-/** Returns what the agent says of the task's state: its questions, or why it failed. */
+/** Returns the agent's message about the task's state: its questions, or why it failed. */
 function wordsOf({ status, waits, error, interrupts }: TaskFacts['run']): Part[] {
   if (waits) {
     const asked = questionsIn(interrupts);
@@ -97,15 +97,15 @@ function artifactOf(runId: string, state: unknown): Json {
   if (!isObject(state)) return { ...named, parts: [{ data: { value: state } }] };
   const { __interrupt__: _asked, __feedback__: _feedback, ...values } = state;
   const { messages, ...others } = values;
-  const said = saidLast(messages).map(partOf);
-  if (said.length === 0) return { ...named, parts: [{ data: values }] };
-  return { ...named, parts: Object.keys(others).length > 0 ? [...said, { data: others }] : said };
+  const parts = lastContent(messages).map(partOf);
+  if (parts.length === 0) return { ...named, parts: [{ data: values }] };
+  return { ...named, parts: Object.keys(others).length > 0 ? [...parts, { data: others }] : parts };
 }
 
-function partOf(said: SaidPart): Part {
-  if ('text' in said) return said;
-  if ('other' in said) return { data: said.other };
-  const { mediaType, name, ...at } = said.file;
-  const told = { ...(mediaType !== undefined && { mediaType }), ...(name !== undefined && { filename: name }) };
-  return 'data' in at ? { raw: at.data, ...told } : { url: at.url, ...told };
+function partOf(part: ContentPart): Part {
+  if ('text' in part) return part;
+  if ('other' in part) return { data: part.other };
+  const { mediaType, name, ...at } = part.file;
+  const facts = { ...(mediaType !== undefined && { mediaType }), ...(name !== undefined && { filename: name }) };
+  return 'data' in at ? { raw: at.data, ...facts } : { url: at.url, ...facts };
 }

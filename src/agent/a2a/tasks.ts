@@ -24,7 +24,7 @@ export function taskOf(run: TaskRun): FoundTask {
   return { id: taskIdOf(run.thread_id, first), first, run };
 }
 
-/** What is done on a task. `change`: who hears of it. */
+/** The actions on a task. `change`: who hears of it. */
 export type TaskAction = 'read' | 'cancel' | 'change';
 
 /** Returns the threads that the caller may do this on. A refusal looks as if there was no such task. */

@@ -4,7 +4,7 @@ import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import { ANONYMOUS, type AgentCaller, type Guard } from './caller.ts';
 import type { UserCache } from './user-cache.ts';
 
-/** A request as far as its credentials go. `url` is its path with the query; `access` is what its route asks for. */
+/** The part of a request that authentication reads. `url`: path with query; `access`: required by its route. */
 export type CallerRequest = {
   source: string;
   method: string;
@@ -13,7 +13,7 @@ export type CallerRequest = {
   access?: 'open' | 'read' | 'write' | 'admin';
 };
 
-/** What decides who may call: nothing, the key of the deployment, or the handlers of `auth.path`. */
+/** Who decides which callers are let in: nobody, the key of the deployment, or the handlers of `auth.path`. */
 export type Guarding = 'open' | 'key' | 'handlers';
 
 /** A request as the user's `authenticate` sees it. */
@@ -30,7 +30,7 @@ export type AuthenticateDeps = {
 export const openToAll = ({ source }: Pick<CallerRequest, 'source'>): AgentCaller => ({ identity: ANONYMOUS, source });
 
 /**
- * Returns what lets callers in by the user's own handlers. It throws the handler's refusal: 401 when the handler says
+ * Returns a function that lets callers in by the user's own handlers. It throws their refusal: 401 if the handler says
  * so, and 403 otherwise.
  */
 export function byHandlers(deps: AuthenticateDeps): (request: CallerRequest) => Promise<AgentCaller> {

@@ -8,10 +8,10 @@ import { patternsOf } from './filter.ts';
 /** Asks the user's handler for one event. Throws its refusal. */
 export type Authorize = (question: { event: AuthEvent; value: string; user: AuthUser }) => Promise<HandlerAnswer>;
 
-/** What decides for one caller: who it is, and the handlers that are asked. */
+/** The authorization of one caller: who it is, and the handlers that are asked. */
 export type Guard = { user: AuthUser; handles: ReadonlySet<string>; authorize: Authorize };
 
-/** Who calls, and from where. Without a guard, everybody may do everything. `readsOnly`: what changes nothing. */
+/** Who calls, and from where. Without a guard, everybody may do everything. `readsOnly`: it may change nothing. */
 export type AgentCaller = { identity: string; source: string; guard?: Guard; readsOnly?: true };
 
 /** The identity of those who did not say who they are. */
@@ -22,7 +22,7 @@ export function permitAccess({ readsOnly }: Pick<AgentCaller, 'readsOnly'>, acce
   if (readsOnly === true && access !== 'open' && access !== 'read') throw new Forbidden('This credential may only read.');
 }
 
-/** What a caller may do: the value as its handler left it, and the records that it may touch. */
+/** A caller's permission: the value as its handler left it, and the records that it may touch. */
 export type Permit<V> = { value: V; permits: Patterns };
 
 /**
@@ -36,7 +36,7 @@ export async function permission<V extends object>({ guard }: Pick<AgentCaller, 
   return { value: taken(value, decision.value, event), permits };
 }
 
-/** Returns the value with the fields that the handler changed. It may change what a field says, and not its type. */
+/** Returns the value with the fields that the handler changed. It may change a field's value, and not its type. */
 function taken<V extends object>(asked: V, left: JsonObject, event: AuthEvent): V {
   const fields = Object.entries(asked).map(([name, before]: [string, unknown]) => {
     const after = left[name];

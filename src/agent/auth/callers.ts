@@ -6,7 +6,7 @@ import { ANONYMOUS, type AgentCaller } from './caller.ts';
 /** Returns the name under which a caller is bounded. */
 export const boundedName = ({ identity, source }: AgentCaller): string => (identity === ANONYMOUS ? `from ${source}` : identity);
 
-/** Bounds what one caller holds open and starts, so that the others find room. */
+/** Bounds how much one caller holds open and starts, so that the others find room. */
 export class Callers {
   readonly #limits: CallerLimits;
   readonly #streams = new Places();
@@ -25,7 +25,7 @@ export class Callers {
     return !this.#streams.isEmpty;
   }
 
-  /** Takes a place for a stream or a wait, and returns what gives it back. Throws a 429 when there is none left. */
+  /** Takes a place for a stream or a wait, and returns a function that frees it. Throws a 429 when none is left. */
   opens(caller: AgentCaller): () => void {
     const most = this.#limits.streams;
     return this.#streams.enter([

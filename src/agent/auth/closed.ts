@@ -15,7 +15,7 @@ export const KEY_SCHEMES = {
   Bearer: { type: 'http', scheme: 'bearer', description: 'The same key, or a token where an issuer is configured.' },
 };
 
-/** What opens an agent: the key of its deployment, keys of its tenant, tokens of an issuer. */
+/** The credentials that open an agent: the key of its deployment, keys of its tenant, tokens of an issuer. */
 export type Openers = {
   keys: Pick<AgentKeys, 'has'> | undefined;
   tenantKeys: Pick<TenantKeys, 'find'> | undefined;
@@ -24,7 +24,7 @@ export type Openers = {
   roleClaim?: string | undefined;
 };
 
-/** Returns what lets in whoever shows one of these. It throws `Unauthorized` for all others. */
+/** Returns a function that lets in a caller with one of these. It throws `Unauthorized` for all others. */
 export function byCredentials(openers: Openers): (request: CallerRequest) => Promise<AgentCaller> | AgentCaller {
   return (request) => {
     const shown = credentialOf(request.headers);

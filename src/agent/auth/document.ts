@@ -11,10 +11,10 @@ export function securitySchemes({ openapi }: Partial<AuthSettings>): Json {
   return isObject(schemes) ? schemes : {};
 }
 
-/** Returns what `auth.openapi` requires of all requests, if it says so: any of these, each with all of its schemes. */
+/** Returns the security that `auth.openapi` requires of all requests: alternatives, each with all its schemes. */
 export const requiredSchemes = ({ openapi }: Partial<AuthSettings>): unknown => (isObject(openapi) ? openapi['security'] : undefined);
 
-/** Returns the document with what `auth.openapi` says besides: what guarded routes require, and more for some paths. */
+/** Returns the document with the additions of `auth.openapi`: security of guarded routes, and more for some paths. */
 export function withSecurity(document: Json, { openapi }: Partial<AuthSettings>): Json {
   const { security, paths } = isObject(openapi) ? openapi : {};
   const own = document['paths'] as Record<string, Operations>;

@@ -60,7 +60,7 @@ function both(some: Pattern[], others: Pattern[]): Pattern[] {
   return bounded(some.flatMap((one) => others.map((other) => merged(one, other)).filter((pattern) => pattern !== undefined)));
 }
 
-/** Returns what contains both; undefined when nothing can. Lists stand for `$contains` alone. */
+/** Returns the pattern that contains both; undefined when none can. Lists stand for `$contains` alone. */
 function merged(one: Pattern, other: Pattern): Pattern | undefined {
   const all = { ...one };
   for (const [key, value] of Object.entries(other)) {

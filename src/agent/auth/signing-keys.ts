@@ -8,7 +8,7 @@ const BYTES = 32;
 
 /** Keys that all processes of the deployment have, and nobody else. */
 export type SigningKeys = {
-  /** Returns the keys for a use: what is signed with the first is accepted if any of them signed it. */
+  /** Returns the keys for a use. The first one signs; a signature by any of them is accepted. */
   of(use: string): Uint8Array[];
 };
 

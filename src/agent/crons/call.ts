@@ -19,7 +19,7 @@ export function shownCron<C extends Partial<Cron> & Pick<Cron, 'cron_id' | 'assi
   return { ...cron, payload: { assistant_id, ...cron.payload, config: { ...config, configurable } } };
 }
 
-/** What a run takes from its cron. */
+/** The fields that a run takes from its cron. */
 export type RunsCron = Pick<Cron, 'assistant_id' | 'thread_id' | 'metadata' | 'on_run_completed'> & { payload: CronCall };
 
 /** Returns the run that a cron asks for each time. */

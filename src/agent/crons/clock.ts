@@ -6,7 +6,7 @@ import { fireDue, type FireDeps } from './fire.ts';
 
 /** Milliseconds between two looks at the crons when none is due before. */
 const LOOK = 30_000;
-/** Milliseconds until the next look where another process is about to take what is due, and after a failure. */
+/** Milliseconds until the next look where another process is about to take due crons, and after a failure. */
 const OTHERS = 50;
 const RETRY = 1000;
 
@@ -14,7 +14,7 @@ export type ClockDeps = FireDeps & { signals: Pick<Signals, 'send'> };
 
 /**
  * Fires crons. It knows when the next one is due, and looks at the database then; a cron that is due sooner than the
- * next look is announced by whoever makes it.
+ * next look is announced by its creator.
  */
 export class CronClock {
   readonly #deps: ClockDeps;
@@ -32,7 +32,7 @@ export class CronClock {
     if (next === null || Date.parse(next) > Date.now() + LOOK) return;
     this.wake();
     const { signals, log } = this.#deps;
-    signals.send({ about: 'cron' }).catch((error: unknown) => log.warn({ err: asError(error) }, 'clocks could not be told of a cron'));
+    signals.send({ about: 'cron' }).catch((error: unknown) => log.warn({ err: asError(error) }, 'clocks could not be notified of a cron'));
   }
 
   /** Says that a cron may be due sooner than this process knows. */
@@ -56,7 +56,7 @@ export class CronClock {
     }
   }
 
-  /** Fires what is due, and returns the milliseconds until the next look. */
+  /** Fires due crons, and returns the milliseconds until the next look. */
   async #look(isDue: boolean): Promise<number> {
     if (isDue) {
       await this.#deps.queued.admit();

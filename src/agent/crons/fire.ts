@@ -33,7 +33,7 @@ type Tick = SeenTick & { cron: DueCron; run?: NewRun };
 const TOGETHER = 50;
 
 /**
- * Makes the runs of crons that are due, but for the `slow` ones, which are on their way. What a tick asks for is
+ * Makes the runs of crons that are due, but for the `slow` ones, which are on their way. The call of a tick is
  * decided before it is taken, so that nothing is held while a handler thinks; another process may take it meanwhile.
  * Returns how many ticks were due, and how many were taken.
  */
@@ -61,7 +61,7 @@ async function withinTime(deciding: Deciding[]): Promise<[soon: Tick[], late: De
 
 async function takenLate(deps: FireDeps, deciding: Promise<Tick>, { cron, slow }: { cron: DueCron; slow: Set<string> }): Promise<void> {
   slow.add(cron.cron_id);
-  // What fails here stays due, and is looked at again.
+  // A cron that fails here stays due, and is looked at again.
   await deciding.then((tick) => takenAlone(deps, tick)).catch((error: unknown) => passedOver(deps, cron, error));
   slow.delete(cron.cron_id);
 }
@@ -131,7 +131,7 @@ async function takenTogether(deps: FireDeps, ticks: Tick[]): Promise<number> {
   }
 }
 
-/** Takes one tick. What its run's strategy asks of the runs before it happens in the same transaction. */
+/** Takes one tick. Its run's strategy is applied to the runs before it in the same transaction. */
 async function takenAlone(deps: FireDeps, tick: Tick): Promise<number> {
   const { cron, run } = tick;
   try {

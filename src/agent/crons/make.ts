@@ -26,7 +26,7 @@ type Place = { threadId: string | null; caller: AgentCaller };
 type CronRequest = Place & { key: RequestKey | undefined };
 
 /**
- * Makes a cron, or returns the one that the same request made before. Throws `Invalid` for what can't fire or can't
+ * Makes a cron, or returns the one that the same request made before. Throws `Invalid` if it can't fire or can't
  * run, `NotFound` for an assistant or a thread, and a 410 for a cron that is gone.
  */
 export function makeCron(deps: CronDeps, body: CronCreate, { key, ...place }: CronRequest): Promise<Cron> {
@@ -63,7 +63,7 @@ function checkRun(deps: CronDeps, cron: RunsCron, from: Parameters<typeof checkC
   checkCall(deps, run, from);
 }
 
-/** Returns what handlers see of a new cron beside its ids. */
+/** Returns the fields of a new cron that handlers see, beside its ids. */
 const described = (
   body: CronCreate,
 ): Pick<CronCreate, 'schedule'> & { end_time: string | null; payload: CronPatch; metadata: Cron['metadata'] } => ({
@@ -80,7 +80,7 @@ async function permitsOf(deps: CronDeps, { threadId, caller }: Place, assistantI
   return { assistant, thread };
 }
 
-/** Returns what becomes of the threads of runs: the word asked for, or else the other one. A given thread is kept. */
+/** Returns the action on the threads of runs: the one asked for, or else the other one. A given thread is kept. */
 function completionOf(threadId: string | null, asked: Completion | undefined, other: Completion): Completion {
   if (threadId === null) return asked ?? other;
   if (asked !== 'delete') return null;
@@ -90,7 +90,7 @@ function completionOf(threadId: string | null, asked: Completion | undefined, ot
 
 type Change = { id: string; caller: AgentCaller };
 
-/** Changes what a cron says. Throws `NotFound` when it is not there, and what `makeCron` throws. */
+/** Changes the fields of a cron. Throws `NotFound` when it is not there, and the errors of `makeCron`. */
 export async function changeCron(deps: CronDeps, body: CronPatch, { id, caller }: Change): Promise<Cron> {
   if (Object.values(body).every((value) => value === undefined)) throw new Rejected('Request body cannot be empty');
   const asked = { cron_id: id, schedule: body.schedule ?? null, payload: callOf(body), metadata: body.metadata ?? {} };

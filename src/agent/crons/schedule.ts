@@ -38,7 +38,7 @@ function isZone(name: string): boolean {
   }
 }
 
-/** Returns the time in ISO 8601 with its offset. Throws `Invalid` for what is no time. */
+/** Returns the time in ISO 8601 with its offset. Throws `Invalid` for an invalid time. */
 export function endTime(text: string): Date {
   const isDate = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?/.test(text);
   const hasOffset = /(Z|[+-]\d\d:?\d\d)$/i.test(text.slice(10));

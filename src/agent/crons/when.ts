@@ -1,7 +1,7 @@
 import type { Cron, CronPatch } from '../../schema/agent/cron.ts';
 import { checkWhen, endTime, nextTime, type When } from './schedule.ts';
 
-/** When a cron fires: what clients say of it, and the next date that follows from it. */
+/** When a cron fires: its schedule as clients set it, and the next date that follows from it. */
 export type CronWhen = Pick<Cron, 'schedule' | 'timezone' | 'end_time' | 'next_run_date' | 'enabled'>;
 
 type Asked = Pick<CronPatch, 'timezone' | 'end_time' | 'enabled'>;
@@ -23,7 +23,7 @@ export function newWhen({ schedule, ...asked }: Asked & { schedule: string }, no
 }
 
 /**
- * Returns when the changed cron fires. What it missed while it was disabled stays missed. Throws what `newWhen` throws.
+ * Returns when the changed cron fires. Ticks missed while it was disabled stay missed. Throws the errors of `newWhen`.
  */
 export function changedWhen(held: CronWhen, asked: Asked & Pick<CronPatch, 'schedule'>, now: Date): CronWhen {
   const when = { schedule: asked.schedule ?? held.schedule, timezone: asked.timezone === undefined ? held.timezone : asked.timezone };
@@ -31,8 +31,8 @@ export function changedWhen(held: CronWhen, asked: Asked & Pick<CronPatch, 'sche
   if (isOther) checkWhen(when, now);
   const end_time = asked.end_time === undefined ? held.end_time : endOf(asked.end_time);
   const enabled = asked.enabled ?? held.enabled;
-  const isAnew = isOther || (enabled && !held.enabled) || !isBefore(held.next_run_date, end_time);
-  return { ...when, end_time, enabled, next_run_date: isAnew ? nextDate(when, { after: now, end: end_time }) : held.next_run_date };
+  const startsAgain = isOther || (enabled && !held.enabled) || !isBefore(held.next_run_date, end_time);
+  return { ...when, end_time, enabled, next_run_date: startsAgain ? nextDate(when, { after: now, end: end_time }) : held.next_run_date };
 }
 
 const isBefore = (next: string | null, end: string | null): boolean => next !== null && (end === null || new Date(next) <= new Date(end));

@@ -11,11 +11,11 @@ import { Batcher } from './base/batcher.ts';
 export type BatchedStatements = {
   /** Inserts a thread; returns undefined when the id is taken. */
   insertThread(thread: NewThread): Promise<Thread | undefined>;
-  /** Returns what a run takes from its assistant and thread; undefined when there is no such assistant. */
+  /** Returns the values that a run takes from its assistant and thread; undefined when the assistant does not exist. */
   runContext(asked: RunContextKey): Promise<(RunContext & { thread_runs: number }) | undefined>;
-  /** Returns what the thread waits for; undefined when there is no such thread. */
+  /** Returns the questions of the thread; undefined when the thread does not exist. */
   threadQuestions(threadId: string): Promise<ThreadQuestions | undefined>;
-  /** Returns where the thread's events begin and end; undefined when there is no such thread. */
+  /** Returns where the thread's events begin and end; undefined when the thread does not exist. */
   keptEvents(asked: KeptEventsKey): Promise<KeptEvents | undefined>;
 };
 

@@ -67,7 +67,15 @@ async function start(stage: Stage): Promise<void> {
   const isElsewhere = options.port === undefined && door.port !== USUAL_PORT;
   // Handlers of auth.path decide in place of a key.
   const key = file.auth === undefined ? config().access.key : undefined;
-  const facts = { url: urlOf(options, door), key, graphs: file.graphs, faults: serving.told(), data, reload: options.reload, isElsewhere };
+  const facts = {
+    url: urlOf(options, door),
+    key,
+    graphs: file.graphs,
+    faults: serving.faults(),
+    data,
+    reload: options.reload,
+    isElsewhere,
+  };
   process.stdout.write(welcome({ ...facts, seconds: process.uptime() }));
 }
 
@@ -101,7 +109,7 @@ async function embedded({ options, log, signal, closing }: Stage, { folder }: Gr
   return postgres.uri;
 }
 
-/** Ends `dev`, because nothing works without Postgres. What still runs is stopped in order, as by Ctrl-C. */
+/** Ends `dev`, because nothing works without Postgres. Everything still running is stopped in order, as by Ctrl-C. */
 function giveUp(log: Log, file: string): void {
   log.fatal({ file }, 'Postgres ended by itself; its last words are in its log');
   process.exitCode = 1;
@@ -193,7 +201,7 @@ export function prettyLine(text: string): string {
   return `${time.slice(CLOCK.from, CLOCK.to)} ${level.padEnd(5)} ${msg}${fields.join('')}${reason}`;
 }
 
-/** Returns a stream that takes what the log writes, which is whole lines. */
+/** Returns a stream that takes the output of the log, which is whole lines. */
 const prettyStream = (out: NodeJS.WritableStream): Writable =>
   new Writable({
     decodeStrings: false,

@@ -8,10 +8,10 @@ import { chatPage } from './chat/served.ts';
 import type { FrontDoor } from './front-door.ts';
 
 type AgentServer = Awaited<ReturnType<typeof startAgentServer>>;
-/** `signal` ends a start that is under way; what serves is ended by `stop`. */
+/** `signal` ends a start that is under way; a running server is ended by `stop`. */
 type Deps = { config: () => AgentConfig; log: Log; door: FrontDoor; signal: AbortSignal };
 
-/** What the server that is being started has found out about its graphs. */
+/** The findings of the server that is being started about its graphs. */
 type Found = { failures: GraphFailures; graphs: string[] };
 
 /**
@@ -40,7 +40,7 @@ export class Serving {
 
   async start(): Promise<void> {
     const { config, log, door } = this.#deps;
-    const faults: GraphFaults = { found: (failures, graphs) => this.#judge({ failures, graphs }), told: () => this.told() };
+    const faults: GraphFaults = { found: (failures, graphs) => this.#judge({ failures, graphs }), reported: () => this.faults() };
     const next = await startAgentServer({ config: config(), log, signal: this.#signal, extra: [chatPage], faults }).catch(inOneLine);
     const old = this.#current;
     this.#current = next;
@@ -49,8 +49,8 @@ export class Serving {
     await old?.stop();
   }
 
-  /** Returns what is wrong with the graphs as their files are now. */
-  told(): GraphFault[] {
+  /** Returns the faults of the graphs as their files are now. */
+  faults(): GraphFault[] {
     return this.#faults;
   }
 

@@ -4,7 +4,7 @@ import { USUAL_PORT } from './front-door.ts';
 
 type Facts = {
   url: string;
-  /** What callers from other machines show. */
+  /** The key that callers from other machines send. */
   key: string | undefined;
   graphs: GraphSource[];
   /** Why some of them are not served. */
@@ -21,7 +21,7 @@ type Facts = {
  */
 const studioLink = (url: string): string => `https://smith.langchain.com/studio/?baseUrl=${url}`;
 
-/** Returns how the key is told and sent, where there is one. */
+/** Returns how the key is printed and sent, where there is one. */
 const shownKey = (key: string | undefined): Record<'sentence' | 'header' | 'option' | 'hash', string> =>
   key === undefined
     ? { sentence: '', header: '', option: '', hash: '' }
@@ -32,7 +32,7 @@ const shownKey = (key: string | undefined): Record<'sentence' | 'header' | 'opti
         hash: `#key=${key}`,
       };
 
-/** Returns what to know and what to try once the server answers. */
+/** Returns the text that is printed once the server answers. */
 export function welcome({ url, key, graphs, faults, seconds, data, reload, isElsewhere }: Facts): string {
   const width = Math.max(...graphs.map(({ graphId }) => graphId.length));
   const errors = new Map(faults.map(({ graph_id, error }) => [graph_id, `NOT SERVED until its file is mended: ${error}`]));

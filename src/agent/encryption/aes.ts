@@ -39,7 +39,7 @@ export const aesKeyId = (secret: Buffer): string => derived(secret, 'id', ID_BYT
 const derived = (secret: Buffer, use: string, bytes: number, salt: Buffer = Buffer.alloc(0)): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, salt, `gx at rest: ${use}`, bytes));
 
-/** Returns what the sealed values of a key begin with, in bytes. */
+/** Returns the first bytes of all values that a key sealed. */
 export const aesHeads = (keyId: string): Buffer[] =>
   [AS_IS, COMPRESSED].map((form) => Buffer.concat([Buffer.of(form), Buffer.from(keyId, 'hex')]));
 
@@ -83,7 +83,7 @@ export function aesCodec({ keys, encrypts, names, strict = false }: EncryptionSe
   };
 }
 
-/** Returns true for what a column holds that nothing was written to. */
+/** Returns true for the value of a column that nothing was written to. */
 const isEmpty = (stored: unknown): boolean =>
   stored === null ||
   stored === undefined ||
@@ -111,7 +111,7 @@ class SaltedKeys {
   }
 }
 
-/** What is authenticated beside the value: how it is written, and where it stands. */
+/** The data that is authenticated beside the value: how it is written, and where it stands. */
 const authenticated = (form: number, { kind, of = '' }: Place): Buffer => Buffer.from(`${form}\n${kind}\n${of}`);
 
 type Writing = { key: SaltedKeys; salt: Buffer };

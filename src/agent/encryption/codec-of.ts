@@ -8,7 +8,7 @@ import { customCodec, type Cipher } from './custom.ts';
 export type EncryptionModule = { cipher: Cipher; encrypts: boolean };
 
 /**
- * Returns the codec for what a deployment asks for; undefined where it asks for nothing. Keys and a module read side by
+ * Returns the codec that a deployment asks for; undefined where it asks for none. Keys and a module read side by
  * side, and one of them writes. Throws a `StartError` where both would.
  */
 export function codecOf(keys: EncryptionSettings | undefined, module: EncryptionModule | undefined): Codec | undefined {

@@ -1,7 +1,7 @@
 import { Rejected } from '../../errors.ts';
 
 /*
- * The one door between a value and what the database stores of it. Without a key a value is stored as it is.
+ * The one door between a value and its stored form in the database. Without a key a value is stored as it is.
  *
  * A sealed value is JSON itself: an object with one field, SEALED. So it stands wherever JSON stands, in columns of
  * type `jsonb`, `json` and `text`, in the bytes of a checkpoint, or under a key of some metadata.
@@ -11,13 +11,13 @@ import { Rejected } from '../../errors.ts';
 export const SEALED = '__gx_sealed__';
 
 /**
- * What a value is, and whose, where its reader knows that: both are authenticated, so that a value that is moved to
+ * The kind of a value, and its owner, where its reader knows that: both are authenticated, so that a value moved to
  * another place can't be opened there.
  */
 export type Place = {
   kind: SealedKind;
   of?: string | undefined;
-  /** What a module is told in place of the kind's field. */ field?: string;
+  /** Replaces the kind's field in the context that a module gets. */ field?: string;
 };
 
 /** The records whose keys stay readable, so that SQL finds them: the kind of record, and the field. */
@@ -63,10 +63,10 @@ export type Codec = {
   openText(place: Place, stored: string): Promise<string>;
   sealBytes(place: Place, bytes: Uint8Array): Promise<Uint8Array>;
   openBytes(place: Place, stored: Uint8Array): Promise<Uint8Array>;
-  /** Says whether what stands under `SEALED` is sealed by what now encrypts. Bytes that nothing sealed are, too. */
+  /** Returns whether the value under `SEALED` was sealed by the current key or module. Unsealed bytes count, too. */
   isOwn(sealed: string): boolean;
   isOwnBytes(stored: Uint8Array): boolean;
-  /** Returns what is stored under the keys of a record that a module encrypts. Absent where names alone decide. */
+  /** Returns the values to store under the keys of a record that a module encrypts. Absent where names alone decide. */
   sealKeys?: (of: RecordName, record: Record<string, unknown>) => Promise<Record<string, unknown>>;
 };
 
@@ -85,7 +85,7 @@ export const PLAIN: Codec = {
   isOwnBytes: () => true,
 };
 
-/** What a value has under `SEALED` that a module sealed; a key writes base64 there. */
+/** The value under `SEALED` where a module sealed it; a key writes base64 there. */
 export const CUSTOM = 'custom';
 
 /** The id under which a module stands among the keys. */
@@ -94,10 +94,10 @@ export const MODULE_KEY = 'encryption.path';
 /** The form of bytes that a module sealed; a key writes 1 or 2. */
 export const CUSTOM_FORM = 3;
 
-/** What sealed text begins with. */
+/** The beginning of sealed text. */
 export const SEALED_TEXT = `{"${SEALED}":"`;
 
-/** What sealed bytes begin with, so that they are told from bytes of the time before anything was encrypted. */
+/** The beginning of sealed bytes, so that they are distinguished from bytes of the time before encryption. */
 export const MAGIC = Buffer.from('\u0000gx-sealed\u0000');
 
 /** Says whether a parsed value is sealed. */
@@ -108,7 +108,7 @@ type Json = Record<string, unknown>;
 
 const isParent = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 
-/** Returns metadata, a config or a context as it is stored: what stands under one of the codec's names is sealed. */
+/** Returns metadata, a config or a context as it is stored: values under the codec's names are sealed. */
 export async function sealNamed<T>(codec: Codec, of: RecordName, record: T): Promise<T> {
   if (codec === PLAIN || !isParent(record)) return record;
   if (codec.sealKeys !== undefined && !Array.isArray(record)) return sealByKey(codec.sealKeys, of, record);
@@ -149,7 +149,7 @@ async function rebuilt<T extends Json>(record: T, made: (name: string, value: un
   return (Array.isArray(record) ? entries.map(([, value]) => value) : Object.fromEntries(entries)) as T;
 }
 
-/** What each column of a row holds: `named` for metadata, a config or a context, else the place of its value. */
+/** The content of each column of a row: `named` for metadata, a config or a context, else the place of its value. */
 export type SealedColumns<R> = { [Column in keyof R]?: 'named' | ((row: R) => Place) };
 
 /** Opens the columns of rows that may be sealed. */

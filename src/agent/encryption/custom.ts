@@ -6,7 +6,7 @@ import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, SEALED, SEALED_TEXT, type Codec, 
  *
  *   {"__gx_sealed__":"custom","of":"run.kwargs","json":{...}}      an object whose values the module changed
  *   {"__gx_sealed__":"custom","of":"run.error","blob":"..."}       bytes that the module made, as base64
- *   {"__gx_sealed__":"custom","of":"thread.metadata","key":"..."}  what stands under a key of some metadata
+ *   {"__gx_sealed__":"custom","of":"thread.metadata","key":"..."}  the value under a key of some metadata
  */
 
 /** Asks the module, wherever it runs. Text is answered with JSON text, and bytes with bytes. */
@@ -18,7 +18,7 @@ const CUSTOM_BYTES = Buffer.concat([MAGIC, Buffer.of(CUSTOM_FORM)]);
 
 const ofPlace = ({ kind, field }: Place): string => (field === undefined ? FIELDS[kind] : `${kind.slice(0, kind.indexOf('.'))}.${field}`);
 
-/** What handlers are told of a value. */
+/** The field of a value, as handlers get it. */
 const FIELDS: Record<Place['kind'], string> = {
   'run.kwargs': 'run.kwargs',
   'run.error': 'run.error',
@@ -38,7 +38,7 @@ const FIELDS: Record<Place['kind'], string> = {
 
 type Sealed = { of?: string; key?: unknown };
 
-/** Returns a codec over the module. `other` opens what it did not seal, and seals where the module does not. */
+/** Returns a codec over the module. `other` opens values that it did not seal, and seals where the module does not. */
 export function customCodec({ cipher, encrypts }: { cipher: Cipher; encrypts: boolean }, other: Codec): Codec {
   const text = async (does: 'seal' | 'open' | 'seal-keys', of: string, value: string): Promise<string> =>
     (await cipher({ does, of, text: value })) as string;

@@ -1,15 +1,15 @@
 import { aesHeads } from './aes.ts';
 import { CUSTOM, CUSTOM_FORM, MAGIC, MODULE_KEY, SEALED_TEXT } from './codec.ts';
 
-/** What shows that something is sealed by certain keys: `text` are patterns of LIKE, `bytes` stand in the bytes. */
+/** The signs that a value is sealed by certain keys: `text` are patterns of LIKE, `bytes` stand in the bytes. */
 export type Marks = { text: string[]; bytes: Buffer[] };
 
 /** Characters that two base64 texts share whose first so many bytes are the same. */
 const shared = (bytes: Buffer): string => bytes.toString('base64').slice(0, Math.floor((bytes.length * 8) / 6));
 
 /**
- * Returns the marks of keys by their ids. Base64 stands in packs, and in what a write replaced. What is found by a mark
- * may still be something else; what is sealed by the keys is always found.
+ * Returns the marks of keys by their ids. Base64 stands in packs, and in values that a write replaced. A matching value
+ * may still be something else; values sealed by the keys are always found.
  */
 export function marksOf(keyIds: string[]): Marks {
   const marks: Marks = { text: [], bytes: [] };

@@ -13,7 +13,7 @@ import type { Cipher } from './custom.ts';
 const MODELS = ['assistant', 'thread', 'run', 'cron', 'checkpoint', 'store'] as const;
 type Model = (typeof MODELS)[number];
 
-/** What a handler is told of the value: the kind of record, its field, and nothing more yet. */
+/** The context of a handler: the kind of record, its field, and nothing more yet. */
 type EncryptionContext = { model: Model; field: string; metadata: Record<string, unknown> };
 
 type Handler = (context: EncryptionContext, data: unknown) => unknown;
@@ -32,7 +32,7 @@ const OF_CHECKPOINTS = new Set(['source', 'step', 'parents', 'counters_since_del
 
 const DEFAULT = 'default';
 
-/** Returns what the module can do, and the names of its handlers. Throws a `StartError` that says what it lacks. */
+/** Returns the module's functions, and the names of its handlers. Throws a `StartError` that says what it lacks. */
 export function userCipher(exported: unknown, options: { at: string; seconds: number; log: Log }): { cipher: Cipher; encrypts: boolean } {
   const handlers = handlersIn(exported, options.at);
   const calls = new Calls(handlers, options);
@@ -54,7 +54,7 @@ function handlersIn(exported: unknown, at: string): Handlers {
   return handlers;
 }
 
-/** Refuses a module that would encrypt what it can't decrypt, or only a part of all values. */
+/** Refuses a module that would encrypt values it can't decrypt, or only a part of all values. */
 function refuseGaps({ encrypt, decrypt }: Handlers, wrong: (what: string) => never): void {
   if (encrypt.blob !== undefined && decrypt.blob === undefined) wrong('has encrypt.blob without decrypt.blob');
   for (const model of encrypt.json.keys())
@@ -137,7 +137,7 @@ class Calls {
       return await Promise.race([handler(context, data), late.promise]);
     } catch (thrown) {
       if (thrown === tooLate) throw tooLate;
-      // What it threw may hold secrets, so clients don't get it.
+      // Its error may hold secrets, so clients don't get it.
       log.error({ err: asError(thrown), handler: name, of }, 'a handler of encryption.path failed');
       throw new Problem(503, `encryption.path: ${name} failed for ${of}.`);
     } finally {
@@ -153,7 +153,7 @@ const missing = (name: string, of: string): Unavailable =>
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What is stored of a value: an object by key, bytes, or a value that stands under the one key of an object. */
+/** The stored form of a value: an object by key, bytes, or a value that stands under the one key of an object. */
 type Body = { json?: object; blob?: string; one?: object };
 
 async function answerTo(calls: Calls, call: CipherCall): Promise<string | Uint8Array> {
@@ -205,7 +205,7 @@ async function openedBytes(calls: Calls, { of, bytes }: BytesCall): Promise<Uint
   return Buffer.from(JSON.parse(text) as string, 'base64');
 }
 
-/** Returns what became of the keys that the handler changed. It does not see those that the server searches by. */
+/** Returns the values of the keys that the handler changed. It does not see those that the server searches by. */
 async function sealedKeys(calls: Calls, of: string, record: object): Promise<Record<string, unknown>> {
   const isOurs = (name: string): boolean => isSystemName(name) || (modelOf(of) === 'checkpoint' && OF_CHECKPOINTS.has(name));
   const shown = Object.fromEntries(Object.entries(record).filter(([name, value]) => value !== null && !isOurs(name)));

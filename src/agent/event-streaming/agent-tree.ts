@@ -7,8 +7,8 @@ export type TreeNode = { namespace: string[]; status: string; graph_name: string
 type Lifecycle = { data: { event: string; graph_name?: string } };
 
 /**
- * Returns the tree of a run's graphs. `events` is what has been told of them, in order; `root` stands for a run of
- * which nothing was told.
+ * Returns the tree of a run's graphs. `events` are those published about them so far, in order; `root` stands for a run
+ * without any.
  */
 export function agentTree(events: Pick<RunEvent, 'event' | 'json'>[], root: Pick<TreeNode, 'status' | 'graph_name'>): TreeNode {
   const nodes = new Map<string, TreeNode>([['', { namespace: [], ...root }]]);
@@ -19,7 +19,7 @@ export function agentTree(events: Pick<RunEvent, 'event' | 'json'>[], root: Pick
     const known = nodes.get(key);
     nodes.set(key, { namespace, status: data.event, graph_name: data.graph_name ?? known?.graph_name ?? '' });
   }
-  // Outer graphs are told first, so that each finds its parent.
+  // Events of outer graphs come first, so that each graph finds its parent.
   for (const [key, node] of nodes) {
     if (key === '') continue;
     const parent = nodes.get(outer(node.namespace, nodes))!;

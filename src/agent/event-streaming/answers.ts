@@ -2,7 +2,7 @@ import { cutAt } from '../../errors.ts';
 
 /* Answers to commands of protocol v2. */
 
-/** Characters of a message, which may quote what the client sent. */
+/** Characters of a message, which may quote the client's input. */
 const LONGEST_MESSAGE = 8000;
 
 type Json = Record<string, unknown>;

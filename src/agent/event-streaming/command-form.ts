@@ -25,7 +25,7 @@ const isTexts = (value: unknown): value is string[] => Array.isArray(value) && v
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
-/** Returns what `subscription.subscribe` asks for; `since` 0 means all events that are kept. */
+/** Returns the filter of `subscription.subscribe`; `since` 0 means all events that are kept. */
 export function filterOf({ channels, namespaces, depth, since }: Json): EventFilter & { since: number } {
   const refuse = (message: string): never => {
     throw new CommandError('invalid_argument', `subscription.subscribe ${message}`);

@@ -26,7 +26,7 @@ import { selectActive } from '../db/runs/runs.ts';
 
 export type CommandDeps = CreateDeps &
   StateCommandDeps &
-  UntilEndedDeps & { batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'tellProtocolRun' | 'toldByLastRun'> };
+  UntilEndedDeps & { batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'tellProtocolRun' | 'reportedByLastRun'> };
 
 type Json = Record<string, unknown>;
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
@@ -46,8 +46,8 @@ export async function answerCommand(deps: CommandDeps, command: Command, target:
 }
 
 /**
- * Turns a rule that the command breaks into its answer. What the caller may not do, may succeed later, or is our own
- * fault, fails the request.
+ * Turns a rule that the command breaks into its answer. The request itself fails if the caller lacks permission, if it
+ * may succeed later, or if the fault is our own.
  */
 function asCommandError(error: unknown): CommandError {
   if (error instanceof CommandError) return error;
@@ -81,7 +81,7 @@ function carryOut(deps: CommandDeps, { method, params }: Command, target: Target
   }
 }
 
-/** Carries out what tells of the thread, if the caller may see it. */
+/** Carries out a command that reveals the thread, if the caller may see it. */
 async function seeing(deps: CommandDeps, { threadId, request }: Target, act: () => Promise<Json>): Promise<Json> {
   await visibility(deps.db, request.caller, threadId);
   return act();
@@ -122,7 +122,7 @@ async function run(deps: CommandDeps, body: RunCreate, { threadId, request, key 
   deps.readers
     .tellProtocolRun(threadId, created.readers)
     .catch((error: unknown) =>
-      deps.log.warn({ err: error, thread_id: threadId }, 'other processes could not be told of a run; their readers hear of it later'),
+      deps.log.warn({ err: error, thread_id: threadId }, 'other processes could not be notified of a run; their readers hear of it later'),
     );
   return created.run.run_id;
 }
@@ -130,7 +130,7 @@ async function run(deps: CommandDeps, body: RunCreate, { threadId, request, key 
 const waitingOf = (thread: ThreadQuestions | undefined): string[] =>
   thread?.status === 'interrupted' ? Object.values(thread.interrupts).flatMap((some) => some.flatMap(({ id }) => id ?? [])) : [];
 
-/** Returns what the thread waits for, once the run whose last events the client may have seen already has ended. */
+/** Returns the open questions of the thread, once the run whose last events the client may have seen has ended. */
 async function settled(deps: CommandDeps, { threadId, request }: Target): Promise<ThreadQuestions | undefined> {
   const thread = await deps.batched.threadQuestions(threadId);
   if (thread?.status !== 'busy') return thread;
@@ -145,25 +145,25 @@ async function settled(deps: CommandDeps, { threadId, request }: Target): Promis
 async function openQuestions(deps: CommandDeps, { threadId, request }: Target): Promise<string[]> {
   const thread = await deps.batched.threadQuestions(threadId);
   if (thread?.status !== 'busy') return waitingOf(thread);
-  const { run_id, events } = (await deps.readers.toldByLastRun(threadId)) ?? { events: [] };
+  const { run_id, events } = (await deps.readers.reportedByLastRun(threadId)) ?? { events: [] };
   const asked = questionsAmong(events);
-  if (!OVER.includes(agentTree(events.filter(isLifecycle), NOTHING_TOLD).status)) return asked;
+  if (!OVER.includes(agentTree(events.filter(isLifecycle), NOTHING_REPORTED).status)) return asked;
   await untilEnded(deps, { threadId, run_id }, request.signal);
   const later = await deps.batched.threadQuestions(threadId);
   return later?.status === 'busy' ? asked : waitingOf(later);
 }
 
-const NOTHING_TOLD = { status: '', graph_name: '' };
+const NOTHING_REPORTED = { status: '', graph_name: '' };
 const OVER = ['completed', 'failed', 'interrupted'];
 
-const AS_TOLD: Record<string, string> = { busy: 'running', idle: 'completed', error: 'failed', interrupted: 'interrupted' };
+const STATUS_OF_THREAD: Record<string, string> = { busy: 'running', idle: 'completed', error: 'failed', interrupted: 'interrupted' };
 
 async function tree(deps: CommandDeps, threadId: string): Promise<Json> {
   const thread = await deps.batched.threadQuestions(threadId);
   if (thread === undefined) throw new CommandError('no_such_run', 'The thread has no run.');
-  const root = { status: AS_TOLD[thread.status]!, graph_name: thread.graph_id ?? '' };
-  const told = await deps.readers.toldByLastRun(threadId);
-  return { tree: agentTree((told?.events ?? []).filter(isLifecycle), root) };
+  const root = { status: STATUS_OF_THREAD[thread.status]!, graph_name: thread.graph_id ?? '' };
+  const reported = await deps.readers.reportedByLastRun(threadId);
+  return { tree: agentTree((reported?.events ?? []).filter(isLifecycle), root) };
 }
 
 /* This file answers `state.get`: the state of a thread's graph, or of one within it. */

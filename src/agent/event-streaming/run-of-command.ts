@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 
 const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What all runs of this protocol have in common: their thread is made when it is missing. */
+/** The settings that all runs of this protocol share: their thread is made when it is missing. */
 const COMMON = { if_not_exists: 'create', stream_resumable: true, stream_subgraphs: true } as const;
 
 /**

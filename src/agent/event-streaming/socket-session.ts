@@ -40,8 +40,8 @@ const FAILED = 1011;
 
 /**
  * One client's connection to a thread: commands come in, and answers and events go out. All subscriptions share one
- * reader, so that an event that several of them want goes out once. A new subscription first gets what the reader has
- * passed.
+ * reader, so that an event that several of them want goes out once. A new subscription first gets the events that the
+ * reader has passed.
  */
 export class SocketSession {
   readonly #deps: SessionDeps;
@@ -113,7 +113,7 @@ export class SocketSession {
       void this.#read(since, seen).catch((error: unknown) => this.#fail(error));
       return;
     }
-    // What the reader passes meanwhile is replayed, too. The subscription begins where both are at the same number.
+    // Events that the reader passes meanwhile are replayed, too. The subscription begins where both are at one number.
     for (let from = since; from < this.#at;) {
       const upTo = this.#at;
       const batches = seen.shown(this.#deps.readers.protocolEventsUpTo(threadId, { since: from, upTo }));

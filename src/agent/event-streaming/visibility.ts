@@ -3,11 +3,11 @@ import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { Db } from '../db/base/pool.ts';
 import { threadHead } from '../db/threads/threads.ts';
 
-/** What a caller sees of one thread, which need not exist yet. */
+/** The view that a caller has of one thread, which need not exist yet. */
 export type Visibility = {
   /** Returns whether the caller may see the thread as it is now; false where it is not there. */
   isSeen(): Promise<boolean>;
-  /** Passes on what comes, if the caller may see the thread. Throws `NotFound` otherwise. */
+  /** Passes on the batches, if the caller may see the thread. Throws `NotFound` otherwise. */
   shown<T>(batches: AsyncIterable<T>): AsyncIterable<T>;
 };
 

@@ -131,7 +131,7 @@ export function sourceOfStream(stream: ReadableStream<Uint8Array>): BodySource {
       const { done, value } = await reader.read();
       return done ? undefined : value;
     },
-    // Whoever made the stream may fail over its end, which concerns nobody any more.
+    // The maker of the stream may fail over its end, which concerns nobody any more.
     cancel: () => void reader.cancel().catch(() => undefined),
   };
 }
@@ -147,6 +147,6 @@ export const streamOfSource = (source: BodySource): ReadableStream<Uint8Array> =
       },
       cancel: () => source.cancel(),
     },
-    // Nothing is read ahead of whoever reads the stream.
+    // Nothing is read ahead of the stream's reader.
     { highWaterMark: 0 },
   );

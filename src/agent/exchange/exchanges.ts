@@ -28,9 +28,9 @@ type Theirs = { left: AbortController; request: IncomingBody | undefined; answer
 
 type Options<Asks, Hears> = {
   send(message: ExchangeMessage<Asks>): void;
-  /** Answers a request of the other side; what it throws is the refusal. */
+  /** Answers a request of the other side; a thrown error is the refusal. */
   answer(asked: AskedHere<Hears>): Promise<AnswerHere>;
-  /** Returns what the other side hears of whatever was thrown. */
+  /** Returns the refusal that the other side gets for a thrown value. */
   refusal(thrown: unknown): Refusal;
   nextId(): number;
 };

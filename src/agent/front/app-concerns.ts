@@ -4,7 +4,7 @@ import type { UserCode } from '../user-code/host.ts';
 
 /* This file tells which requests concern `http.app`, and which the built-in routes. */
 
-/** Returns what tells whether a request concerns the application. Paths are compared decoded, as Hono does. */
+/** Returns a test of whether a request concerns the application. Paths are compared decoded, as Hono does. */
 export function concernOf({ app }: UserCode): (method: string, path: string) => { serves: boolean } | undefined {
   if (app?.routes === undefined) return () => ({ serves: true });
   const routes = app.routes.map(({ method, pattern, serves }) => ({ method, pattern: new RegExp(pattern), serves }));
@@ -23,7 +23,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Returns what tells who may use the built-in route of a request; undefined where there is none. */
+/** Returns a function from a request to the access of its built-in route; undefined where there is none. */
 export function accessOf(routes: readonly AgentRoute[]): (method: string, path: string) => AgentRoute['access'] | undefined {
   const known = routes.map(({ method, path, access }) => ({ method: method.toUpperCase(), matches: pathMatcher(path), access }));
   return (method, path) => {
@@ -32,7 +32,7 @@ export function accessOf(routes: readonly AgentRoute[]): (method: string, path: 
   };
 }
 
-/** Returns what tells whether a path is that of a built-in route, for whatever method. */
+/** Returns a test of whether a path is that of a built-in route, for any method. */
 export function builtIn(routes: readonly AgentRoute[]): (path: string) => boolean {
   const known = routes.map(({ path }) => pathMatcher(path));
   return (path) => known.some((matches) => matches(path) !== undefined);

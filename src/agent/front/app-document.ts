@@ -2,7 +2,7 @@ type Json = Record<string, unknown>;
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the document with what the application says of itself. Its operations replace built-in ones. */
+/** Returns the document with the application's own operations. They replace built-in ones. */
 export function withAppDocument(document: Json, app: Json | undefined, prefix: string): Json {
   if (app === undefined) return document;
   const paths: Json = { ...(document['paths'] as Json) };

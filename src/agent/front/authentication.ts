@@ -20,7 +20,7 @@ import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import type { Logging } from '../tracing/agent-log.ts';
 import { UserCode } from '../user-code/host.ts';
 
-/** Tells who calls, by what a request shows of its caller. Throws the refusal of whoever may not. */
+/** Identifies callers by their credentials in a request. Throws the refusal of a caller without access. */
 export type Authentication = {
   guard: Guarding;
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
@@ -35,12 +35,12 @@ type Settings = {
   file: Pick<GraphsFile, 'auth' | 'app' | 'encryption' | 'env' | 'settings'>;
 } & Logging;
 
-/** Decides who may call by the handlers of `auth.path`, if `code` has any, or by what the configuration asks for. */
+/** Decides who may call by the handlers of `auth.path`, if `code` has any, or by the configuration. */
 export async function openAuthentication({ config, file, log }: Settings, opening: Promise<UserCode | undefined>): Promise<Authentication> {
   const { auth, settings } = file;
   const code = await opening;
   if (auth === undefined || code === undefined) return { ...withoutHandlers(config, log), code };
-  if (code.handles.size === 0) log.warn('auth.path registers no handler with on(): whoever is let in may do everything');
+  if (code.handles.size === 0) log.warn('auth.path registers no handler with on(): every user who is let in may do everything');
   const { cache } = settings.auth ?? {};
   const handlers: AuthenticateDeps = {
     authenticate: (request) => code.ask('authenticate', request),

@@ -12,7 +12,7 @@ export type AskInside = (asked: AskedInside, inside?: Inside<AgentCaller>) => Pr
 
 const OWN_CODE = openToAll({ source: 'this process' });
 
-/** Returns what asks the routes without the network. Paths may be given with the prefix or without it. */
+/** Returns a function that asks the routes without the network. Paths may be given with the prefix or without it. */
 export const askingInside =
   (routes: InProcess<AgentCaller>, prefix: string): AskInside =>
   async ({ head, body, signal }, inside = { source: OWN_CODE.source, caller: OWN_CODE }) => {

@@ -45,7 +45,7 @@ function named({ allow_origins = [], allow_origin_regex }: Settings): (origin: s
 /** Returns a function that gives the answer to an origin: `*`, its own name, or nothing. */
 function permitted(settings: Settings): (origin: string) => string | undefined {
   const { allow_origin_regex } = settings;
-  // A pattern alone permits what fits it, and not any origin beside that.
+  // A pattern alone permits the origins that match it, and no other one.
   const allow_origins = settings.allow_origins ?? (allow_origin_regex === undefined ? ['*'] : []);
   const permitsAny = allow_origins.includes('*');
   if (allow_origin_regex === undefined && permitsAny) return () => '*';
@@ -66,8 +66,8 @@ export function bringsForeignCookies(settings: Settings): (headers: IncomingHttp
 }
 
 /**
- * Returns true for a page of this server, also behind a proxy that changes `Host`. No page can forge what this reads:
- * browsers set it themselves, or ask first before they send it with cookies.
+ * Returns true for a page of this server, also behind a proxy that changes `Host`. No page can forge these headers:
+ * browsers set them themselves, or ask first before they send them with cookies.
  */
 function isOwnPage(origin: string, { host, ...headers }: IncomingHttpHeaders): boolean {
   if (headers['sec-fetch-site'] === 'same-origin') return true;
@@ -93,7 +93,7 @@ const answerHeaders = (settings: Settings, permit: string): Record<string, strin
   ...(settings.allow_credentials === true && permit !== '*' && { 'access-control-allow-credentials': 'true' }),
 });
 
-/** Headers that pages may send, whatever the settings list: what makes a repetition harmless. */
+/** Headers that pages may send, whatever the settings list: the one that makes a repetition harmless. */
 const ALWAYS_ALLOWED = 'idempotency-key';
 
 const preflightHeaders = (settings: Settings, asked: string): Record<string, string> => ({

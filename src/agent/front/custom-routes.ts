@@ -17,7 +17,7 @@ import type { BodySource } from '../exchange/bodies.ts';
 import type { AnswerHere, Asking, Replied, AskedHere } from '../exchange/exchanges.ts';
 import type { AgentRoute } from '../routes/route.ts';
 import type { UserCode } from '../user-code/host.ts';
-import type { OwnRoutes, ToldInside } from '../webhooks/own-routes.ts';
+import type { OwnRoutes, InsideCall } from '../webhooks/own-routes.ts';
 
 type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>[number];
 type Context = Parameters<Middleware>[0];
@@ -46,7 +46,7 @@ type Open = {
 /** Where a request stands in the application, and who asks, where that is known. */
 type AppPath = { path: string; caller: AgentCaller | undefined };
 
-/** A request to become a WebSocket, and what tells who asks for it. */
+/** A request to become a WebSocket, and the function that identifies its caller. */
 type Upgrading = {
   headers: IncomingHttpHeaders;
   origin: Origin;
@@ -95,8 +95,8 @@ export class CustomRoutes implements OwnRoutes {
   }
 
   /**
-   * Returns who asks for a WebSocket, after the middleware has seen it as a GET of its path. Throws what the middleware
-   * answers instead of letting it through.
+   * Returns who asks for a WebSocket, after the middleware has seen it as a GET of its path. Throws the middleware's
+   * answer if it does not let the request through.
    */
   async callerOfUpgrade({ headers, origin, callerOf }: Upgrading): Promise<AgentCaller> {
     const concern = this.#concernOf('GET', new URL(origin.url, 'http://any').pathname);
@@ -140,14 +140,14 @@ export class CustomRoutes implements OwnRoutes {
   }
 
   /** Returns whether a webhook may call the path: a route of the application alone, which takes a POST. */
-  mayBeTold(path: string): boolean {
+  mayBeCalled(path: string): boolean {
     const url = this.#settings.prefix + (pathBelow(this.#settings.prefix, path) ?? path);
     this.#isBuiltIn ??= builtIn(this.#settings.routes);
     return this.servesItself('POST', url) && !this.#isBuiltIn(url);
   }
 
-  /** Tells the application, as somebody who shows nothing but the headers. Throws what refuses them. */
-  async tell({ url, headers, body, signal }: ToldInside): Promise<Replied['head']> {
+  /** Tells the application, as somebody who shows nothing but the headers. Throws the refusal of a handler. */
+  async tell({ url, headers, body, signal }: InsideCall): Promise<Replied['head']> {
     const { pathname, search } = new URL(url, 'http://localhost');
     const path = pathBelow(this.#settings.prefix, pathname) ?? pathname;
     const asked = { source: INSIDE, method: 'POST', url: this.#settings.prefix + path + search, headers };
@@ -164,7 +164,7 @@ export class CustomRoutes implements OwnRoutes {
     return concern && { path, serves: concern.serves };
   }
 
-  /** From now on, what the application lets through, and what it asks by itself, goes to these routes. */
+  /** From now on, requests that the application lets through, and its own requests, go to these routes. */
   passTo(inside: AskInside): void {
     this.#settings.code.serve((asked) => this.#serve(asked, inside));
   }
@@ -258,7 +258,7 @@ function bodyOf({ req, method, headers }: Context, limit: number, refuse: (error
       if (size > limit) refuse(tooLarge());
       return value;
     },
-    // Node's server drops what is left of a body when the answer is sent.
+    // Node's server drops the rest of a body when the answer is sent.
     cancel: () => undefined,
   };
 }

@@ -26,13 +26,13 @@ type LocalPages = {
   takesAnyBody?: (method: string, path: string) => boolean;
 };
 
-/** What a browser says of a request that no other page has made, and what programs leave out (Fetch Metadata). */
+/** The values that a browser sends for a request that no other page has made; programs send none (Fetch Metadata). */
 const OWN_SITES = new Set(['', 'none', 'same-origin']);
 
 const hidesItsOrigin = (origin: string, site: string): boolean => origin === '' && !OWN_SITES.has(site);
 
 /**
- * Refuses what only a page that may not call could have sent: another host's name for this machine (DNS rebinding), a
+ * Refuses requests that only a forbidden page could have sent: another host's name for this machine (DNS rebinding), a
  * foreign origin, and a body that a browser sends anywhere without asking, because it does not say that it is JSON.
  */
 export function localPages(settings: Cors, { loopback, takesAnyBody = () => false }: LocalPages): Middleware {

@@ -30,7 +30,7 @@ type AppSettings = {
   settings: GxJson;
   features: readonly Feature[];
   guard: Guarding;
-  /** Tells who calls; throws for whoever may not. */
+  /** Identifies the caller; throws for a caller without access. */
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
   /** The thread with `http.app`, if there is any. */
   code: UserCode | undefined;
@@ -47,14 +47,14 @@ const TITLE = { title: 'Agent server', description: 'Assistants, threads, runs, 
 export const mountPrefix = (config: Pick<AgentConfig, 'mountPrefix'>, { http }: GxJson): string =>
   (http?.mount_prefix ?? config.mountPrefix).replace(/\/$/, '');
 
-/** Returns whose pages may call, as gx.json says, else the environment, else what suits the place. */
+/** Returns whose pages may call: by gx.json, else by the environment, else by the default of the place. */
 const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http }: GxJson): Cors =>
   http?.cors ?? (local !== undefined && Object.keys(own).length === 0 ? LOCAL_CORS : own);
 
 /** `custom`: routes of the user's own, whose middleware sees upgrades, too. */
 type SocketSettings = Omit<AppSettings, 'info' | 'guard' | 'code'> & { custom: CustomRoutes | undefined };
 
-/** Serves what the agent server serves by WebSocket, with the same checks as its routes. */
+/** Serves the agent server's WebSockets, with the same checks as its routes. */
 export function agentSockets(deps: AgentDeps, server: Server, { config, settings, features, callerOf, custom }: SocketSettings): Sockets {
   const routes = features.flatMap(({ sockets }) => sockets?.(deps) ?? []);
   const prefix = mountPrefix(config, settings);
@@ -76,7 +76,7 @@ export function agentSockets(deps: AgentDeps, server: Server, { config, settings
   });
 }
 
-/** Returns what runs around the routes: checks of pages first, and the user's own application last. */
+/** Returns the middleware of the routes: checks of pages first, and the user's own application last. */
 function middlewareOf(pages: Cors, config: AppSettings['config'], custom: CustomRoutes | undefined): Middlewares {
   const { localPages: local } = config;
   const isUsersOwn = (method: string, path: string): boolean => custom?.servesItself(method, path) === true;
@@ -88,7 +88,7 @@ function middlewareOf(pages: Cors, config: AppSettings['config'], custom: Custom
   ];
 }
 
-/** Paths that monitors ask, whoever uses the agent. */
+/** Paths that monitors ask, with any kind of access to the agent. */
 const MONITORED = ['/ok', '/metrics', '/info'];
 
 /** Returns true for a request that shows that the agent is used. A stranger's does not. */
@@ -97,7 +97,7 @@ const isOfClient = ({ route, status }: { route: string; status: number }): boole
 
 type CustomSettings = Pick<AppSettings, 'config' | 'callerOf' | 'code'> & { http: NonNullable<AppSettings['settings']['http']> };
 
-/** Returns what serves `http.app`, if there is one; webhooks may call it, where gx.json lets them. */
+/** Returns the routes of `http.app`, if there is one; webhooks may call them, where gx.json lets them. */
 function customOf(
   { callers, webhooks, log }: AgentDeps,
   { config, http, callerOf, code }: CustomSettings,
@@ -120,14 +120,14 @@ export function agentApp(
   const routes: AgentRoute[] = [];
   const schemes = guard === 'key' ? KEY_SCHEMES : securitySchemes(auth);
   const door = { guarded: guard !== 'open', schemes, required: guard === 'key' ? undefined : requiredSchemes(auth) };
-  const papers = guard === 'key' ? 'read' : 'open';
+  const docsAccess = guard === 'key' ? 'read' : 'open';
   const described = { ...TITLE, version: info.version };
   const document = (): unknown =>
     withAppDocument(withSecurity(openApiDocument(routes, described, schemes, PROBLEMS), auth), code?.document, prefix);
   const flags = Object.fromEntries(features.flatMap(({ flag }) => (flag === undefined ? [] : [[flag, true]])));
   const own: AgentRoute[] = [
     ...features.flatMap((feature) => feature.routes?.(deps, door) ?? []),
-    ...(http.disable_meta === true ? [] : systemRoutes(deps, { info: { ...info, flags }, metrics, document, papers })),
+    ...(http.disable_meta === true ? [] : systemRoutes(deps, { info: { ...info, flags }, metrics, document, docsAccess })),
     healthRoute(deps, '/ok'),
   ];
   const prefix = mountPrefix(config, settings);

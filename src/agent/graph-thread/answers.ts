@@ -28,7 +28,7 @@ function embedTexts({ texts }: Args<'embed'>, { embed }: AnswerDeps): Promise<nu
   return embed === undefined ? Promise.reject(new Rejected('gx.json names no store.index.')) : embed(texts);
 }
 
-/** Answers a call; `failed` hears what was thrown. Never fails. */
+/** Answers a call; `failed` hears the thrown value. Never fails. */
 export async function answerCall<K extends Operation>(
   { call_id, operation, args }: Call<K>,
   deps: AnswerDeps,
@@ -50,7 +50,7 @@ type DescribeDeps = {
   fileOf: (graphId: string) => string;
 };
 
-/** Returns what the graph itself says about what it takes and gives, as JSON Schema. */
+/** Returns the graph's own JSON Schemas of its input, output and state. */
 async function describeSchemas({ graph_id }: Args<'schemas'>, deps: DescribeDeps): Promise<Answer<'schemas'>> {
   return { graph_id, ...schemasOf(await load(graph_id, deps), deps.fileOf(graph_id)) };
 }

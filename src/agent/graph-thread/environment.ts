@@ -2,7 +2,7 @@ import process from 'node:process';
 
 /*
  * This file holds the environment of a graph thread, which graphs and their libraries read. LangChain reads some 160
- * variables in each run, and Node leaves JavaScript for each of them, which is a thirtieth of what a short run costs.
+ * variables in each run, and Node leaves JavaScript for each of them, which is a thirtieth of the cost of a short run.
  */
 
 /** Adds the variables that the real environment does not have, and makes reading them cheap from now on. */

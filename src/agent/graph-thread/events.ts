@@ -59,7 +59,7 @@ export class EventsOfRun {
     if (data !== this.values || data === undefined) return toJson(data);
     if (this.#written?.of === data) return this.#written.json;
     const known = stateJson(data, this.#listText);
-    // What is known of a list may become more exact with the step that stores it.
+    // The known text of a list may become more exact with the step that stores it.
     if (known !== undefined) return known;
     this.#written = { of: data, json: toJson(data) };
     return this.#written.json;
@@ -72,7 +72,7 @@ export class EventsOfRun {
     return AFTER_STATE.some((mode) => this.#wanted.includes(mode)) ? events : [...events, ...this.end()];
   }
 
-  /** Returns what is still to be sent when the graph has ended. */
+  /** Returns the events that are still to be sent when the graph has ended. */
   end(): Emitted[] {
     return this.#ends.splice(0);
   }
@@ -123,6 +123,6 @@ export class EventsOfRun {
   }
 }
 
-/** Returns true for what comes at the end of a step, false for what may come in the next one. */
+/** Returns true for a chunk at the end of a step, false for one that may come in the next step. */
 const isOfOldStep = ({ mode, payload }: Chunk): boolean =>
   mode === 'values' || mode === 'checkpoints' || (mode === 'debug' && (payload as { type?: string }).type === 'checkpoint');

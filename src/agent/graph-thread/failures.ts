@@ -24,7 +24,7 @@ export function refusalOf(thrown: unknown): { status: number; message: string } 
   } catch {
     // The graph threw an object that refuses to be looked at.
   }
-  // The message is the graph's own and may hold what no client should see; the log has it.
+  // The message is the graph's own and may hold data that no client should see; the log has it.
   return { status: 500, message: `The graph failed (${cutAt(failureOf(thrown).error, LONGEST_NAME)}); the log of the server says why.` };
 }
 

@@ -29,8 +29,8 @@ type Ids = { run_id: string; thread_id: string; graph_id: string };
 const LOGGER = Symbol.for('langgraph.api.sdk-logger');
 
 /**
- * Serves `getLogger()` of `@langchain/langgraph-sdk/logging` in this thread. What a graph logs becomes a line of our
- * log, with the ids of its run and the name of its node.
+ * Serves `getLogger()` of `@langchain/langgraph-sdk/logging` in this thread. Each record that a graph logs becomes a
+ * line of our log, with the ids of its run and the name of its node.
  */
 export function serveLogger(log: Log): DuringRun {
   const ids = new AsyncLocalStorage<Ids>();

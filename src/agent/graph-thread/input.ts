@@ -8,7 +8,7 @@ type Config = { configurable: Record<string, unknown> };
 
 /**
  * Returns the input of the run, or its command. A command that answers questions answers those that still wait; where
- * none does, what it brings is new input.
+ * none does, its content is new input.
  */
 export async function invokedInput({ kwargs }: RunSpec, graph: Graph, config: Config): Promise<unknown> {
   const { input, command, answers } = kwargs;
@@ -31,7 +31,7 @@ function answerTo({ waiting, answers }: Questions, command: Record<string, unkno
   const { resume } = command;
   const open = waiting.filter((id) => answers.includes(id));
   if (open.length === 0) return resume;
-  // What was asked later must not get the answer, too.
+  // Later questions must not get the answer, too.
   const isForSome = open.length < waiting.length && !namesQuestion(resume, waiting);
   return commandOf(isForSome ? { ...command, resume: Object.fromEntries(open.map((id) => [id, resume])) } : command);
 }

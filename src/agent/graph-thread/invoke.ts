@@ -25,9 +25,9 @@ export type InvokeDeps = {
   emit: (event: string, json: string) => void;
   /** Returns whether anybody reads the run's events. */
   heard: () => boolean;
-  /** Settles when whoever comes back can read what was emitted. */
+  /** Settles when clients that come back can read all emitted events. */
   written: Barrier;
-  /** A callback handler that hears what the graph does. */
+  /** A callback handler that hears the graph's steps. */
   handler?: object | undefined;
   stop: StopOfRun;
 };
@@ -36,7 +36,7 @@ type Config = Record<string, unknown> & { configurable: Record<string, unknown> 
 
 const { version, langgraphVersion } = versions();
 
-/** What the metadata of every run says about the server that executes it. */
+/** The metadata of every run about the server that executes it. */
 const SERVER = {
   langgraph_version: langgraphVersion,
   langgraph_api_version: version,
@@ -45,7 +45,7 @@ const SERVER = {
   langgraph_api_url: null,
 };
 
-/** What is known of a run while it is under way. */
+/** The state of a run that is under way. */
 type Progress = { events: EventsOfRun; protocol: ProtocolStream; graph?: Graph; config?: Config };
 
 function begin(spec: RunSpec, { emit, heard, saver }: InvokeDeps): Progress {
@@ -57,7 +57,8 @@ function begin(spec: RunSpec, { emit, heard, saver }: InvokeDeps): Progress {
 }
 
 /**
- * Returns what the plain streams get. Of a run that event streaming started, that is only what is told of every run.
+ * Returns the modes of the plain streams. A run that event streaming started has none: it gets only the events of every
+ * run.
  */
 const modesOf = ({ kwargs }: RunSpec): StreamMode[] => (kwargs.protocol === true ? [] : kwargs.stream_mode);
 
@@ -148,7 +149,7 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
 async function execute(input: unknown, call: Call & { progress: Progress; deps: InvokeDeps }): Promise<Outcome> {
   const { progress, deps } = call;
   const { events, protocol } = progress;
-  // What nobody reads is not made into text, which takes long where the state is long.
+  // Events that nobody reads are not made into text, which takes long where the state is long.
   const tell = (some: Emitted[]): void => {
     for (const [event, data] of some) if (deps.heard()) deps.emit(event, events.text(data));
   };
@@ -191,7 +192,7 @@ async function* pieces(input: unknown, { spec, graph, config }: Call): AsyncGene
     root ??= event.run_id;
     if (event.tags?.includes('langsmith:hidden') === true) continue;
     const own = event.event === 'on_chain_stream' && event.run_id === root;
-    // The run's own chunks are told by their own modes.
+    // The run's own chunks are sent by their own modes.
     yield own ? form(event.data.chunk) : { emitted: [['events', event]] };
   }
 }
@@ -210,7 +211,7 @@ const stateText = (state: unknown, values: string): Pick<Outcome, 'values' | 'pl
   ...(isLong(values) && { plain: plainJson(state as object) }),
 });
 
-/** Returns how the run ended. A graph that stopped on the way is asked what it waits for. */
+/** Returns how the run ended. A graph that stopped on the way is asked for its open questions. */
 async function ended({ events, graph, config }: Progress, status: 'success' | 'interrupted'): Promise<Outcome> {
   if (graph === undefined || config === undefined || (!events.stopped && status === 'success'))
     return { ...result(events), status, waiting: false, interrupts: '{}' };

@@ -7,7 +7,7 @@ import type { GraphBuilder } from './zod-schemas.ts';
 type Config = Record<string, unknown>;
 
 /**
- * A compiled graph, known by what it can do, because the user's graph brings its own copy of LangGraph with its own
+ * A compiled graph, described by its members, because the user's graph brings its own copy of LangGraph with its own
  * classes.
  */
 export type Graph = {

@@ -75,8 +75,8 @@ function serveFetch(): void {
 }
 
 /**
- * Logs what a graph leaves behind (a timer that throws, a promise that nobody waits for), which must end neither its
- * neighbours nor their thread.
+ * Logs the errors that a graph leaves behind (of a timer, or a promise that nobody waits for), which must end neither
+ * its neighbours nor their thread.
  */
 function survive(log: Log): void {
   process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a graph'));

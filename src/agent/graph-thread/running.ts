@@ -37,7 +37,7 @@ export class Running {
     if (spec.unheard) this.#unheard.add(run_id);
     const { emit, flush } = this.#batches(run_id, stop);
     const written = async (): Promise<void> => {
-      // What the graph has emitted is still on its way through its stream.
+      // Events that the graph has emitted are still on their way through its stream.
       await nextTurn();
       flush();
       await this.#written(run_id);
@@ -85,8 +85,8 @@ export class Running {
   }
 
   /**
-   * Collects what is emitted in one turn of the event loop, so that a burst of events crosses in one message. A run
-   * that another attempt has says nothing more.
+   * Collects the events that are emitted in one turn of the event loop, so that a burst of events crosses in one
+   * message. A run that another attempt has says nothing more.
    */
   #batches(run_id: string, stop: StopOfRun): { emit: (event: string, json: string) => void; flush: () => void } {
     let batch: [event: string, json: string][] = [];

@@ -10,7 +10,7 @@ export const isChunk = (message: Message): boolean => typeof message.concat === 
 
 const nameOf = (message: Message): string => message.constructor.lc_name?.() ?? '';
 
-/** The fields that LangChain's own message classes share, and what a class may add to what it writes. */
+/** The fields that LangChain's own message classes share, and those that a class may add to its written form. */
 type OwnMessage = Message & {
   lc_serializable?: boolean;
   lc_kwargs?: Record<string, unknown>;
@@ -38,7 +38,7 @@ export function plainMessage(message: OwnMessage): Record<string, unknown> {
   return data;
 }
 
-/** Names of fields, with their spelling in what LangChain writes. */
+/** Names of fields, with their spelling in LangChain's written form. */
 // oxlint-disable-next-line house/module-state -- names that never change, asked for at each field of each message
 const WRITTEN = new Map<string, string>();
 const REMEMBERED = 200;
@@ -92,7 +92,7 @@ const isScalar = (value: object): boolean => (hasOwnForm(value) || isBoxed(value
 
 type Form = (message: Message) => Record<string, unknown>;
 
-/** Returns what `JSON.stringify` is to see of a value. */
+/** Returns the form of a value that `JSON.stringify` is to see. */
 function shown(value: unknown, form: Form): unknown {
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? value.toString() : value;
   if (Array.isArray(value)) return value.map((part) => shown(part, form));
@@ -103,7 +103,7 @@ function shown(value: unknown, form: Form): unknown {
   return fieldsOf(value as Record<string, unknown>, form);
 }
 
-/** Returns true for what `new String` and its like make, of which JSON has the content. */
+/** Returns true for the objects of `new String` and its like, of which JSON has the content. */
 const isBoxed = (value: object): boolean =>
   Object.getPrototypeOf(value) !== Object.prototype && /String|Number|Boolean|BigInt/.test(Object.prototype.toString.call(value));
 
@@ -114,9 +114,9 @@ function fieldsOf(fields: Record<string, unknown>, form: Form): Record<string, u
   const all: Record<string, unknown> = {};
   for (const name of Object.keys(fields)) {
     const value = fields[name];
-    const told = typeof value === 'object' || typeof value === 'bigint' ? shown(value, form) : value;
-    if (name === '__proto__') Object.defineProperty(all, name, { value: told, enumerable: true });
-    else all[name] = told;
+    const converted = typeof value === 'object' || typeof value === 'bigint' ? shown(value, form) : value;
+    if (name === '__proto__') Object.defineProperty(all, name, { value: converted, enumerable: true });
+    else all[name] = converted;
   }
   return all;
 }

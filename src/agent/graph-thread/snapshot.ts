@@ -3,7 +3,7 @@ import type { Snapshot } from './load.ts';
 
 type Configurable = Record<string, unknown>;
 
-/** Returns what each task waits for: task id -> its interrupts. */
+/** Returns the interrupts that each task waits for: task id -> its interrupts. */
 export function interruptsOf(state: Snapshot): Record<string, unknown[]> {
   const waiting = state.tasks.filter((task) => (task.interrupts ?? []).length > 0);
   return Object.fromEntries(waiting.map((task) => [task.id, task.interrupts ?? []]));

@@ -3,7 +3,7 @@ import { contentAttribute, newSpanId, rootSpanId, traceIdOf } from '../tracing/s
 import { toJson } from './serialise.ts';
 
 /*
- * This file makes the spans of what a graph does, below the run's own: its nodes, and the models, tools and retrievers
+ * This file makes the spans of a graph's parts, below the run's own: its nodes, and the models, tools and retrievers
  * that they call. LangChain's callbacks report them to a handler, which is a plain object because the user's graph
  * brings its own copy of the library.
  */
@@ -92,8 +92,8 @@ class GraphSpans {
 
 type Metadata = Record<string, unknown>;
 /**
- * The arguments of LangChain's callback at the beginning of a call: `[what, input, runId, parentRunId, ...]`; the order
- * of the rest depends on the kind of call.
+ * The arguments of LangChain's callback at the beginning of a call: `[serialized, input, runId, parentRunId, ...]`; the
+ * order of the rest depends on the kind of call.
  */
 type CallbackArgs = unknown[];
 type Kind = {
@@ -128,7 +128,7 @@ const MODEL: Kind = {
 const nameOf = ([what, ...rest]: CallbackArgs, kind: Kind): string =>
   (rest[kind.name - 1] ?? (what as { id?: string[] } | undefined)?.id?.at(-1) ?? '') as string;
 
-/** Returns a callback handler for the config of a graph, and what to call at the end of the run. */
+/** Returns a callback handler for the config of a graph, and the function to call at the end of the run. */
 export function graphSpans(spec: Pick<RunSpec, 'run_id' | 'attempt'>, options: SpanOptions): { handler: object; close: () => void } {
   const spans = new GraphSpans(spec, options);
   const begin =

@@ -9,7 +9,7 @@ import type { GraphStore } from './store.ts';
 
 type Json = Record<string, unknown>;
 
-/** `reader` is the saver for what is only shown. */
+/** `reader` is the saver for states that are only shown. */
 export type StateDeps = { graphOf: (graphId: string) => MakeGraph; saver: Saver; reader: Saver; store: GraphStore };
 
 const configOf = (

@@ -1,14 +1,16 @@
 import type { Graph } from './load.ts';
 
-/** The name of what LangGraph throws between two steps. The user's graph brings its own class of it. */
+/** The name of the error that LangGraph throws between two steps. The user's graph brings its own class of it. */
 const DRAINED = 'GraphDrained';
 
-/** What LangGraph's loop looks at between two steps: its `RunControl`, which versions before 1.7 do not have. */
+/**
+ * The object that LangGraph's loop looks at between two steps: its `RunControl`, which versions before 1.7 do not have.
+ */
 type Control = { readonly drainRequested: boolean; readonly drainReason: string | undefined };
 type Loop = { control?: Control | undefined };
 type Looping = { _runLoop?: (params: { loop: Loop }) => Promise<void> };
 
-/** What a run under way is told of its stop. */
+/** The stop of a run under way, as the run sees it. */
 export class StopOfRun {
   readonly #aborting = new AbortController();
   #isToDrain = false;
@@ -65,7 +67,7 @@ export class StopOfRun {
     return Object.create(graph, { _runLoop: { value } }) as Graph;
   }
 
-  /** `own` is what nodes may ask for a stop, too. */
+  /** `own` is the control that nodes may ask for a stop, too. */
   #controlBeside(own: Control | undefined): Control {
     const isToDrain = (): boolean => this.#isToDrain;
     return {

@@ -10,7 +10,7 @@ type Namespaces = {
   offset: number;
 };
 
-/** What a graph sees as `store`: the deployment's store items, behind LangGraph's interface. */
+/** The `store` that a graph sees: the deployment's store items, behind LangGraph's interface. */
 export class GraphStore extends BaseStore {
   readonly #items: ItemStorage;
 

@@ -3,19 +3,19 @@ import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
 
 /*
- * This file gives what a graph's own definition of its state says as JSON Schema: zod 3, zod 4 or a `StateSchema`, each
- * of the copy that the graph brings. Annotations say nothing, because their types are gone at run time.
+ * This file turns a graph's own definition of its state into JSON Schema: zod 3, zod 4 or a `StateSchema`, each of the
+ * copy that the graph brings. Annotations say nothing, because their types are gone at run time.
  */
 
 type Json = Record<string, unknown>;
 
 /** How a state is shown: as a node or a client writes it, or as it is. */
 type View = { withReducerSchema?: true; asPartial?: true };
-/** LangGraph's list of what was registered beside zod schemas. */
+/** LangGraph's list of the extras that were registered beside zod schemas. */
 type Registry = { getExtendedChannelSchemas(schema: unknown, effects: View & { withJsonSchemaExtrasAsDescription: true }): object };
 type StateSchema = { getJsonSchema(): Json; getInputJsonSchema(): Json };
 
-/** What the definition of a graph keeps of the schemas that it was made with. */
+/** The part of a graph's definition that keeps the schemas that it was made with. */
 export type GraphBuilder = {
   _metaRegistry?: Registry;
   _schemaRuntimeDefinition?: unknown;
@@ -80,10 +80,10 @@ function zod4Of(file: string): Converter {
 const convert = (schema: object, side: Side, file: string): unknown =>
   '_zod' in schema ? zod4Of(file)(schema, { ...side, unrepresentable: 'any' }) : toJsonSchema(schema);
 
-/** LangGraph writes what was registered beside a schema into its description, behind this mark. */
+/** LangGraph writes the extras of a schema into its description, behind this mark. */
 const EXTRAS = 'lg:';
 
-/** Returns a JSON Schema in which what was registered beside its parts, `langgraph_type` for one, has become fields. */
+/** Returns a JSON Schema in which the extras of its parts, `langgraph_type` for one, have become fields. */
 function withExtras(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withExtras);
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { StartError } from '../../errors.ts';
 import type { SchemasByGraph } from './main.ts';
 
-/* The build of an image leaves what the types of the graphs say in a file, because most images have no TypeScript. */
+/* The build of an image leaves the schemas of the graphs' types in a file, because most images have no TypeScript. */
 
 const fileIn = (folder: string): string => path.join(folder, 'schemas.json');
 

@@ -1,7 +1,7 @@
 import type { Log } from '../../log.ts';
 import { graphSchemas, type SchemaDeps } from './graph-schemas.ts';
 
-/** What graphs take, which does not change while the process runs. */
+/** The input schemas of graphs, which do not change while the process runs. */
 export class GraphInputs {
   readonly #deps: SchemaDeps & { log: Log };
   readonly #known = new Map<string, Promise<unknown>>();
@@ -23,7 +23,7 @@ export class GraphInputs {
         this.#known.delete(graphId);
         this.#deps.log.warn(
           { err: error, graph_id: graphId },
-          'the input of a graph is not known, so other agents are told that it takes any object',
+          'the input of a graph is not known, so its agent card and tool accept any object',
         );
         return null;
       },

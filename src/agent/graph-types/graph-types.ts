@@ -4,11 +4,11 @@ import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
 import { TypeSchema, type TypedProject } from './type-schema.ts';
 
 /*
- * This file reads what the types of a graph say. The project brings its own copy of LangGraph, so a graph is known by
+ * This file reads the types of a graph. The project brings its own copy of LangGraph, so a graph is known by
  * the names of its properties.
  */
 
-/** Returns the graph that an export makes: itself, what its builder compiles, or what its function returns. */
+/** Returns the graph that an export makes: itself, the result of its builder, or the result of its function. */
 export function graphTypeOf(exported: ts.Type, checker: ts.TypeChecker): ts.Type | undefined {
   const made = exported.getCallSignatures()[0]?.getReturnType() ?? exported;
   const settled = checker.getAwaitedType(made) ?? made;
@@ -43,7 +43,7 @@ export function schemasOfType(graph: ts.Type, project: TypedProject): GraphSchem
   };
 }
 
-/** Returns what the options of `invoke` take as `context`. A graph that declares none takes anything. */
+/** Returns the type of `context` in the options of `invoke`. A graph that declares none takes anything. */
 function contextOf(invoke: ts.Type | undefined, checker: ts.TypeChecker): ts.Type | undefined {
   const options = invoke?.getCallSignatures().at(-1)?.parameters[1];
   const context = options && checker.getNonNullableType(checker.getTypeOfSymbol(options)).getProperty('context');

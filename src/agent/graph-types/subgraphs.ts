@@ -8,7 +8,7 @@ import type { TypedProject } from './type-schema.ts';
  */
 
 type Subgraph = { namespace: string; type: ts.Type };
-/** The graph that is read, and what has been read of it. */
+/** The graph that is read, and the nodes that have been read of it. */
 type At = { namespace: string[]; seen: Set<ts.Node> };
 
 /** The most levels of graphs within graphs. A graph that has itself as a node ends here. */
@@ -31,7 +31,7 @@ export class Subgraphs {
     return this.#found;
   }
 
-  /** Reads what makes a graph. The graphs among its nodes are read by themselves. */
+  /** Reads the code that makes a graph. The graphs among its nodes are read by themselves. */
   #read(node: ts.Node, at: At): void {
     const compiler = this.#compiler;
     if (compiler.isCallExpression(node) && compiler.isPropertyAccessExpression(node.expression)) {

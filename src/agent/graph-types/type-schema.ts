@@ -45,7 +45,7 @@ export class TypeSchema {
     return { ...schema, ...definitions, $schema: 'http://json-schema.org/draft-07/schema#' };
   }
 
-  /** Returns the schema of a type; undefined for what JSON does not have, such as a function. */
+  /** Returns the schema of a type; undefined for a type that JSON does not have, such as a function. */
   #schema(type: ts.Type): JsonSchema | undefined {
     const { TypeFlags: flag } = this.#compiler;
     this.#count += 1;
@@ -172,7 +172,7 @@ export class TypeSchema {
     return schema === undefined || Object.keys(schema).length === 0 ? {} : { additionalProperties: schema };
   }
 
-  /** Returns whether the property is data. JSON has no symbols as names, and what is private to a class is no data. */
+  /** Returns whether the property is data. JSON has no symbols as names, and private members of a class are no data. */
   #isData(property: ts.Symbol): boolean {
     const { valueDeclaration: declared } = property;
     const hidden =

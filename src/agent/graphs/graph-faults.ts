@@ -10,6 +10,6 @@ export type GraphFaults = {
    * server must not start without them.
    */
   found(failures: GraphFailures, graphs: string[]): void;
-  /** Returns what the server tells of graphs that are not served as their files say. */
-  told(): GraphFault[];
+  /** Returns the faults of graphs that are not served as their files say. */
+  reported(): GraphFault[];
 };

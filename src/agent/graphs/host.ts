@@ -135,7 +135,7 @@ export class GraphHost {
     }
   }
 
-  /** From now on, the server answers what graphs ask it without the network. */
+  /** From now on, the server answers the calls that graphs make without the network. */
   serve(answer: AnswerCall): void {
     this.#calls.serve(answer);
   }

@@ -8,7 +8,9 @@ const MEGABYTE = 1024 * 1024;
 
 /** Megabytes of the process that belong to no graph thread: 120 for the HTTP thread; the rest lies outside of heaps. */
 const OWN = 200;
-/** Megabytes of a thread's heap. LangGraph can't be loaded with less, and V8 takes no more unless it is told to. */
+/**
+ * Megabytes of a thread's heap. LangGraph can't be loaded with less, and V8 takes no more unless it is configured to.
+ */
 const HEAP = { least: 128, most: 4096 };
 
 /**

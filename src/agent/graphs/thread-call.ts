@@ -4,7 +4,7 @@ import { lastConfig } from '../db/threads/threads.ts';
 import { systemAssistantId } from '../kernel/ids.ts';
 import type { GraphHost } from './host.ts';
 
-/* This file gathers what a question about a thread's state has to say of the thread. */
+/* This file gathers the fields of a thread that a call about its state needs. */
 
 export type ThreadCallDeps = { db: Db; host: Pick<GraphHost, 'nodesOf'> };
 

@@ -11,12 +11,12 @@ import type { Exchanges } from '../exchange/exchanges.ts';
 import type { ThreadCalls } from '../exchange/thread-calls.ts';
 import type { OpenRunner, Runner } from './worker.ts';
 
-/** What the caller that gave a run to a thread hears of it. */
+/** Receives the messages of a thread about the run that the thread was given. */
 export type RunListener = {
   events(batch: [event: string, json: string][]): void;
   /** Settles when any reader that comes back can read the events so far; never fails. */
   written(): Promise<void>;
-  /** Hears what the graph did so far, where runs are traced. */
+  /** Hears the graph's work so far, where runs are traced. */
   spans(spans: Span[]): void;
   done(outcome: Outcome): void;
   /** Hears that the thread ended during the run; `killed` means that it ended for another run's sake. */
@@ -32,7 +32,7 @@ type ThreadOptions = {
   line?: ((line: string) => void) | undefined;
 };
 type PendingCall = { resolve: (json: string) => void; reject: (error: Error) => void };
-/** What a thread has loaded, and what it could not. */
+/** The graphs that a thread has loaded, and those that it could not load. */
 type Loaded = { nodes: GraphNodes; failures: GraphFailures };
 type CallAnswer = Extract<FromThread, { call_id: number }>;
 
@@ -66,7 +66,7 @@ export class GraphThread {
     this.#log = log;
     this.#line = line;
     this.ready = this.#started.promise;
-    // Whoever waits for the thread handles the failure; one that nobody waits for is logged when the thread ends.
+    // Callers that wait for the thread handle the failure. If nobody waits, it is logged when the thread ends.
     this.ready.catch(() => undefined);
     this.#exchanges = calls.connect((message) => this.#runner.send({ kind: 'exchange', message }));
     const gone = Promise.withResolvers<void>();
@@ -90,7 +90,7 @@ export class GraphThread {
     return this.#runs.size;
   }
 
-  /** True when the thread last said that it has hardly any time or memory for more. */
+  /** True when the thread last reported that it has hardly any time or memory for more. */
   get full(): boolean {
     return this.#full;
   }

@@ -25,7 +25,7 @@ const PROVIDERS: Readonly<Record<string, readonly [packageName: string, classNam
 
 /**
  * Makes the embedding with the project's own package. Throws a `StartError` that names an unknown provider, a package
- * that is missing, or what the package says, such as that it has no key.
+ * that is missing, or the package's own error, such as that it has no key.
  */
 export async function loadEmbedModel({ provider, model, folder }: EmbedModel, at: string): Promise<Embeddings> {
   const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;

@@ -2,7 +2,7 @@ import type { GxJson } from '../../schema/agent/gx-json.ts';
 import type { ThreadTtl } from '../../schema/agent/expiry.ts';
 import type { StoreLife } from '../../schema/wire/wall/graph-start.ts';
 
-/** What expires, and how often it is looked for. */
+/** The kinds of data that expire, and how often expired data is looked for. */
 export type Expiry = {
   threads: { usual: ThreadTtl | undefined; waiting: boolean; limit: number; intervalMinutes: number };
   store: StoreLife & { intervalMinutes: number };
@@ -12,7 +12,7 @@ export type Expiry = {
 const LIMIT = 500;
 const MINUTES = { threads: 5, items: 0.5 };
 
-/** Returns what `checkpointer.ttl` and `store.ttl` of gx.json ask for. */
+/** Returns the settings of `checkpointer.ttl` and `store.ttl` in gx.json. */
 export function expirySettings({ checkpointer, store }: GxJson): Expiry {
   const { strategy = 'delete', default_ttl, sweep_interval_minutes, sweep_limit = LIMIT, include_interrupted } = checkpointer?.ttl ?? {};
   const items = store?.ttl ?? {};

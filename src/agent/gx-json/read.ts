@@ -19,7 +19,7 @@ export type GraphsFile = {
   index: StoreIndex | undefined;
   /** The handlers that decide who may call; undefined when everybody may. */
   auth: ModuleExport | undefined;
-  /** The module that encrypts what the database holds. */
+  /** The module that encrypts the contents of the database. */
   encryption: ModuleExport | undefined;
   /** Keys and variables without an effect here. */
   passedOver: PassedOver[];
@@ -35,7 +35,7 @@ export type GraphsFile = {
 export function readGraphsFile(configPath: string, sections: FileSection[] = [], langsmithProject?: string): GraphsFile {
   const file = existingGxFile(path.resolve(configPath));
   const own = file === undefined && sections.some(({ key }) => key === 'graphs') ? {} : parsedGxFile(file ?? path.resolve(configPath));
-  // Whoever builds such an image makes the folder of the code its working directory.
+  // The builder of such an image makes the folder of the code its working directory.
   const named = file ?? path.join(process.cwd(), 'gx.json');
   const settings = validGxJson(withSections(own, sections), named);
   const folder = path.dirname(named);

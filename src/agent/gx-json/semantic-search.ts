@@ -29,7 +29,7 @@ export class SemanticSearch {
   }
 
   /**
-   * Returns what is stored with an item so that it is found. `index` is what its writer asked for: nothing, false, or
+   * Returns the vectors to store with an item so that it is found. `index` is its writer's choice: nothing, false, or
    * paths.
    */
   async vectorsOf(value: object, index: unknown): Promise<ItemVectors> {

@@ -40,8 +40,8 @@ export async function askProcess<HandlerQuestion extends object, Answer>(
   child.once('message', (answer) => resolve(answer as Answer));
   child.once('error', reject);
   child.once('close', (_code, killed) => {
-    void words.then((said) =>
-      reject(new Error(lastOf(said) || (killed ? `it gave no answer within ${within / 1000} s` : 'it gave no answer'))),
+    void words.then((output) =>
+      reject(new Error(lastOf(output) || (killed ? `it gave no answer within ${within / 1000} s` : 'it gave no answer'))),
     );
   });
   if (child.pid !== undefined) setPriority(child.pid, PRIORITY);
@@ -54,4 +54,4 @@ export async function askProcess<HandlerQuestion extends object, Answer>(
 }
 
 /** Returns the sentence of the error that Node printed, or else the end of the output. */
-const lastOf = (said: string): string => /^\w*Error: .*$/m.exec(said)?.[0] ?? said.trim().slice(-LAST_WORDS);
+const lastOf = (output: string): string => /^\w*Error: .*$/m.exec(output)?.[0] ?? output.trim().slice(-LAST_WORDS);

@@ -3,7 +3,7 @@ import { Worker, type ResourceLimits } from 'node:worker_threads';
 import { environmentOfOthers } from '../../config/env.ts';
 import { asError } from '../../errors.ts';
 
-/** What the opener of a thread hears of it. */
+/** The messages and events of a thread that its opener gets. */
 export type ThreadListener<Message> = {
   message(message: Message): void;
   /** Says why the thread is about to end. */

@@ -5,11 +5,11 @@ import { KEY_FORM } from '../../schema/agent/request-key.ts';
 import { canonicalJson } from '../../schema/platform/revision-of.ts';
 
 /*
- * A request may have a key, by which a repetition of it is known. The database holds hashes alone: whoever reads them
- * finds neither keys nor, without the key, what a request said.
+ * A request may have a key, by which a repetition of it is known. The database holds hashes alone: its reader finds
+ * neither keys nor, without the key, the content of a request.
  */
 
-/** `key` tells requests apart; `request` is what the one with this key asks for. Both are hashes of 32 bytes. */
+/** `key` identifies the request; `request` is its content. Both are hashes of 32 bytes. */
 export type RequestKey = { key: Buffer; request: Buffer };
 
 /** Where a key counts: for one caller, on one route, and on one thread where the route has one. */
@@ -31,7 +31,7 @@ export const refuseSeveral = (): never => refuse('belongs to one call, and this 
 const hashOfAll = (parts: unknown): Buffer => hash('sha256', canonicalJson(parts), 'buffer');
 
 /**
- * Returns the key that a request has in its header; undefined without one. `asks` is what the request asks for, as
+ * Returns the key that a request has in its header; undefined without one. `asks` is the content of the request, as
  * JSON. Throws `Invalid` for a key of another form.
  */
 export function keyOfHeader(headers: IncomingHttpHeaders, scope: KeyScope, asks: unknown): RequestKey | undefined {

@@ -66,7 +66,7 @@ async function answered(deps: CallDeps, call: ToolCall, { threadId, body, key }:
   const hears = hearing(context);
   const modes: RunCreate['stream_mode'] = hears === undefined ? 'values' : [...MODES];
   const end = await runToEnd(deps, { assistant_id: assistantId, stream_mode: modes, ...body }, { threadId, request, hears, key });
-  // Nobody reads what is answered to a client that has left.
+  // Nobody reads the answer to a client that has left.
   if (end === undefined) return failedResult('The call was cancelled.');
   const ended = endedAs(end.state, end.status);
   if (threadId !== undefined && ended.kind !== 'asks') await deleteThreads(deps.db, [threadId]);
@@ -102,7 +102,7 @@ async function inputRequired({ mint, assistantId }: ToolCall, questions: AskedQu
   };
 }
 
-/** Returns what tells the client of the run's progress, where it asked for that. */
+/** Returns a function that sends the run's progress to the client, where it asked for that. */
 function hearing({ mcpReq }: ServerContext): ((event: SseEvent) => Promise<void>) | undefined {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;

@@ -26,7 +26,7 @@ type Loaded = { mcp: McpPackage; handler: McpHttpHandler };
 
 /** Milliseconds for which clients may keep the list of tools; an assistant may be made at any time. */
 const LIST_LIFE = 60_000;
-/** Milliseconds for which they may keep what the server can do, which changes only with its version. */
+/** Milliseconds for which they may keep the server's capabilities, which change only with its version. */
 const DISCOVERY_LIFE = 3_600_000;
 
 const KEEP_ALIVE = 5000;
@@ -105,13 +105,13 @@ function canBeAsked({ mcpReq }: ServerContext): boolean {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** Returns the key of a call, if it has one. Requests of JSON-RPC are numbered anew by each client, so ids are none. */
+/** Returns the key of a call, if it has one. Ids of JSON-RPC are no keys, because each client counts from the start. */
 function keyOfCall(body: unknown, { headers, caller }: CallRequest): RequestKey | undefined {
   const calls = callsIn(body);
   if (calls === 0 || headers['idempotency-key'] === undefined) return undefined;
   if (calls > 1) return refuseSeveral();
   const [one] = [body].flat().filter(isCall) as { params?: Record<string, unknown> }[];
-  const { _meta: _told, ...asks } = one?.params ?? {};
+  const { _meta: _ignored, ...asks } = one?.params ?? {};
   return keyOfHeader(headers, { identity: caller.identity, route: 'mcp' }, asks);
 }
 
@@ -126,7 +126,7 @@ export const callsIn = (body: unknown): number => [body].flat().filter(isCall).l
 
 const isCall = (one: unknown): boolean => (one as { method?: unknown } | null)?.method === 'tools/call';
 
-/** What is needed to refuse: the package's class of errors, and the log for failures of ours. */
+/** The parts needed to refuse: the package's class of errors, and the log for failures of ours. */
 type Refusing = { ProtocolError: typeof ProtocolError; log: Log };
 
 /** Returns the error that tells a client why its call was refused. Failures of ours keep their words to the log. */

@@ -23,11 +23,11 @@ function ownForm(value: unknown): { message: string; requestedSchema: Schema } |
   const { type, properties } = value['requestedSchema'];
   const isPlain = (field: unknown): boolean => isObject(field) && FIELD_TYPES.includes(field['type'] as string);
   if (type !== 'object' || !isObject(properties) || !Object.values(properties).every(isPlain)) return undefined;
-  // What clients can't show of it, they refuse themselves.
+  // Clients refuse forms that they can't show.
   return { message: value['message'], requestedSchema: value['requestedSchema'] as unknown as Schema };
 }
 
-/** Returns what the client shows to a person. */
+/** Returns the form that the client shows to a person. */
 export const questionForm = ({ value }: AskedQuestion): ElicitRequestFormParams => ({
   mode: 'form',
   ...(ownForm(value) ?? { message: typeof value === 'string' ? value : JSON.stringify(value, null, 2), requestedSchema: ANSWER }),
@@ -36,7 +36,7 @@ export const questionForm = ({ value }: AskedQuestion): ElicitRequestFormParams 
 const NAME = /^[\w-]{1,64}$/;
 
 /**
- * Returns the questions by what the client knows them by: the `name` of a graph's own form where no other one has it,
+ * Returns the questions by the client's names for them: the `name` of a graph's own form where no other one has it,
  * or else the id.
  */
 export function questionsByKey(questions: AskedQuestion[]): Map<string, AskedQuestion> {
@@ -46,7 +46,7 @@ export function questionsByKey(questions: AskedQuestion[]): Map<string, AskedQue
   return new Map(questions.map((question, index) => [isUsable(names[index]) ? names[index] : question.id, question]));
 }
 
-/** What a person did with the form of each question; `missing`: the client did not bring it. */
+/** A person's response to the form of each question; `missing`: the client did not bring it. */
 export type Responses = { kind: 'given'; answers: Map<string, unknown> } | { kind: 'missing' } | { kind: 'refused' };
 
 /** Reads the client's responses. The answers are by the ids of the questions. */

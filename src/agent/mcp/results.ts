@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { isUnfinished, type RunError, type RunStatus } from '../../schema/agent/run.ts';
 import { parsed, type JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
-import { fileIn, saidLast, type ContentFile } from '../runs/content-files.ts';
+import { fileIn, lastContent, type ContentFile } from '../runs/content-files.ts';
 
 type Json = Record<string, unknown>;
 
@@ -31,11 +31,11 @@ export function endedAs(text: JsonText, status: RunStatus | undefined): Ended {
 export const failedResult = (message: string): CallToolResult => ({ content: [{ type: 'text', text: message }], isError: true });
 
 /**
- * Returns the state as text for a model to read, and as it is for programs. Files of what the agent said last are
+ * Returns the state as text for a model to read, and as it is for programs. Files of the agent's last message are
  * content of their own. A model can't read their bytes in the text, so that names them only.
  */
 export function stateResult(state: Json, text?: JsonText): CallToolResult {
-  const files = saidLast(state['messages']).flatMap((said) => ('file' in said ? [said.file] : []));
+  const files = lastContent(state['messages']).flatMap((part) => ('file' in part ? [part.file] : []));
   const read = isHolding(state) ? JSON.stringify(withoutBytes(state)) : (text ?? JSON.stringify(state));
   return { content: [{ type: 'text', text: read }, ...files.map(fileContent)], structuredContent: state, isError: false };
 }
@@ -44,12 +44,12 @@ type Block = Exclude<CallToolResult['content'][number], { type: 'text' }>;
 
 function fileContent(file: ContentFile, index: number): Block {
   const { mediaType, name = `file-${index + 1}` } = file;
-  const told = mediaType !== undefined && { mimeType: mediaType };
-  if ('url' in file) return { type: 'resource_link', uri: file.url, name, ...told };
+  const typed = mediaType !== undefined && { mimeType: mediaType };
+  if ('url' in file) return { type: 'resource_link', uri: file.url, name, ...typed };
   const { data } = file;
   if (mediaType?.startsWith('image/')) return { type: 'image', data, mimeType: mediaType };
   if (mediaType?.startsWith('audio/')) return { type: 'audio', data, mimeType: mediaType };
-  const at = { uri: `result:///${index + 1}/${encodeURIComponent(name.toWellFormed())}`, ...told };
+  const at = { uri: `result:///${index + 1}/${encodeURIComponent(name.toWellFormed())}`, ...typed };
   const words = TEXT.test(mediaType ?? '') ? wordsIn(data) : undefined;
   return { type: 'resource', resource: words === undefined ? { ...at, blob: data } : { ...at, text: words } };
 }

@@ -16,7 +16,7 @@ const MESSAGES: Json = {
   },
 };
 
-/** Returns an assistant as a tool. `input` is the JSON Schema of what its graph takes; null where nothing tells it. */
+/** Returns an assistant as a tool. `input` is the JSON Schema of its graph's input; null where it is unknown. */
 export const toolForm = ({ tool, name, description }: AssistantTool, input: unknown): Tool => ({
   name: tool,
   title: name,
@@ -35,7 +35,7 @@ function inputSchema(input: unknown): Tool['inputSchema'] {
   return { ...rest, type: 'object', properties: simple as NonNullable<Tool['inputSchema']['properties']> };
 }
 
-/** Drops what LangGraph notes in schemas for its own pages. */
+/** Drops LangGraph's notes in schemas, which are for its own pages. */
 function withoutNotes(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutNotes);
   if (!isObject(schema)) return schema;

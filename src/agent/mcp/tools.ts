@@ -21,7 +21,7 @@ export class Tools {
   readonly #deps: Deps;
   readonly #inputs: GraphInputs;
 
-  /** What names stood for, to whoever may see the same; whether a run may be made is asked each time. */
+  /** The tools of names, for all callers with the same permissions. A run's own permission is checked each time. */
   readonly #found = new Map<string, { tool: AssistantTool; at: number }>();
 
   constructor(deps: Deps) {

@@ -9,8 +9,8 @@ export type WaitingCall = { thread_id: string; assistant_id: string; questions: 
 const LIFE = 7 * 24 * 3600;
 
 /**
- * Signs and reads what a client carries between two requests. It is bound to the caller: another one gets nowhere with
- * it. `verify` throws for what this deployment did not sign for the caller, or too long ago.
+ * Signs and reads the state that a client carries between two requests. It is bound to the caller: another one gets
+ * nowhere with it. `verify` throws for a state that this deployment did not sign for the caller, or too long ago.
  */
 export function waitingStates(
   { createRequestStateCodec }: Pick<McpPackage, 'createRequestStateCodec'>,

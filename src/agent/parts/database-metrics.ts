@@ -24,7 +24,7 @@ const HELP: Record<keyof DatabaseStats, string> = {
 };
 const NAMES = Object.keys(HELP) as (keyof DatabaseStats)[];
 
-/** Returns what the database answers, or undefined when it fails or hangs, because the scrape must do neither. */
+/** Returns the database's answer, or undefined when it fails or hangs, because the scrape must do neither. */
 export async function inTime<T>(answer: Promise<T>, log: Log): Promise<T | undefined> {
   const late = new Promise<never>((_, reject) => setTimeout(reject, WITHIN, new Error('no answer in time')).unref());
   try {

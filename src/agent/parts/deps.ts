@@ -55,19 +55,19 @@ export type AgentDeps = {
   semanticSearch: SemanticSearch | undefined;
   jobs: JobSettings;
   expiry: Expiry;
-  /** What each caller has open, and starts. */
+  /** Counts the streams that each caller has open, and the runs that it starts. */
   callers: Callers;
   /** Tells the platform of the work there is; undefined where nobody asks. */
   reports: WorkReports | undefined;
   queued: QueuedRuns;
   webhooks: Webhooks;
-  /** Seals anew what earlier keys have sealed. */
+  /** Encrypts again the values that earlier keys have sealed. */
   reencryption: Reencryption;
-  /** Sends what webhooks are to be told. */
+  /** Sends webhooks and push notifications. */
   courier: Courier;
-  /** Count what streams carry; `store` is there where they go through a key-value store. */
+  /** Count the events of streams; `store` is there where they go through a key-value store. */
   streamed: { publisher: Pick<Publisher, 'skipped'>; store: Pick<StoreLog, 'isUp' | 'counts'> | undefined };
-  /** Sign what clients carry from one request to the next. */
+  /** Sign the state that clients carry from one request to the next. */
   signing: SigningKeys;
   requests: CreateDeps['requests'] & PlanDeps['requests'];
   log: Log;

@@ -71,7 +71,7 @@ function runMetrics({ executor }: Sources, registers: Registry[]): Read {
 }
 
 function webhookMetrics({ courier }: Sources, registers: Registry[]): Read {
-  const help = 'What became of attempts to send webhooks here, by result.';
+  const help = 'Attempts to send webhooks here, by result.';
   const attempts = new Counter({ name: 'gx_api_webhooks_total', help, labelNames: ['result'], registers });
   const sending = new Gauge({ name: 'gx_api_webhooks_sending', help: 'Webhooks that are being sent here.', registers });
   return () => {
@@ -88,7 +88,7 @@ function encryptionMetrics({ reencryption }: Sources, registers: Registry[]): Re
   const name = 'gx_api_encryption_rewritten_total';
   const rewritten = new Counter({
     name,
-    help: 'Rows that were encrypted anew here, because an earlier key had encrypted them.',
+    help: 'Rows that were encrypted again here, because an earlier key had encrypted them.',
     registers,
   });
   return () => {

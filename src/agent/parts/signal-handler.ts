@@ -17,7 +17,7 @@ type Deps = {
   log: Log;
 };
 
-/** Carries out what a signal from another process asks for. */
+/** Carries out the request of a signal from another process. */
 export function handleSignal({ pump, clock, readers, executor, keeper, webhooks, log }: Deps, signal: Signal): void {
   switch (signal.about) {
     case 'ticket':

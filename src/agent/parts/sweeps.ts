@@ -16,7 +16,7 @@ const KEYS = 1000;
 const REST = 0.25;
 
 /**
- * Removes what has expired, until the signal: threads, their older checkpoints, items of the store, and the keys of
+ * Removes expired data, until the signal: threads, their older checkpoints, items of the store, and the keys of
  * requests. Never throws.
  */
 export function removeExpired({ db, expiry, log }: SweepDeps, signal: AbortSignal): void {

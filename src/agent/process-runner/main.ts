@@ -33,7 +33,7 @@ async function store(message: Stored, { storage, runs, send }: Deps): Promise<vo
     await runs.inOrder(message.run_id, () => (message.kind === 'put' ? storeStep(storage, message) : storeWrites(storage, message)));
     if (ask_id !== undefined) send({ kind: 'saved', ask_id });
   } catch (thrown) {
-    // Of what nobody asked for, the end of the run tells.
+    // The end of the run reports a failure that no call waits for.
     if (ask_id !== undefined) send(refusedAnswer(ask_id, thrown));
   }
 }
@@ -88,7 +88,7 @@ function serve({ runs, send }: Deps): void {
   });
 }
 
-/** Returns what a runner needs to know: neither the database nor a key is among it. */
+/** Returns the settings that a runner needs: neither the database nor a key is among them. */
 const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog }: ThreadStart) =>
   ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
 

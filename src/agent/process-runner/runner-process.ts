@@ -55,7 +55,7 @@ export class RunnerProcess {
       try {
         for (const frame of frames.push(piece)) hear(fromFrame(FromRunner, frame) as FromRunner);
       } catch (error) {
-        fault(`The runner sent what is no message: ${(error as Error).message}`);
+        fault(`The runner sent an invalid message: ${(error as Error).message}`);
       }
     });
     // A runner that ends while it is written to tells the same by its exit.

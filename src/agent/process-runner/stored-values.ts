@@ -2,7 +2,7 @@ import type { FoundCheckpoint } from '../../schema/wire/wall/runner.ts';
 import type { ListElement } from '../run-storage/lists.ts';
 import type { ReadCheckpoint, ReadValue } from '../run-storage/read-checkpoint.ts';
 
-/* This file makes bytes of what was read for a runner. */
+/* This file turns stored values that were read for a runner into bytes. */
 
 /** An element of a list that a graph of this language has stored. */
 export function elementOf(stored: unknown): ListElement {

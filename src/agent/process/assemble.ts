@@ -42,7 +42,7 @@ import { notificationOf } from '../a2a/notification.ts';
 import { WorkReports } from '../queue/work-reports.ts';
 import { openWebhooks } from '../webhooks/open.ts';
 
-/** Closes what was opened, in reverse order, when the start fails or the server stops. */
+/** Closes everything that was opened, in reverse order, when the start fails or the server stops. */
 export class Opened {
   readonly #closers: (() => Promise<void> | void)[] = [];
 
@@ -106,7 +106,7 @@ type Parts = {
 
 /**
  * Assembles the queue, the signals and the machinery of runs, each from finished parts. Listening to signals comes
- * last: nobody signals a process that has taken nothing yet, and the first look at the queue finds what was announced
+ * last: nobody signals a process that has taken nothing yet, and the first look at the queue finds the runs announced
  * before.
  */
 export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps> {
@@ -186,7 +186,7 @@ const deadWorkersOf = (looks: { db: Database; worker: string; log: Log }, keeper
 const typedSchemasOf = ({ typesWithin, buildFolder }: AgentConfig, { graphs, folder }: GraphsFile, log: Log): TypedSchemas =>
   new TypedSchemas({ graphs, folder, within: typesWithin, log }, builtSchemas(buildFolder));
 
-/** Returns what the pump knows of the executor. A process that can't load the graphs takes no runs. */
+/** Returns the part of the executor that the pump uses. A process that can't load the graphs takes no runs. */
 const execution = (executor: Executor, host: GraphHost, { slots }: AgentConfig['jobs']): Pick<PumpDeps, 'running' | 'execute'> => ({
   running: () => (host.well ? executor.count : slots),
   execute: (run) => executor.execute(run),

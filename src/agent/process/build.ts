@@ -10,9 +10,9 @@ import { writeBills } from '../sbom/write.ts';
 import { bundleUi, hasUi, keepBundles } from '../ui/bundles.ts';
 
 /**
- * Makes in advance what an agent's server would otherwise make at run time, with packages that its image need not keep:
- * the schemas that only TypeScript knows, and the bundles of components. Writes what the image has installed. Throws a
- * `StartError` for everything that would also prevent a start.
+ * Makes in advance the files that an agent's server would otherwise make at run time, with packages that its image
+ * need not keep: the schemas that only TypeScript knows, and the bundles of components. Writes the image's bills.
+ * Throws a `StartError` for everything that would also prevent a start.
  */
 export async function buildAgent({ configPath, sections, folder, within }: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
   const file = readGraphsFile(configPath, sections);

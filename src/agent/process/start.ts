@@ -39,7 +39,7 @@ const STOPPED_START_MILLISECONDS = 1000;
 export type AgentServer = { port: number; stop(): Promise<void> };
 
 /**
- * `extra` is served beside what every deployment serves. Without `faults`, a graph that can't be loaded fails the
+ * `extra` is served beside the features of every deployment. Without `faults`, a graph that can't be loaded fails the
  * start.
  */
 type StartOptions = { config: AgentConfig; signal: AbortSignal; extra?: readonly Feature[]; faults?: GraphFaults | undefined } & Logging;
@@ -70,7 +70,7 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   const keyId = await prepareDatabase(preparing, { keys: config.encryption, module }, log);
   const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
   const parts = { config, db, preparing, keyId, host, file, callerFor, log, lines };
-  const deps = await assemble({ ...parts, bundles: await bundling, graphFaults: () => faults?.told() ?? [] }, opened);
+  const deps = await assemble({ ...parts, bundles: await bundling, graphFaults: () => faults?.reported() ?? [] }, opened);
   await loading.then((failures) => faults?.found(failures, deps.graphs));
   const { guard, callerOf, code } = await opening;
   await ownAssistants(preparing, file, defaults);
@@ -134,7 +134,7 @@ async function loadEncryption(
   return { early, module: { encrypts: early.encrypts, cipher: (call) => early.ask('cipher', { call }) } };
 }
 
-/** Tells which keys and variables of the configuration have no effect, and what to do instead. */
+/** Logs which keys and variables of the configuration have no effect, and their alternatives. */
 function warnOf({ path, passedOver }: GraphsFile, log: Log): void {
   for (const { name, instead } of passedOver) log.warn({ file: path, name, instead }, 'a name of the configuration has no effect here');
 }
@@ -170,7 +170,7 @@ async function prepareDatabase(preparing: Database, encrypting: Parameters<typeo
 type LoadOptions = StartOptions & { file: GraphsFile; early: UserCode | undefined };
 
 /**
- * Begins to load what the user brings: graphs, the components that they show, the handlers that guard them. That takes
+ * Begins to load the user's parts: graphs, the components that they show, the handlers that guard them. That takes
  * as long as preparing the database, so both happen at once.
  */
 function loadUsersParts(options: LoadOptions, opened: Opened): UsersParts {
@@ -190,7 +190,7 @@ function loadUsersParts(options: LoadOptions, opened: Opened): UsersParts {
       () => undefined,
     ),
   );
-  // Whoever waits for a part hears of its failure; a failure that comes earlier must not end the process.
+  // A waiter for a part hears of its failure; a failure that comes earlier must not end the process.
   for (const part of [parts.loading, parts.bundling, parts.opening]) part.catch(() => undefined);
   return parts;
 }
@@ -201,8 +201,8 @@ type DrainDeps = Pick<AgentDeps, 'pump' | 'executor' | 'readers'>;
 
 /**
  * Takes no new runs. Those under way may finish in the first half of the grace. In the second half each goes on
- * elsewhere as soon as its step has ended, and what is left at the end is cut off and handed back. The server accepts
- * requests during the delay. Whoever waits for a run elsewhere gets its end within the grace.
+ * elsewhere as soon as its step has ended, and the runs left at the end are cut off and handed back. The server accepts
+ * requests during the delay. A client that waits for a run elsewhere gets its end within the grace.
  */
 async function drain(
   { pump, executor, readers }: DrainDeps,

@@ -53,7 +53,7 @@ export class Pump {
     return this.#deps.jobs.slots > 0;
   }
 
-  /** True when a new run would start here at once, so that nobody else needs to be told of it. */
+  /** True when a new run would start here at once, so that nobody else needs to be notified of it. */
   get hasRoom(): boolean {
     return !this.#stopped && !this.#backlog && this.#free() > 0;
   }

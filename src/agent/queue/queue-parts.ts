@@ -3,7 +3,7 @@ import type { Db as QueueDb, PgBoss } from 'pg-boss';
 import { StartError } from '../../errors.ts';
 import type { Db } from '../db/base/pool.ts';
 
-/* This file makes what pg-boss sends a part of our statements, which costs no round trip of its own. */
+/* This file makes the statements of pg-boss a part of our own, which costs no round trip. */
 
 /**
  * A statement of the queue as a part of another one: its text, with its parameters from a given one on, and its values.
@@ -21,7 +21,7 @@ export const connectionOf = (db: Db, kind: string): QueueDb => ({
   }),
 });
 
-/** Lets pg-boss send a statement, which `within` makes a part of its own. Returns what `within` answers. */
+/** Lets pg-boss send a statement, which `within` makes a part of its own. Returns the answer of `within`. */
 export async function through<T>(
   send: (connection: QueueDb) => Promise<unknown>,
   within: (part: QueuePart) => Promise<{ rows: object[]; answer: T }>,

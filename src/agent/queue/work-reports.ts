@@ -75,7 +75,7 @@ export class WorkReports {
   async run(server: ServerFacts | undefined, signal: AbortSignal): Promise<void> {
     this.#server = server;
     signal.addEventListener('abort', () => this.#pause.end());
-    // Nobody could ask while it started, and whoever it was started for is about to.
+    // Nobody could ask while it started, and the one it was started for is about to.
     this.asked();
     while (!signal.aborted) {
       this.#changed = false;
@@ -99,7 +99,7 @@ export class WorkReports {
     return this.#last !== undefined && this.#last.due + this.#last.running + this.#last.webhooks > 0;
   }
 
-  /** Returns true if the report arrived. A failure is told once, until one succeeds. */
+  /** Returns true if the report arrived. A failure is logged once, until one succeeds. */
   async #report(more: Pick<WorkReport, 'leaves'> = {}): Promise<boolean> {
     const { to, log } = this.#options;
     try {

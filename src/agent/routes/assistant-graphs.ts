@@ -15,7 +15,7 @@ const Shape = Type.Unsafe<unknown>({ type: 'object' });
 
 type Asked = { assistant_id: string; caller: AgentCaller };
 
-/** Answers with what `question` asks about the assistant's graph. */
+/** Answers with the result of `question` about the assistant's graph. */
 async function ask(deps: Deps, { assistant_id, caller }: Asked, question: (graph_id: string) => Promise<Reply>): Promise<Reply> {
   const { permits } = await permission(caller, 'assistants:read', { assistant_id, metadata: {} });
   const { graph_id } = await assistantOf(deps, assistant_id, permits);
@@ -56,7 +56,7 @@ const getAssistantSchemasRoute = (deps: Deps): AgentRoute =>
     method: 'get',
     path: '/assistants/{assistant_id}/schemas',
     id: 'get_assistant_schemas',
-    summary: 'What the graph takes and gives',
+    summary: 'The schemas of the graph',
     tag,
     access: 'read',
     params: AssistantPath,

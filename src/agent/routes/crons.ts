@@ -17,7 +17,7 @@ const CronPath = Type.Object({ cron_id: Uuid('') });
 
 const missing = (id: string): NotFound => new NotFound(`Cron with ID ${id} not found`);
 
-/** Returns what handlers see of a search. */
+/** Returns the fields of a search that handlers see. */
 const described = <A extends Asked>(asked: A, graphs: string[]): A & { assistant_id: string | null; metadata: object } => ({
   ...asked,
   assistant_id: asked.assistant_id ? assistantIdOf(asked.assistant_id, graphs) : null,
@@ -129,7 +129,7 @@ const patchCronRoute = (deps: CronDeps): AgentRoute =>
     method: 'patch',
     path: '/runs/crons/{cron_id}',
     id: 'patch_cron',
-    summary: 'Change a cron: its schedule, or what its runs are called with',
+    summary: 'Change a cron: its schedule, or the input of its runs',
     tag,
     access: 'write',
     params: CronPath,

@@ -41,7 +41,7 @@ const eventsRoute = ({ db, readers }: Pick<AgentDeps, 'db' | 'readers'>): AgentR
     method: 'post',
     path: '/threads/{thread_id}/stream/events',
     id: 'stream_thread_events',
-    summary: 'Stream what happens on a thread, from its first event that is kept; the thread need not exist yet',
+    summary: 'Stream the events of a thread, from its first event that is kept; the thread need not exist yet',
     tag,
     access: 'read',
     params: ThreadPath,

@@ -6,7 +6,7 @@ import type { AgentCaller } from '../auth/caller.ts';
 import type { Door } from '../a2a/security-schemes.ts';
 import type { AgentRoute } from './route.ts';
 
-/** What turns features on and off: `http` of gx.json, and the settings of the process. */
+/** The settings that turn features on and off: `http` of gx.json, and those of the process. */
 export type FeatureSettings = { http: NonNullable<GxJson['http']>; config: Pick<AgentConfig, 'crons' | 'eventStreaming'> };
 
 /**

@@ -21,7 +21,7 @@ async function give({ db }: Deps, token: string, given: FeedbackGiven): Promise<
   return noContent();
 }
 
-/** Takes feedback. The token is the credential, so whoever got the link may use it. */
+/** Takes feedback. The token is the credential, so anyone who got the link may use it. */
 const giveFeedbackRoute = (deps: Deps): AgentRoute =>
   route({
     method: 'post',
@@ -33,7 +33,7 @@ const giveFeedbackRoute = (deps: Deps): AgentRoute =>
     params: Token,
     body: FeedbackGiven,
     bodyBytes: MOST_BYTES,
-    answers: { 204: ok('Kept; it replaces what was given before.'), ...refused },
+    answers: { 204: ok('Kept; it replaces earlier feedback.'), ...refused },
     handler: ({ params, body }) => give(deps, params.token, body),
   });
 
@@ -56,7 +56,7 @@ const listFeedbackRoute = ({ db }: Deps): AgentRoute =>
     method: 'get',
     path: '/threads/{thread_id}/runs/{run_id}/feedback',
     id: 'list_feedback',
-    summary: 'What a run was worth to those who were asked',
+    summary: 'The feedback on a run',
     tag,
     access: 'read',
     params: RunPath,

@@ -64,8 +64,8 @@ const inserted = ({ db, batched }: NewThreadDeps, thread: NewThread, key: Reques
   key === undefined ? batched.insertThread(thread) : insertThreadOnce(db, thread, key);
 
 /**
- * Removes a thread whose history could not be written, so that the caller may send the same again. Throws what went
- * wrong.
+ * Removes a thread whose history could not be written, so that the caller may send the same again. Throws the original
+ * error.
  */
 async function undo(
   { db }: Pick<NewThreadDeps, 'db'>,

@@ -17,9 +17,9 @@ export const refused: Record<number, AnswerDescription> = {
   422: { description: 'Not valid.' },
 };
 
-/** What a route that makes something answers to a repetition. */
+/** The answer to a repetition of a request that makes something. */
 export const goneAgain: Record<number, AnswerDescription> = {
-  410: { description: 'The same request was carried out before, and what it made is gone.' },
+  410: { description: 'The same request was carried out before, and its result is gone.' },
 };
 
 export const ok = (description: string, schema?: AnswerDescription['schema']): AnswerDescription => ({

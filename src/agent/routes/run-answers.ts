@@ -27,7 +27,7 @@ export type RunRouteDeps = CreateDeps & CancelDeps & { readers: Readers };
 type Leaving = { permitted: Patterns } | undefined;
 
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
-/** What becomes of the run: it is answered at once, at its end, or as it happens. */
+/** When the answer is sent: at once, at the end of the run, or as events of it come. */
 type Answer = 'runs' | 'runs/wait' | 'runs/stream';
 type Target = { threadId: string | undefined; request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'> };
 
@@ -82,7 +82,7 @@ async function eventsOf(
   return readers.eventsAfter(before.resumable ? START : undefined, { progress: before, subscription }, wanted);
 }
 
-/** Returns how whoever starts a run leaves it: the right to start it covers that of stopping it so. */
+/** Returns how the caller that starts a run leaves it: the right to start it covers that of stopping it so. */
 const leavingOwn = ({ on_disconnect }: RunCreate): Leaving => (on_disconnect === 'cancel' ? { permitted: undefined } : undefined);
 
 const stopLeft = (deps: CancelDeps, run_id: string, { permitted }: NonNullable<Leaving>): Promise<number> =>
@@ -148,8 +148,8 @@ async function joined(
 }
 
 /**
- * Returns how a reader of a run leaves it. Stopping the run takes what its cancel route takes: a credential that may
- * write, and leave for `threads:update`. Throws the refusal before anything is followed.
+ * Returns how a reader of a run leaves it. Stopping the run requires the rights of its cancel route: a credential that
+ * may write, and leave for `threads:update`. Throws the refusal before anything is followed.
  */
 async function leavingJoined({ caller, query, threadId, runId }: Pick<Join, 'caller' | 'query' | 'threadId' | 'runId'>): Promise<Leaving> {
   if (query.cancel_on_disconnect !== true) return undefined;

@@ -3,8 +3,7 @@ import { Invalid } from '../../errors.ts';
 import { parseCursor, type Cursor } from '../../schema/agent/stream-event.ts';
 
 /*
- * This file reads what readers of streams say about themselves: which kinds of events they want, and how far they have
- * read.
+ * This file reads the wishes of readers of streams: which kinds of events they want, and how far they have read.
  */
 
 type Allowed<Mode> = { field: string; modes: readonly Mode[] };

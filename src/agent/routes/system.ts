@@ -15,8 +15,8 @@ export type ServerInfo = {
   revision: string | undefined;
 };
 
-/** `papers`: who may read what describes the server. */
-type SystemFacts = { info: ServerInfo; metrics: Metrics; document: () => unknown; papers: 'open' | 'read' };
+/** `docsAccess`: who may read the description of the server. */
+type SystemFacts = { info: ServerInfo; metrics: Metrics; document: () => unknown; docsAccess: 'open' | 'read' };
 
 type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'graphFaults' | 'log'>;
 
@@ -26,7 +26,7 @@ const CHECK_WITHIN = 3000;
 /** Milliseconds after which a look at the queue counts as stuck; there is one every 1.5 s. */
 const LOOKS_WITHIN = 30_000;
 
-/** Tells whether this process can do its work, which needs the database and its queue. `more` is told beside that. */
+/** Reports whether this process can do its work, which needs the database and its queue. `more` is added to it. */
 export function healthRoute(deps: Deps, path: '/' | '/ok', more: () => object = () => ({})): AgentRoute {
   return route({
     method: 'get',
@@ -69,20 +69,20 @@ const page = (title: string): string => `<!doctype html><html><head><meta charse
 <script>fetch('openapi.json').then(r=>r.json()).then(d=>{for(const[p,ms]of Object.entries(d.paths))for(const[m,o]of Object.entries(ms)){
 const row=t.insertRow();row.insertCell().innerHTML='<code></code>';row.cells[0].firstChild.textContent=m.toUpperCase()+' '+p;row.insertCell().textContent=o.summary}})</script></body></html>`;
 
-/** Returns what a server on a developer's machine says of graphs that it can't load. */
+/** Returns the errors of graphs that a server on a developer's machine can't load. */
 const graphErrors = ({ graphFaults }: Pick<Deps, 'graphFaults'>): object => {
   const faults = graphFaults();
   return faults.length > 0 ? { graph_errors: faults } : {};
 };
 
-const infoRoute = (deps: Deps, { info, papers }: SystemFacts): AgentRoute =>
+const infoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
   route({
     method: 'get',
     path: '/info',
     id: 'info',
-    summary: 'Version and what this server can do',
+    summary: 'Version and features of this server',
     tag,
-    access: papers,
+    access: docsAccess,
     answers: { 200: ok('Facts.', Any) },
     handler: () =>
       json({
@@ -127,32 +127,32 @@ const metricsRoute = ({ metrics }: SystemFacts): AgentRoute =>
     },
   });
 
-const openapiRoute = ({ document, papers }: SystemFacts): AgentRoute =>
+const openapiRoute = ({ document, docsAccess }: SystemFacts): AgentRoute =>
   route({
     method: 'get',
     path: '/openapi.json',
     id: 'openapi',
     summary: 'This interface, described',
     tag,
-    access: papers,
+    access: docsAccess,
     answers: { 200: ok('OpenAPI 3.0.', Any) },
     handler: () => json(document()),
   });
 
-const docsRoute = ({ papers }: SystemFacts): AgentRoute =>
+const docsRoute = ({ docsAccess }: SystemFacts): AgentRoute =>
   route({
     method: 'get',
     path: '/docs',
     id: 'docs',
     summary: 'This interface, for people',
     tag,
-    access: papers,
+    access: docsAccess,
     answers: { 200: ok('A page.') },
     handler: () => text(page('Agent server'), 'text/html; charset=utf-8'),
   });
 
 export const systemRoutes = (deps: Deps, facts: SystemFacts): AgentRoute[] => [
-  healthRoute(deps, '/', facts.papers === 'open' ? () => graphErrors(deps) : undefined),
+  healthRoute(deps, '/', facts.docsAccess === 'open' ? () => graphErrors(deps) : undefined),
   infoRoute(deps, facts),
   metricsRoute(facts),
   openapiRoute(facts),

@@ -30,7 +30,7 @@ const HistoryQuery = Type.Object({
 
 type Json = Record<string, unknown>;
 
-/** Returns what a thread shows when no graph has touched it. */
+/** Returns the state of a thread that no graph has touched. */
 const emptyState = (thread: ThreadHead): ThreadState => ({
   values: {},
   next: [],
@@ -116,7 +116,7 @@ async function writeHolding(deps: Deps, holder: string, { threadId, graph_id, bo
 async function lostHold({ db }: Deps, threadId: string): Promise<never> {
   if ((await threadHead(db, threadId)) !== undefined)
     throw new Conflict('The state was written, but meanwhile the thread went on: read its state before you write again.');
-  // What the graph wrote came after the thread was deleted.
+  // The graph's state was written after the thread was deleted.
   await deleteThreads(db, [threadId]);
   throw new NotFound(`Thread with ID ${threadId} not found`);
 }

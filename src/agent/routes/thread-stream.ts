@@ -18,7 +18,7 @@ export const threadStreamRoute = ({ db, readers }: Deps): AgentRoute =>
     method: 'get',
     path: '/threads/{thread_id}/stream',
     id: 'stream_thread',
-    summary: 'Stream what happens on a thread, over all its runs',
+    summary: 'Stream the events of a thread, over all its runs',
     tag: 'threads',
     access: 'read',
     params: ThreadPath,

@@ -173,7 +173,7 @@ const getStorageRoute = (deps: Deps): AgentRoute =>
     method: 'get',
     path: '/threads/{thread_id}/storage',
     id: 'get_thread_storage',
-    summary: "What a thread's checkpoints take up",
+    summary: "The size of a thread's checkpoints",
     tag,
     access: 'read',
     params: ThreadPath,

@@ -17,7 +17,7 @@ const OF_EACH = 3;
 
 /**
  * Holds the lists of the checkpoints that runs stand on, so that a step is compared with the last one, and a state that
- * this thread wrote is not read again. What is forgotten is read again, or stored whole, so nothing goes wrong without
+ * this thread wrote is not read again. A forgotten list is read again, or stored whole, so nothing goes wrong without
  * it.
  */
 export class Lists<E extends ListElement> {

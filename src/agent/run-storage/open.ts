@@ -23,7 +23,7 @@ type Parts<E> = {
 /** Bytes of states that are remembered for the next steps and runs of their threads: some 15,000 short messages. */
 const REMEMBERED_BYTES = 24 * 1024 * 1024;
 
-/** Opens what a thread stores its runs in, with a pool of its own. */
+/** Opens the storage for a thread's runs, with a pool of its own. */
 export async function openRunStorage<E extends ListElement>(
   { database, encryption, encryptionModule, index, storeLife }: Start,
   { name, elementOf, embed, log }: Parts<E>,

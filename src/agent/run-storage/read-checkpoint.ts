@@ -4,7 +4,7 @@ import type { ListsOfCheckpoint } from './lists.ts';
 /** A value as it was read: JSON, which the database has parsed, or the bytes of another type. */
 export type ReadValue = { json: unknown } | { type: ValueType; bytes: Buffer };
 
-/** A checkpoint with the values of its channels, and what tasks wrote on it, in their order. */
+/** A checkpoint with the values of its channels, and the writes of tasks on it, in their order. */
 export type ReadCheckpoint<E> = Pick<
   StoredCheckpoint,
   'thread_id' | 'checkpoint_ns' | 'checkpoint_id' | 'parent_checkpoint_id' | 'checkpoint' | 'metadata'

@@ -15,9 +15,8 @@ import { StepsOfRun, type Barrier, type SharedWrites } from './steps-of-run.ts';
 type RunOfThread = { thread_id: string; run_id: string; attempt: number; empty: boolean };
 
 /**
- * `ahead`: the graph goes on before a step is stored. `written` is what a step waits for before it is stored.
- * `metadata` is what each checkpoint of the run carries beside its own. `lost` hears once that another attempt has the
- * run.
+ * `ahead`: the graph goes on before a step is stored. A step waits for `written` before it is stored. Each checkpoint
+ * of the run carries `metadata` beside its own. `lost` hears once that another attempt has the run.
  */
 type Storing = { ahead: boolean; written?: Barrier | undefined; metadata?: object | undefined; lost?: () => void };
 
@@ -64,8 +63,8 @@ const STEPS_OF_A_RUN = 8;
 
 /**
  * Stores and reads the steps of runs, whose values are types with bytes to it. It writes a step, and reads a
- * checkpoint, in one statement, and stores a list as what a step adds to it. No two checkpoints that fork from the same
- * parent may share a version of a channel.
+ * checkpoint, in one statement, and stores a list as the elements that a step adds to it. No two checkpoints that fork
+ * from the same parent may share a version of a channel.
  */
 export class StepStorage<E extends ListElement> {
   readonly #db: Database;
@@ -95,8 +94,8 @@ export class StepStorage<E extends ListElement> {
 
   /**
    * Does the work of a run, whose steps are stored meanwhile, in order. Throws why one could not be stored, unless the
-   * work itself failed. At the end it waits for what is still being written for a graph that was stopped, so that
-   * whoever rolls the run back afterwards takes back all of it.
+   * work itself failed. At the end it waits for the writes of a stopped graph that are still under way, so that a later
+   * rollback takes back all of them.
    */
   async during<T>({ thread_id, run_id, attempt, empty }: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
     const steps = new StepsOfRun(this.#shared, { threadId: thread_id, attempt: { run_id, attempt }, empty, ...storing });
@@ -129,7 +128,7 @@ export class StepStorage<E extends ListElement> {
     return [...this.#runs.values()].filter((run) => run.threadId === threadId);
   }
 
-  /** Settles when what the thread's run has written can be read. */
+  /** Settles when everything that the thread's run has written can be read. */
   async #settled(threadId: string | undefined): Promise<void> {
     await Promise.all(this.#runsOf(threadId).map((run) => run.settled()));
   }
@@ -184,7 +183,7 @@ export class StepStorage<E extends ListElement> {
     const { id, checkpoint, step = 0, versions } = given;
     const key: CheckpointKey = [threadId, namespace, id];
     const lists = new Map(this.#lists.of([threadId, namespace, checkpointId ?? '']));
-    // What the first put of a checkpoint stored stays, because a version never changes.
+    // The lists that the first put of a checkpoint stored stay, because a version never changes.
     for (const [channel, list] of this.#lists.of(key) ?? []) if (list.version === versions[channel]) lists.set(channel, list);
     // All values are read before anything is awaited, because the graph goes on and may change them.
     const values = Object.entries(versions).map(async ([channel, version]) => {
@@ -204,7 +203,7 @@ export class StepStorage<E extends ListElement> {
     await steps.add({ put });
   }
 
-  /** Stores what a task wrote on a checkpoint, as `writesOf` makes it. Of a run that is over, it stores nothing. */
+  /** Stores the writes of a task on a checkpoint, as `writesOf` returns them. It stores none of a run that is over. */
   async putWrites(place: StepPlace & { checkpointId: string }, writesOf: () => Promise<Omit<NewWrites, 'key' | 'runId'>>): Promise<void> {
     const { threadId, namespace, checkpointId, runId = null } = place;
     const steps = this.#stepsOf(place.runId);
@@ -216,7 +215,7 @@ export class StepStorage<E extends ListElement> {
   }
 }
 
-/** Returns the row of a new version of a channel and, for a list, what its next version is compared with. */
+/** Returns the row of a new version of a channel and, for a list, the version to compare its next one with. */
 function storedForm<E extends ListElement>(
   { channel, version }: { channel: string; version: string },
   value: NewVersion<E>,

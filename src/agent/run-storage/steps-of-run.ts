@@ -5,7 +5,7 @@ import type { Batcher } from '../db/base/batcher.ts';
 /** The writes of several runs, whose steps share statements. Each run hears whether it is still its attempt's. */
 export type SharedWrites = Batcher<StepsOfRun, boolean>;
 
-/** Settles when whoever comes back can read what a run has emitted so far. */
+/** Settles when clients that come back can read all that a run has emitted so far. */
 export type Barrier = () => Promise<void>;
 
 type RunSettings = {
@@ -14,7 +14,7 @@ type RunSettings = {
   attempt?: AttemptOfRun;
   /** Hears once that the run is another attempt's. */
   lost?: (() => void) | undefined;
-  /** The graph goes on before its steps are stored. Whoever reads the steps waits, and so does the end of the run. */
+  /** The graph goes on before its steps are stored. Readers of the steps wait, and so does the end of the run. */
   ahead?: boolean;
   /** The thread has no checkpoint. */
   empty?: boolean;
@@ -24,21 +24,20 @@ type RunSettings = {
 
 /**
  * Stores the steps of one run in the order in which they came. Each statement takes all that came while the last one
- * was under way. After a failure nothing more is stored, so that what is stored is always a beginning of what there
- * was.
+ * was under way. After a failure nothing more is stored, so that the stored steps are always the first ones of the run.
  */
 export class StepsOfRun {
   readonly threadId: string | undefined;
   readonly attempt: AttemptOfRun | undefined;
   readonly #lost: (() => void) | undefined;
-  /** What each checkpoint of the run carries beside LangGraph's own metadata. */
+  /** Metadata that each checkpoint of the run carries beside LangGraph's own. */
   readonly metadata: object;
   /** Namespaces whose older checkpoints may be enough for a pack when the run is over. */
   readonly toPack = new Set<string>();
   readonly #shared: SharedWrites;
   readonly #ahead: boolean;
   /**
-   * What each step waits for before it is stored, because the run's next attempt goes on behind what is stored, and
+   * Each step waits for this before it is stored, because the run's next attempt goes on behind the stored steps, and
    * would not send the events before it again.
    */
   readonly #written: Barrier | undefined;
@@ -113,8 +112,8 @@ export class StepsOfRun {
   }
 
   /**
-   * Ends the run. It waits for what LangGraph still writes for a graph that was stopped, drops what comes later, and
-   * returns what failed.
+   * Ends the run. It waits for the steps that LangGraph still writes for a stopped graph, drops later ones, and returns
+   * the failure.
    */
   async close(): Promise<unknown> {
     this.#closed = true;
@@ -125,7 +124,7 @@ export class StepsOfRun {
     );
   }
 
-  /** Returns what the next statement stores, which stays the same until `taken`. */
+  /** Returns the steps that the next statement stores. The list stays the same until `taken`. */
   take(): Step[] {
     this.#sent ??= this.#waiting.splice(0, untilTwice(this.#waiting.slice(0, this.#cleared)));
     return this.#sent;

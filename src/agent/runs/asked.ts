@@ -1,7 +1,7 @@
 /** A question that a graph asked, and waits for the answer to. */
 export type AskedQuestion = { id: string; value: unknown };
 
-/** Returns what an answer in text means: people write into one field what a graph may want as an object. */
+/** Returns the meaning of an answer in text: people write into one field a value that a graph may want as an object. */
 export function answerMeant(answer: string): unknown {
   if (!/^\s*(?:[{[]|(?:true|false)\s*$)/.test(answer)) return answer;
   try {

@@ -28,8 +28,8 @@ export type TellStoppedDeps = {
 export type CancelDeps = TellStoppedDeps & { db: Database };
 
 /**
- * Ends (or deletes) waiting runs at once, and marks running ones. Their worker stops those, or else whoever takes them
- * up after it.
+ * Ends (or deletes) waiting runs at once, and marks running ones. Their worker stops those, or else the next worker to
+ * take them up.
  */
 export async function stopRuns(tx: Db, active: ActiveRun[], action: StopAction): Promise<StoppedRuns> {
   const ids = (status: ActiveRun['status']): string[] => active.filter((run) => run.status === status).map((run) => run.run_id);

@@ -5,11 +5,11 @@
 
 type Json = Record<string, unknown>;
 
-/** A file by its bytes, in base64, or by where it lies. `mediaType` and `name` are undefined where nobody told them. */
+/** A file by its bytes, in base64, or by where it lies. `mediaType` and `name` are undefined where they are unknown. */
 export type ContentFile = { mediaType: string | undefined; name: string | undefined } & ({ data: string } | { url: string });
 
-/** What a part of a message says: text, a file, or something that is neither. */
-export type SaidPart = { text: string } | { file: ContentFile } | { other: unknown };
+/** The content of a part of a message: text, a file, or something that is neither. */
+export type ContentPart = { text: string } | { file: ContentFile } | { other: unknown };
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
@@ -27,8 +27,8 @@ export function fileBlock({ mediaType, name, ...at }: ContentFile): Json {
   };
 }
 
-/** Returns the parts of the content that a message has, or that of a state's last message, if the agent said it. */
-export function saidLast(messages: unknown): SaidPart[] {
+/** Returns the content of a state's last message as parts; none if a person wrote it. */
+export function lastContent(messages: unknown): ContentPart[] {
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
   if (!isObject(last) || last['type'] === 'human') return [];
   const { content } = last;
@@ -36,7 +36,7 @@ export function saidLast(messages: unknown): SaidPart[] {
   return Array.isArray(content) ? content.map(partOf) : [];
 }
 
-function partOf(block: unknown): SaidPart {
+function partOf(block: unknown): ContentPart {
   if (isObject(block) && block['type'] === 'text' && typeof block['text'] === 'string') return { text: block['text'] };
   const file = fileIn(block);
   return file === undefined ? { other: block } : { file };
@@ -58,7 +58,7 @@ export function fileIn(block: unknown): ContentFile | undefined {
   return filed(textIn(mimeType) ?? textIn(mime_type), name, { data: textIn(data) ?? textIn(base64), url: textIn(url) });
 }
 
-/** Returns a field of what may be an object; a text stands for itself. */
+/** Returns a field of a value that may be an object; a text stands for itself. */
 const fieldOf = (value: unknown, name: string): string | undefined =>
   isObject(value) ? textIn(value[name]) : name === 'url' ? textIn(value) : undefined;
 
@@ -70,9 +70,9 @@ function filed(
   name: string | undefined,
   { data, url }: { data?: string | undefined; url?: string | undefined },
 ): ContentFile | undefined {
-  const [head, told] = DATA_URL.exec(url?.slice(0, 500) ?? '') ?? [];
+  const [head, declared] = DATA_URL.exec(url?.slice(0, 500) ?? '') ?? [];
   const bytes = data ?? (head === undefined ? undefined : url!.slice(head.length));
-  const type = mediaType ?? textIn(told);
+  const type = mediaType ?? textIn(declared);
   if (bytes !== undefined) return NOT_BASE64.test(bytes) ? undefined : { mediaType: type, name, data: bytes };
   return url === undefined ? undefined : { mediaType: type, name, url };
 }

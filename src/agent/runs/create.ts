@@ -24,11 +24,11 @@ export type CreateDeps = InsertDeps &
     };
   };
 
-/** A run as it was made. `subscription` is what is heard of it, where it is followed. */
+/** A run as it was made. `subscription` gets its events, where it is followed. */
 export type CreatedRun = {
   run: Run;
   subscription: Subscription | undefined;
-  /** Processes that read the run, or the whole thread, and are told of its events. */
+  /** Processes that read the run, or the whole thread, and get its events. */
   readers: string[];
   /** Where the run stood when it was followed, if the same request made it before. */
   before?: RunProgress | undefined;
@@ -49,7 +49,7 @@ type CreateOptions = {
   keepsWaiting?: true;
   /** Whom the task tells that the run begins, or which task it goes on with. */
   task?: TaskOfRun | undefined;
-  /** What the run takes from its assistant and thread, where the caller has asked for it already. */
+  /** The facts that the run takes from its assistant and thread, where the caller has asked for them already. */
   context?: AskedContext | undefined;
   /** That of the request, where it is carried out once. */
   key?: RequestKey | undefined;
@@ -70,7 +70,7 @@ export function createRun(deps: CreateDeps, body: RunCreate, options: CreateOpti
 /**
  * Makes a run, which waits for a worker or starts at once; every protocol comes in here. It takes one statement when no
  * other run has to be stopped and none can refuse it, and otherwise one transaction that holds the thread. Throws
- * `Invalid`, `Rejected` or `NotFound` for what the body asks, `Conflict` when the thread is busy and the strategy is to
+ * `Invalid`, `Rejected` or `NotFound` for a faulty body, `Conflict` when the thread is busy and the strategy is to
  * reject, and some refusal when the request's key is kept already.
  */
 export async function makeRun(deps: CreateDeps, body: RunCreate, { follow, request, key, ...options }: CreateOptions): Promise<CreatedRun> {

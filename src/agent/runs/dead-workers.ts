@@ -32,7 +32,7 @@ export class DeadWorkers implements SessionUse {
   #held: WorkerLock | undefined;
   #isAnnounced = false;
   #isPooled = false;
-  /** Nobody counts as dead before this time: what ended this process's session may have ended all sessions. */
+  /** Nobody counts as dead before this time: the end of this process's session may be the end of all sessions. */
   #blindUntil = 0;
 
   constructor(deps: Deps) {
@@ -60,7 +60,7 @@ export class DeadWorkers implements SessionUse {
   lost(): void {
     const { log } = this.#deps;
     this.#blindUntil = performance.now() + ALL_BACK * 1000;
-    // A database that is away can't be told, and it holds nobody else's lock either.
+    // A database that is away can't be reached, and it holds nobody else's lock either.
     void this.end().catch((error: unknown) => log.debug({ err: asError(error) }, 'lock could not be withdrawn'));
   }
 
@@ -71,7 +71,7 @@ export class DeadWorkers implements SessionUse {
     if (held !== undefined) await withdrawLock(this.#deps.db, held);
   }
 
-  /** Takes the lock and announces it. A database without any room can't be told of it, so a later look tries again. */
+  /** Takes the lock and announces it. A database without any room can't store it, so a later look tries again. */
   async #hold(session: Session): Promise<void> {
     const { worker, log } = this.#deps;
     this.#held ??= await lockSession(session, worker);

@@ -2,7 +2,7 @@ import type { RunError, RunStatus } from '../../schema/agent/run.ts';
 import type { Outcome } from '../../schema/wire/wall/run-in-thread.ts';
 
 /**
- * Why a run was told to stop: by a client (`interrupt`, `rollback`), by its time limit, because this process shuts
+ * Why a run was asked to stop: by a client (`interrupt`, `rollback`), by its time limit, because this process shuts
  * down, or because another worker now has the run (`lost`).
  */
 export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'shutdown' | 'lost';
@@ -10,7 +10,7 @@ export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'shutdown' | 'lo
 /** How the graph thread ended under a run: it was ended for this run's or another's sake, or it crashed. */
 export type ThreadLoss = 'killed' | 'crashed';
 
-/** The end of a run that is written into its row, with what its graph said of the thread. */
+/** The end of a run that is written into its row, with its graph's report on the thread. */
 export type FinishEnd = {
   kind: 'finish';
   status: RunStatus;
@@ -19,7 +19,7 @@ export type FinishEnd = {
   rest: 'idle' | 'interrupted' | 'error';
   /** JSON text; undefined: unchanged. */
   values: string | undefined;
-  /** The plain fields of a long state, where the graph thread told them. */
+  /** The plain fields of a long state, where the graph thread sent them. */
   plain?: string | undefined;
   interrupts: string | undefined;
   /** True when the graph could not say where the thread stands, so that its last checkpoint must be asked. */
@@ -38,28 +38,28 @@ export type End =
   | { kind: 'forget' };
 
 /**
- * What stays the same over the whole life of a run. `alone`: it has a graph thread of its own. `temporary`: it stores
- * no steps.
+ * The facts that stay the same over the whole life of a run. `alone`: it has a graph thread of its own. `temporary`: it
+ * stores no steps.
  */
 export type RunFacts = { alone: boolean; temporary: boolean; timeoutSeconds: number };
 
 /**
- * Decides the end of a run from what its graph told. A run that a client stopped is interrupted, even if its graph
- * finished or failed before it heard of the stop, because the client was told so. A graph that finished or failed
+ * Decides the end of a run from its graph's outcome. A run that a client stopped is interrupted, even if its graph
+ * finished or failed before it heard of the stop, because the client got that answer. A graph that finished or failed
  * before it heard of another stop keeps its own end.
  */
 export function endOfGraph(outcome: Outcome, stop: StopReason | undefined, { timeoutSeconds }: RunFacts): End {
   const { values, plain, interrupts } = outcome;
   const rest = outcome.waiting ? 'interrupted' : 'idle';
-  const said = { values, ...(plain !== undefined && { plain }), interrupts, stateUnknown: outcome.drained === true };
+  const state = { values, ...(plain !== undefined && { plain }), interrupts, stateUnknown: outcome.drained === true };
   if (stop === 'lost' || outcome.lost === true) return { kind: 'forget' };
   if (stop === 'rollback') return { kind: 'roll-back' };
-  if (stop === 'interrupt') return { kind: 'finish', status: 'interrupted', error: null, rest, ...said };
-  if (outcome.status === 'error') return { ...failed(outcome.error ?? NO_REASON), ...said };
-  if (outcome.status === 'success') return { kind: 'finish', status: 'success', error: null, rest, ...said };
+  if (stop === 'interrupt') return { kind: 'finish', status: 'interrupted', error: null, rest, ...state };
+  if (outcome.status === 'error') return { ...failed(outcome.error ?? NO_REASON), ...state };
+  if (outcome.status === 'success') return { kind: 'finish', status: 'success', error: null, rest, ...state };
   if (goesOn(outcome, stop)) return { kind: 'hand-back', alone: false, losesLife: outcome.retry === true };
-  if (stop === 'timeout') return { ...failed(tookTooLong(timeoutSeconds)), ...said };
-  return { kind: 'finish', status: 'interrupted', error: null, rest, ...said };
+  if (stop === 'timeout') return { ...failed(tookTooLong(timeoutSeconds)), ...state };
+  return { kind: 'finish', status: 'interrupted', error: null, rest, ...state };
 }
 
 /** Returns whether a run whose graph came to no end goes on elsewhere. */
@@ -72,7 +72,7 @@ const goesOn = ({ drained, retry }: Outcome, stop: StopReason | undefined): bool
  * if it crashes that one, too.
  */
 export function endWithoutGraph(loss: ThreadLoss, stop: StopReason | undefined, { alone, timeoutSeconds }: RunFacts): End {
-  const said = { values: undefined, interrupts: undefined, stateUnknown: true };
+  const state = { values: undefined, interrupts: undefined, stateUnknown: true };
   const crashed = loss === 'crashed';
   switch (stop) {
     case 'lost':
@@ -80,9 +80,9 @@ export function endWithoutGraph(loss: ThreadLoss, stop: StopReason | undefined, 
     case 'rollback':
       return { kind: 'roll-back' };
     case 'timeout':
-      return { ...failed(tookTooLong(timeoutSeconds)), ...said };
+      return { ...failed(tookTooLong(timeoutSeconds)), ...state };
     case 'interrupt':
-      return { kind: 'finish', status: 'interrupted', error: null, rest: 'idle', ...said };
+      return { kind: 'finish', status: 'interrupted', error: null, rest: 'idle', ...state };
     default:
       return { kind: 'hand-back', alone: crashed, losesLife: crashed && alone };
   }

@@ -39,7 +39,7 @@ type Deps = {
   webhooks: Pick<Webhooks, 'poke'>;
   /** Takes the spans of runs, where they are traced. */
   exporter: SpanExporter | undefined;
-  /** Whether spans hold what runs are given and what they return. */
+  /** Whether spans hold the inputs and outputs of runs. */
   spanContents: boolean;
   log: Log;
 };
@@ -59,15 +59,15 @@ type HeldRun = PublishedRun & {
   over: Promise<string | undefined>;
 };
 
-/** `status`: what the run ended with, if it did. */
+/** `status`: that of the run at its end, if it ended. */
 type CarriedOut = { more: boolean; status?: RunStatus };
 
-/** Characters of long states that are remembered, so that the next runs of their threads write only what they add. */
+/** Characters of long states that are remembered, so that the next runs of their threads write only the additions. */
 const REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * Executes claimed runs in the graph threads and carries what comes of them to the database and to readers. It decides
- * nothing: it holds each run's life, tells the machine of `life.ts` what happened, and does what that answers.
+ * Executes claimed runs in the graph threads and carries their events and results to the database and to readers. It
+ * decides nothing: it holds each run's life, sends events to the machine of `life.ts`, and carries out its effects.
  */
 export class Executor {
   readonly #deps: Deps & { finishes: Batcher<FinishRun, WrittenEnd> };
@@ -239,12 +239,12 @@ export class Executor {
         void host.kill(run_id);
         return;
       case 'say-last-events':
-        void this.#try(held, async () => ({ event: 'last-events-said', feedback: await sayLastEvents(this.#deps, held, effect.end) }));
+        void this.#try(held, async () => ({ event: 'last-events-sent', feedback: await sayLastEvents(this.#deps, held, effect.end) }));
         return;
       case 'say-error':
         void this.#try(held, async () => {
           await sayError(this.#deps, held, effect.error);
-          return { event: 'last-events-said', feedback: undefined };
+          return { event: 'last-events-sent', feedback: undefined };
         });
         return;
       case 'write-end':
@@ -258,7 +258,7 @@ export class Executor {
     }
   }
 
-  /** Does one part of the end, and tells the machine what came of it. */
+  /** Does one part of the end, and reports the result to the machine. */
   async #try(held: HeldRun, work: () => Promise<LifeEvent>): Promise<void> {
     const event = await work().catch((error: unknown): LifeEvent => {
       const passes = error instanceof Unavailable || error instanceof Conflict;

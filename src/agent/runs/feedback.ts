@@ -5,7 +5,7 @@ import type { FeedbackToken } from '../db/runs/feedback.ts';
 /**
  * Returns the address under which clients reach this server: the configured one, or else that of the request that makes
  * the run (behind a proxy, the one that the proxy forwards, if the configuration trusts it). A protocol is
- * harmless, but whoever chooses the host chooses where what is said about a run goes.
+ * harmless, but the one who chooses the host chooses where feedback on a run goes.
  */
 export function addressOf({
   publicUrl,

@@ -6,13 +6,13 @@ import { holdOn, holdThread, letGo, waitingRun } from '../db/runs/thread-holds.t
 import { wakeWorkers, type WakeDeps } from './insert.ts';
 
 /**
- * Seconds for which a thread stays held after its holder was last heard, which is what the death of a process costs the
+ * Seconds for which a thread stays held after its holder was last heard, the time that the death of a process costs the
  * thread; and milliseconds between two signs of life.
  */
 const SECONDS = 15;
 const RENEWED = 5000;
 
-/** Milliseconds between two looks at a thread that another process holds, and those after which the caller is told. */
+/** Milliseconds between two looks at a thread that another process holds, and those after which a caller is refused. */
 const LOOK = 50;
 const MOST_WAIT = 60_000;
 

@@ -40,7 +40,7 @@ export async function insertPlanned(deps: InsertDeps, run: NewRun): Promise<Inse
 }
 
 /**
- * Stores planned runs, each on a new thread, and wakes workers for them. `within` does what must be done in the same
+ * Stores planned runs, each on a new thread, and wakes workers for them. `within` does work that belongs to the same
  * transaction. Throws a 429 when not all of them may wait; none is stored then, nor where anything else fails.
  */
 export async function insertTogether(deps: InsertDeps, runs: NewRun[], within: (tx: Db) => Promise<void>): Promise<Inserted[]> {
@@ -126,7 +126,7 @@ async function insertHolding(deps: InsertDeps, run: NewRun): Promise<Inserted | 
   return inserted;
 }
 
-/** A run that was stored, or not for want of a thread; and those before it that were stopped and must be told. */
+/** A run that was stored, or not for want of a thread; and those before it that were stopped, to be notified. */
 type InsertedAfter = { inserted: Inserted | undefined; stopped: StoppedRuns | undefined };
 
 /**
@@ -146,7 +146,7 @@ export async function insertOnHeldThread({ inserts }: Pick<InsertDeps, 'inserts'
   return { inserted, stopped };
 }
 
-/** Undoes the transaction of a repetition, which must not stop what the first request made. */
+/** Undoes the transaction of a repetition, which must not stop the run of the first request. */
 function undoIfKeyed({ key }: NewRun): void {
   if (key !== undefined) throw new NotFound(NOT_THERE);
 }

@@ -35,8 +35,8 @@ const CLEAN_SECONDS = 30;
 const WATCH_SECONDS = 5;
 
 /**
- * Does the recurring work of a process: it says that its runs live, takes up those of dead workers, and deletes what
- * has expired.
+ * Does the recurring work of a process: it says that its runs live, takes up those of dead workers, and deletes expired
+ * data.
  */
 export class Keeper {
   readonly #deps: Deps;
@@ -85,7 +85,7 @@ export class Keeper {
     const renewed = await renewLeases(db, asked, { worker: signals.processId, leaseSeconds: jobs.leaseSeconds });
     const ours = new Set(renewed.map(({ run_id }) => run_id));
     const now = executor.attempts();
-    // A run that was handed back meanwhile may have begun here anew.
+    // A run that was handed back meanwhile may have begun here again.
     for (const [id, attempt] of attempts) if (!ours.has(id) && now.get(id) === attempt) executor.stop(id, 'lost');
     for (const { run_id, cancel } of renewed) if (cancel !== null) executor.stop(run_id, cancel);
   }
@@ -102,7 +102,7 @@ export class Keeper {
   async takeOver(locks: WorkerLock[]): Promise<void> {
     await this.#settle((tx) => abandoned(tx, locks), 'worker of a run died');
     await forgetWorkers(this.#deps.db, locks);
-    // What those were sending is due again.
+    // The webhooks that those were sending are due again.
     await this.#deps.signals.send({ about: 'webhook' });
   }
 
@@ -114,7 +114,7 @@ export class Keeper {
       return settled;
     });
     for (const { run_id, lost: lives, begun } of lost) log.warn({ run_id, lost: begun ? lives + 1 : lives }, message);
-    // A worker that lives after all stops what it has lost at once, and not when it next renews its leases.
+    // A worker that lives after all stops its lost runs at once, and not when it next renews its leases.
     await Promise.all(lost.map(({ run_id, worker }) => signals.send({ about: 'stop', run_id }, worker)));
     await tellLost(this.#deps, lost);
     if (lost.length > 0) await signals.send({ about: 'ticket' });
@@ -129,7 +129,7 @@ export class Keeper {
     for (const id of await endedOf(db, followed)) readers.endHere(id);
   }
 
-  /** Deletes what has expired. */
+  /** Deletes expired data. */
   async clean(): Promise<void> {
     const { db } = this.#deps;
     await deleteExpiredEvents(db);

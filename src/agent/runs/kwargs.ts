@@ -15,7 +15,7 @@ export type RequestOrigin = { requestId: string; headers: JsonObject; user?: Aut
 
 const object = (value: unknown): JsonObject => (value ?? {}) as JsonObject;
 
-/** Refuses, by name, fields whose function is not built: dropping them silently would change what was asked for. */
+/** Refuses, by name, fields whose function is not built: dropping them silently would change the request. */
 export function checkFields(body: RunCreate, threadId: string | undefined): void {
   const refuse = (field: string, msg: string): never => {
     throw new Invalid([{ loc: ['body', field], msg, type: 'not_supported' }]);
@@ -29,7 +29,7 @@ export function checkFields(body: RunCreate, threadId: string | undefined): void
     throw new Rejected('context: Cannot specify both configurable and context. Prefer setting context alone.');
 }
 
-/** Refuses what a run on a thread of its own can't have: anything before it. */
+/** Refuses fields that a run on a thread of its own can't have: those that need anything before it. */
 function checkAlone(body: RunCreate): void {
   if ((body.command?.['resume'] ?? null) !== null) throw new Rejected('command.resume: You must provide a thread_id when resuming.');
   const msg = 'A run on a thread of its own has no checkpoint to go on from';
@@ -100,7 +100,7 @@ const OWN = new Set([
 const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('langgraph_auth_') || name.startsWith('__');
 
 /**
- * Returns the settings that the caller gives. `context` and `configurable` are two names for them, so what is given
+ * Returns the settings that the caller gives. `context` and `configurable` are two names for them, so settings given
  * under one is given under both.
  */
 function settings(body: RunCreate, from: RunContext): JsonObject {

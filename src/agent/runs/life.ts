@@ -26,16 +26,16 @@ type Feedback = Record<string, string> | undefined;
 
 export type Life =
   /**
-   * This process has claimed it, but no graph thread has it yet. `stop`: what it was told meanwhile, or before.
+   * This process has claimed it, but no graph thread has it yet. `stop`: the stop asked for meanwhile, or before.
    * `drains`: it is to stop between two of its steps.
    */
   | { at: 'taken'; stop: StopReason | undefined; drains: boolean }
   /** A graph thread executes it. */
   | { at: 'executing' }
-  /** Its graph was told to stop. */
+  /** Its graph was asked to stop. */
   | { at: 'stopping'; stop: StopReason }
   /**
-   * Its last events are on their way to its readers. `feedback` is known once they have been said for the first time.
+   * Its last events are on their way to its readers. `feedback` is known once they have been sent for the first time.
    */
   | { at: 'saying'; end: FinishEnd; feedback: Feedback }
   /** Its end is being written down. */
@@ -55,7 +55,7 @@ export type LifeEvent =
   | { event: 'thread-gone'; loss: ThreadLoss }
   | { event: 'graph-ended'; outcome: Outcome }
   /** Its last events are where every reader finds them. */
-  | { event: 'last-events-said'; feedback: Feedback }
+  | { event: 'last-events-sent'; feedback: Feedback }
   /** `more`: its thread has another run waiting. */
   | { event: 'end-written'; more: boolean }
   /** A client had the run rolled back before its end was written. */
@@ -69,7 +69,7 @@ export type LifeEvent =
 export type TimerName = 'limit' | 'obey' | 'retry';
 
 export type Effect =
-  /** Sets the timer, or sets it anew; `expires`: what happens when it runs out. */
+  /** Sets the timer, or sets it again; `expires`: the event when it runs out. */
   | { do: 'set-timer'; timer: TimerName; milliseconds: number; expires: LifeEvent }
   | { do: 'clear-timer'; timer: TimerName }
   /** Tells the graph to stop. `goesOn`: the run goes on elsewhere, so nobody is to hear of an end. */
@@ -78,9 +78,9 @@ export type Effect =
   | { do: 'drain' }
   /** Ends the thread that the graph is stuck in; a run that waits for a thread waits no longer. */
   | { do: 'kill' }
-  /** Says the last events of the run (feedback addresses, error); `last-events-said` or `end-postponed` follows. */
+  /** Says the last events of the run (feedback addresses, error); `last-events-sent` or `end-postponed` follows. */
   | { do: 'say-last-events'; end: FinishEnd }
-  /** Says the error that takes the place of the result; `last-events-said` follows. */
+  /** Says the error that takes the place of the result; `last-events-sent` follows. */
   | { do: 'say-error'; error: RunError }
   /** Writes the end down and tells the readers; an event `end-...` follows. */
   | { do: 'write-end'; end: End; feedback: Feedback }
@@ -102,7 +102,7 @@ const abort = (stop: StopReason): Effect => ({ do: 'abort', goesOn: stop === 'sh
 const stay = (life: Life): LifeStep => [life, []];
 
 /**
- * Begins the life of a run that this process has just claimed. `stop`: what others asked of it before it began here.
+ * Begins the life of a run that this process has just claimed. `stop`: the stop asked for before it began here.
  */
 export function beginLife(stop: StopReason | undefined, { timeoutSeconds }: RunFacts): LifeStep {
   const milliseconds = Math.min(timeoutSeconds * 1000, LONGEST_TIMER);
@@ -161,7 +161,7 @@ function whenInThread(life: Extract<Life, { at: 'executing' | 'stopping' }>, eve
       return [{ at: 'stopping', stop: reason }, stop === undefined ? [abort(reason), setObeyTimer] : [abort(reason)]];
     }
     case 'drain-requested':
-      // A temporary run stores no steps, so elsewhere it would begin anew. It has until the end of the grace.
+      // A temporary run stores no steps, so elsewhere it would begin again. It has until the end of the grace.
       return [life, stop !== undefined || facts.temporary ? [] : [{ do: 'drain' }]];
     case 'obey-time-over':
       return life.at === 'stopping' ? [life, [{ do: 'kill' }]] : stay(life);
@@ -194,7 +194,7 @@ function ending(end: End): LifeStep {
 function whenSaying(life: Extract<Life, { at: 'saying' }>, event: LifeEvent): LifeStep {
   const { end } = life;
   switch (event.event) {
-    case 'last-events-said': {
+    case 'last-events-sent': {
       const feedback = life.feedback ?? event.feedback;
       return [{ at: 'writing', end, feedback }, [{ do: 'write-end', end, feedback }]];
     }

@@ -19,7 +19,7 @@ type Settling = { tickets: Tickets; maxAttempts: number; eventLog: Pick<StreamLo
 export type SettledRun = Lost & { ended: boolean };
 
 /**
- * Decides and writes what becomes of a run whose worker is gone. It goes back to the queue, comes to the end that was
+ * Decides and writes the fate of a run whose worker is gone. It goes back to the queue, comes to the end that was
  * asked for, or fails after too many lives. A life counts once the run has begun: a worker that had only claimed it did
  * not die of it.
  */
@@ -55,7 +55,7 @@ export type TellLostDeps = { db: Db; readers: Pick<Readers, 'wake' | 'end'>; hos
 
 /**
  * Tells readers of the runs and of their threads, once the outcome is committed, and has the state of the threads read
- * anew.
+ * again.
  */
 export async function tellLost(deps: TellLostDeps, runs: SettledRun[]): Promise<void> {
   for (const run of runs) {

@@ -4,17 +4,17 @@ import { madeBy } from '../db/base/idempotency-keys.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 
 type Ways<T> = {
-  /** Makes what is asked for, and keeps the key with it. Throws where the key is kept already. */
+  /** Makes the thing asked for, and keeps the key with it. Throws where the key is kept already. */
   make: () => Promise<T>;
-  /** Answers with what the same request made before. */
+  /** Answers with the result of the same request before. */
   again: (made: string[]) => Promise<T>;
-  /** Set where making would wait for what the same request made. */
+  /** Set where making would wait for the result of the same request. */
   looksFirst?: true;
 };
 
 /**
- * Makes something for a request, once for all requests with its key. The first pays for no look at the key: what was
- * made before is looked for only where nothing can be made now, for whatever reason. Throws that reason if there is
+ * Makes something for a request, once for all requests with its key. The first pays for no look at the key: an earlier
+ * result is looked for only where nothing can be made now, for whatever reason. Throws that reason if there is
  * none, and `Invalid` for a key that came with another request.
  */
 export async function onlyOnce<T>(db: Db, key: RequestKey | undefined, { make, again, looksFirst }: Ways<T>): Promise<T> {
@@ -31,7 +31,7 @@ export async function onlyOnce<T>(db: Db, key: RequestKey | undefined, { make, a
   }
 }
 
-/** Refuses a repetition of a request whose work is done and gone: nobody knows any more what it brought. */
+/** Refuses a repetition of a request whose work is done and gone: nobody knows its result any more. */
 export function refuseGone(what: string): never {
   throw new Problem(410, `${what} that the first request with this Idempotency-Key made is gone; another key makes a new one.`);
 }

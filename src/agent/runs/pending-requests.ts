@@ -5,7 +5,7 @@ import type { StopReason } from './end.ts';
 const BEGINS_WITHIN = 10_000;
 
 /**
- * Keeps what other processes ask of runs that have not begun here: they may see a claim in the database before its
+ * Keeps other processes' requests about runs that have not begun here: they may see a claim in the database before its
  * answer reaches this worker. Each request is kept for ten seconds after it was last made.
  */
 export class PendingRequests {
@@ -31,7 +31,7 @@ export class PendingRequests {
   }
 
   /**
-   * Takes what was asked of a run that begins now. A stop counts for one beginning; readers stay for the thread's next
+   * Takes the requests about a run that begins now. A stop counts for one beginning; readers stay for the thread's next
    * run.
    */
   take({ run_id, thread_id }: Pick<Claimed, 'run_id' | 'thread_id'>): { stop: StopReason | undefined; readers: string[] } {

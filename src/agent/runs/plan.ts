@@ -33,7 +33,7 @@ export type PlanDeps = {
   };
 };
 
-/** What a run takes from the request that asks for it. `configurable`: what the origin adds to the run's own. */
+/** The facts that a run takes from its request. `configurable`: the origin's additions to the run's own. */
 export type RequestFacts = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller'> & {
   configurable?: JsonObject;
 };
@@ -91,7 +91,7 @@ export async function planRun(
   };
 }
 
-/** Refuses a call that the assistant's graph can't carry out, or whose end may not be told where it asks for. */
+/** Refuses a call that the assistant's graph can't carry out, or whose end may not be sent to its webhook. */
 export function checkCall(
   { graphs, host, jobs, webhooks }: Pick<PlanDeps, 'graphs' | 'host' | 'jobs' | 'webhooks'>,
   body: RunCreate,
@@ -114,8 +114,8 @@ const originOf = ({ requestId, headers, caller, configurable }: RequestFacts, { 
 });
 
 /**
- * Returns what the run does to its thread. One that is made for a guarded run gets the run's labels, so that its caller
- * sees it.
+ * Returns the changes that the run makes to its thread. One made for a guarded run gets the run's labels, so that its
+ * caller sees it.
  */
 function threadOf(body: RunCreate, from: PlannedFrom, permits: RunPermits | undefined): Omit<NewRun['thread'], 'create'> {
   const labels = permits !== undefined && from.thread_metadata === null ? body.metadata : {};
@@ -129,7 +129,7 @@ function threadOf(body: RunCreate, from: PlannedFrom, permits: RunPermits | unde
 type PlannedFrom = RunContext & { thread_runs: number };
 type ContextKey = RunContextKey & { context?: AskedContext | undefined };
 
-/** Returns what the run takes from its assistant and thread. Throws `NotFound` where the caller may not use them. */
+/** Returns the run's facts from its assistant and thread. Throws `NotFound` where the caller may not use them. */
 export async function contextOf(
   { db, batched }: Pick<PlanDeps, 'db' | 'batched'>,
   { context, ...key }: ContextKey,
@@ -146,7 +146,7 @@ export async function contextOf(
 }
 
 /**
- * Throws `NotFound` for a checkpoint that the thread does not have, because a graph told to continue from it would
+ * Throws `NotFound` for a checkpoint that the thread does not have, because a graph that continues from it would
  * silently start from nothing.
  */
 export async function checkCheckpoint(db: Db, threadId: string, { checkpoint_id, checkpoint_ns }: JsonObject): Promise<void> {

@@ -2,7 +2,7 @@ import type { SseEvent } from '../../http/route.ts';
 
 type Json = Record<string, unknown>;
 
-/** Returns in words what an event of a run tells of its progress; undefined where that is nothing. */
+/** Returns the progress that an event of a run reports, in words; undefined where it reports none. */
 export function progressOf(event: SseEvent): string | undefined {
   if (event.event === 'metadata') return 'started';
   if (event.event !== 'updates' && event.event !== 'custom') return undefined;
@@ -12,7 +12,7 @@ export function progressOf(event: SseEvent): string | undefined {
   return nodes.length === 0 ? undefined : nodes.join(', ');
 }
 
-/** Returns what a graph wrote itself: a text, or the `message` of an object. */
+/** Returns the graph's own words: a text, or the `message` of an object. */
 function wordsOf(data: unknown): string | undefined {
   const words = typeof data === 'object' && data !== null ? (data as Json)['message'] : data;
   return typeof words === 'string' ? words : undefined;

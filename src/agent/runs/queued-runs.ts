@@ -10,14 +10,14 @@ const PAUSE = 250;
 const LATER = 10;
 
 /**
- * Bounds how many runs of the deployment wait. It counts what this process adds, and reads the true number only when
- * that may have reached the bound, or is old.
+ * Bounds how many runs of the deployment wait. It counts those that this process adds, and reads the true number only
+ * when that may have reached the bound, or is old.
  */
 export class QueuedRuns {
   readonly #db: Db;
   readonly #most: number;
   readonly #changed: () => void;
-  /** Not less than what waits, as far as this process knows. */
+  /** Not less than the number of waiting runs, as far as this process knows. */
   #known = Infinity;
   #at = -Infinity;
   #reading: Promise<void> | undefined;
@@ -46,7 +46,7 @@ export class QueuedRuns {
 
   async #refuseIfFull(count: number): Promise<void> {
     if (count > this.#most) throw new Rejected(`Of the runs of this deployment at most ${this.#most} may wait; these are ${count}.`);
-    // Whoever comes while the number is being read waits for it.
+    // A request that comes while the number is being read waits for it.
     if (this.#reading !== undefined || performance.now() - this.#at > PAUSE) await this.#read();
     if (this.#known + count <= this.#most) return;
     throw new Problem(429, `As many runs are waiting as this deployment takes (${this.#most}); try again later.`, {

@@ -12,7 +12,7 @@ import { newId } from '../kernel/ids.ts';
 import { threadKey, type Bus, type Following, type RunResult, type Subscription } from '../stream/bus.ts';
 import type { StreamLog } from '../stream/log.ts';
 import { protocolEvents, protocolEventsUpTo, type Batch } from '../stream/protocol/follow.ts';
-import { toldByLastRun, type ToldRun } from '../stream/protocol/last-run.ts';
+import { reportedByLastRun, type ReportedRun } from '../stream/protocol/last-run.ts';
 import type { EventFilter } from '../stream/protocol/filter.ts';
 import { countStored } from '../stream/protocol/stored-counts.ts';
 import { runEvents, type RunReading } from '../stream/run-events.ts';
@@ -36,7 +36,7 @@ const MOST_NAMED = 150;
 
 type RunIds = { run_id: string; thread_id: string };
 
-/** A run that somebody in this process follows: where it stood when that began, and what is heard of it since. */
+/** A run that somebody in this process follows: where it stood when that began, and its messages since. */
 export type FollowedRun = { progress: RunProgress; subscription: Subscription };
 
 /** A thread that somebody in this process follows, over all its runs. */
@@ -54,7 +54,7 @@ async function closingOnFailure<T>(subscription: Subscription, step: () => Promi
 
 /**
  * The one door to the readers of runs and threads, for every protocol. Readers follow a run (or all runs of a thread),
- * read its events or wait for its result. Whoever changes a run tells its readers that there is more to read, or that
+ * read its events or wait for its result. Code that changes a run tells its readers that there is more to read, or that
  * it is over. Readers in this process hear of it through the bus. Those in other processes are registered in the row of
  * the run, or of the thread, and hear of it by a signal.
  */
@@ -107,7 +107,7 @@ export class Readers {
   }
 
   /**
-   * Follows the protocol events of a thread that need not exist yet. Whoever starts a run that publishes such events
+   * Follows the protocol events of a thread that need not exist yet. A process that starts a run with such events
    * tells all processes, so the thread's row need not name a reader that stays for a moment only.
    */
   followThreadToCome(threadId: string, signal: AbortSignal): FollowedThread {
@@ -174,9 +174,9 @@ export class Readers {
     return protocolEventsUpTo(this.#deps, threadId, range);
   }
 
-  /** Returns what the thread's last run that publishes protocol events has told so far, to anybody. */
-  toldByLastRun(threadId: string): Promise<ToldRun | undefined> {
-    return toldByLastRun(this.#deps, threadId);
+  /** Returns the protocol events that the last run of the thread has reported so far, to anybody. */
+  reportedByLastRun(threadId: string): Promise<ReportedRun | undefined> {
+    return reportedByLastRun(this.#deps, threadId);
   }
 
   /** Returns how many of the thread's stored protocol events a new reader gets that begins behind `since`. */
@@ -245,12 +245,12 @@ export class Readers {
     return this.#deps.signals.send({ about: 'thread', thread_id: threadId, readers: readers.slice(0, MOST_NAMED) });
   }
 
-  /** Settles when everything that was said so far is where readers in other processes find it, or lost. */
+  /** Settles when everything published so far is where readers in other processes find it, or lost. */
   written(): Promise<void> {
     return this.#deps.eventLog.stored();
   }
 
-  /* What other processes told this one, for its own readers. */
+  /* Messages of other processes to this one, for its own readers. */
 
   eventsHere({ run_id, thread_id, events }: RunPart): void {
     for (const key of [run_id, threadKey(thread_id)]) this.#deps.bus.publish(key, { kind: 'events', run_id, events });
@@ -269,7 +269,7 @@ export class Readers {
     if (!readers.includes(this.#deps.signals.processId)) void this.#registrations.joinNow(threadId);
   }
 
-  /** Makes all readers look for more, because this process may have missed what others told it. */
+  /** Makes all readers look for more, because this process may have missed messages of others. */
   wakeAllHere(): void {
     this.lookAgainHere();
     for (const threadId of this.#deps.bus.followedThreads()) void this.#registrations.joinNow(threadId);

@@ -8,7 +8,7 @@ import type { RunResult } from '../stream/bus.ts';
 type Json = Record<string, unknown>;
 
 /**
- * Returns, as JSON, what clients are told at the end of a run: the final state of its thread with the interrupts that
+ * Returns, as JSON, the answer to clients at the end of a run: the final state of its thread with the interrupts that
  * it waits for (`__interrupt__`) and the addresses for feedback (`__feedback__`), or its error (`__error__`). `result`
  * is the outcome in this process; without it, the rows are read.
  */

@@ -9,7 +9,7 @@ import { createRun, type CreateDeps } from './create.ts';
 import type { RequestFacts } from './plan.ts';
 import type { Readers } from './readers.ts';
 
-/* Protocols in which a request is a run: it ends with the run, and whoever leaves stops it. */
+/* Protocols in which a request is a run: it ends with the run, and a client that leaves stops it. */
 
 export type RunToEndDeps = CreateDeps &
   CancelDeps & { readers: Pick<Readers, 'eventsFromStart' | 'eventsAfter' | 'stateOf' | 'waitForEnd'> };
@@ -18,7 +18,7 @@ type Options = {
   /** Undefined means a thread of its own, which stays if the run waits for an answer. */
   threadId: string | undefined;
   request: RequestFacts & { signal: AbortSignal };
-  /** Hears what happens meanwhile. The run's `stream_mode` says what that is. */
+  /** Gets the events meanwhile, of the kinds in the run's `stream_mode`. */
   hears: ((event: SseEvent) => Promise<void>) | undefined;
   /** That of the request, where it is carried out once. */
   key?: RequestKey | undefined;
@@ -29,7 +29,7 @@ export type RunEnd = { thread_id: string; run_id: string; state: JsonText; statu
 
 /**
  * Makes a run, or finds the one that the same request made before, and returns its end. If the caller leaves before
- * that, the run is stopped, and the result is undefined. Throws what `createRun` throws.
+ * that, the run is stopped, and the result is undefined. Throws the errors of `createRun`.
  */
 export async function runToEnd(deps: RunToEndDeps, body: RunCreate, options: Options): Promise<RunEnd | undefined> {
   const { threadId, request, hears, key } = options;
@@ -58,7 +58,7 @@ class Ending implements Subscription {
     this.#subscription = subscription;
   }
 
-  /** What the run ended with, where it ended in this process. */
+  /** The status of the run at its end, where it ended in this process. */
   get status(): RunStatus | undefined {
     return this.#end?.result?.status;
   }

@@ -11,7 +11,7 @@ const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
 
 /**
  * Returns the span of one attempt of a run, the root of its trace. Times are milliseconds since 1970. With `contents`,
- * it holds what the run was given and the state that it left.
+ * it holds the run's input and the state that it left.
  */
 export function runSpan(
   { run_id, thread_id, graph_id, attempt, kwargs }: Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt' | 'kwargs'>,

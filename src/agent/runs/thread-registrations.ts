@@ -57,7 +57,7 @@ export class ThreadRegistrations {
 
   /**
    * Registers this process beside the thread's readers here, and wakes those who may have missed something until then.
-   * What the database refuses now is tried again. Never fails.
+   * A registration that the database refuses now is tried again. Never fails.
    */
   async joinNow(threadId: string): Promise<void> {
     const joining = this.#joinAfter(this.#underWay.get(threadId), threadId);
@@ -79,7 +79,7 @@ export class ThreadRegistrations {
     this.#leaveTimer ??= setTimeout(() => void this.leaveNow(), LATER).unref();
   }
 
-  /** Leaves the threads that nobody here follows any more. What the database refuses now is tried again. */
+  /** Leaves the threads that nobody here follows any more. A change that the database refuses now is tried again. */
   async leaveNow(): Promise<void> {
     clearTimeout(this.#leaveTimer);
     this.#leaveTimer = undefined;
@@ -116,7 +116,7 @@ export class ThreadRegistrations {
     if (last === undefined) return;
     const wake = (upTo?: number): void => this.#deps.bus.publish(threadKey(threadId), { kind: 'wake', thread_seq: upTo });
     wake(last);
-    // A worker may have told its last events before it heard of this process.
+    // A worker may have sent its last events before it heard of this process.
     setTimeout(wake, LOOK_AGAIN).unref();
   }
 

@@ -1,5 +1,5 @@
 /*
- * Bills of materials of what an agent's image has beyond its base, in CycloneDX 1.5 (https://cyclonedx.org/docs/1.5/json)
+ * Bills of materials of an agent's image beyond its base, in CycloneDX 1.5 (https://cyclonedx.org/docs/1.5/json)
  * as the base images have theirs. npm's own `npm sbom` refuses a project without a version, as most agents are.
  */
 
@@ -8,7 +8,7 @@ export type Bill = { bomFormat: 'CycloneDX'; specVersion: '1.5'; version: 1; com
 
 const bill = (components: Component[]): Bill => ({ bomFormat: 'CycloneDX', specVersion: '1.5', version: 1, components });
 
-/** What npm notes of a package in `node_modules/.package-lock.json`. `npm prune --omit=dev` removes `dev` ones. */
+/** npm's record of a package in `node_modules/.package-lock.json`. `npm prune --omit=dev` removes `dev` ones. */
 type Installed = { name?: string; version?: string; dev?: boolean; link?: boolean; integrity?: string; license?: unknown };
 export type InstalledPackages = { packages?: Record<string, Installed> };
 

@@ -6,16 +6,16 @@ import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { billOfDebian, billOfNpm, type Bill, type InstalledPackages } from './bill.ts';
 
-/** Where npm notes what it has installed; other package managers write no such file. */
+/** Where npm records its installed packages; other package managers write no such file. */
 const INSTALLED = path.join('node_modules', '.package-lock.json');
 
 /** Bytes of the list of a large system's packages. */
 const MOST_LISTED = 16 * 2 ** 20;
 
 /**
- * Writes what an image has installed into `npm.cdx.json` and `debian.cdx.json` of the folder `sbom` of the build:
+ * Writes the packages of an image into `npm.cdx.json` and `debian.cdx.json` of the folder `sbom` of the build:
  * packages of npm that stay without those for development, and Debian's where the image is one. Without either nothing
- * is written; a project that another package manager installed is told of in the log.
+ * is written; a project that another package manager installed is reported in the log.
  */
 export async function writeBills({ project, folder }: { project: string; folder: string }, log: Log, signal: AbortSignal): Promise<void> {
   const place = path.join(folder, 'sbom');
@@ -31,7 +31,7 @@ export async function writeBills({ project, folder }: { project: string; folder:
   if (debian !== undefined) keep('debian.cdx.json', billOfDebian(debian));
 }
 
-/** Returns what npm installed for the project that the folder belongs to, which the nearest package.json tells. */
+/** Returns npm's packages of the project that the folder belongs to, by the nearest package.json. */
 function npmPackages(folder: string, log: Log): InstalledPackages | undefined {
   const root = projectOf(folder);
   if (root === undefined || !existsSync(path.join(root, 'node_modules'))) return undefined;

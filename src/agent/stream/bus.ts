@@ -15,14 +15,14 @@ export type RunResult = {
   feedback?: Record<string, string>;
 };
 
-/** What a reader in this process hears of a run, or of a thread. */
+/** A message that a reader in this process receives about a run, or a thread. */
 export type BusMessage =
   | { kind: 'events'; run_id: string; events: RunEvent[] }
   /** The table has more events of the run, or of any run; `thread_seq` is the number of the last protocol event. */
   | { kind: 'wake'; run_id?: string; thread_seq?: number | undefined }
   /**
-   * The run is over. Without a result it did not end in this process, and its row tells the outcome; `last` is then
-   * its last event, if its worker told.
+   * The run is over. Without a result it did not end in this process, and its row tells the outcome; `last` is then its
+   * last event, if its worker reported it.
    */
   | { kind: 'end'; result: RunResult | undefined; last?: Cursor | undefined }
   /** The reader was given up because too much waited for it. */
@@ -39,7 +39,7 @@ export type Subscription = {
   close(): void;
 };
 
-/** What a follower wants to hear: all, or all but events. */
+/** The messages that a follower wants: all, or all but events. */
 export type Hears = 'events' | 'end';
 
 /** A follower of some keys until the signal. */
@@ -73,7 +73,7 @@ export class Bus {
     return keys.some((key) => [...(this.#listeners.get(key) ?? [])].some(({ hears }) => hears === 'events'));
   }
 
-  /** Calls once somebody begins to hear events under one of the keys. Returns what ends the waiting. */
+  /** Calls once somebody begins to hear events under one of the keys. Returns a function that ends the waiting. */
   whenHeard(keys: string[], call: () => void): () => void {
     for (const key of keys) this.#waiting.set(key, (this.#waiting.get(key) ?? new Set()).add(call));
     return () => {
@@ -109,7 +109,7 @@ export class Bus {
     return this.#listeners.has(key);
   }
 
-  /** Follows the key: what is published under it from now on, until `close` or the signal. */
+  /** Follows the key: all that is published under it from now on, until `close` or the signal. */
   follow(key: string, { signal, hears }: Following): Subscription {
     const waiting: BusMessage[] = [];
     let wake: (() => void) | undefined;

@@ -9,7 +9,7 @@ import type { EventTail } from './tail.ts';
 
 /** Milliseconds for which events are gathered before they are written together. */
 const GATHER = 10;
-/** Threads with events on their way, up to which whoever waits for its own ends the gathering; more share a batch. */
+/** The most threads with events on their way at which a waiting writer ends the gathering; more share a batch. */
 const FEW = 3;
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many runs with their threads fit. */
 const RUNS_PER_SIGNAL = 90;
@@ -24,12 +24,12 @@ export type LoggedRun = { run_id: string; thread_id: string; attempt?: number | 
 export type StreamLog = {
   /** Seconds for which events are kept. */
   readonly lifeSeconds: number;
-  /** What lies in the key-value store, where there is one. */
+  /** The events in the key-value store, where there is one. */
   readonly tail: EventTail | undefined;
   append(run: LoggedRun, events: RunEvent[]): void;
   /** Settles when readers find all that was appended until now, or all of one thread; or when it is lost. */
   written(threadId?: string): Promise<void>;
-  /** Settles when the table has what is to be kept of it. */
+  /** Settles when the table has all the events that are to be kept. */
   stored(threadId?: string): Promise<void>;
 };
 
@@ -66,7 +66,7 @@ export class EventLog implements StreamLog {
 
   /**
    * Settles when all that was appended until now, or all of one thread, is written or lost. While few threads have
-   * events on their way, whoever waits ends the gathering.
+   * events on their way, a caller that waits ends the gathering.
    */
   written(threadId?: string): Promise<void> {
     const upTo = threadId === undefined ? this.#came : (this.#ofThread.get(threadId) ?? 0);

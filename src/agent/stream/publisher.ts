@@ -24,7 +24,7 @@ export type PublishedRun = {
   /** The other processes that read it, or its thread. */
   readers: Set<string>;
   /** Settles when readers in this process have all that was published; undefined when they have it already. */
-  told?: Promise<void> | undefined;
+  delivered?: Promise<void> | undefined;
 };
 
 /** Numbers the events of runs, and hands them to readers in this process and elsewhere. */
@@ -56,24 +56,24 @@ export class Publisher {
     published.logged = published.at;
     this.#deps.eventLog.append({ run_id, thread_id, attempt, readers: published.readers, kept: isToKeep(published) }, events);
     const asks = events.some(({ event }) => asksForInput(event));
-    if (asks || published.told !== undefined) this.#tellInTurn(published, asks, tell);
+    if (asks || published.delivered !== undefined) this.#tellInTurn(published, asks, tell);
     else tell();
   }
 
   /**
-   * Tells readers in this process after what they have not been told yet. A question waits until every process can find
-   * it, because its answer may come to any of them at once.
+   * Sends the events to readers in this process, after those that are still on their way to them. A question waits
+   * until every process can find it, because its answer may come to any of them at once.
    */
   #tellInTurn(published: PublishedRun, asks: boolean, tell: () => void): void {
-    const before = published.told;
+    const before = published.delivered;
     const inTurn = async (): Promise<void> => {
       await before;
       if (asks) await this.#deps.eventLog.written(published.run.thread_id);
       tell();
-      if (published.told === told) published.told = undefined;
+      if (published.delivered === delivered) published.delivered = undefined;
     };
-    const told = inTurn();
-    published.told = told;
+    const delivered = inTurn();
+    published.delivered = delivered;
   }
 
   /** Returns whether anybody reads the run's events, here or elsewhere, now or later. */
@@ -81,18 +81,18 @@ export class Publisher {
     return isKept(published) || this.#deps.bus.isHeard(keysOf(published));
   }
 
-  /** Calls when somebody in this process begins to read the run's events. Returns what ends the waiting. */
+  /** Calls when somebody in this process begins to read the run's events. Returns a function that ends the waiting. */
   whenHeard(published: PublishedRun, call: () => void): () => void {
     return this.#deps.bus.whenHeard(keysOf(published), call);
   }
 
   /**
-   * Settles when all that was published of the run is where readers in other processes find it, because they stop
-   * looking at its end; what is to be kept of it is in the table, because the thread's next run goes on counting there.
+   * Settles when all events of the run are where readers in other processes find them, because they stop looking at its
+   * end. Those that are to be kept are in the table, because the thread's next run goes on counting there.
    */
   async stored(published: PublishedRun): Promise<void> {
     if (isKept(published)) await this.#deps.eventLog.stored(published.run.thread_id);
-    await published.told;
+    await published.delivered;
   }
 
   /**

@@ -1,9 +1,7 @@
 import { isAfter, type Cursor } from '../../schema/agent/stream-event.ts';
 import { madeAt } from '../kernel/ids.ts';
 
-/**
- * The most runs of a thread whose positions are remembered: far more than can be under way, or told late, at a time.
- */
+/** The most runs of a thread whose positions are remembered: far more than can be under way, or end late, at a time. */
 const REMEMBERED = 200;
 const BEGINNING: Cursor = { ms: 0, seq: 0 };
 

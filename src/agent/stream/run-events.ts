@@ -13,9 +13,9 @@ export type EventSource = { db: Db; eventLog: Pick<StreamLog, 'written' | 'tail'
 export type RunReading = {
   run_id: string;
   subscription: Subscription;
-  /** The last event that the reader has: only what comes after it is sent. */
+  /** The last event that the reader has: only later events are sent. */
   from: Cursor;
-  /** True when what lies behind it must be read from the table first. */
+  /** True when the events behind it must be read from the table first. */
   replay: boolean;
   /** True when the run is over, so that the table has everything. */
   ended: boolean;
@@ -23,7 +23,7 @@ export type RunReading = {
 };
 
 /**
- * Yields the events of a run to one reader: what is stored, then what comes, without gap or duplicate, until the run
+ * Yields the events of a run to one reader: the stored ones, then new ones, without gap or duplicate, until the run
  * ends. Events that came together are yielded together. Throws `Unavailable` when the reader was too slow.
  */
 export async function* runEvents(source: EventSource, reading: RunReading): AsyncGenerator<SseEvent[]> {
@@ -43,7 +43,7 @@ const asMessage = (event: RunEvent): SseEvent => ({ event: event.event, json: ev
 /** Returns true for the end of a run that ended in this process, so that all its events were published here. */
 const endedHere = (message: BusMessage): boolean => message.kind === 'end' && message.result !== undefined;
 
-/** Where a reader stands in a run, and what it reads from there. */
+/** Where a reader stands in a run, and the events that it reads from there. */
 class RunPosition {
   readonly #source: EventSource;
   readonly #runId: string;
@@ -111,7 +111,10 @@ async function* liveEvents(
   }
 }
 
-/** Yields what is still missing at the end: it may be told before its writer has written what the store lost. */
+/**
+ * Yields the events that are still missing at the end, which may be sent before the writer has stored those that the
+ * store lost.
+ */
 async function* upTo(last: Cursor | undefined, tail: EventTail | undefined, position: RunPosition): AsyncGenerator<RunEvent[]> {
   if (last === undefined || tail === undefined) return;
   yield* lookingFor(

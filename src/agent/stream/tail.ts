@@ -4,7 +4,7 @@ import { appendMissing, lastEvent, readEvents } from '../db/events/events.ts';
 import { readProtocolEvents } from '../db/events/protocol-events.ts';
 import type { Db } from '../db/base/pool.ts';
 
-/** What the key-value store has of events; any of it may also be in the table, and none of it is for sure. */
+/** The events in the key-value store; any of them may also be in the table, and none of them is for sure. */
 export type EventTail = {
   /** Returns the run's events behind the cursor, in order. */
   eventsOf(runId: string, after: Cursor): Promise<RunEvent[]>;
@@ -65,7 +65,7 @@ async function* fromBoth<E, P>(after: P, { late, table, positionOf, numberOf }: 
       continue;
     }
     const { events, more } = await table(at);
-    // What lies before these is nowhere, because a worker died before it was stored.
+    // Earlier events are nowhere, because a worker died before they were stored.
     const fresh = events.length > 0 ? events : found;
     if (fresh.length > 0) yield fresh;
     if (events.length === 0 || !more) return;
@@ -83,11 +83,14 @@ export function inOrder(events: ThreadEvent[], after: number): ThreadEvent[] {
   });
 }
 
-/** Milliseconds between two looks for what a writer is about to write, and how often a reader looks. */
+/** Milliseconds between two looks for events that are about to be written, and how often a reader looks. */
 const PAUSE = 100;
 const LOOKS = 50;
 
-/** Looks until there is nothing missing, or for some seconds: by then whoever had a copy has written it, or is dead. */
+/**
+ * Looks until there is nothing missing, or for some seconds: by then any process with a copy has written it, or is
+ * dead.
+ */
 export async function* lookingFor<E>(isMissing: () => boolean, look: () => AsyncGenerator<E>): AsyncGenerator<E> {
   for (let looks = 0; isMissing() && looks < LOOKS; looks += 1) {
     if (looks > 0) await wait(PAUSE);
@@ -105,8 +108,8 @@ export async function lastStoredEvent({ db, tail }: StoredIn, runId: string): Pr
 type Run = { run_id: string; thread_id: string };
 
 /**
- * Writes into the table what only the key-value store has of a run whose worker is gone, because nobody else will.
- * Returns the number of the last protocol event among it, or 0.
+ * Writes into the table the events that only the key-value store has of a run whose worker is gone, because nobody else
+ * will. Returns the number of the last protocol event among them, or 0.
  */
 export async function adoptEvents({ db, tail }: StoredIn, { run_id, thread_id }: Run, lifeSeconds: number): Promise<number> {
   if (tail === undefined) return 0;

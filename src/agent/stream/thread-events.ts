@@ -32,7 +32,7 @@ export async function* threadEvents(source: EventSource, { threadId, subscriptio
       for (const event of page) yield* shown(event.run_id, event);
       after = page.at(-1) ?? after;
       if (page.length === PAGE) continue;
-      // What the table does not have yet lies behind what it has.
+      // Events that the table does not have yet lie behind those that it has.
       const runs = tail === undefined ? [] : runId === undefined ? await tail.runsOf(threadId) : [runId];
       for (const run of runs) for (const event of await tail!.eventsOf(run, positions.after(run))) yield* shown(run, event);
       return;

@@ -2,8 +2,8 @@ import { RUN_DONE, type StreamMode, type ThreadStreamMode } from '../../schema/a
 import { isProtocolEvent } from './event-name.ts';
 
 /**
- * What a reader asked for: kinds of events, and namespaces of graphs as event names carry them (`sub:<task id>|...`;
- * `""` is the root).
+ * The events that a reader asked for: their kinds, and the namespaces of graphs as event names carry them
+ * (`sub:<task id>|...`; `""` is the root).
  */
 export type Wanted = { modes: StreamMode[] | undefined; namespaces: string[] | undefined };
 

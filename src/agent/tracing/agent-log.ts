@@ -2,7 +2,7 @@ import type { AgentConfig } from '../../config/agent.ts';
 import { createLog, type Log } from '../../log.ts';
 import { LogExporter } from './exporter.ts';
 
-/** The log, and what sends its lines to a collector, if anything does. */
+/** The log, and the exporter that sends its lines to a collector, if there is one. */
 export type Logging = { log: Log; lines?: LogExporter | undefined };
 
 /** Makes the log of an agent server. */

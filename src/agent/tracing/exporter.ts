@@ -55,7 +55,7 @@ class OtlpExporter<T> {
     else this.#timer ??= setTimeout(() => void this.#flush(), this.#sent.settings.delayMilliseconds).unref();
   }
 
-  /** Sends what waits, within some seconds. */
+  /** Sends everything that waits, within some seconds. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.race([this.#flush(), wait(FAREWELL_MILLISECONDS, undefined, { ref: false })]);
@@ -116,7 +116,7 @@ class OtlpExporter<T> {
   }
 }
 
-/** Sends spans, and logs what is lost. */
+/** Sends spans, and logs how many are lost. */
 export class SpanExporter extends OtlpExporter<Span> {
   constructor(settings: CollectorSettings, log: Log) {
     super({
@@ -130,7 +130,7 @@ export class SpanExporter extends OtlpExporter<Span> {
 /** Characters of the longest line that is sent. */
 const LONGEST = 65_536;
 
-/** Sends lines of the log. What is lost is told by `warn`, which may be a line of the same log. */
+/** Sends lines of the log. Losses are reported by `warn`, which may be a line of the same log. */
 export class LogExporter extends OtlpExporter<string> {
   constructor(settings: CollectorSettings, warn: (facts: object, message: string) => void) {
     super({

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { AttributeValue, Span } from '../../schema/wire/wall/run-in-thread.ts';
 
 /**
- * Returns the id of a run's trace. All attempts of a run belong to one trace, and whoever knows the run's id knows the
+ * Returns the id of a run's trace. All attempts of a run belong to one trace, and a reader who has the run's id has the
  * trace's.
  */
 export const traceIdOf = (runId: string): string => runId.replaceAll('-', '').toLowerCase();
@@ -16,7 +16,7 @@ export const newSpanId = (): string => randomBytes(8).toString('hex');
 /** Characters of an input or an output in a span. Some thousand spans wait for a collector that is away. */
 const MOST_CONTENT = 8192;
 
-/** Returns what a call got or gave, as the attribute that viewers of traces know. Takes JSON text. */
+/** Returns the input or output of a call, as the attribute that viewers of traces know. Takes JSON text. */
 export const contentAttribute = (of: 'input' | 'output', text: string): Record<string, string> => ({
   [`${of}.value`]: text.length > MOST_CONTENT ? `${text.slice(0, MOST_CONTENT)}...` : text,
   [`${of}.mime_type`]: text.length > MOST_CONTENT ? 'text/plain' : 'application/json',

@@ -9,7 +9,7 @@ import { asError } from '../../errors.ts';
 
 /** Name -> file name -> its text; a bundle is JavaScript and style sheets. */
 export type Bundles = Record<string, Record<string, string>>;
-/** `bundler` is the file of `@langchain/langgraph-ui`; the rest is what it takes. */
+/** `bundler` is the file of `@langchain/langgraph-ui`; the rest is its input. */
 export type BundlesAsked = { bundler: string; cwd: string; defs: Record<string, string>; config: { shared?: string[] } };
 export type BundlesMade = { bundles: Bundles } | { failed: string };
 

@@ -3,10 +3,10 @@ import type { AppRoute } from '../../schema/wire/wall/user-code.ts';
 /** A route as Hono keeps it. Middleware is registered for all methods ('ALL'), and takes `next`. */
 export type HonoRoute = { method: string; path: string; handler: (context: never, next: never) => unknown };
 
-/** True for what `use` registered for all paths below one: it runs around other routes. */
+/** True for a handler that `use` registered for all paths below one: it runs around other routes. */
 export const isMiddleware = ({ method, path, handler }: HonoRoute): boolean => method === 'ALL' && path.endsWith('*') && handler.length > 1;
 
-/** Returns what the server must know of the routes. */
+/** Returns the facts of the routes that the server needs. */
 export const appRoutes = (routes: readonly HonoRoute[]): AppRoute[] =>
   routes.map((route) => ({ method: route.method, pattern: patternOf(route.path), serves: !isMiddleware(route) }));
 
@@ -44,12 +44,12 @@ export function describedRoutes(routes: readonly HonoRoute[]): { paths: Record<s
           summary: 'A route of http.app',
           tags: ['http.app'],
           ...(parameters.length > 0 && { parameters }),
-          responses: { default: { description: 'What http.app answers.' } },
+          responses: { default: { description: 'The answer of http.app.' } },
         };
   return Object.keys(paths).length === 0 ? undefined : { paths };
 }
 
-/** Returns true for what answers by itself. What takes `next` for all methods, or all paths, runs around others. */
+/** Returns true for a handler that answers itself. One with `next` for all methods or paths runs around others. */
 const answers = ({ method, path, handler }: HonoRoute): boolean => handler.length < 2 || (method !== 'ALL' && !path.endsWith('*'));
 
 type Template = { template: string; parameters: object[] };

@@ -72,7 +72,7 @@ export class AppServer {
   }
 }
 
-/** Returns a request whose body a middleware has changed without what was said of the length. */
+/** Returns a request whose body a middleware has changed without the headers about its length. */
 function withoutLength({ method, url, headers }: Request): Seen {
   const left = new Headers(headers);
   left.delete('content-length');

@@ -28,7 +28,7 @@ export type App = {
 type HonoContext = { req: HonoRequest; env: Standing; set(name: string, value: unknown): void };
 type HonoHandler = (context: HonoContext, next: () => Promise<void>) => unknown;
 
-/** What is used of a Hono application. It is known by its shape, because each project brings its own copy. */
+/** The used part of a Hono application. It is known by its shape, because each project brings its own copy. */
 type Hono = {
   routes: HonoRoute[];
   getPath: unknown;
@@ -46,7 +46,7 @@ const isHono = (app: object): app is Hono => {
   return Array.isArray(routes) && [route, all, use].every((method) => typeof method === 'function');
 };
 
-/** Returns what calls the export. Throws a `StartError` when nothing could. */
+/** Returns a function that calls the export. Throws a `StartError` when nothing could. */
 export function appOf(exported: unknown, { at, guarded, failed }: { at: string; guarded: boolean; failed: (error: Error) => void }): App {
   const app = Object(exported) as { fetch?: unknown };
   if (typeof app.fetch !== 'function') throw new StartError(`http.app: ${at} is no Hono application, and has no fetch(request).`);
@@ -107,7 +107,7 @@ const guardedRoute = (route: HonoRoute): HonoRoute => {
 async function bodyOf(req: HonoRequest): Promise<LeftBody> {
   const { raw, bodyCache } = req;
   if (!raw.bodyUsed && Object.keys(bodyCache).length === 0) return raw.body;
-  // A middleware may change a body by replacing the request, or what Hono remembers of the body.
+  // A middleware may change a body by replacing the request, or Hono's memory of the body.
   if (!raw.bodyUsed && raw.body !== null) return raw.body;
   if (bodyCache['json'] !== undefined) return JSON.stringify(await bodyCache['json']);
   if (Object.keys(bodyCache).length > 0) return req.arrayBuffer();
@@ -119,7 +119,7 @@ async function bodyOf(req: HonoRequest): Promise<LeftBody> {
 
 type FetchApp = { fetch(request: Request): Response | Promise<Response> };
 
-/** An application of another kind. What it answers with 404 without reading the body is for the built-in routes. */
+/** An application of another kind. A 404 without reading the body leaves the request to the built-in routes. */
 const fetchApp = (app: FetchApp): App => ({
   facts: { routes: undefined },
   fetch: async (request, standing) => {
@@ -137,8 +137,8 @@ type Describing = { fetch(request: Request, env?: unknown, context?: unknown): u
 type Document = Record<string, unknown>;
 
 /**
- * Returns the application's OpenAPI document: what it serves at /openapi.json, or what `@hono/zod-openapi` makes of its
- * routes.
+ * Returns the application's OpenAPI document: the one that it serves at /openapi.json, or else the one that
+ * `@hono/zod-openapi` makes of its routes.
  */
 async function documentOf(app: Describing, failed: (error: Error) => void): Promise<Document | undefined> {
   try {

@@ -6,7 +6,7 @@ import { handlerNames } from '../auth/events.ts';
 
 type Parameter = { event: AuthEvent; resource: string; action: string; value: JsonObject; user: AuthUser; permissions: string[] };
 
-/** What an `Auth` object keeps under a name that it is known by, because each project brings its own class. */
+/** The handlers of an `Auth` object. It is known by this name, because each project brings its own class. */
 export type Handlers = {
   authenticate?: (request: Request) => unknown;
   callbacks?: Record<string, (parameter: Parameter) => unknown>;
@@ -37,7 +37,7 @@ function userOf(answer: unknown): AuthUser {
   if (typeof identity !== 'string' || identity === '')
     throw new Problem(500, 'The authentication handler must return an identity, or an object with one.');
   const permissions = Array.isArray(given?.permissions) ? given.permissions.map(String) : [];
-  // What crosses to the server, and into runs, is data.
+  // Only data crosses to the server, and into runs.
   return JSON.parse(JSON.stringify({ display_name: identity, is_authenticated: true, ...given, identity, permissions })) as AuthUser;
 }
 
@@ -69,7 +69,7 @@ function filterOf(answer: unknown): unknown {
 type Refusing = { status?: unknown; message?: unknown; headers?: unknown };
 
 /**
- * Returns what a handler threw as an answer. An `HTTPException` has a status between 400 and 599; anything else is the
+ * Returns a handler's error as an answer. An `HTTPException` has a status between 400 and 599; anything else is the
  * handler's own failure, whose text stays in the log.
  */
 function refusalOf(thrown: unknown, statusOf: (status: number) => number): Error {

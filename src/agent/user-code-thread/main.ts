@@ -26,7 +26,7 @@ async function answerTo({ handlers, cipher }: Answering, question: HandlerQuesti
   return question.ask === 'authorize' ? authorize(handlers, question) : cipher!(question.call);
 }
 
-/** Returns what the client hears of whatever was thrown. The text of a fault may hold secrets; it stays in the log. */
+/** Returns the client's answer for a thrown value. The text of a fault may hold secrets; it stays in the log. */
 function refusal(thrown: unknown, of: string, log: Log): Omit<Extract<FromUserCode, { kind: 'refused' }>, 'kind' | 'call_id'> {
   if (thrown instanceof Problem) return { status: thrown.status, message: thrown.message, headers: thrown.headers };
   log.error({ err: asError(thrown) }, `${of} failed`);

@@ -1,4 +1,4 @@
-/** What is used of a request of Hono. `bodyCache` is what it remembers of the body, by the form it was asked in. */
+/** The used part of a request of Hono. `bodyCache` is its memory of the body, by the form it was asked in. */
 export type HonoRequest = {
   raw: Request;
   bodyCache: Record<string, Promise<unknown> | undefined>;
@@ -7,8 +7,8 @@ export type HonoRequest = {
 };
 
 /**
- * Has a request of Hono remember what was parsed of its body, so that what a middleware changes in it in place is there
- * for whoever comes next. Newer versions of Hono remember the text alone, and parse it anew each time.
+ * Has a request of Hono remember its parsed body, so that the changes that a middleware makes in place are there
+ * for the next handler. Newer versions of Hono remember the text alone, and parse it again each time.
  */
 export class ParsedBody {
   readonly #req: HonoRequest;
@@ -28,12 +28,12 @@ export class ParsedBody {
     const json = this.#parse();
     bodyCache['json'] = json;
     this.#kept = { json, text: bodyCache['text'] };
-    // What is no JSON stays the text that it is.
+    // A text that is not JSON stays as it is.
     json.catch(() => this.#forget(json));
     return json;
   }
 
-  /** Forgets what was parsed if a middleware has replaced the text since. */
+  /** Forgets the parsed body if a middleware has replaced the text since. */
   forgetOlder(): void {
     if (this.#kept !== undefined && this.#kept.text !== this.#req.bodyCache['text']) this.#forget(this.#kept.json);
   }

@@ -31,14 +31,14 @@ type Waiting = {
   threads: number;
 };
 
-/** Answers what the application asks the server. */
+/** Answers the application's requests to the server. */
 export type Serve = (asked: AskedHere<ForServer>) => Promise<AnswerHere>;
 
 /** Milliseconds between two looks at the thread. */
 const LOOK_EVERY = 500;
 /** Milliseconds between two tries to bring the thread up. */
 const RETRY = 1000;
-/** A question is asked again when its thread ended over another one, but not for ever: it may be the reason. */
+/** A question is asked again when its thread ended over another one, but not forever: it may be the reason. */
 const MOST_THREADS = 2;
 
 const ENDED = "The thread of the user's own code ended before it answered; try again.";
@@ -51,7 +51,7 @@ const handlerOf = (ask: keyof Questions | undefined): string =>
 class NotBegun extends Unavailable {}
 
 /**
- * Keeps the thread of the user's own code. Code that never yields loses the thread; what the thread had not begun is
+ * Keeps the thread of the user's own code. Code that never yields loses the thread; questions that it had not begun are
  * asked again in the next one.
  */
 export class UserCode {
@@ -100,7 +100,7 @@ export class UserCode {
     return this.#loaded?.encrypts === true;
   }
 
-  /** What is known of `http.app`; undefined without one. */
+  /** The facts of `http.app`; undefined without one. */
   get app(): ReadyCode['app'] {
     return this.#loaded?.app;
   }
@@ -194,7 +194,7 @@ export class UserCode {
   }
 
   #send(call_id: number, waiting: Waiting): void {
-    // What is asked before the thread is ready is asked when it is.
+    // Questions that come before the thread is ready are asked when it is.
     if (!this.#ready) return;
     waiting.threads += 1;
     this.#worker!.send({ kind: 'question', call_id, question: waiting.question });

@@ -2,10 +2,10 @@ import type { Liveness } from './liveness.ts';
 
 /** Milliseconds for which one handler may hold the thread before it counts as one that never yields. */
 const STUCK = 2000;
-/** The same for what holds the thread unknown: a timer, or the later part of a handler. */
+/** The same where the code that holds the thread is unknown: a timer, or the later part of a handler. */
 const SILENT = 5000;
 
-/** What a look at the thread leads to: nothing, a ping, or its end; `call` is the number of what holds it, if known. */
+/** The result of a look at the thread: nothing, a ping, or its end; `call` is the number of its holder, if known. */
 type Look = 'well' | 'ping' | { stuck: true; call: number | undefined };
 
 /** Tells a thread that never yields from one that works. */

@@ -11,8 +11,8 @@ import {
   openWebhook,
   writeWebhookResults,
   type DueWebhook,
-  type ToldEnd,
-  type ToldPush,
+  type ReportedEnd,
+  type ReportedPush,
   type WebhookResult,
 } from '../db/webhooks/webhooks.ts';
 import { versions } from '../kernel/versions.ts';
@@ -40,8 +40,8 @@ export type WebhookSending = {
 
 type OpenedWebhook = Awaited<ReturnType<typeof openWebhook>>;
 
-/** Returns what a push notification says, in the words of its protocol. */
-export type NotificationOf = (end: ToldEnd, push: ToldPush) => Promise<{ body: string; headers: Record<string, string> }>;
+/** Returns the body and headers of a push notification, in the form of its protocol. */
+export type NotificationOf = (end: ReportedEnd, push: ReportedPush) => Promise<{ body: string; headers: Record<string, string> }>;
 
 type Deps = {
   db: Db;
@@ -60,7 +60,7 @@ const MOST = 256;
 const CONNECT_MILLISECONDS = 5000;
 /** Seconds by which a lease outlives an attempt, whose result has to be written. */
 const LEASE_MARGIN = 30;
-/** Milliseconds between two looks for messages of which no wake-up told. */
+/** Milliseconds between two looks for messages that no wake-up announced. */
 const LOOK = 5000;
 /** Milliseconds from one look to the next at the least, so that ends that come together are claimed together. */
 const APART = 25;
@@ -69,10 +69,10 @@ const LIFE = 86_400;
 /** Milliseconds that attempts under way get when the server stops. */
 const FAREWELL = 2000;
 
-/** What became of attempts in this process, by name. */
+/** Counts of attempts in this process, by outcome. */
 export type WebhookCounts = Record<'sent' | 'retried' | 'failed' | 'skipped', number>;
 
-/** Sends the ends of runs to whom they are to be told: some at a time, each at least once and at most three times. */
+/** Sends the ends of runs to their receivers: some at a time, each at least once and at most three times. */
 export class Courier {
   readonly #deps: Deps;
   readonly #results: Batcher<WebhookResult, undefined>;
@@ -160,8 +160,8 @@ export class Courier {
   }
 
   /**
-   * Makes one attempt and writes down what came of it. Returns whether it failed. Never throws: what is not written is
-   * sent again.
+   * Makes one attempt and writes down its outcome. Returns whether it failed. Never throws: an attempt that is not
+   * written down is made again.
    */
   async #deliver(due: DueWebhook): Promise<boolean> {
     const { attempts } = due;
@@ -175,7 +175,7 @@ export class Courier {
     } catch (error) {
       log.warn(
         { err: asError(error), run_id, attempts },
-        'a webhook could not be read, or what became of it not be written; it will be sent again',
+        'a webhook could not be read, or its outcome not be written; it will be sent again',
       );
       return true;
     }
@@ -195,7 +195,7 @@ export class Courier {
     const made = attempts + 1;
     if (outcome.sent) return ended('sent', { state: 'sent', attempts: made, last_error: null });
     const last_error = `The receiver ${outcome.problem}.`;
-    // Whoever stops the server did not decide on the message: somebody else sends it.
+    // A server that stops has not decided on the message: another one sends it.
     if (this.#giveUp.signal.aborted) return { run_id, status: { state: 'pending', attempts, last_error: null }, again: 0 };
     if (!outcome.again || made >= MOST_ATTEMPTS) return ended('failed', { state: 'failed', attempts: made, last_error });
     return ended('retried', { state: 'pending', attempts: made, last_error }, pauseAfter(made, outcome.afterSeconds, Math.random()));
@@ -220,7 +220,7 @@ export class Courier {
     return post({ url: target, addresses, ...(await this.#worded(due.run_id, message)) }, bounds);
   }
 
-  /** Returns what the message says, with its headers. */
+  /** Returns the message's body, with its headers. */
   async #worded(id: string, { end, push }: OpenedWebhook): Promise<{ headers: Record<string, string>; body: string }> {
     const { headers, keys, fields } = this.#deps.sending;
     const given = push === undefined ? { body: bodyOf(end, fields), headers: {} } : await this.#deps.notification(end, push);
@@ -230,7 +230,7 @@ export class Courier {
     return { headers: { ...own, ...headers, ...given.headers, ...signed }, body };
   }
 
-  /** Returns undefined when the name has no address, or none is told in time. */
+  /** Returns undefined when the name has no address, or no answer comes in time. */
   async #addressesOf(host: string): Promise<LookupAddress[] | undefined> {
     const late = wait(CONNECT_MILLISECONDS, undefined, { ref: false });
     const found = await Promise.race([this.#deps.lookups.addressesOf(host).catch(() => undefined), late]);
@@ -238,8 +238,8 @@ export class Courier {
   }
 }
 
-/** Returns the body: the run as it ended, when it is told, and the state of its thread. */
-function bodyOf({ error, ...end }: ToldEnd, fields: string[] | undefined): string {
+/** Returns the body: the run as it ended, when it is reported, and the state of its thread. */
+function bodyOf({ error, ...end }: ReportedEnd, fields: string[] | undefined): string {
   const webhook_sent_at = new Date().toISOString().replace('Z', '+00:00');
   const body = { ...end, webhook_sent_at, ...(error !== null && { error }) };
   return JSON.stringify(fields === undefined ? body : Object.fromEntries(Object.entries(body).filter(([name]) => fields.includes(name))));

@@ -22,7 +22,7 @@ const OWN = new Set([
 const isOwn = (name: string): boolean => OWN.has(name) || name.startsWith('webhook-');
 
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
-/** What a header's value may hold: visible Latin-1 characters, spaces and tabs (RFC 9110). */
+/** The characters of a header's value: visible Latin-1, spaces and tabs (RFC 9110). */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 export const isHeaderValue = (text: string): boolean => VALUE.test(text);
 

@@ -18,8 +18,8 @@ const WITHHELD =
   'webhooks.headers of gx.json are sent to nobody: callers choose the URLs of webhooks, so webhooks.url.allowed_domains must list the hosts that may get them';
 
 /**
- * Opens what tells others of ends. `env` is that of gx.json, for variables that this process does not have. Throws a
- * `StartError` for headers that can't be used.
+ * Opens the webhooks, which report the ends of runs. `env` is that of gx.json, for variables that this process does not
+ * have. Throws a `StartError` for headers that can't be used.
  */
 export function openWebhooks({ db, worker, config: { webhooks: config }, settings, env, notification, log }: Parts): {
   webhooks: Webhooks;
@@ -35,7 +35,7 @@ export function openWebhooks({ db, worker, config: { webhooks: config }, setting
   const sending = {
     policy,
     enabled,
-    // Whoever starts a run names its URL, and would be told what these headers hold.
+    // The caller that starts a run names its URL, so it would receive these headers.
     headers: listed ? headers : {},
     keys: config.keys,
     fields: given.allowed_fields,

@@ -1,4 +1,4 @@
-/** What came of one attempt to send. `problem` is the end of a sentence; `again`: another attempt may help. */
+/** The outcome of one attempt to send. `problem` is the end of a sentence; `again`: another attempt may help. */
 export type SendOutcome = { sent: true } | { sent: false; problem: string; again: boolean; afterSeconds?: number | undefined };
 
 export const MOST_ATTEMPTS = 3;

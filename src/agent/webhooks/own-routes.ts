@@ -2,17 +2,17 @@ import { asError, Problem } from '../../errors.ts';
 import { outcomeOf, type SendOutcome } from './outcome-rules.ts';
 
 /** A webhook that stays within the process. `url` is a path, with its query. */
-export type ToldInside = { url: string; headers: Record<string, string>; body: Uint8Array; signal: AbortSignal };
+export type InsideCall = { url: string; headers: Record<string, string>; body: Uint8Array; signal: AbortSignal };
 
 /** The application of `http.app`, as webhooks may call it. */
 export type OwnRoutes = {
   /** Returns whether the path is a route of the application that takes a POST, and not one of the server. */
-  mayBeTold(path: string): boolean;
-  /** Calls it, and returns how it begins to answer. Throws what refuses the call. */
-  tell(told: ToldInside): Promise<{ status: number; headers: [name: string, value: string][] }>;
+  mayBeCalled(path: string): boolean;
+  /** Calls it, and returns how it begins to answer. Throws the error that refuses the call. */
+  tell(call: InsideCall): Promise<{ status: number; headers: [name: string, value: string][] }>;
 };
 
-/** Returns true for what stands for a route of the application instead of a URL. */
+/** Returns true for a path, which stands for a route of the application instead of a URL. */
 export const isOwnPath = (url: string): boolean => url.startsWith('/');
 
 const BASE = 'http://localhost';
@@ -37,21 +37,21 @@ export class OwnRouteTargets {
     if (!permitted) return 'must be an absolute URL: a webhook does not call routes of this server';
     if (path.length > maxLength) return `is longer than ${maxLength} characters`;
     const url = URL.parse(path, BASE);
-    // What is not spelt as it is understood could be understood as something else elsewhere.
+    // A path in another spelling could be understood as something else elsewhere.
     if (url?.origin !== BASE || url.pathname + url.search !== path) return 'is no plain path: it has . or .. or characters to encode';
-    if (this.#routes?.mayBeTold(url.pathname) === true) return undefined;
+    if (this.#routes?.mayBeCalled(url.pathname) === true) return undefined;
     return 'is no route of http.app that takes a POST; a webhook does not call built-in routes';
   }
 
-  /** Makes one call and returns what came of it; never fails. `whole`: milliseconds until there is an answer. */
+  /** Makes one call and returns its outcome; never fails. `whole`: milliseconds until there is an answer. */
   async post(
     { url, headers, body }: { url: string; headers: Record<string, string>; body: string },
     { whole, signal }: { whole: number; signal: AbortSignal },
   ): Promise<SendOutcome> {
     const late = AbortSignal.timeout(whole);
     try {
-      const told = { url, headers, body: Buffer.from(body), signal: AbortSignal.any([signal, late]) };
-      const answer = await this.#routes!.tell(told);
+      const call = { url, headers, body: Buffer.from(body), signal: AbortSignal.any([signal, late]) };
+      const answer = await this.#routes!.tell(call);
       const afterSeconds = answer.headers.find(([name]) => name.toLowerCase() === 'retry-after')?.[1];
       return outcomeOf(answer.status, afterSeconds);
     } catch (error) {

@@ -11,7 +11,7 @@ type Post = { url: URL; addresses: LookupAddress[]; headers: Record<string, stri
 type Bounds = { connect: number; whole: number; signal: AbortSignal };
 
 /**
- * Sends one POST and returns what came of it; never fails. It follows no redirect, reads no more than the head of the
+ * Sends one POST and returns its outcome; never fails. It follows no redirect, reads no more than the head of the
  * answer, and uses a connection of its own.
  */
 export function post({ url, addresses, headers, body }: Post, { connect, whole, signal }: Bounds): Promise<SendOutcome> {

@@ -19,7 +19,7 @@ const OWN_PLACE = '/';
 
 const LOOPBACK = 'a webhook calls this machine, as a server under development may; elsewhere webhooks.url.disable_loopback must be false';
 
-/** Says where ends of runs may be told, and has them sent. */
+/** Says where ends of runs may be sent, and has them sent. */
 export class Webhooks {
   readonly #deps: Deps;
   #hasWarned = false;
@@ -28,12 +28,12 @@ export class Webhooks {
     this.#deps = deps;
   }
 
-  /** False where ends are told to nobody. */
+  /** False where ends are sent to nobody. */
   get enabled(): boolean {
     return this.#deps.enabled;
   }
 
-  /** Returns where the end of a run is told, if it is. */
+  /** Returns where the end of a run is sent, if it is. */
   targetOf(url: string | null | undefined): WebhookTarget | null {
     if (url === null || url === undefined) return null;
     const loc = ['body', 'webhook'];
@@ -62,7 +62,7 @@ export class Webhooks {
     return { url, host: URL.canParse(url) ? new URL(url).host : '' };
   }
 
-  /** Looks at once for ends that are to be told. */
+  /** Looks at once for ends that are to be sent. */
   poke(): void {
     this.#deps.courier.poke();
   }

@@ -37,9 +37,7 @@ export function stampOf(address: DatabaseAddress): string {
 const CLIENT = '/etc/gx-database';
 const KNOWS = 'gx-database';
 
-/**
- * Returns what lets a pod verify the database: a mount of the authority's certificate and nothing else of its Secret.
- */
+/** Returns the volume and the mount by which a pod verifies the database: only the authority's certificate. */
 export const authorityMount = (secretName: string) => ({
   volume: { name: KNOWS, secret: { secretName, items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
   mount: { name: KNOWS, mountPath: CLIENT, readOnly: true },

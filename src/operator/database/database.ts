@@ -28,7 +28,7 @@ export type DatabasePass = {
   now: Date;
 };
 
-/** What a report is made from. */
+/** The input of a report. */
 export type DatabaseFacts = {
   view: DatabaseView;
   settings: OperatorSettings;
@@ -53,8 +53,8 @@ export type DatabaseAnswer = {
 };
 
 /**
- * A kind of database. A reconcile of its deployment asks for the desired objects, prepares what they need, applies
- * them, takes a step that applying alone does not take, and reports.
+ * A kind of database. A reconcile of its deployment asks for the desired objects, prepares everything they need,
+ * applies them, takes a step that applying alone does not take, and reports.
  */
 export type DatabaseEngine = {
   /** Returns where pods read the address. Undefined until the deployment's status has one. */
@@ -68,23 +68,23 @@ export type DatabaseEngine = {
   /** Returns its objects, in the order in which they are made. */
   desired(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[];
   /**
-   * Makes what its objects and its pods need, and moves a change of that one step forward. A settled deployment reads
-   * nothing here.
+   * Makes the prerequisites of its objects and pods, and moves a change of them one step forward. A settled deployment
+   * reads nothing here.
    */
   prepare(deps: PartDeps, deployment: DeploymentResource, pass: DatabasePass): Promise<PartPrepared>;
   /**
-   * Does what applying its objects can't do. The condition that it returns says what is under way, or what is
+   * Takes the step that applying its objects can't take. Returns a condition while a step is under way or is
    * impossible.
    */
   step(deps: PartDeps, deployment: DeploymentResource, pass: Pick<DatabasePass, 'view' | 'signal'>): Promise<StatedCondition | undefined>;
-  /** Returns what the status of its deployment says about it. */
+  /** Returns its part of the deployment's status. */
   report(deployment: DeploymentResource, facts: DatabaseFacts): PartReport;
   /** Returns true when none of its pods is left. */
   isStopped(view: DatabaseView): boolean;
   /** Fields of the resource spec that are stored but have no effect with this engine. */
   withoutEffect: readonly (keyof NonNullable<DeploymentResource['spec']['template']['resourceSpec']>)[];
-  /** Removes what would prevent the deletion of a deployment's objects. */
+  /** Removes anything that prevents the deletion of a deployment's objects. */
   hold(deps: PartDeps, deployment: DeploymentResource, left: { children: KubeObject[]; signal: AbortSignal }): Promise<void>;
-  /** Removes the data of a deleted deployment if its policy says so. Returns what is left of it. */
+  /** Removes the data of a deleted deployment if its policy says so. Returns the objects that are left. */
   release(deps: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]>;
 };

@@ -33,7 +33,7 @@ export async function observeFacts(
   const active = activeOf(world.revisions, servedBefore(deployment, world))?.metadata.name;
   const key = keyOf(deployment.metadata);
   const hasGateway = gatewayEndpoints(world.gateways).length > 0;
-  const seen = { ...world, active, figures: work.figures(key), hasGateway, port: ports.gateway, settings, now };
+  const seen = { ...world, active, summary: work.summary(key), hasGateway, port: ports.gateway, settings, now };
   const sleep = decideSleep(deployment, seen);
   return {
     ...world,
@@ -62,7 +62,7 @@ function servedBefore({ status }: DeploymentResource, { revisions, service }: De
 
 type Seen = { service: KubeObject | undefined; signal: AbortSignal };
 
-/** Returns the ports that the deployment keeps, and keeps what it has not kept yet. */
+/** Returns the ports that the deployment keeps, and keeps those that are new. */
 async function keptPorts(
   { ports, settings }: Pick<OperatorDeps, 'ports' | 'settings'>,
   deployment: DeploymentResource,
@@ -82,7 +82,7 @@ function namesakes(deployment: DeploymentResource, { caches, settings }: Pick<Op
   return caches.deployments.byIndex(BY_ID, claimed).filter((other) => tenantIn(other, caches, settings) === tenant);
 }
 
-/** Returns what prevents everything else, if anything does. */
+/** Returns the obstacle to everything else, if there is one. */
 function obstacle(
   deps: Pick<OperatorDeps, 'caches' | 'settings'>,
   deployment: DeploymentResource,

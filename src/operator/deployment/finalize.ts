@@ -15,7 +15,7 @@ import { tenantIn } from './parts/tracing-project.ts';
 
 const LOOK_AGAIN = 2;
 
-/** Removes what a deployment had. Its policy decides about its data. The outcome is settled when nothing is left. */
+/** Removes the objects of a deployment. Its policy decides about its data. It is settled when nothing is left. */
 export const finalizeDeployment =
   (deps: PartDeps & Pick<OperatorDeps, 'table'>): Reconcile<DeploymentResource, DeploymentStatusFields> =>
   async (deployment, { signal }) => {
@@ -38,16 +38,16 @@ const unless =
     throw error;
   };
 
-/** What agents use until they are gone. */
+/** Parts that agents use until they are gone. */
 const SERVING_AGENTS = ['database', 'store'];
 
-/** When objects of a kind are removed. What is in no row of the table is removed last. */
+/** When objects of a kind are removed. A kind in no row of the table is removed last. */
 const removedOf = (object: KubeObject, table: KindTable): KindRow['removed'] =>
   Object.values(table).find((row) => row.removed !== undefined && isOfKind(object, row.kind))?.removed ?? 'last';
 
 /**
- * Returns what is deleted next: the agents first, because a server that stops still writes to its database, then the
- * rest. Pods go with their workloads, and a set stays until it has adopted its lost pod.
+ * Returns the objects to delete next: the agents first, because a server that stops still writes to its database, then
+ * the rest. Pods go with their workloads, and a set stays until it has adopted its lost pod.
  */
 export function removable(children: KubeObject[], table: KindTable): KubeObject[] {
   const removed = (object: KubeObject): KindRow['removed'] => removedOf(object, table);
@@ -60,8 +60,8 @@ export function removable(children: KubeObject[], table: KindTable): KubeObject[
 }
 
 /**
- * Lists what is left, from the API server and not from the caches, because the finalizer must not go before the
- * objects.
+ * Lists the objects that are left, from the API server and not from the caches, because the finalizer must not go
+ * before the objects.
  */
 async function remaining(
   { kube, table }: Pick<OperatorDeps, 'kube' | 'table'>,
@@ -79,7 +79,7 @@ async function remaining(
     if (isOfKind(object, kinds.revision)) return (object.spec as { deploymentUid?: string }).deploymentUid === metadata.uid;
     return object.metadata.annotations?.[DEPLOYMENT] === metadata.name;
   };
-  // A missing right must not hold the deployment for ever. It may be missing because the namespace is being deleted.
+  // A missing right must not hold the deployment forever. It may be missing because the namespace is being deleted.
   const secrets = await kube
     .all(kinds.secret, { ...scope, labelSelector: `${SECRETS_OF}=${labelValue(metadata.name)}` }, signal)
     .catch(unless(Forbidden));

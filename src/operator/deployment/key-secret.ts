@@ -36,8 +36,8 @@ export function keySecret(deployment: DeploymentResource, { data, annotations }:
 type Live = { data?: Data; metadata: { annotations?: Record<string, string> } };
 
 /**
- * Returns what the Secret is to hold. A key that is there stays until another one is asked for, and then it opens the
- * agents for some hours beside the new one.
+ * Returns the wanted data of the Secret. A key that is there stays until another one is asked for, and then it opens
+ * the agents for some hours beside the new one.
  */
 export function keyWanted(deployment: DeploymentResource, live: Live | undefined, made: Made): Kept {
   const asked = keyRequest(deployment);

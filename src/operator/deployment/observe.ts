@@ -8,7 +8,7 @@ import { BY_DEPLOYMENT, ownedCaches } from '../view/caches.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
-/** What exists for a deployment, as the caches have it. */
+/** All that exists for a deployment, as the caches have it. */
 export type DeploymentWorld = Omit<DatabaseView, 'isAsleep'> & {
   revisions: RevisionResource[];
   /** Revisions of an earlier deployment of the same name, which are not gone yet. */
@@ -52,7 +52,7 @@ export function observeDeployment(
   };
 }
 
-/** Finds what runs the database, and the Service, among the objects of a deployment. */
+/** Finds the workload of the database, and the Service, among the objects of a deployment. */
 export const named = (deployment: DeploymentResource, objects: KubeObject[]): Pick<DeploymentWorld, 'database' | 'service'> => ({
   database: databaseOf(deployment.spec).runner(deployment, objects),
   service: objects.find(({ kind, metadata }) => kind === 'Service' && metadata.name === names.service(deployment.metadata.name)),

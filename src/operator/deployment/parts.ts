@@ -15,7 +15,7 @@ import { withoutEffect } from './parts/without-effect.ts';
 export const DEPLOYMENT_PARTS: readonly Part[] = [
   tracingProject,
   branch,
-  // Agents come after what they use.
+  // Agents come after the parts that they use.
   database,
   key,
   store,

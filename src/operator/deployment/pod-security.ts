@@ -10,8 +10,8 @@ const KEPT = ['baseline', 'restricted'];
 export const isPodSecurityOpen = ({ metadata }: KubeObject): boolean => !KEPT.includes(metadata.labels?.[POD_SECURITY] ?? '');
 
 /**
- * Tells that a namespace enforces no pod security. The platform adds restricted defaults to its pods, but whoever
- * writes a Deployment resource may ask for others. Nothing is known of a namespace that no Listener names.
+ * Tells that a namespace enforces no pod security. The platform adds restricted defaults to its pods, but the author of
+ * a Deployment resource may ask for others. Nothing is known of a namespace that no Listener names.
  */
 export const podSecurity = (place: KubeObject | undefined): StatedCondition[] =>
   place === undefined || !isPodSecurityOpen(place)
@@ -22,7 +22,7 @@ export const podSecurity = (place: KubeObject | undefined): StatedCondition[] =>
           status: 'True',
           reason: 'NothingEnforced',
           message:
-            `Namespace ${place.metadata.name} enforces no pod security, so whoever may write deployments there may start privileged pods. ` +
+            `Namespace ${place.metadata.name} enforces no pod security, so anyone who may write deployments there may start privileged pods. ` +
             `Label it with ${POD_SECURITY}=restricted, unless the cluster enforces it by other means.`,
         },
       ];

@@ -5,7 +5,7 @@ import type { DeploymentResource, RevisionResource } from '../../schema/platform
 import { WAKE } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import { newestFirst } from '../../schema/platform/revision-of.ts';
-import type { WorkFigures } from '../../schema/wire/work-figures.ts';
+import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { hasWork, isSleeper, mayRest, sleepAfter } from '../rollout/sleepers.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
@@ -19,7 +19,7 @@ type Sleep = { asleepSince?: string; nextDueAt?: string };
 
 export type SleepDecision = {
   sleep: Sleep;
-  /** What the status says of it. Nothing of a deployment that never sleeps. */
+  /** Its conditions. None for a deployment that never sleeps. */
   statements: StatedCondition[];
   /** Seconds after which to look again. */
   again?: number;
@@ -29,7 +29,7 @@ export type SleepFacts = {
   revisions: RevisionResource[];
   active: string | undefined;
   workloads: KubeObject[];
-  figures: WorkFigures | undefined;
+  summary: WorkSummary | undefined;
   /** True if a gateway is there to answer in its place. */
   hasGateway: boolean;
   /** The port at which it answers. */
@@ -43,7 +43,7 @@ export function decideSleep(deployment: DeploymentResource, facts: SleepFacts): 
   const { asleepSince: since, nextDueAt } = deployment.status ?? {};
   if (!isSleeper(deployment, facts.settings) || deployment.spec.hibernate === true) return { sleep: {}, statements: [] };
   if (since === undefined) return whileAwake(deployment, facts);
-  const nextDue = earliest(nextDueAt, isNewer(facts, since) ? facts.figures?.nextDue : undefined);
+  const nextDue = earliest(nextDueAt, isNewer(facts, since) ? facts.summary?.nextDue : undefined);
   const why = wokenBy(deployment, { ...facts, since, nextDue });
   if (why !== undefined) return { sleep: {}, statements: [awake(why)] };
   const left = nextDue === undefined ? undefined : (Date.parse(nextDue) - facts.now.getTime()) / 1000 - AHEAD;
@@ -57,7 +57,7 @@ export function decideSleep(deployment: DeploymentResource, facts: SleepFacts): 
 /** The longest time of a timer in seconds. */
 const LONGEST = 20 * 86_400;
 
-/** Reasons of being awake, with what they mean. */
+/** Reasons of being awake, with their messages. */
 const AWAKE = {
   InUse: 'It has been used lately, or has work.',
   OwnHandlers: 'It stays awake: handlers of its own decide who may call, so nobody else can tell who may wake it.',
@@ -65,7 +65,7 @@ const AWAKE = {
   DueSoon: 'It woke for a delayed run or a cron.',
   WorkFound: 'It woke for work that came while it fell asleep.',
   SpecChanged: 'It woke for another revision.',
-  GuardUnknown: 'It stays awake: its pods have not reported what decides who may call, so nobody can tell who may wake it.',
+  GuardUnknown: 'It stays awake: its pods have not reported how they decide who may call, so nobody can tell who may wake it.',
   NoGateway: 'It stays awake: no gateway is there to answer in its place.',
 } as const;
 
@@ -83,8 +83,8 @@ const asleep = (nextDue: string | undefined): StatedCondition => ({
 });
 
 /** Returns true if the queue was looked at after the deployment fell asleep. */
-const isNewer = ({ figures, now }: Pick<SleepFacts, 'figures' | 'now'>, since: string): boolean =>
-  figures !== undefined && now.getTime() - figures.age * 1000 > Date.parse(since);
+const isNewer = ({ summary, now }: Pick<SleepFacts, 'summary' | 'now'>, since: string): boolean =>
+  summary !== undefined && now.getTime() - summary.age * 1000 > Date.parse(since);
 
 /** Returns the last moment that a condition's time, which has whole seconds, may mean. */
 const endOfSecond = (time: string): string => new Date(Date.parse(time) + 1000).toISOString();
@@ -97,11 +97,11 @@ type Asleep = SleepFacts & { since: string; nextDue: string | undefined };
 
 /** Returns why it wakes. Undefined: it sleeps on. */
 function wokenBy({ metadata }: DeploymentResource, facts: Asleep): keyof typeof AWAKE | undefined {
-  const { revisions, active, since, figures, nextDue, now } = facts;
+  const { revisions, active, since, summary, nextDue, now } = facts;
   // The gateway names the sleep that it ends, so that no clocks are compared and an old wish wakes nobody.
   if (metadata.annotations?.[WAKE] === since) return 'WokenByRequest';
   if (newestFirst(revisions)[0]?.metadata.name !== active) return 'SpecChanged';
-  if (figures !== undefined && isNewer(facts, since) && hasWork(figures)) return 'WorkFound';
+  if (summary !== undefined && isNewer(facts, since) && hasWork(summary)) return 'WorkFound';
   if (nextDue !== undefined && Date.parse(nextDue) - now.getTime() <= AHEAD * 1000) return 'DueSoon';
   return mustStay(facts);
 }
@@ -109,13 +109,13 @@ function wokenBy({ metadata }: DeploymentResource, facts: Asleep): keyof typeof 
 function whileAwake(deployment: DeploymentResource, facts: SleepFacts): SleepDecision {
   const stays = mustStay(facts);
   if (stays !== undefined) return { sleep: {}, statements: [awake(stays)] };
-  const { figures, settings, now } = facts;
+  const { summary, settings, now } = facts;
   const rest = { now, after: sleepAfter(deployment, settings), ahead: 2 * AHEAD };
-  // What was reported before it woke says nothing of the pods that run now.
+  // A report from before it woke says nothing of the pods that run now.
   const { lastTransitionTime: woke } = conditionIn(deployment, ASLEEP) ?? {};
-  const rests = figures !== undefined && mayRest(figures, rest) && (woke === undefined || isNewer(facts, endOfSecond(woke)));
+  const rests = summary !== undefined && mayRest(summary, rest) && (woke === undefined || isNewer(facts, endOfSecond(woke)));
   if (!rests || !isReadyToSleep(facts)) return { sleep: {}, statements: [awake(reasonBefore(deployment))] };
-  const { nextDue } = figures;
+  const { nextDue } = summary;
   return { sleep: { asleepSince: now.toISOString(), ...(nextDue !== undefined && { nextDueAt: nextDue }) }, statements: [asleep(nextDue)] };
 }
 
@@ -143,5 +143,5 @@ function reasonBefore(deployment: DeploymentResource): keyof typeof AWAKE {
   return isKept ? (reason as keyof typeof AWAKE) : 'InUse';
 }
 
-/** Reasons that hold only as long as what they name is so. */
+/** Reasons that hold only while their cause lasts. */
 const LASTING: readonly string[] = ['OwnHandlers', 'GuardUnknown', 'NoGateway'];

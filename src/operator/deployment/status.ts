@@ -39,7 +39,7 @@ import type { WrittenFacts } from './part.ts';
 /** Characters of a message. */
 const MOST = 4096;
 
-/** Makes the status, the conditions and the outcome of a deployment from the facts and what its parts report. */
+/** Makes the status, the conditions and the outcome of a deployment from the facts and the reports of its parts. */
 export function deploymentReport(facts: WrittenFacts, parts: PartReport[]): Report<DeploymentStatusFields> {
   const { deployment, active, trouble, revisions } = facts;
   const rest = restOf(facts);
@@ -74,7 +74,7 @@ function revisionFields(revisions: RevisionResource[], active: string | undefine
   };
 }
 
-/** Returns the outcome of what is under way, if everything else is as asked. */
+/** Returns the outcome of a change under way, if everything else is as asked. */
 const butFor = (underWay: StatedCondition | undefined, outcome: ReconcileOutcome): ReconcileOutcome =>
   underWay === undefined || outcome.kind !== 'settled' ? outcome : waiting(underWay.reason, underWay.message);
 
@@ -162,8 +162,8 @@ const isAsAsked = ({ status, reason }: StatedCondition): boolean => status === '
 function rolling({ metadata, status }: RevisionResource): ReconcileOutcome {
   // The database is ready here. A revision that still says otherwise is about to notice.
   const reason = status?.reason === 'DatabaseNotReady' ? undefined : status?.reason;
-  const said = reason === undefined ? '' : ` ${status?.message ?? ''}`;
-  return waiting(reason ?? UNDER_WAY, `Revision ${metadata.name} is being rolled out.${said}`);
+  const detail = reason === undefined ? '' : ` ${status?.message ?? ''}`;
+  return waiting(reason ?? UNDER_WAY, `Revision ${metadata.name} is being rolled out.${detail}`);
 }
 
 function failed({ metadata, status }: RevisionResource): ReconcileOutcome {
@@ -197,7 +197,7 @@ function servingStatement(
 /** Reports that the API server refused one of the objects. Only another spec or setting helps. */
 export function refusedDeployment(deployment: DeploymentResource, message: string): Report<DeploymentStatusFields> {
   const { conditions = [], observedGeneration: _, ...status } = deployment.status ?? {};
-  const sentence = `The cluster refuses what the deployment asks for: ${message}`.slice(0, MOST);
+  const sentence = `The cluster refuses an object of the deployment: ${message}`.slice(0, MOST);
   return {
     outcome: stalled('Refused', sentence),
     status: { ...status, reason: 'Refused', message: sentence },
@@ -207,7 +207,7 @@ export function refusedDeployment(deployment: DeploymentResource, message: strin
   };
 }
 
-/** Returns what the status of a deployment says that is out of bounds. One that serves goes on as it is. */
+/** Returns the status of a deployment that is out of bounds. One that serves goes on as it is. */
 export const faultyDeployment = ({ status }: DeploymentResource, { reason, message }: ObjectFault): DeploymentStatusFields => ({
   phase: status?.activeRevision === undefined ? 'UNKNOWN' : (status.phase ?? 'UNKNOWN'),
   reason,

@@ -37,13 +37,13 @@ function summary({ kind, reason, message }: ReconcileOutcome): StatedCondition[]
  */
 export function pausedConditions(before: readonly Condition[], at: { generation: number; now: string }): Condition[] {
   const state = { reason: 'Suspended', message: 'Reconciling is paused by spec.suspend.', observedGeneration: at.generation };
-  const said = (type: string, status: Condition['status']): Condition => {
+  const paused = (type: string, status: Condition['status']): Condition => {
     const old = before.find((condition) => condition.type === type && condition.status === status);
     return { type, status, ...state, lastTransitionTime: old?.lastTransitionTime ?? at.now };
   };
   const known = before.filter(({ type }) => type !== RECONCILING && type !== SUSPENDED);
-  const ready = known.some(({ type }) => type === READY) ? [] : [said(READY, 'Unknown')];
-  return [...known, ...ready, said(SUSPENDED, 'True')].toSorted((a, b) => (a.type < b.type ? -1 : 1));
+  const ready = known.some(({ type }) => type === READY) ? [] : [paused(READY, 'Unknown')];
+  return [...known, ...ready, paused(SUSPENDED, 'True')].toSorted((a, b) => (a.type < b.type ? -1 : 1));
 }
 
 export const conditionIn = (object: { status?: { conditions?: Condition[] } | undefined }, type: string): Condition | undefined =>

@@ -28,14 +28,14 @@ export type Reconciler<T extends Resource<S>, S extends Status> = {
   kind: Kind<T>;
   cache: Cache<T>;
   reconcile: Reconcile<T, S>;
-  /** Undoes what deletion alone does not remove. The finalizer stays until the outcome is settled. */
+  /** Removes anything that deletion alone leaves. The finalizer stays until the outcome is settled. */
   finalizer?: { name: string; finalize: Reconcile<T, S>; isNeeded?: (object: T) => boolean };
   /**
-   * Returns what it means that the API server refuses one of the object's children. If undefined, the reconcile is
-   * tried again, as after any failure.
+   * Returns the report after the API server refused one of the object's children. If undefined, the reconcile is tried
+   * again, as after any failure.
    */
   refused?: (object: T, refusal: KubeRefused | Denied, now: Date) => Report<S> | undefined;
-  /** Returns what the status says besides its conditions while the object is out of bounds and is left as it is. */
+  /** Returns the status, besides its conditions, while the object is out of bounds and is left as it is. */
   faulty?: (object: T, fault: ObjectFault, now: Date) => Partial<S>;
   /** Returns true while the user asks to leave the object alone. A deletion is still carried out. */
   isPaused?: (object: T) => boolean;
@@ -154,7 +154,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
   }
 
   /**
-   * Leaves the object as it is, but reports the present generation in its status, so that whoever waits for it
+   * Leaves the object as it is, but reports the present generation in its status, so that anyone who waits for it
    * learns why nothing happens.
    */
   async #pause(object: T, context: Context): Promise<ReconcileOutcome> {
@@ -163,12 +163,12 @@ export class Controller<T extends Resource<S>, S extends Status> {
     return { kind: 'settled', reason: 'Suspended', message: '' };
   }
 
-  /** Leaves an object that is out of bounds as it is, and says so. Whoever wrote it has to write another one. */
+  /** Leaves an object that is out of bounds as it is, and says so. Its author must write another one. */
   async #refuse(object: T, fault: ObjectFault, context: Context): Promise<ReconcileOutcome> {
     const { status, statements } = formerReport(object);
-    const said = this.#options.reconciler.faulty?.(object, fault, context.now);
+    const fields = this.#options.reconciler.faulty?.(object, fault, context.now);
     const outcome = stalled(fault.reason, `The operator leaves it as it is. ${fault.message}`);
-    await this.#write(object, { outcome, status: { ...status, ...said }, statements }, context);
+    await this.#write(object, { outcome, status: { ...status, ...fields }, statements }, context);
     return outcome;
   }
 
@@ -250,7 +250,7 @@ export class Controller<T extends Resource<S>, S extends Status> {
     if (isStored) for (const event of statedEvents(object.status, report.statements)) this.#options.record(object, event);
   }
 
-  /** Writes the status if it differs, and records an event for what people care about. False: nothing was written. */
+  /** Writes the status if it differs, and records an event for notable changes. False: nothing was written. */
   async #store(object: T, state: Status, { log }: Context): Promise<boolean> {
     const { kube, reconciler, record } = this.#options;
     const status = { ...state, observedGeneration: object.metadata.generation ?? 0 };

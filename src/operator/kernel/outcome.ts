@@ -1,8 +1,7 @@
 import type { Condition } from '../../schema/platform/conditions.ts';
 
 /**
- * The reason for waiting while all goes well. The phase says how far it is, and an event reports the end or what goes
- * wrong.
+ * The reason for waiting while all goes well. The phase says how far it is, and an event reports the end or a failure.
  */
 export const UNDER_WAY = 'RollingOut';
 
@@ -35,7 +34,7 @@ export type StatedCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'me
 };
 
 /**
- * What a reconcile returns: the whole status except its conditions, and the conditions besides Ready, Reconciling and
+ * The result of a reconcile: the whole status except its conditions, and the conditions besides Ready, Reconciling and
  * Stalled.
  */
 export type Report<Status extends object> = {
@@ -44,7 +43,7 @@ export type Report<Status extends object> = {
   statements: StatedCondition[];
 };
 
-/** What the queue does next. */
+/** The next step of the queue. */
 export type Next = { do: 'forget' } | { do: 'retry' } | { do: 'later'; seconds: number };
 
 export function nextOf(outcome: ReconcileOutcome | 'failed'): Next {

@@ -3,7 +3,7 @@ import { objectId } from '../../kube/object-key.ts';
 import { hashOf } from '../../schema/platform/revision-of.ts';
 import { sameQuantity } from './quantity.ts';
 
-/** The annotation with the hash of what was last applied, on each applied object. */
+/** The annotation with the hash of the last applied intent, on each applied object. */
 export const APPLIED = 'gx.dev/applied';
 
 // oxlint-disable-next-line house/module-state -- the answers of a pure function, kept as long as their object is
@@ -26,8 +26,8 @@ export function withHash(intent: KubeObject): KubeObject {
 }
 
 /**
- * Returns true if the live object has all that is intended, and nothing that an earlier intent left behind. What others
- * added does not count.
+ * Returns true if the live object has all that is intended, and nothing that an earlier intent left behind. Additions
+ * of others do not count.
  */
 export const isAsIntended = (intent: KubeObject, live: KubeObject): boolean =>
   live.metadata.annotations?.[APPLIED] === intentHash(intent) && covers(live, intent);
@@ -64,7 +64,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).every(isEmpty);
 }
 
-/** Returns what has to be written so that the existing objects become the desired ones. */
+/** Returns the writes by which the existing objects become the desired ones. */
 export function difference(desired: KubeObject[], existing: KubeObject[]): { apply: KubeObject[]; remove: KubeObject[] } {
   const live = new Map(existing.map((object) => [objectId(object), object]));
   const wanted = new Set(desired.map(objectId));

@@ -39,7 +39,7 @@ export function transition(before: Status | undefined, after: Status): Transitio
 }
 
 /**
- * Returns true for what a person cares about: that the phase or Ready has changed, or that only a change by the user
+ * Returns true for changes people care about: that the phase or Ready has changed, or that only a change by the user
  * helps now. Nobody cares that something new does not exist yet, that it is on its way, or for the same sentence twice.
  */
 function isNews(before: Status | undefined, after: Status, { ready, isStalled }: { ready: Condition; isStalled: boolean }): boolean {

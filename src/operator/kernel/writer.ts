@@ -10,9 +10,9 @@ import { APPLIED, difference, intentHash, withHash } from './owned.ts';
 export type Watched = { kind: Kind; cache?: Pick<Cache, 'write'> };
 
 /**
- * Makes all writes of reconciles. It puts each answer into the caches at once, so that the next reconcile reads what
- * this one wrote. If the API server stores an object differently from what was applied, the writer remembers that and
- * does not apply it again until one side changes.
+ * Makes all writes of reconciles. It puts each answer into the caches at once, so that the next reconcile reads the
+ * writes of this one. If the API server stores an object differently than applied, the writer remembers that and does
+ * not apply it again until one side changes.
  */
 export class Writer {
   readonly #kube: Kube;
@@ -138,7 +138,7 @@ export class Writer {
 /** The first resource version of the store, which no object has any more. An apply that names it can only create. */
 const OF_NOTHING = '1';
 
-/** Returns true if the operator last applied what it wants now, so that any difference is somebody else's. */
+/** Returns true if the operator last applied the same intent, so that any difference is somebody else's. */
 const isForeign = (intent: KubeObject, live: KubeObject): boolean => live.metadata.annotations?.[APPLIED] === intentHash(intent);
 
 /**

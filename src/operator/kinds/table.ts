@@ -107,7 +107,7 @@ export const OPERATOR_KINDS = {
     rights: [
       { at: 'worked', verbs: ['list', 'watch', 'create', 'delete'] },
       { at: 'worked', verbs: ['patch'], part: 'status' },
-      // Whoever sets blockOwnerDeletion must be allowed to change the owner's finalizers.
+      // Anyone who sets blockOwnerDeletion must be allowed to change the owner's finalizers.
       { at: 'worked', verbs: ['update'], part: 'finalizers' },
       // A revision whose build lies elsewhere has a finalizer.
       { at: 'staged', verbs: ['get', 'patch'] },

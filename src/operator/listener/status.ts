@@ -10,7 +10,7 @@ const NAMED = 10;
 
 /**
  * Reports whether a Listener has every namespace that it names. It has those that joined its tenant; of two Listeners,
- * the older one keeps what it named first.
+ * the older one keeps the namespaces that it named first.
  */
 export function listenerReport(listener: ListenerResource, world: World): Report<NonNullable<ListenerResource['status']>> {
   const { all, joined, defaultTenantId } = world;

@@ -4,7 +4,7 @@ import { AGENT_CONTAINER } from '../../schema/names.ts';
 import type { FailureReason } from '../../schema/platform/revision.ts';
 import { replicaFailure } from './workload-state.ts';
 
-/** What keeps pods from being ready. It is `final` if waiting longer will not help. */
+/** The reason why pods are not ready. It is `final` if waiting longer will not help. */
 export type Diagnosis = {
   reason: FailureReason;
   message: string;
@@ -43,7 +43,7 @@ export type Patience = {
   now: number;
   /** Seconds for which pulls of an image may fail. */
   imagePullSeconds: number;
-  /** When ends of pods stop being excused, in milliseconds since the epoch. What they need was missing before. */
+  /** When ends of pods stop being excused, in milliseconds since the epoch. Something was missing before. */
   excusedUntil?: number | undefined;
 };
 
@@ -71,7 +71,7 @@ export function readySince(pod: KubeObject): number | undefined {
   return since === undefined ? undefined : Date.parse(since);
 }
 
-/** Returns true if the pod has ended, whoever ended it. It stays in the list of pods until somebody removes it. */
+/** Returns true if the pod has ended, by itself or not. It stays in the list of pods until somebody removes it. */
 export const isPodOver = (pod: KubeObject): boolean => ['Failed', 'Succeeded'].includes(statusOfPod(pod).phase ?? '');
 
 /** Returns true if a container can't be started because a Secret or a key is missing. */
@@ -154,7 +154,7 @@ export const isWaitingForVolumes = (pod: KubeObject): boolean =>
 function notMade(pod: KubeObject, patience: Patience): Diagnosis | undefined {
   const waiting = notMadeYet(pod);
   if (waiting === undefined) return undefined;
-  const message = `Container ${waiting.name} waits for a volume or for the network: the events of pod ${pod.metadata.name} say for what.`;
+  const message = `Container ${waiting.name} waits for a volume or for the network: the events of pod ${pod.metadata.name} name the cause.`;
   return { reason: 'DeadlineExceeded', message, final: false, early: ageOf(pod, patience) };
 }
 
@@ -189,9 +189,9 @@ function failedEnd({ state, lastState }: ContainerStatus): State | undefined {
   return state?.waiting?.reason === 'CrashLoopBackOff' || (end?.exitCode ?? 0) !== 0 ? end : undefined;
 }
 
-const notStarted = ({ name, restartCount = 0 }: ContainerStatus, said = ''): Diagnosis => ({
+const notStarted = ({ name, restartCount = 0 }: ContainerStatus, reported = ''): Diagnosis => ({
   reason: 'CrashLooping',
-  message: `Container ${name} can't be started: ${said}`,
+  message: `Container ${name} can't be started: ${reported}`,
   final: restartCount >= RESTARTS,
 });
 
@@ -200,17 +200,17 @@ function pullFailed(pod: KubeObject, { name, image, state }: ContainerStatus, pa
   const age = ageOf(pod, patience);
   const hopeless = HOPELESS_PULL.includes(state?.waiting?.reason ?? '');
   const final = hopeless || age > imagePullSeconds;
-  const said = final && state?.waiting?.message !== undefined ? `: ${state.waiting.message}` : '';
-  const message = `The image ${image ?? ''} of container ${name} can't be pulled${said}`;
+  const reported = final && state?.waiting?.message !== undefined ? `: ${state.waiting.message}` : '';
+  const message = `The image ${image ?? ''} of container ${name} can't be pulled${reported}`;
   return { reason: 'ImagePullFailed', message, final, ...(!final && { again: imagePullSeconds - age + 1 }) };
 }
 
 function notConfigured({ name, state }: ContainerStatus): Diagnosis {
-  const said = state?.waiting?.message ?? '';
+  const reported = state?.waiting?.message ?? '';
   // The message is "container has runAsNonRoot and image will run as root" or "... has non-numeric user". Time changes
   // no image.
-  if (said.includes('runAsNonRoot')) return { reason: 'Refused', message: `Container ${name} may not run: ${said}`, final: true };
-  return { reason: 'SecretMissing', message: `Container ${name} can't be configured: ${said}`, final: false };
+  if (reported.includes('runAsNonRoot')) return { reason: 'Refused', message: `Container ${name} may not run: ${reported}`, final: true };
+  return { reason: 'SecretMissing', message: `Container ${name} can't be configured: ${reported}`, final: false };
 }
 
 function crashed(pod: KubeObject, { name, state }: ContainerStatus, { ended, restarts }: { ended: State; restarts: number }): Diagnosis {

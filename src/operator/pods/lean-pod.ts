@@ -2,7 +2,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { ObjectMeta } from '../../schema/platform/custom-resources.ts';
 import { statusOfPod } from './diagnose.ts';
 
-/** Returns a pod with only what a diagnosis reads: its status, and whose it is. */
+/** Returns a pod with only the parts that a diagnosis reads: its status, and whose it is. */
 export function leanPod(pod: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations } = pod.metadata;
   const { phase, reason, message, conditions, containerStatuses, initContainerStatuses } = statusOfPod(pod);

@@ -2,11 +2,11 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { hashOf } from '../../schema/platform/revision-of.ts';
 
 /**
- * The annotation with the hash of the pod template as it was made. Whoever may change the workload may write it, so the
- * status is what counts.
+ * The annotation with the hash of the pod template as it was made. Anyone who may change the workload may write it, so
+ * only the status counts.
  */
 const TEMPLATE = 'gx.dev/template';
-/** The annotation that `kubectl rollout restart` adds. A restart does not change what the pods are. */
+/** The annotation that `kubectl rollout restart` adds. A restart does not change the template otherwise. */
 const RESTARTED = 'kubectl.kubernetes.io/restartedAt';
 
 type PodTemplate = { metadata?: { annotations?: Record<string, string> } };
@@ -37,8 +37,8 @@ export function settledTemplate(made: KubeObject, live: KubeObject | undefined, 
 }
 
 /**
- * Returns what the pods of a workload are, as the operator last saw its own write stored. The status keeps it, which
- * nobody else may write. It stays the same as long as they do, and is undefined if nothing is known.
+ * Returns the hash of the pod template of a workload, as the operator last saw its own write stored. The status keeps
+ * it, which nobody else may write. It stays the same as long as the pods do, and is undefined if nothing is known.
  */
 export function seenTemplate(stored: KubeObject | undefined, before: string | undefined): string | undefined {
   if (stored === undefined) return before;

@@ -63,7 +63,7 @@ export const isOrphan = ({ kind, metadata }: KubeObject, component: Component): 
 
 type ScalerCondition = { type: string; status: string; reason?: string; message?: string };
 
-/** Returns what a reconcile reads of an autoscaler's status: whether it scales, and why not. */
+/** Returns the condition of an autoscaler that a reconcile reads: whether it scales, and why not. */
 export function scalingActive(scaler: KubeObject | undefined): ScalerCondition | undefined {
   const { conditions = [] } = (scaler?.status ?? {}) as { conditions?: ScalerCondition[] };
   return conditions.find(({ type }) => type === 'ScalingActive');

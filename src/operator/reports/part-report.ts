@@ -8,7 +8,7 @@ export type DeploymentStatusFields = NonNullable<DeploymentResource['status']>;
 /** The dependencies of a part: the caches, the settings, and the doors to the API server. */
 export type PartDeps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings'>;
 
-/** The Secret that names the database: which one and in what state, or a sentence on what is wrong with it. */
+/** The Secret that names the database: its name and version, or a sentence on its problem. */
 export type DatabaseSecret = { secret: string; version?: string } | { problem: string };
 
 /** The report of a part of a deployment. */

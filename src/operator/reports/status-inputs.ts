@@ -29,7 +29,7 @@ export const STATUS_INPUTS = {
 
 export type StatusInput = keyof typeof STATUS_INPUTS;
 
-/** The same of a revision, whose status is also the only record of what it was. */
+/** The same of a revision, whose status is also the only record of its past. */
 export const REVISION_INPUTS = {
   phase: 'Its pods or its build show it. One that no longer serves is skipped.',
   reason: 'It is decided again.',

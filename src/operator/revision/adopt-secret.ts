@@ -27,9 +27,7 @@ export async function adoptSecret(
 const isOf = (revision: RevisionResource, { metadata }: KubeObject): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === revision.metadata.uid) === true;
 
-/**
- * Returns a revision's own copy of a Secret that its user may still change, so that what was deployed stays as it was.
- */
+/** Returns a revision's own copy of a Secret that its user may still change, so that the deployed values stay. */
 export function secretCopy({ metadata, spec }: RevisionResource, secret: { data?: Record<string, string> }): KubeObject {
   return {
     apiVersion: 'v1',

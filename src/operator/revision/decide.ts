@@ -86,7 +86,7 @@ const ended: Question = ({ revision, world, settings }) => {
  */
 const START = 60;
 
-/** Scales down what is there, and makes nothing. */
+/** Scales down the existing workloads, and makes nothing. */
 const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }), down: true });
 
 /**
@@ -180,8 +180,8 @@ function apiAtFirst(revision: RevisionResource, loaded: KubeObject | undefined, 
 }
 
 /**
- * Decides while the database starts. Pods that run can only wait for it. What keeps pods from running is reported at
- * once.
+ * Decides while the database starts. Pods that run can only wait for it. A fault that keeps pods from running is
+ * reported at once.
  */
 function besideDatabase(wish: Wish, view: View): Decision {
   const beside = deploying({ wish, of: ['api', 'queue'] }, view);
@@ -243,7 +243,7 @@ export function secondsLeft({ revision, world, settings }: Timed): number {
   return limit - (span.to - span.from - alone.reduce((sum, length) => sum + length, 0)) / 1000;
 }
 
-/** Returns what the deployment says about its database, if the database is why the revision failed. */
+/** Returns the deployment's message about its database, if the database is why the revision failed. */
 const databaseTrouble = ({ reason }: Decision, { world }: Situation): string[] =>
   reason === 'DatabaseNotReady' ? [conditionIn(world.deployment ?? {}, DATABASE_READY)?.message ?? ''].filter(Boolean) : [];
 

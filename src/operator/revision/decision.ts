@@ -13,7 +13,7 @@ export type Decision = {
   phase: RevisionStatus;
   message: string;
   reason?: string;
-  /** What is wrong with the pods. Its log is read when the revision ends. */
+  /** The fault of the pods. Its log is read when the revision ends. */
   diagnosis?: Diagnosis | undefined;
   wish: Wish;
   /** Whether the build's Job is made or given up. */
@@ -21,7 +21,7 @@ export type Decision = {
   /** The image that the pods are to run and its commit, if they were found in this pass. */
   image?: string | undefined;
   commitSha?: string | undefined;
-  /** What the builder said besides, if its build ended in this pass. */
+  /** Further results of the builder, if its build ended in this pass. */
   buildsWith?: 'buildkit';
   digest?: string;
   builderVersion?: string;

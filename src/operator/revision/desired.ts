@@ -48,7 +48,7 @@ export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, 
   });
 }
 
-/** Returns true if nobody else may change the size: what is being taken down, and queues that follow something. */
+/** Returns true if nobody else may change the size: of a workload taken down, or of a queue that follows something. */
 const isOurs = (component: WorkloadComponent, { wish, isQueueGiven }: RevisionPlan, { gateway }: OperatorSettings): boolean =>
   wish.down === true || (component === 'queue' && (gateway !== undefined || isQueueGiven === true));
 
@@ -62,8 +62,8 @@ const isScaledByOthers = (live: KubeObject | undefined, { wanted, limit }: { wan
 type Size = Pick<WorkloadWish, 'replicas' | 'beganWith'>;
 
 /**
- * Returns the size to apply. A workload that began with more than its least keeps that number in what is applied until
- * somebody else changes it, because until then nobody else owns the field.
+ * Returns the size to apply. A workload that began with more than its least keeps that number in the applied object
+ * until somebody else changes it, because until then nobody else owns the field.
  */
 function sizeOf(live: KubeObject | undefined, range: { wanted: number; least: number; limit: number }): Size {
   const { wanted, least } = range;

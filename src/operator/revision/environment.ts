@@ -36,7 +36,7 @@ export async function environmentOf(
 
 /**
  * Returns the name of the Secret whose values a revision gets: that of its template or, of a revision that repeats an
- * earlier one, what that one got. A user's Secret may have other values by now.
+ * earlier one, the Secret of that one. A user's Secret may have other values by now.
  */
 export function secretToRead({ spec }: RevisionResource, siblings: RevisionResource[]): string | undefined {
   const { secretName } = spec.template;

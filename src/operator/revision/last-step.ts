@@ -10,8 +10,7 @@ const SWITCH = 30_000;
 const REPORTED = 5000;
 
 /**
- * Decides for a complete revision. Until it serves, its status stays, because what is over in a moment is not worth a
- * write.
+ * Decides for a complete revision. Until it serves, its status stays, because a momentary state is not worth a write.
  */
 export function lastStep(done: Partial<Decision>, situation: Situation): Decision {
   const { revision, world } = situation;
@@ -35,7 +34,7 @@ export function lastStep(done: Partial<Decision>, situation: Situation): Decisio
 const isUnreported = ({ revision, world, settings }: Situation): boolean =>
   settings.gateway !== undefined && world.server === undefined && revision.status?.guard === undefined;
 
-/** Returns what the status says of a rollout that has begun. */
+/** Returns the reported state of a rollout that has begun. */
 function lastReported({ status }: RevisionResource): Partial<Decision> {
   const { phase, message, reason } = status ?? {};
   if ((phase !== 'AWAITING_DEPLOY' && phase !== 'DEPLOYING') || message === undefined) return {};

@@ -21,7 +21,7 @@ import { repeatedImage } from './image.ts';
 import { workloadName } from './objects/workload.ts';
 import { isWaitingForVolumes } from '../pods/diagnose.ts';
 
-/** What exists for a revision, by the caches and by what was read for it. */
+/** All that exists for a revision, by the caches and by reads of its own. */
 export type RevisionWorld = DatabaseAnswer & {
   deployment: DeploymentResource | undefined;
   /** True if another deployment now has the name of the one that it belonged to. */
@@ -42,7 +42,7 @@ export type RevisionWorld = DatabaseAnswer & {
   build: BuildWorld | undefined;
   api: KubeObject | undefined;
   queue: KubeObject | undefined;
-  /** What was decided about the queue of its deployment, by the work there is. */
+  /** The decision about the queue of its deployment, by the work there is. */
   queueState?: QueueState | undefined;
   /** The facts of its server that its pods have reported lately. */
   server?: ServerFacts | undefined;
@@ -68,7 +68,7 @@ function deploymentOf(
   return { deployment: isForeign ? undefined : found, isForeign };
 }
 
-/** Observes what exists for a revision, and writes nothing. */
+/** Observes all that exists for a revision, and writes nothing. */
 export async function observeRevision(
   deps: Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'absences' | 'work' | 'buildTurns'>,
   revision: RevisionResource,

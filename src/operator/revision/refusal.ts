@@ -57,7 +57,7 @@ function withoutRoom(revision: RevisionResource, { message: words }: Denied, { s
 
 type Step = { phase: RevisionStatus; startedAt?: Date; endedAt?: Date };
 
-/** Returns the former status with what the refusal changes. */
+/** Returns the former status with the changes by the refusal. */
 function reported(
   revision: RevisionResource,
   { phase, startedAt, endedAt }: Step,
@@ -86,6 +86,6 @@ function unrepaired({ status }: RevisionResource, refusal: KubeRefused): Report<
   return { outcome: impossible(refusal), status: before, statements: known };
 }
 
-/** Returns what the status of a revision says that is out of bounds. One that has ended stays as it ended. */
+/** Returns the status of a revision that is out of bounds. One that has ended stays as it ended. */
 export const faultyRevision = (revision: RevisionResource, { reason, message }: ObjectFault, now: Date): Partial<RevisionStatusFields> =>
   isEnded(revision) ? {} : { phase: 'CREATE_FAILED', reason, message, endedAt: dateTimeOf(now) };

@@ -40,7 +40,7 @@ export type RevisionView = {
   standing?: KubeObject[];
 };
 
-/** Makes the status, the conditions and the outcome of a revision from what was decided. */
+/** Makes the status, the conditions and the outcome of a revision from the decision. */
 export function revisionReport(revision: RevisionResource, view: RevisionView): Report<RevisionStatusFields> {
   const { phase, message, reason } = view.decision;
   return {
@@ -156,9 +156,7 @@ const wordOf = (phase: string): string =>
     .map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`)
     .join('');
 
-/**
- * Returns the digest of the image that the api pods run, so that a moved tag does not change what a rollback repeats.
- */
+/** Returns the digest of the image that the api pods run, so that a moved tag changes no later rollback. */
 function digestOf(revision: RevisionResource, { apiPods }: RevisionWorld): string | undefined {
   const image = imageOf(revision) ?? '';
   const ids = apiPods.flatMap((pod) => statusOfPod(pod).containerStatuses ?? []).filter(({ name }) => name === AGENT_CONTAINER);

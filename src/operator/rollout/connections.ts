@@ -21,7 +21,7 @@ const MOST = 44;
 const LIMIT = 10_000;
 
 export type Connections = {
-  /** `max_connections` of a managed database that is made today; of an external one what the deployment may use. */
+  /** `max_connections` of a managed database that is made today; of an external one, those for the deployment. */
   max: number;
   /** Why the pods don't fit, if they don't. */
   problem?: string;
@@ -39,7 +39,7 @@ const leastFor = (pods: number): number => RESERVED + GENERATIONS * pods * LEAST
 
 /**
  * Returns the connections that a spec asks for. A number that it gives stands; the installation's default grows with
- * the pods, so that each gets what it needs.
+ * the pods, so that each gets as many as it needs.
  */
 export function connectionsAsked(of: Templated, settings: Sizes): Connections {
   const asked = of.spec.template.resourceSpec?.dbMaxConnections;

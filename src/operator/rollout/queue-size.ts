@@ -33,7 +33,7 @@ export function queueWanted(revision: RevisionResource, { deployment, api, queue
   const { least, most } = queueBounds(revision, settings);
   if (!isQueueScaled(revision, deployment, settings)) return least;
   const isWaking = api !== undefined && replicasOf(api) === 0 && deployment?.spec.queueReplicas === undefined;
-  // Whoever woke it may want a run, so a queue pod starts beside the api pod.
+  // The caller that woke it may want a run, so a queue pod starts beside the api pod.
   if (isWaking) return Math.min(most, Math.max(1, least));
   const asked = deployment?.spec.queueReplicas ?? state?.desired ?? (queue === undefined ? least : replicasOf(queue));
   return Math.max(least, Math.min(most, asked));

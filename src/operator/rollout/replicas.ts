@@ -50,7 +50,7 @@ export function replicasWanted(of: Templated, component: WorkloadComponent, sett
  */
 export function replicasAllowed(of: Templated, component: WorkloadComponent, settings: Settings): number {
   const least = replicasWanted(of, component, settings);
-  // What may sleep needs a pod of each kind while it is awake.
+  // A deployment that may sleep needs a pod of each kind while it is awake.
   const usual = settings.gateway === undefined ? least : Math.max(1, least);
   const { maxScale = usual, queueMaxScale = maxScale } = sizesOf(of, settings);
   return Math.max(least, component === 'api' ? maxScale : queueMaxScale);

@@ -25,12 +25,12 @@ export function activeOf(revisions: RevisionResource[], current: string | undefi
 export const revisionIn = (revisions: RevisionResource[], named: string | undefined): RevisionResource | undefined =>
   revisions.find(({ metadata }) => metadata.name === named);
 
-/** What a revision may do among its siblings: roll out, wait for another one, or be skipped. */
+/** The turn of a revision among its siblings: to roll out, to wait for another one, or to be skipped. */
 export type RolloutOrder = 'go' | 'wait' | 'skip';
 
 /**
- * Returns what a revision may do among those of its deployment, where one rolls out at a time. One under way continues.
- * Of those that wait, only the newest rolls out, and the others are skipped.
+ * Returns the turn of a revision in its deployment, where one rolls out at a time. One under way continues. Of those
+ * that wait, only the newest rolls out, and the others are skipped.
  */
 export function rolloutOrderOf(revision: RevisionResource, siblings: RevisionResource[]): RolloutOrder {
   const open = newestFirst(siblings).filter((other) => !isEnded(other));

@@ -4,7 +4,7 @@ import { names } from '../../schema/names.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import type { Scalable } from '../scale/work-follower.ts';
 import type { Caches } from '../view/caches.ts';
-import type { WorkFigures } from '../../schema/wire/work-figures.ts';
+import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { hasWork, isAsleep, isSleeper, mayRest, sleepAfter } from './sleepers.ts';
 import { isQueueScaled, queueBounds } from './queue-size.ts';
 
@@ -31,12 +31,12 @@ export function scalableIn(caches: Caches, settings: OperatorSettings): (deploym
   };
 }
 
-/** Returns whether figures of a deployment may let it fall asleep, or wake it. */
+/** Returns whether the work of a deployment may let it fall asleep, or wake it. */
 export function sleepConcernIn({ deployments }: Pick<Caches, 'deployments'>, settings: OperatorSettings, now: () => Date) {
-  return (key: string, figures: WorkFigures): boolean => {
+  return (key: string, summary: WorkSummary): boolean => {
     const deployment = deployments.get(key);
     if (deployment === undefined || !isSleeper(deployment, settings)) return false;
-    if (isAsleep(deployment)) return hasWork(figures) || figures.nextDue !== deployment.status?.nextDueAt;
-    return mayRest(figures, { now: now(), after: sleepAfter(deployment, settings), ahead: 0 });
+    if (isAsleep(deployment)) return hasWork(summary) || summary.nextDue !== deployment.status?.nextDueAt;
+    return mayRest(summary, { now: now(), after: sleepAfter(deployment, settings), ahead: 0 });
   };
 }

@@ -1,6 +1,6 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { WorkFigures } from '../../schema/wire/work-figures.ts';
+import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { leastReplicas, type Templated } from './replicas.ts';
 
 type Settings = Pick<OperatorSettings, 'profile' | 'gateway'>;
@@ -20,13 +20,13 @@ export const doesDatabaseSleep = ({ spec }: DeploymentResource, { sleepDatabases
 /** Returns true while it sleeps, as its status says. */
 export const isAsleep = ({ status }: Pick<DeploymentResource, 'status'>): boolean => status?.asleepSince !== undefined;
 
-export const hasWork = ({ due, running, webhooks }: WorkFigures): boolean => due + running + webhooks > 0;
+export const hasWork = ({ due, running, webhooks }: WorkSummary): boolean => due + running + webhooks > 0;
 
 type Rest = { now: Date; after: number; ahead: number };
 
 /** Returns true if nothing is to be done, nobody has asked for long enough, and nothing is due soon. */
-export function mayRest(figures: WorkFigures, { now, after, ahead }: Rest): boolean {
-  const { idleSeconds, nextDue } = figures;
-  if (hasWork(figures) || idleSeconds === undefined || idleSeconds < after) return false;
+export function mayRest(summary: WorkSummary, { now, after, ahead }: Rest): boolean {
+  const { idleSeconds, nextDue } = summary;
+  if (hasWork(summary) || idleSeconds === undefined || idleSeconds < after) return false;
   return nextDue === undefined || Date.parse(nextDue) - now.getTime() > ahead * 1000;
 }

@@ -1,4 +1,4 @@
-import { USUAL_SLOTS, workersAsked, type WorkFigures } from '../../schema/wire/work-figures.ts';
+import { USUAL_SLOTS, workersAsked, type WorkSummary } from '../../schema/wire/work-summary.ts';
 
 /** Between how many queue pods a deployment may have. */
 export type QueueBounds = { least: number; most: number };
@@ -9,12 +9,12 @@ export type QueueReason = 'AtRest' | 'Backlog' | 'Quiet' | 'NotReported' | 'Aske
 /** How many workers the work asked for, from a time on, in milliseconds since the epoch. */
 type Asked = { at: number; workers: number };
 
-/** How many queue pods there are to be, why, and what the next decision must know. */
+/** How many queue pods there are to be, why, and the data for the next decision. */
 export type QueueState = { desired: number; reason: QueueReason; message: string; asked: readonly Asked[]; changedAt: number };
 
 export type QueueSituation = {
   /** Undefined: nothing was reported lately. */
-  figures: WorkFigures | undefined;
+  summary: WorkSummary | undefined;
   bounds: QueueBounds;
   /** The replicas of the workload as it is. */
   live: number;
@@ -33,20 +33,20 @@ const clamp = (workers: number, { least, most }: QueueBounds): number => Math.ma
 
 /**
  * Decides how many queue pods there are to be. It goes up at once, at least to twice as many, so that a wave that rises
- * takes few steps. It goes down in one step, when fewer were enough for the whole time, to what the last part of it
- * asked for. Never are there fewer than the runs under way ask for.
+ * takes few steps. It goes down in one step, when fewer were enough for the whole time, to the number that the last
+ * part of it asked for. Never are there fewer than the runs under way ask for.
  */
 export function decideQueue(before: QueueState | undefined, situation: QueueSituation): QueueState {
-  const { figures, bounds, live, now, downSeconds } = situation;
+  const { summary, bounds, live, now, downSeconds } = situation;
   const started = before ?? first(clamp(live, bounds), now);
   const held = { ...started, desired: clamp(started.desired, bounds) };
-  if (figures === undefined) return { ...held, reason: 'NotReported', message: 'The agents have not reported their work lately.' };
-  const workers = clamp(neededBy(figures, now), bounds);
+  if (summary === undefined) return { ...held, reason: 'NotReported', message: 'The agents have not reported their work lately.' };
+  const workers = clamp(neededBy(summary, now), bounds);
   const asked = remembered(held.asked, { at: now, workers }, now - downSeconds * 1000);
   const next = { ...held, asked, ...(held.reason === 'NotReported' && atRest(held.desired)) };
   if (workers > held.desired) {
     const desired = clamp(Math.max(workers, held.desired * 2), bounds);
-    return { ...next, desired, changedAt: now, reason: 'Backlog', message: told(desired, figures) };
+    return { ...next, desired, changedAt: now, reason: 'Backlog', message: askedFor(desired, summary) };
   }
   const most = Math.max(...asked.map((one) => one.workers));
   const isLong = now - held.changedAt >= downSeconds * 1000;
@@ -57,11 +57,11 @@ export function decideQueue(before: QueueState | undefined, situation: QueueSitu
     desired,
     changedAt: now,
     reason: 'Quiet',
-    message: `${told(desired, figures)} Fewer were enough for ${downSeconds} s.`,
+    message: `${askedFor(desired, summary)} Fewer were enough for ${downSeconds} s.`,
   };
 }
 
-/** What is there when the first decision is made counts as asked for now, so that nothing is taken away too soon. */
+/** Pods that exist at the first decision count as asked for now, so that none is removed too soon. */
 const first = (live: number, now: number): QueueState => ({
   desired: live,
   ...atRest(live),
@@ -74,17 +74,17 @@ const atRest = (desired: number): Pick<QueueState, 'reason' | 'message'> => ({
   message: `${desired} queue pods are enough.`,
 });
 
-const told = (desired: number, { due, running, slots = USUAL_SLOTS }: WorkFigures): string =>
+const askedFor = (desired: number, { due, running, slots = USUAL_SLOTS }: WorkSummary): string =>
   `${desired} queue pods are asked for: ${due} runs were due and ${running} under way, of which each pod takes ${slots}.`;
 
-/** Returns how many workers the figures ask for: one at least for a webhook, or for what is due in a moment. */
-function neededBy(figures: WorkFigures, now: number): number {
-  const { webhooks, nextDue, slots = USUAL_SLOTS } = figures;
+/** Returns how many workers the work asks for: at least one for a webhook, or for a run that is due in a moment. */
+function neededBy(summary: WorkSummary, now: number): number {
+  const { webhooks, nextDue, slots = USUAL_SLOTS } = summary;
   const isNext = nextDue !== undefined && Date.parse(nextDue) - now < AHEAD * 1000;
-  return Math.max(workersAsked(figures, slots), webhooks > 0 || isNext ? 1 : 0);
+  return Math.max(workersAsked(summary, slots), webhooks > 0 || isNext ? 1 : 0);
 }
 
-/** Adds what is asked for now, and forgets what ended before a time. What was asked lasts until the next. */
+/** Adds the number asked for now, and forgets those that ended before a time. Each lasts until the next. */
 function remembered(asked: readonly Asked[], next: Asked, since: number): readonly Asked[] {
   const all = asked.at(-1)?.workers === next.workers ? asked : [...asked, next];
   return all.filter((_, at) => (all[at + 1]?.at ?? Infinity) > since);

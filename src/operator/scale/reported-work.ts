@@ -1,4 +1,4 @@
-import { type WorkFigures, workOf } from '../../schema/wire/work-figures.ts';
+import { type WorkSummary, workOf } from '../../schema/wire/work-summary.ts';
 import {
   type KeptReport,
   MOST_PROCESSES,
@@ -14,7 +14,7 @@ type Known = { report: WorkReport; at: number };
 /** The deployments that a page has reports of, and those whose servers may be other ones. */
 export type Added = { deployments: string[]; learned: string[] };
 
-/** What the operator knows of the reports that gateways have kept. Times are milliseconds of any clock. */
+/** The reports of gateways, as far as the operator knows them. Times are milliseconds of any clock. */
 export class ReportedWork {
   readonly #known = new Map<string, Map<string, Known>>();
 
@@ -43,8 +43,8 @@ export class ReportedWork {
     return { deployments: Object.keys(reports), learned: [...learned] };
   }
 
-  /** Returns the figures of a deployment. Undefined while nothing was reported lately. */
-  figures(deployment: string, now: number): WorkFigures | undefined {
+  /** Returns the summary of the work of a deployment. Undefined while nothing was reported lately. */
+  summary(deployment: string, now: number): WorkSummary | undefined {
     const reports = this.#living(deployment, now).map(({ report, at }): KeptReport => ({ ...report, age_seconds: (now - at) / 1000 }));
     return workOf(reports);
   }
@@ -71,8 +71,8 @@ const isSameServer = (one: ServerFacts | undefined, other: ServerFacts | undefin
   one?.mount_prefix === other?.mount_prefix;
 
 /**
- * Returns the facts of each revision by what its processes have reported, the oldest report first. Code of a deployment
- * has the key that reports are sent with, so of several reports the strictest counts; of equal ones the last.
+ * Returns the facts of each revision by the reports of its processes, the oldest first. Code of a deployment has the
+ * key that reports are sent with, so of several reports the strictest counts; of equal ones the last.
  */
 function factsByRevision(reports: readonly ServerFacts[]): Map<string, ServerFacts> {
   const found = new Map<string, ServerFacts>();

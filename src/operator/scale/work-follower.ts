@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { WorkFigures } from '../../schema/wire/work-figures.ts';
+import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { REPORTS_PATH, type ReportsPage, type ServerFacts } from '../../schema/wire/work-report.ts';
 import { decideQueue, type QueueBounds, type QueueState } from './queue-scale.ts';
 import { ReportedWork, type Added } from './reported-work.ts';
@@ -13,7 +13,7 @@ const PATIENCE = 900;
 /** Pages of one gateway that one look reads at most. The next look goes on where they end. */
 const PAGES = 50;
 
-/** What a deployment that may be scaled is like now. */
+/** The present queue of a deployment that may be scaled. */
 export type Scalable = { bounds: QueueBounds; live: number };
 
 export type FollowerOptions = {
@@ -21,8 +21,8 @@ export type FollowerOptions = {
   gateways: () => string[];
   /** Returns how a deployment (`namespace/name`) may be scaled. Undefined: its queue is not the platform's to scale. */
   scalable: (deployment: string) => Scalable | undefined;
-  /** Returns true if these figures may let the deployment fall asleep, or wake it. */
-  concernsSleep: (deployment: string, figures: WorkFigures) => boolean;
+  /** Returns true if this work may let the deployment fall asleep, or wake it. */
+  concernsSleep: (deployment: string, summary: WorkSummary) => boolean;
   /** Called when a deployment is to be looked at. */
   wake: (deployment: string) => void;
   /** Called with the facts of a deployment's servers, by revision, when a process has reported others than before. */
@@ -33,9 +33,9 @@ export type FollowerOptions = {
   clock?: () => number;
 };
 
-/** What reconciles read of the work that there is. */
+/** The work that reconciles read. */
 export type WorkView = {
-  figures(deployment: string): WorkFigures | undefined;
+  summary(deployment: string): WorkSummary | undefined;
   queue(deployment: string): QueueState | undefined;
   /** Returns the facts of a revision's server that were reported lately. */
   server(deployment: string, revision: string): ServerFacts | undefined;
@@ -62,8 +62,8 @@ export class WorkFollower implements WorkView {
     this.#clock = options.clock ?? Date.now;
   }
 
-  figures(deployment: string): WorkFigures | undefined {
-    return this.#work.figures(deployment, this.#clock());
+  summary(deployment: string): WorkSummary | undefined {
+    return this.#work.summary(deployment, this.#clock());
   }
 
   queue(deployment: string): QueueState | undefined {
@@ -83,7 +83,7 @@ export class WorkFollower implements WorkView {
     }
   }
 
-  /** Reads once what is new, and decides. */
+  /** Reads the new reports once, and decides. */
   async look(signal: AbortSignal): Promise<void> {
     const urls = this.#options.gateways();
     for (const url of this.#pages.keys()) if (!urls.includes(url)) this.#pages.delete(url);
@@ -92,8 +92,8 @@ export class WorkFollower implements WorkView {
     for (const deployment of new Set(pages.flatMap(({ learned }) => learned)))
       this.#options.learned(deployment, this.#work.servers(deployment, this.#clock()));
     for (const deployment of changed) {
-      const figures = this.figures(deployment);
-      if (figures !== undefined && this.#options.concernsSleep(deployment, figures)) this.#options.wake(deployment);
+      const summary = this.summary(deployment);
+      if (summary !== undefined && this.#options.concernsSleep(deployment, summary)) this.#options.wake(deployment);
     }
     for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
   }
@@ -137,7 +137,7 @@ export class WorkFollower implements WorkView {
       if (before !== undefined) wake(deployment);
       return;
     }
-    const state = decideQueue(before, { figures: this.#work.figures(deployment, now), ...given, now, downSeconds });
+    const state = decideQueue(before, { summary: this.#work.summary(deployment, now), ...given, now, downSeconds });
     this.#states.set(deployment, state);
     if (state.desired > given.bounds.least) this.#raised.add(deployment);
     else this.#raised.delete(deployment);

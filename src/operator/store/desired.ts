@@ -17,8 +17,8 @@ const STORE_ID = 10001;
 export const storeMemory = ({ spec }: DeploymentResource): number | undefined => spec.template.resourceSpec?.redisMemoryMb ?? undefined;
 
 /**
- * Returns the objects of a deployment's key-value store, in the order in which they are made. It has no volume: what it
- * holds may be lost at any time.
+ * Returns the objects of a deployment's key-value store, in the order in which they are made. It has no volume: its
+ * data may be lost at any time.
  */
 export function desiredStore({ deployment, settings, isAsleep }: StoreFacts): KubeObject[] {
   const memory = storeMemory(deployment);
@@ -101,13 +101,13 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings, mem
 
 const answers = { tcpSocket: { port: 'valkey' } };
 
-/** Mi that the process itself takes, and what its buffers take of the rest. */
+/** Mi that the process itself takes, and the share of the rest that its data takes. */
 const PROCESS = 8;
 const DATA_SHARE = 0.75;
 
 /**
- * Returns how the store is started. What expires first is forgotten first, which are the streams of finished runs. A
- * reader's process that is slow to take what it is sent loses its connection before its buffer fills the memory.
+ * Returns how the store is started. Keys that expire first are evicted first, which are the streams of finished runs. A
+ * reader's process that takes its messages too slowly loses its connection before its buffer fills the memory.
  */
 function storeArguments(memory: number): string[] {
   const data = Math.max(4, Math.floor(memory * DATA_SHARE) - PROCESS);

@@ -40,7 +40,7 @@ const childrenOf = (buildNamespaces?: readonly string[]) => ({
 
 /**
  * Returns the namespace of the deployment that an object was made for: its own, but for builds. Only the operator makes
- * objects in the namespaces of builds, so what they say of another one is true.
+ * objects in the namespaces of builds, so their annotation of another one is true.
  */
 export const homeOf = ({ metadata }: { metadata: ObjectMeta }, buildNamespaces: readonly string[] = []): string | undefined =>
   metadata.namespace !== undefined && buildNamespaces.includes(metadata.namespace)
@@ -80,7 +80,7 @@ const INDEXES: { [N in keyof Caches]?: Record<string, IndexBy<ObjectOf<CachedKin
     [BY_SECRET]: secretNames,
   },
   revisions: { [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames, [BY_BUILD]: buildState },
-  // Who owns what is read from the list, so a Listener with another value in its place is set aside.
+  // Owners are read from the list, so a Listener with another value in its place is set aside.
   listeners: { namespace: ({ spec }) => spec.namespaces.map(String) },
   tracingProjects: { [BY_NAME]: projectName },
 };
@@ -126,7 +126,7 @@ export function cachedRows(caches: Caches, table: KindTable): { row: KindRow; ca
   });
 }
 
-/** Returns the caches of what a deployment owns besides its revisions. */
+/** Returns the caches of the objects that a deployment owns besides its revisions. */
 export const ownedCaches = (caches: Caches, table: KindTable): Cache[] =>
   cachedRows(caches, table).flatMap(({ row, cache }) => (row.child === 'deployment' ? [cache] : []));
 

@@ -10,7 +10,7 @@ import type { InTurn } from './in-turn.ts';
 import type { PortKeeper } from './port-keeper.ts';
 import type { Writer } from '../kernel/writer.ts';
 
-/** What reconcilers work with. They read caches and write through the writer. */
+/** The dependencies of reconcilers. They read caches and write through the writer. */
 export type OperatorDeps = {
   kube: Kube;
   writer: Writer;
@@ -28,6 +28,6 @@ export type OperatorDeps = {
   ports: Pick<PortKeeper, 'keep'>;
   /** Returns when no operator worked. */
   absences: () => TimeSpan[];
-  /** What the agents have reported of their work, and what was decided by it. */
+  /** The work that the agents have reported, and the decisions by it. */
   work: WorkView;
 };

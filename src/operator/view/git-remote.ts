@@ -14,11 +14,12 @@ type SecretData = Record<string, string>;
 
 /**
  * A repository as git asks for it; over ssh, nobody tells its refs, and the stage that clones resolves them. `shown` is
- * what that stage shows to the host: of a GitHub App a token for an hour, so that no build gets the App's own key.
+ * the credential that this stage shows to the host: of a GitHub App a token for an hour, so that no build gets the
+ * App's own key.
  */
 type Remote = RemoteRepository & { isWeb: boolean; shown?: SecretData | undefined };
 
-/** Reads what is needed to ask a repository's host; a GitHub App gets a token there. */
+/** Reads the credential for a repository's host; a GitHub App gets a token there. */
 export async function remoteOf(
   deps: Pick<OperatorDeps, 'kube' | 'gitPlaces'>,
   { integration, url, builder, signal }: Asking,

@@ -2,7 +2,7 @@
 export class InTurn {
   #last: Promise<unknown> = Promise.resolve();
   #begun = 0;
-  /** For each tenant, which of all builds that began here was its latest. A new leader begins to count anew. */
+  /** For each tenant, which of all builds that began here was its latest. A new leader counts from the start. */
   readonly latest = new Map<string, number>();
 
   /** Notes that a build of a tenant has begun. */

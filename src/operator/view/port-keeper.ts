@@ -10,14 +10,14 @@ import { InTurn } from './in-turn.ts';
 const FIRST = 10_000;
 const COUNT = 22_768;
 
-/** What a deployment is to keep: a port of the gateway or none, and the node port of its Service, if it has one. */
+/** The wish of a deployment: a port of the gateway or none, and the node port of its Service, if it has one. */
 type Wish = { gateway: boolean; node: number | undefined };
 
 type Options = { kube: Pick<Kube, 'find' | 'apply'>; namespace: string; caches: Pick<Caches, 'deployments'> };
 
 /**
- * Keeps the ports of deployments in the ConfigMap that is named for them. What a status says of a port counts for
- * nothing. One write at a time takes all wishes that have come by then, and what deployments that are gone had.
+ * Keeps the ports of deployments in the ConfigMap that is named for them. A port in a status counts for nothing. One
+ * write at a time takes all wishes that have come by then, and frees the ports of deployments that are gone.
  */
 export class PortKeeper {
   readonly #options: Options;
@@ -86,7 +86,7 @@ export class PortKeeper {
 const isAsWished = (kept: KeptPorts = {}, { gateway, node }: Wish): boolean =>
   gateway === (kept.gateway !== undefined) && (node === undefined || node === kept.node);
 
-/** Notes what a deployment wishes. A node port that its Service has no longer is kept for the next one. */
+/** Notes the wish of a deployment. A node port that its Service has no longer is kept for the next one. */
 function grant(all: Map<string, KeptPorts>, uid: string, wish: Wish): void {
   const { gateway = freePort(all, uid), node } = all.get(uid) ?? {};
   const next = wish.node ?? node;

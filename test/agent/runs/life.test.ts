@@ -34,7 +34,7 @@ const events: { [Name in LifeEvent['event']]: Extract<LifeEvent, { event: Name }
   'obey-time-over': { event: 'obey-time-over' },
   'thread-gone': { event: 'thread-gone', loss: 'crashed' },
   'graph-ended': { event: 'graph-ended', outcome: { status: 'success', waiting: false, values: '{}' } },
-  'last-events-said': { event: 'last-events-said', feedback },
+  'last-events-sent': { event: 'last-events-sent', feedback },
   'end-written': { event: 'end-written', more: true },
   'end-overruled': { event: 'end-overruled' },
   'end-postponed': { event: 'end-postponed', error },
@@ -78,7 +78,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     'obey-time-over': 'taken: kill',
     'thread-gone': handedBack,
     'graph-ended': finished,
-    'last-events-said': nothing,
+    'last-events-sent': nothing,
     'end-written': nothing,
     'end-overruled': nothing,
     'end-postponed': nothing,
@@ -93,7 +93,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     'obey-time-over': nothing,
     'thread-gone': handedBack,
     'graph-ended': finished,
-    'last-events-said': nothing,
+    'last-events-sent': nothing,
     'end-written': nothing,
     'end-overruled': nothing,
     'end-postponed': nothing,
@@ -108,7 +108,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     'obey-time-over': 'stopping interrupt: kill',
     'thread-gone': 'saying interrupted: no limit, no obey, say last events',
     'graph-ended': 'saying interrupted: no limit, no obey, say last events',
-    'last-events-said': nothing,
+    'last-events-sent': nothing,
     'end-written': nothing,
     'end-overruled': nothing,
     'end-postponed': nothing,
@@ -123,7 +123,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     'obey-time-over': nothing,
     'thread-gone': nothing,
     'graph-ended': nothing,
-    'last-events-said': 'writing success: write success',
+    'last-events-sent': 'writing success: write success',
     'end-written': nothing,
     'end-overruled': nothing,
     'end-postponed': `saying success: ${tryAgain}`,
@@ -138,7 +138,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     'obey-time-over': nothing,
     'thread-gone': nothing,
     'graph-ended': nothing,
-    'last-events-said': nothing,
+    'last-events-sent': nothing,
     'end-written': 'ended: release, more',
     'end-overruled': 'writing roll-back: no limit, no obey, write roll-back',
     'end-postponed': `writing success: ${tryAgain}`,
@@ -153,7 +153,7 @@ const table: Record<Life['at'], Record<LifeEvent['event'], string>> = {
     'obey-time-over': nothing,
     'thread-gone': nothing,
     'graph-ended': nothing,
-    'last-events-said': nothing,
+    'last-events-sent': nothing,
     'end-written': nothing,
     'end-overruled': nothing,
     'end-postponed': nothing,
@@ -232,7 +232,7 @@ test('a second stop of a run without a thread does not put off the time to obey'
 
 test('a refused result fails the run, whose readers hear it after what they have heard; an error that is refused as well is given up', () => {
   const [saying] = nextLife(lives.writing, events['end-refused'], facts);
-  const [writing] = nextLife(saying, { event: 'last-events-said', feedback: undefined }, facts);
+  const [writing] = nextLife(saying, { event: 'last-events-sent', feedback: undefined }, facts);
   expect(writing).toMatchObject({ at: 'writing', end: { status: 'error', values: undefined }, feedback });
   expect(shown(nextLife(writing, events['end-refused'], facts))).toBe('ended: error, release');
 });

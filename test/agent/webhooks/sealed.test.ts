@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { webhookField } from '../../../src/agent/db/webhooks/push-configs.ts';
-import { openWebhook, type DueWebhook, type ToldEnd } from '../../../src/agent/db/webhooks/webhooks.ts';
+import { openWebhook, type DueWebhook, type ReportedEnd } from '../../../src/agent/db/webhooks/webhooks.ts';
 import { SEALED_TABLES } from '../../../src/agent/db/encryption/sealed-tables.ts';
 import { aesCodec } from '../../../src/agent/encryption/aes.ts';
 
@@ -21,7 +21,7 @@ test('a message that is encrypted, and the address that it goes to, are read aga
     kwargs: await sealed('run.kwargs', run_id),
     values: await sealed('thread.values'),
     error: await sealed('run.error'),
-  } as unknown as ToldEnd;
+  } as unknown as ReportedEnd;
   const { url } = JSON.parse(target) as { url: unknown };
   const due: DueWebhook = { run_id, url, host: 'example.com', attempts: 0, message, expired: false };
   expect(JSON.stringify(due)).not.toContain('word');
@@ -44,7 +44,7 @@ test('whom a task tells is sealed anew with another key, in its run and where it
   const after = aesCodec({ keys: [next!, old!], encrypts: true, names: [] });
   const alone = aesCodec({ keys: [next!], encrypts: true, names: [] });
   const [run_id, thread_id] = [randomUUID(), randomUUID()];
-  const message = { run_id, thread_id } as unknown as ToldEnd;
+  const message = { run_id, thread_id } as unknown as ReportedEnd;
   const config = { id: 'one', url: 'https://example.com/hook', version: '1.0' as const, token: 'word', authentication: null };
   const stored = JSON.parse((await webhookField({ codec: before }, run_id, { webhook: null, task: { push: { host: 'h', config } } }))!) as {
     push: { one: { config: unknown } };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideSleep, type SleepFacts } from '../../../src/operator/deployment/sleep.ts';
 import type { DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
-import type { WorkFigures } from '../../../src/schema/wire/work-figures.ts';
+import type { WorkSummary } from '../../../src/schema/wire/work-summary.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 
 /* When a deployment falls asleep, and what wakes it. */
@@ -10,7 +10,7 @@ const NOW = new Date('2026-11-23T12:00:00Z');
 const SINCE = '2026-11-23T11:00:00.000Z';
 const at = (seconds: number): string => new Date(NOW.getTime() + seconds * 1000).toISOString();
 
-const RESTING: WorkFigures = { due: 0, running: 0, webhooks: 0, nextDue: undefined, slots: 10, idleSeconds: 901, age: 3 };
+const RESTING: WorkSummary = { due: 0, running: 0, webhooks: 0, nextDue: undefined, slots: 10, idleSeconds: 901, age: 3 };
 const SETTINGS = settings({ gateway: { service: 'gateway', namespace: 'gx-system' } });
 const ZERO = { template: { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { minScale: 0 } } };
 
@@ -32,7 +32,7 @@ function decided({ guard = 'key', ...given }: Given = {}) {
     revisions: [serving],
     active: 'chat-00001',
     workloads: [api],
-    figures: RESTING,
+    summary: RESTING,
     hasGateway: true,
     port: 12_345,
     settings: SETTINGS,
@@ -45,7 +45,7 @@ const reasonOf = (given: Given): string | undefined => decided(given).statements
 
 describe('falls asleep', () => {
   test('after its rest, and keeps in mind what is due next', () => {
-    expect(decided({ facts: { figures: { ...RESTING, nextDue: at(3600) } } })).toEqual({
+    expect(decided({ facts: { summary: { ...RESTING, nextDue: at(3600) } } })).toEqual({
       sleep: { asleepSince: NOW.toISOString(), nextDueAt: at(3600) },
       statements: [
         {
@@ -61,7 +61,7 @@ describe('falls asleep', () => {
 
   test('after a time of its own', () => {
     const more = { spec: { sleep: { afterSeconds: 10 } } };
-    expect(decided({ more, facts: { figures: { ...RESTING, idleSeconds: 11 } } }).sleep.asleepSince).toBeDefined();
+    expect(decided({ more, facts: { summary: { ...RESTING, idleSeconds: 11 } } }).sleep.asleepSince).toBeDefined();
   });
 
   test.each([
@@ -71,22 +71,22 @@ describe('falls asleep', () => {
     ['somebody has asked lately', { idleSeconds: 899 }],
     ['nobody has told when it was asked last', { idleSeconds: undefined }],
     ['something is due within two minutes', { nextDue: at(100) }],
-  ])('not while %s', (_, figures) => {
-    expect(decided({ facts: { figures: { ...RESTING, ...figures } } })).toMatchObject({
+  ])('not while %s', (_, summary) => {
+    expect(decided({ facts: { summary: { ...RESTING, ...summary } } })).toMatchObject({
       sleep: {},
       statements: [{ status: 'False', reason: 'InUse' }],
     });
   });
 
   test('not while nothing is reported, or its port is not known to the gateway', () => {
-    expect(decided({ facts: { figures: undefined } }).sleep).toEqual({});
+    expect(decided({ facts: { summary: undefined } }).sleep).toEqual({});
     const of = deployment({ ...ZERO, status: { activeRevision: 'chat-00001' } });
     expect(
       decideSleep(of, {
         revisions: [revision(of, { status: { phase: 'DEPLOYED', guard: 'key' } })],
         active: 'chat-00001',
         workloads: [],
-        figures: RESTING,
+        summary: RESTING,
         hasGateway: true,
         port: undefined,
         settings: SETTINGS,
@@ -114,8 +114,8 @@ describe('asleep', () => {
   const gone = { ...RESTING, age: 7200 };
 
   test('it sleeps on, with nothing reported, and looks again before what is due', () => {
-    expect(decided({ status, facts: { figures: undefined } }).sleep).toEqual({ asleepSince: SINCE });
-    const due = decided({ status: { ...status, nextDueAt: at(3600) }, facts: { figures: undefined } });
+    expect(decided({ status, facts: { summary: undefined } }).sleep).toEqual({ asleepSince: SINCE });
+    const due = decided({ status: { ...status, nextDueAt: at(3600) }, facts: { summary: undefined } });
     expect(due).toMatchObject({ sleep: { asleepSince: SINCE, nextDueAt: at(3600) }, again: 3540 });
   });
 
@@ -123,7 +123,7 @@ describe('asleep', () => {
     const asked = (value: string): Given => ({
       status,
       more: { metadata: { annotations: { 'gx.dev/wake': value } } },
-      facts: { figures: gone },
+      facts: { summary: gone },
     });
     expect(decided(asked(SINCE))).toMatchObject({
       sleep: {},
@@ -133,17 +133,17 @@ describe('asleep', () => {
   });
 
   test('what is due within a minute wakes it', () => {
-    expect(reasonOf({ status: { ...status, nextDueAt: at(59) }, facts: { figures: undefined } })).toBe('DueSoon');
-    expect(reasonOf({ status: { ...status, nextDueAt: at(-500) }, facts: { figures: undefined } })).toBe('DueSoon');
+    expect(reasonOf({ status: { ...status, nextDueAt: at(59) }, facts: { summary: undefined } })).toBe('DueSoon');
+    expect(reasonOf({ status: { ...status, nextDueAt: at(-500) }, facts: { summary: undefined } })).toBe('DueSoon');
   });
 
-  test('work that its last pods told of wakes it, and older figures do not', () => {
-    expect(reasonOf({ status, facts: { figures: { ...RESTING, due: 1, age: 5 } } })).toBe('WorkFound');
-    expect(reasonOf({ status, facts: { figures: { ...gone, due: 1 } } })).toBe('Idle');
+  test('work that its last pods told of wakes it, and older counts do not', () => {
+    expect(reasonOf({ status, facts: { summary: { ...RESTING, due: 1, age: 5 } } })).toBe('WorkFound');
+    expect(reasonOf({ status, facts: { summary: { ...gone, due: 1 } } })).toBe('Idle');
   });
 
   test('a delayed run that its last pods told of is kept in mind', () => {
-    expect(decided({ status, facts: { figures: { ...RESTING, nextDue: at(600), age: 5 } } }).sleep.nextDueAt).toBe(at(600));
+    expect(decided({ status, facts: { summary: { ...RESTING, nextDue: at(600), age: 5 } } }).sleep.nextDueAt).toBe(at(600));
   });
 
   test('another revision wakes it', () => {
@@ -153,21 +153,21 @@ describe('asleep', () => {
   });
 
   test('a report of handlers wakes it, because nobody can answer for them', () => {
-    expect(reasonOf({ status, guard: 'handlers', facts: { figures: gone } })).toBe('OwnHandlers');
+    expect(reasonOf({ status, guard: 'handlers', facts: { summary: gone } })).toBe('OwnHandlers');
   });
 
   test('without a gateway it wakes, because nobody else could wake it', () => {
-    expect(reasonOf({ status, facts: { figures: gone, hasGateway: false } })).toBe('NoGateway');
+    expect(reasonOf({ status, facts: { summary: gone, hasGateway: false } })).toBe('NoGateway');
   });
 });
 
 test('what was reported before it woke does not put it to sleep again', () => {
   const woken = { type: 'Asleep', status: 'False', reason: 'WokenByRequest', message: '', lastTransitionTime: at(-10) } as const;
-  expect(decided({ status: { conditions: [woken] }, facts: { figures: { ...RESTING, age: 9.5 } } }).sleep).toEqual({});
-  expect(decided({ status: { conditions: [woken] }, facts: { figures: { ...RESTING, age: 8 } } }).sleep.asleepSince).toBeDefined();
+  expect(decided({ status: { conditions: [woken] }, facts: { summary: { ...RESTING, age: 9.5 } } }).sleep).toEqual({});
+  expect(decided({ status: { conditions: [woken] }, facts: { summary: { ...RESTING, age: 8 } } }).sleep.asleepSince).toBeDefined();
 });
 
 test('awake, it tells what woke it until the next sleep', () => {
   const woken = { type: 'Asleep', status: 'False', reason: 'WokenByRequest', message: '', lastTransitionTime: SINCE } as const;
-  expect(reasonOf({ status: { conditions: [woken] }, facts: { figures: { ...RESTING, idleSeconds: 1 } } })).toBe('WokenByRequest');
+  expect(reasonOf({ status: { conditions: [woken] }, facts: { summary: { ...RESTING, idleSeconds: 1 } } })).toBe('WokenByRequest');
 });

@@ -23,27 +23,27 @@ test('of one process that reported to two gateways, the newer report counts', ()
   const queue = { due: 7, running: 0, webhooks: 0, next_due: '2026-11-23T12:00:00.000Z' };
   work.add({ reports: { 'team/chat': [report('a', 1, { queue })] } }, 100_000);
   work.add({ reports: { 'team/chat': [report('a', 20)] } }, 100_000);
-  expect(work.figures('team/chat', 101_000)).toMatchObject({ due: 7, nextDue: '2026-11-23T12:00:00.000Z', age: 2 });
+  expect(work.summary('team/chat', 101_000)).toMatchObject({ due: 7, nextDue: '2026-11-23T12:00:00.000Z', age: 2 });
 });
 
 test('workers tell how many runs they take, and those that leave no longer', () => {
   const work = new ReportedWork();
   work.add({ reports: { 'team/chat': [report('a', 0), worker('q', 4), { ...worker('r', 2), leaves: true }] } }, 0);
-  expect(work.figures('team/chat', 0)).toMatchObject({ slots: 4, running: 2 });
+  expect(work.summary('team/chat', 0)).toMatchObject({ slots: 4, running: 2 });
 });
 
 test('a deployment rests for as long as the process that was asked last', () => {
   const work = new ReportedWork();
   work.add({ reports: { 'team/chat': [report('a', 0, { idle_seconds: 300 }), report('b', 0, { idle_seconds: 40 })] } }, 0);
-  expect(work.figures('team/chat', 0)?.idleSeconds).toBe(40);
+  expect(work.summary('team/chat', 0)?.idleSeconds).toBe(40);
 });
 
 test('what was reported too long ago is not known', () => {
   const work = new ReportedWork();
   work.add({ reports: { 'team/chat': [report('a', 0)] } }, 0);
-  expect(work.figures('team/chat', 90_000)).toBeDefined();
-  expect(work.figures('team/chat', 90_001)).toBeUndefined();
-  expect(work.figures('team/other', 0)).toBeUndefined();
+  expect(work.summary('team/chat', 90_000)).toBeDefined();
+  expect(work.summary('team/chat', 90_001)).toBeUndefined();
+  expect(work.summary('team/other', 0)).toBeUndefined();
 });
 
 test('of the facts that processes of a revision report, those with the strictest guard count', () => {
@@ -91,7 +91,7 @@ test('of too many processes of one deployment, those that were told of first are
   const work = new ReportedWork();
   const many = Array.from({ length: 2000 }, (_, index) => worker(`p${index}`, index === 0 ? 1 : 4));
   work.add({ reports: { 'evil/flood': [report('a', 0), ...many] } }, 0);
-  expect(work.figures('evil/flood', 0)).toBeUndefined();
+  expect(work.summary('evil/flood', 0)).toBeUndefined();
   work.add({ reports: { 'evil/flood': [report('a', 0)] } }, 0);
-  expect(work.figures('evil/flood', 0)).toMatchObject({ slots: 4 });
+  expect(work.summary('evil/flood', 0)).toMatchObject({ slots: 4 });
 });

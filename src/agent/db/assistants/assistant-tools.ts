@@ -8,7 +8,7 @@ import { refuseByNamed } from '../base/unsearchable.ts';
 /** `tool` has letters, digits, `_` and `-`, at most 64. */
 export type AssistantTool = Pick<Assistant, 'assistant_id' | 'graph_id' | 'name' | 'description'> & { tool: string };
 
-/** The name in the characters that every client takes, with room for what tells it from others. */
+/** The name in the characters that every client takes, with room for a suffix that tells it from others. */
 const PLAIN = `coalesce(nullif(left(trim(both '_' from regexp_replace(name, '[^a-zA-Z0-9_-]+', '_', 'g')), 55), ''), 'assistant')`;
 
 /** Of several assistants with one plain name, all but the first get the end of their id behind it. */

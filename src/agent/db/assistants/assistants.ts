@@ -129,7 +129,7 @@ export async function listVersions(
 
 export type DeletedAssistant = { threads: string[] };
 
-/** What may be deleted: of the assistants, and of the threads that belong to one. */
+/** The records that may be deleted: of the assistants, and of the threads that belong to one. */
 type Deletable = { assistants?: Patterns; threads?: Patterns };
 
 /**

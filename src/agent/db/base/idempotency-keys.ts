@@ -4,13 +4,13 @@ import type { Db } from './pool.ts';
 
 /*
  * This file knows the keys of requests that are carried out once. A key is written by the statement, or in the
- * transaction, that makes what the request asks for. So what is not made leaves no key.
+ * transaction, that makes the request's records. So a request that makes none leaves no key.
  */
 
 /** Hours for which a key is kept. */
 const KEPT_HOURS = 24;
 
-/** Refuses a request whose key came first with another one. Whoever looks it up finds what that made. */
+/** Refuses a request whose key came first with another one. A caller that looks it up finds the records of that one. */
 export function refuseTaken(): never {
   throw new Conflict('A request with this Idempotency-Key was carried out a moment ago; send it again.');
 }
@@ -19,7 +19,7 @@ export function refuseTaken(): never {
 export const keptKeys = (rows: string): string =>
   `insert into gx.idempotency_key (key, request, made) ${rows} on conflict (key) do nothing returning made`;
 
-/** Keeps the key of what a transaction makes. Throws `Conflict` for one that is kept already. */
+/** Keeps the key of the records that a transaction makes. Throws `Conflict` for one that is kept already. */
 export async function keepRequestKey(tx: Db, { key, request }: RequestKey, made: string[]): Promise<void> {
   const rows = await tx.query({
     name: 'idempotency_key_keep',
@@ -29,7 +29,10 @@ export async function keepRequestKey(tx: Db, { key, request }: RequestKey, made:
   if (rows.length === 0) refuseTaken();
 }
 
-/** Returns what the request with this key made; undefined for an unknown key. Throws `Invalid` for another request. */
+/**
+ * Returns the ids that the request with this key made; undefined for an unknown key. Throws `Invalid` for another
+ * request.
+ */
 export async function madeBy(db: Db, { key, request }: RequestKey): Promise<string[] | undefined> {
   const [row] = await db.query<{ request: Buffer; made: string[] }>({
     name: 'idempotency_key_get',

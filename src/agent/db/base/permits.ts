@@ -2,8 +2,8 @@ import type { JsonObject } from '../../../schema/agent/agent-types.ts';
 import { hidden } from './plans.ts';
 
 /**
- * What a caller may see of an aggregate: the records whose metadata contains one of these objects. Undefined lets
- * everything through; an empty list, nothing.
+ * The part of an aggregate that a caller may see: the records whose metadata contains one of these objects. Undefined
+ * lets everything through; an empty list, nothing.
  */
 export type Patterns = JsonObject[] | undefined;
 

@@ -1,6 +1,6 @@
 /*
  * Postgres keeps the plan of a named statement only if that plan looks no dearer than one for the values at hand. It
- * takes ten rows for a list that it does not know, so a statement for a list of one would be planned anew each time.
+ * takes ten rows for a list that it does not know, so a statement for a list of one would be planned again each time.
  */
 
 /** Returns a parameter whose value, or length, the planner can't see, so that the statement keeps its plan. */

@@ -10,8 +10,8 @@ export type Row = Record<string, unknown>;
 export type Statement = { name?: string; text: string; values?: unknown[] };
 
 /**
- * Anything statements can be sent to: the pool, or one connection inside a transaction. `codec` is what values that
- * somebody else must not read pass through.
+ * Anything statements can be sent to: the pool, or one connection inside a transaction. Values that others must not
+ * read pass through `codec`.
  */
 export type Db = { query<R = Row>(statement: Statement): Promise<R[]>; codec: Codec };
 

@@ -4,10 +4,10 @@ import type { Cursor } from '../../../schema/agent/stream-event.ts';
 import type { Db } from './pool.ts';
 import { Batcher } from './batcher.ts';
 
-/** What processes tell each other. A signal carries no data: whoever hears it reads the database. */
+/** A message between processes. A signal carries no data: its receivers read the database. */
 export type Signal =
   | { about: 'ticket' }
-  /** The end of a run is to be told. */
+  /** The end of a run is to be sent. */
   | { about: 'webhook' }
   | { about: 'cron' }
   /** The runs that have new events, each with its thread. */
@@ -17,7 +17,7 @@ export type Signal =
   | { about: 'stop'; run_id: string }
   | { about: 'reader'; run_id: string; reader: string }
   | { about: 'thread-reader'; thread_id: string; reader: string }
-  /** A run of the thread publishes protocol events. `readers` need not be told, because a row names them. */
+  /** A run of the thread publishes protocol events. `readers` need no signal, because a row names them. */
   | { about: 'thread'; thread_id: string; readers: string[] };
 
 const EVERYBODY = 'gx_all';
@@ -39,13 +39,13 @@ export type Signals = {
   send(signal: Signal, to?: string): Promise<void>;
 };
 
-/** What a process does with what it hears. `reconnected` says that something may have been missed. */
+/** The calls of a process for the signals that it hears. `reconnected` says that something may have been missed. */
 export type SignalHandlers = { signal: (signal: Signal) => void; reconnected: () => void };
 
 /** A connection that lasts, and all that Postgres keeps for it. */
 export type Session = Client;
 
-/** What else a process does with the session in which it hears signals. */
+/** The other uses of the session in which a process hears signals. */
 export type SessionUse = {
   /** Prepares a new session, before anybody relies on it. */
   begin(session: Session): Promise<void>;
@@ -57,7 +57,7 @@ export type SessionUse = {
 };
 
 export type SignalConnection = Signals & {
-  /** Hears what others send from now on. */
+  /** Hears the signals of others from now on. */
   listen(handlers: SignalHandlers, use?: SessionUse): Promise<void>;
   close(): Promise<void>;
 };
@@ -77,7 +77,7 @@ export function openSignals({ db, uri, processId }: { db: Db; uri: string; proce
   };
 }
 
-/** What is done with each session, one after the other. */
+/** The uses of each session, one after the other. */
 type Uses = { handlers: SignalHandlers; use: SessionUse | undefined };
 
 /** The connection on which a process hears signals. */

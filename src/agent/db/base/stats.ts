@@ -27,10 +27,7 @@ export async function queueStats(db: Db): Promise<QueueStats> {
 }
 
 export type DatabaseStats = {
-  /**
-   * Connections of clients, whoever they are and whatever database of the server they are in, because they share the
-   * maximum.
-   */
+  /** Connections of all clients, in any database of the server, because they share the maximum. */
   connections: number;
   connections_max: number;
   /** Covers the transactions that this login may see: its own, and its owner's. */

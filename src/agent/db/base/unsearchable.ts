@@ -1,12 +1,12 @@
 import { Invalid } from '../../../errors.ts';
 import { isSealed, type Codec, type RecordName } from '../../encryption/codec.ts';
 
-/* A search can't look into what is encrypted. These functions refuse it by name instead of finding nothing. */
+/* A search can't look into encrypted values. These functions refuse it by name instead of finding nothing. */
 
 /** Refuses a filter that looks into values, while these are encrypted. */
 export function refuseByValue({ encrypts }: Codec, field: string, filter: unknown): void {
   const asks = typeof filter === 'object' ? Object.keys(filter ?? {}).length > 0 : filter !== undefined && filter !== '';
-  if (encrypts && asks) refuse([field], `Can't be searched by: this deployment encrypts what it would look into`);
+  if (encrypts && asks) refuse([field], `Can't be searched by: this deployment encrypts the values that it would look into`);
 }
 
 /** Refuses a filter by metadata that asks for a field which is encrypted, at any depth. */
@@ -14,7 +14,7 @@ export async function refuseByNamed(codec: Codec, of: RecordName, metadata: unkn
   if (typeof metadata !== 'object' || metadata === null) return;
   if (codec.names.size > 0) refuseNames(codec, metadata, ['metadata']);
   if (codec.sealKeys === undefined) return;
-  // What the module would change, it has changed wherever it stands.
+  // A field that the module would change is changed wherever it stands.
   const sealed = await codec.sealKeys(of, metadata as Record<string, unknown>);
   for (const [name, value] of Object.entries(sealed))
     if (isSealed(value)) refuse(['metadata', name], `Can't be searched by: encryption.path encrypts "${name}" here`);

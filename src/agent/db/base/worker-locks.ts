@@ -74,7 +74,7 @@ export const freeLocks = (session: Session, worker: string): Promise<WorkerLock[
     [worker, ALL_BACK],
   );
 
-/** Forgets dead workers that no longer hold a run. Others may send at once what those were sending. */
+/** Forgets dead workers that no longer hold a run. Others may send the messages of these at once. */
 export async function forgetWorkers(db: Db, locks: WorkerLock[]): Promise<void> {
   await db.query({
     text: `with d as materialized (select * from unnest($1::uuid[], $2::bigint[]) d (worker, lock)),

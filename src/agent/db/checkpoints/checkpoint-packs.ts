@@ -30,7 +30,10 @@ export const writesIn = (c: string): string => `select w->>0 as task_id, w->>1 a
 /** SQL terms: the graph, a checkpoint, the one before which to look, and how many packs to look into. */
 type Wanted = { key: string; checkpointId?: string | undefined; before?: string | undefined; packs?: string | undefined };
 
-/** Which packs can hold what a reader of one graph asks for: a checkpoint, or so many before another one. */
+/**
+ * Which packs can hold the checkpoints that a reader of one graph asks for: a checkpoint, or so many before another
+ * one.
+ */
 export function packsFor({ key, checkpointId, before, packs }: Wanted): string {
   const from = `gx.checkpoint_packs b where ${key}`;
   if (checkpointId !== undefined) return `p.last_id = (select min(last_id) from ${from} and last_id >= ${checkpointId})`;
@@ -82,8 +85,8 @@ async function packSome(db: Db, threadId: string, namespace: string): Promise<bo
 export const PACKED_BLOB = `case w.type when 'json' then convert_to(w.value::text, 'UTF8') else decode(w.value #>> '{}', 'base64') end`;
 
 /**
- * Makes rows of a thread's packs again, for what looks at all rows. With a run, it unpacks what holds something of the
- * run, and the pack before that, so that the newest checkpoint is a row when the run's own are gone.
+ * Makes rows of a thread's packs again, for statements that look at all rows. With a run, it unpacks the packs with
+ * parts of the run, and the pack before them, so that the newest checkpoint is a row when the run's own are gone.
  */
 export async function unpackCheckpoints(db: Db, threadId: string, runId: string | null = null): Promise<void> {
   const own = 'gx.checkpoint_packs o where o.thread_id = $1 and o.checkpoint_ns = p.checkpoint_ns';

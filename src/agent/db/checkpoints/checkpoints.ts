@@ -20,7 +20,7 @@ export type NewValue = { channel: string; version: string; type: string; blob: U
 export type NewWrites = {
   key: Key;
   taskId: string;
-  /** The place of the task among those of its step, as text; empty for what no task wrote. */
+  /** The place of the task among those of its step, as text; empty for writes of no task. */
   taskPath: string;
   runId: string | null;
   replace: boolean;
@@ -39,7 +39,7 @@ export type AttemptSteps = { attempt: AttemptOfRun | undefined; steps: Step[] };
 
 const WRITES = `insert into gx.checkpoint_writes as o
   (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, idx, channel, type, blob)`;
-/** What a run replaces of its own is gone; what it replaces of another run's comes back when the run is rolled back. */
+/** A run's own write is gone when the run replaces it; another run's comes back when the run is rolled back. */
 const BEFORE = `case when o.run_id is not distinct from excluded.run_id then o.before else jsonb_build_object(
     'run_id', o.run_id, 'channel', o.channel, 'type', o.type, 'blob', encode(o.blob, 'base64'), 'before', o.before) end`;
 const WRITE_FIELDS = 'w (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, replaces, idx, channel, type, blob)';
@@ -72,7 +72,7 @@ const UNLESS_OVER = `with ${OVER},
 
 /**
  * Writes the steps of several runs, or of several tasks of one run, in one statement: checkpoints with the channel
- * values that are new in them, and what tasks wrote. Errors and interrupts replace what was in their place. Writes
+ * values that are new in them, and the writes of tasks. Errors and interrupts replace the writes in their place. Writes
  * nothing of an attempt that has lost its run, and returns those runs.
  */
 export async function writeSteps(db: Db, given: AttemptSteps[]): Promise<Set<string>> {
@@ -126,7 +126,7 @@ type Written = {
   puts: NewCheckpoint[];
 };
 
-/** Returns what the columns of values, writes and metadata get. */
+/** Returns the contents of the columns of values, writes and metadata. */
 async function sealedSteps({ codec }: Db, { blobs, writes, puts }: Written) {
   const value = async ({ channel, version, type, blob }: NewValue): Promise<Buffer | null> =>
     blob === null ? null : bytes(await sealBlob(codec, valuePlace(channel, version), { type, blob }));

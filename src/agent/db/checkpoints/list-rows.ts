@@ -1,9 +1,9 @@
 /*
- * The stored form of a list: what one version of a channel adds to another version of it, its base
+ * The stored form of a list: the elements that one version of a channel adds to another version of it, its base
  * (docs/decisions/0009-lists-as-changes.md).
  */
 
-/** What a row of type `list` holds, as JSON. A row without a base is a whole list: it has one part. */
+/** The content of a row of type `list`, as JSON. A row without a base is a whole list: it has one part. */
 type ListChange = {
   /** Rows between this one and the last that sums up: 0 where this one does. */
   steps: number;
@@ -18,7 +18,7 @@ type ListPart = [from: number, to: number] | { new: unknown[] };
 /** A row as it was read. */
 export type StoredList = [threadId: string, namespace: string, channel: string, version: string, base: string | null, value: ListChange];
 
-/** A version of a list, with what the next version has to know of the rows below it. */
+/** A version of a list, with the facts about the rows below it that the next version needs. */
 export type ListVersion<E> = {
   version: string;
   base: string | null;
@@ -31,7 +31,7 @@ export type ListVersion<E> = {
 
 type Anchor<E> = { version: string; elements: readonly E[]; stored: number };
 
-/** Returns what the keys of a graph's lists begin with. */
+/** Returns the beginning of the keys of a graph's lists. */
 export const graphKey = (threadId: string, namespace: string): string => `${threadId}\n${namespace}\n`;
 
 /** Channels share versions, so only both together name a list. */
@@ -42,7 +42,7 @@ type Find<E> = (key: string) => ListVersion<E> | undefined;
 
 /**
  * Returns the lists that the rows stand for, by their keys. `known` are those that the reader has, and `own` makes an
- * element from what is stored. Throws where a row or an element is missing, because a shorter list would be a wrong
+ * element from its stored form. Throws where a row or an element is missing, because a shorter list would be a wrong
  * one.
  */
 export function listsOf<E>(rows: StoredList[], known: Find<E>, own: (stored: unknown) => E): Map<string, ListVersion<E>> {
@@ -124,7 +124,7 @@ function storedWhole<E>(version: string, elements: readonly E[], textOf: (elemen
   return { base: undefined, text: wholeText(elements.map(textOf)), list };
 }
 
-/** Returns what the row of a whole list holds, from the list's elements as JSON. */
+/** Returns the content of the row of a whole list, from the list's elements as JSON. */
 export const wholeText = (texts: string[]): string =>
   `{"steps":0,"stored":${texts.length + 1},"parts":[${texts.length === 0 ? '' : `{"new":[${texts.join(',')}]}`}]}`;
 

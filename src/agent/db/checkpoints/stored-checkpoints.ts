@@ -57,18 +57,18 @@ export type WhichCheckpoints = {
   before?: string | undefined;
   metadata?: object | undefined;
   limit?: number | undefined;
-  /** Lists that the reader has (`channel\nversion`); neither they nor what they are made from is read. */
+  /** Lists that the reader has (`channel\nversion`); neither they nor the rows that they are made from are read. */
   known?: string[] | undefined;
 };
 
-/** LangGraph applies what the tasks of a step wrote in this order: `writesSortKey` of its checkpointer's contract. */
+/** LangGraph applies the writes of a step's tasks in this order: `writesSortKey` of its checkpointer's contract. */
 const WRITES_ORDER = `order by task_path collate "C", task_id collate "C", idx`;
 
 const LIST_KEY = 'b.thread_id, b.checkpoint_ns, b.channel, b.version, b.base';
 
 /**
- * What tasks wrote on the packed checkpoint `c`. Something may have been written later, by a run that began there: as
- * elsewhere, it replaces errors and interrupts, and nothing else.
+ * The writes of tasks on the packed checkpoint `c`. Some may have been written later, by a run that began there: as
+ * elsewhere, these replace errors and interrupts, and nothing else.
  */
 const PACKED_WRITES = `(
   select distinct on (task_id, idx) task_id, task_path, idx, channel, type, value from (
@@ -79,7 +79,7 @@ const PACKED_WRITES = `(
   order by task_id, idx, holds desc) w`;
 
 /**
- * Returns checkpoints, newest first, each with its values and what tasks wrote on it. The newest are rows, which one
+ * Returns checkpoints, newest first, each with its values and the writes of tasks on it. The newest are rows, which one
  * statement reads; another one looks into packs, where some that were asked for may be.
  */
 export async function readCheckpoints(db: Db, which: WhichCheckpoints): Promise<StoredCheckpoint[]> {
@@ -88,7 +88,7 @@ export async function readCheckpoints(db: Db, which: WhichCheckpoints): Promise<
   const packed = await readFrom(db, which, true);
   if (packed.length === 0) return rows;
   const lists = [...rows, ...packed].flatMap((row) => row.lists ?? []);
-  // What was packed between the two statements was read twice.
+  // Checkpoints that were packed between the two statements were read twice.
   const all = new Map([...packed, ...rows].map((row) => [`${row.checkpoint_ns}\n${row.checkpoint_id}`, row]));
   const found = [...all.values()].toSorted((a, b) => (a.checkpoint_id < b.checkpoint_id ? 1 : -1)).slice(0, which.limit);
   return found.map((row, at) => ({ ...row, lists: at === 0 ? lists : null }));
@@ -101,13 +101,13 @@ function mayBePacked({ namespace, checkpointId, before, metadata, limit }: Which
   return namespace === undefined || limit === undefined || found < limit;
 }
 
-/** SQL terms for what a reader asks for. */
-type Terms = Record<'thread' | 'graph' | 'id' | 'end' | 'said' | 'most', string | undefined>;
+/** SQL terms for a reader's request. */
+type Terms = Record<'thread' | 'graph' | 'id' | 'end' | 'meta' | 'most', string | undefined>;
 
 /** Returns the condition for packs that are opened at all. A filter by metadata may have to open all of them. */
-function inPacks({ thread, graph, id, end, said, most }: Terms): string {
+function inPacks({ thread, graph, id, end, meta, most }: Terms): string {
   if (thread === undefined || graph === undefined) return 'true';
-  const packs = most !== undefined && said === undefined ? `${most}::int / ${IN_A_PACK} + 2` : undefined;
+  const packs = most !== undefined && meta === undefined ? `${most}::int / ${IN_A_PACK} + 2` : undefined;
   return packsFor({ key: `thread_id = ${thread} and checkpoint_ns = ${graph}`, checkpointId: id, before: end, packs });
 }
 
@@ -116,16 +116,16 @@ function sourceOf({ threadId, namespace, checkpointId, before, metadata, limit }
   const parameters: unknown[] = [];
   const parameter = (value: unknown): string | undefined => (value === undefined ? undefined : `$${parameters.push(value)}`);
   const [thread, graph, id] = [parameter(threadId), parameter(namespace), parameter(checkpointId)];
-  const [end, said, most] = [parameter(before), parameter(metadata && toField(metadata)), parameter(limit)];
+  const [end, meta, most] = [parameter(before), parameter(metadata && toField(metadata)), parameter(limit)];
   const conditions = [
     thread && `c.thread_id = ${thread}`,
     graph && `c.checkpoint_ns = ${graph}`,
     id && `c.checkpoint_id = ${id}`,
     end && `c.checkpoint_id < ${end}`,
-    said && `c.metadata @> ${said}`,
+    meta && `c.metadata @> ${meta}`,
   ];
   const source = packed
-    ? `(${packedIn('gx.checkpoint_packs p')} where ${inPacks({ thread, graph, id, end, said, most })})`
+    ? `(${packedIn('gx.checkpoint_packs p')} where ${inPacks({ thread, graph, id, end, meta, most })})`
     : 'gx.checkpoints';
   const where = ['true', ...conditions.filter((condition) => condition !== undefined)].join(' and ');
   return { parameters, source: `select * from ${source} c where ${where} order by c.checkpoint_id desc ${most ? `limit ${most}` : ''}` };
@@ -167,7 +167,7 @@ const ROW_WRITES = `gx.checkpoint_writes w
 const writesOf = (value: string, from: string): string =>
   `(select json_agg(json_build_array(task_id, channel, type, ${value}) ${WRITES_ORDER}) from ${from})`;
 
-/** The rows of all lists of checkpoints, down to those that are whole; not what the reader knows. */
+/** The rows of all lists of checkpoints, down to those that are whole; not the ones that the reader knows. */
 const chainOf = (checkpoints: string, known: string): string => `chain as (
     select ${LIST_KEY} from ${checkpoints} c, jsonb_each_text(c.checkpoint->'channel_versions') v, lateral (
       select * from gx.checkpoint_blobs b where b.thread_id = c.thread_id and b.checkpoint_ns = c.checkpoint_ns

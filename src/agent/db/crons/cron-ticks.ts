@@ -5,8 +5,8 @@ import { rowsFrom } from '../base/plans.ts';
 import { openedCrons } from './crons.ts';
 
 /*
- * A tick is a time at which a cron fires. Whoever moves the cron to its next date has the tick, and makes its run in
- * the same transaction.
+ * A tick is a time at which a cron fires. The process that moves the cron to its next date has the tick, and makes its
+ * run in the same transaction.
  */
 
 /** The crons that are looked at: those of these graphs, but for some. */

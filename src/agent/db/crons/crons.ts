@@ -10,7 +10,7 @@ import { refuseByNamed } from '../base/unsearchable.ts';
 
 const COLUMNS = CRON_FIELDS.map((name) => `c.${name}`).join(', ');
 
-/** What of a cron is sealed: what its runs are called with, for whom they act, and labels of some names. */
+/** The sealed parts of a cron: the arguments of its runs, the caller for whom they act, and labels of some names. */
 type SealedCron = { cron_id: string; payload?: unknown; owner?: unknown; metadata?: unknown; config?: unknown };
 type Sealing = Pick<Db, 'codec'>;
 
@@ -23,7 +23,7 @@ const SEALED_COLUMNS: SealedColumns<SealedCron> = {
   config: 'named',
 };
 
-/** Opens what is sealed in crons. */
+/** Opens the sealed parts of crons. */
 export async function openedCrons<C extends { cron_id: string }>({ codec }: Sealing, crons: C[]): Promise<C[]> {
   await openRows<SealedCron>(codec, crons, SEALED_COLUMNS);
   return crons;
@@ -76,7 +76,7 @@ export async function getCron(db: Db, cronId: string, seen?: Patterns): Promise<
   return openedCron(db, rows);
 }
 
-/** A cron that is held for a change, with what its runs take from its assistant. */
+/** A cron that is held for a change, with the values that its runs take from its assistant. */
 export type HeldCron = Cron & { graph_id: string; config: JsonObject };
 
 /** Returns the cron and holds it, so that it neither fires nor changes until the transaction ends. */
@@ -109,7 +109,7 @@ const changeable = async (codec: Db['codec'], cronId: string, cron: ChangedCron)
   toField(await sealNamed(codec, 'cron.metadata', cron.metadata)),
 ];
 
-/** Replaces what a held cron says. Its metadata is merged. */
+/** Replaces the settings of a held cron. Its metadata is merged. */
 export async function updateCron(tx: Db, cronId: string, cron: ChangedCron): Promise<Cron> {
   const rows = await tx.query<Cron>({
     name: 'cron_update',

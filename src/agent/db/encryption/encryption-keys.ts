@@ -8,20 +8,20 @@ import type { Db } from '../base/pool.ts';
 
 export const keyPlace = (keyId: string): Place => ({ kind: 'key', of: keyId });
 
-/** What a row holds, sealed by its key. */
+/** The content of a row, sealed by its key. */
 const WORD = 'gx';
 
 type Encrypting = { keys: EncryptionSettings | undefined; module: Pick<EncryptionModule, 'encrypts'> | undefined };
 
-/** Returns the id of what encrypts new values; undefined where nothing does. */
+/** Returns the id of the key that encrypts new values; undefined where none does. */
 export function writingKey({ keys, module }: Encrypting): string | undefined {
   if (module?.encrypts === true) return MODULE_KEY;
   return keys?.encrypts === true ? idsOf(keys)[0] : undefined;
 }
 
 /**
- * Makes sure that this server can read what the database holds, and writes down the key that it encrypts with. Throws a
- * `StartError` when none of its keys has encrypted anything here, although others have.
+ * Makes sure that this server can read the values in the database, and writes down the key that it encrypts with.
+ * Throws a `StartError` when none of its keys has encrypted anything here, although others have.
  */
 export async function checkKeys(db: Db, encrypting: Encrypting, log: Log): Promise<void> {
   const rows = await db.query<{ key_id: string; sealed: unknown }>({ text: 'select key_id, sealed from gx.encryption_key' });
@@ -43,7 +43,7 @@ export async function useKey(db: Db, keyId: string): Promise<void> {
   });
 }
 
-/** Returns the word as the key seals it. Throws a `StartError` where a module does not read what it wrote. */
+/** Returns the word as the key seals it. Throws a `StartError` where a module does not read its own output. */
 async function sealedWord(db: Db, keyId: string): Promise<string> {
   const sealed = await db.codec.seal(keyPlace(keyId), JSON.stringify(WORD));
   if (await reads(db, keyId, JSON.parse(sealed))) return sealed;

@@ -21,16 +21,16 @@ const SIGN_EVERY = 60_000;
 const REST = 1;
 
 /**
- * Seals anew, in the background, what earlier keys have sealed, so that these can be dropped. Servers share one pass:
- * the one that has it goes on with it, and its lease passes it on when that one ends.
+ * Seals values of earlier keys again, in the background, so that these keys can be dropped. Servers share one pass: the
+ * one that has it goes on with it, and its lease passes it on when that one ends.
  */
 export class Reencryption {
   readonly #options: Options;
   /** Keys, other than the one that encrypts, of which something may be left; undefined where nothing is encrypted. */
   olderKeys: number | undefined;
-  /** Rows that were sealed anew here. */
+  /** Rows that were sealed again here. */
   rewritten = 0;
-  #told = '';
+  #reported = '';
   #signed = -Infinity;
 
   constructor(options: Options) {
@@ -43,7 +43,7 @@ export class Reencryption {
     if (keyId === undefined) return;
     do
       await this.#look(keyId, rewrites, signal).catch((error: unknown) =>
-        log.warn({ err: asError(error) }, 'values of earlier keys could not be encrypted anew; the next look tries again'),
+        log.warn({ err: asError(error) }, 'values of earlier keys could not be encrypted again; the next look tries again'),
       );
     while (await slept(LOOK_EVERY, signal));
   }
@@ -63,13 +63,13 @@ export class Reencryption {
 
   /** While a server encrypts with an earlier key, as in a rollout, nothing is ever finished. */
   #waits({ ids, used }: OlderKeys): boolean {
-    const told = `${used} ${ids.join()}`;
-    if (told !== this.#told)
+    const report = `${used} ${ids.join()}`;
+    if (report !== this.#reported)
       this.#options.log.info(
         { keys: ids },
-        used ? 'values of earlier keys wait: some server still encrypts with them' : 'values of earlier keys are encrypted anew',
+        used ? 'values of earlier keys wait: some server still encrypts with them' : 'values of earlier keys are encrypted again',
       );
-    this.#told = told;
+    this.#reported = report;
     return used;
   }
 

@@ -8,12 +8,12 @@ import { UNFINISHED } from '../fields/thread-fields.ts';
 import { isHeld } from '../runs/thread-holds.ts';
 
 /*
- * Values of earlier keys are sealed anew, table by table in the order in which the rows lie. A row is changed only if
+ * Values of earlier keys are sealed again, table by table in the order in which the rows lie. A row is changed only if
  * it is still the one that was read, and only while its thread is at rest. A pass that finds nothing proves that
  * nothing is left; else another one follows.
  */
 
-/** How far a pass has come. `found` counts what it changed, or had to leave for the next. */
+/** How far a pass has come. `found` counts the rows that it changed, or had to leave for the next. */
 export type Pass = { key_id: string; place: number; after: string; found: number; rewritten: number };
 
 /** Seconds without a sign of a server that encrypts with a key, after which no server does. */
@@ -41,11 +41,11 @@ export async function olderKeys(db: Db, keyId: string): Promise<{ all: OlderKeys
       () => readable.push(row),
       () => undefined,
     );
-  const told = (some: typeof rows): OlderKeys => ({
+  const keysIn = (some: typeof rows): OlderKeys => ({
     ids: some.map(({ key_id }) => key_id).toSorted(),
     used: some.some(({ used }) => used),
   });
-  return { all: told(rows), readable: told(readable) };
+  return { all: keysIn(rows), readable: keysIn(readable) };
 }
 
 /** Takes the pass, or goes on with it. Returns undefined while another server has it, or it is not time yet. */
@@ -98,7 +98,7 @@ export type RewriteStep = { pass: Pass; /** Whether all tables have been seen. *
 /** Blocks of a table that one step looks at. */
 const BLOCKS = 64;
 
-/** Looks at some rows, and seals anew what earlier keys sealed of them. */
+/** Looks at some rows, and seals their values of earlier keys again. */
 export async function rewriteSome(db: Database, pass: Pass, { older, worker }: { older: string[]; worker: string }): Promise<RewriteStep> {
   const table = SEALED_TABLES[pass.place];
   if (table === undefined) return { pass, isOver: true, left: 0, isLost: false };
@@ -150,15 +150,18 @@ async function olderRows(
 
 type Change = { row: FoundRow; columns: [name: string, value: unknown][] };
 
-/** Returns what is to change of a row. What can't be read counts as such: it stays, and keeps its key in use. */
+/**
+ * Returns the columns of a row that are to change. A row that can't be read counts as such: it stays, and keeps its key
+ * in use.
+ */
 async function changeOf(codec: Codec, table: SealedTable, row: FoundRow): Promise<Change | undefined> {
   const columns: Change['columns'] = [];
   for (const [name, { type, reseal }] of Object.entries(table.columns)) {
     const stored = row[name];
     if (stored === null) continue;
-    const anew = await reseal(codec, stored, row).catch(() => undefined);
-    if (anew === undefined) return { row, columns: [] };
-    if (anew !== stored) columns.push([name, type === 'jsonb' || type === 'json' ? fieldText(JSON.stringify(anew)) : anew]);
+    const fresh = await reseal(codec, stored, row).catch(() => undefined);
+    if (fresh === undefined) return { row, columns: [] };
+    if (fresh !== stored) columns.push([name, type === 'jsonb' || type === 'json' ? fieldText(JSON.stringify(fresh)) : fresh]);
   }
   return columns.length === 0 ? undefined : { row, columns };
 }

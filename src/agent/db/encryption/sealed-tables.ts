@@ -9,27 +9,27 @@ import { threadInterruptsPlace } from '../fields/thread-fields.ts';
 import { threadValuesPlace } from '../fields/thread-values.ts';
 import { webhookUrlPlace } from '../webhooks/webhooks.ts';
 
-/* This file knows every column that holds what is sealed, and seals it anew with what now encrypts. */
+/* This file knows every column that holds sealed values, and seals them again with the current key. */
 
 type Row = Record<string, unknown>;
 
-/** Returns what the column is to hold; the very same value where nothing of it is to change. */
+/** Returns the new content of the column; the very same value where nothing of it is to change. */
 type Reseal = (codec: Codec, stored: unknown, row: Row) => Promise<unknown>;
 
 export type SealedTable = {
   name: string;
   /** The column with the id of the thread whose rows these are, if they are a thread's. */
   thread?: string;
-  /** What else places need. */
+  /** Other columns that places need. */
   known?: string[];
   columns: Record<string, { type: 'jsonb' | 'json' | 'text' | 'bytea'; reseal: Reseal }>;
 };
 
 async function resealed(codec: Codec, place: Place, stored: unknown): Promise<unknown> {
   if (!isSealed(stored) || codec.isOwn(stored[SEALED])) return stored;
-  const anew = JSON.parse(await codec.seal(place, JSON.stringify(await codec.open(place, stored)))) as Row;
-  // Claims look for this field beside what is sealed.
-  return 'protocol' in stored ? { protocol: stored['protocol'], ...anew } : anew;
+  const fresh = JSON.parse(await codec.seal(place, JSON.stringify(await codec.open(place, stored)))) as Row;
+  // Claims look for this field beside the sealed value.
+  return 'protocol' in stored ? { protocol: stored['protocol'], ...fresh } : fresh;
 }
 
 /** A value in a column of JSON. */
@@ -44,8 +44,8 @@ const text = (place: (row: Row) => Place) => ({
   reseal: async (codec: Codec, stored: unknown, row: Row) => {
     if (!(stored as string).startsWith(SEALED_TEXT)) return stored;
     const parsed = JSON.parse(stored as string) as unknown;
-    const anew = await resealed(codec, place(row), parsed);
-    return anew === parsed ? stored : JSON.stringify(anew);
+    const fresh = await resealed(codec, place(row), parsed);
+    return fresh === parsed ? stored : JSON.stringify(fresh);
   },
 });
 
@@ -67,8 +67,8 @@ async function resealedBytes(codec: Codec, place: Place, type: string, stored: U
   if (type !== 'json' && type !== 'list')
     return codec.isOwnBytes(stored) ? stored : codec.sealBytes(place, await codec.openBytes(place, stored));
   const parsed = JSON.parse(Buffer.from(stored).toString()) as unknown;
-  const anew = await resealed(codec, place, parsed);
-  return anew === parsed ? stored : Buffer.from(JSON.stringify(anew));
+  const fresh = await resealed(codec, place, parsed);
+  return fresh === parsed ? stored : Buffer.from(JSON.stringify(fresh));
 }
 
 /** The value of a checkpoint, by its encoding. */
@@ -77,15 +77,15 @@ const bytes = (place: (row: Row) => Place) => ({
   reseal: (codec: Codec, stored: unknown, row: Row) => resealedBytes(codec, place(row), String(row['type']), stored as Uint8Array),
 });
 
-/** What a write replaced, and what that had replaced (checkpoints.ts). */
+/** The write that a write replaced, and the one that it had replaced (checkpoints.ts). */
 type Before = { channel: string; type: string; blob: string; before: Before | null };
 
 async function resealedBefore(codec: Codec, taskId: string, stored: Before | null): Promise<Before | null> {
   if (stored === null) return null;
   const blob = Buffer.from(stored.blob, 'base64');
-  const anew = await resealedBytes(codec, writePlace(taskId, stored.channel), stored.type, blob);
+  const fresh = await resealedBytes(codec, writePlace(taskId, stored.channel), stored.type, blob);
   const before = await resealedBefore(codec, taskId, stored.before);
-  return anew === blob && before === stored.before ? stored : { ...stored, blob: Buffer.from(anew).toString('base64'), before };
+  return fresh === blob && before === stored.before ? stored : { ...stored, blob: Buffer.from(fresh).toString('base64'), before };
 }
 
 type PackedWrite = [
@@ -104,10 +104,10 @@ async function resealedWrite(codec: Codec, write: PackedWrite): Promise<PackedWr
   const [taskId, path, run, idx, channel, type, stored, before] = write;
   const place = writePlace(taskId, channel);
   const encoded = Buffer.from(type === 'json' ? JSON.stringify(stored) : (stored as string), type === 'json' ? 'utf8' : 'base64');
-  const anew = await resealedBytes(codec, place, type, encoded);
+  const fresh = await resealedBytes(codec, place, type, encoded);
   const earlier = await resealedBefore(codec, taskId, before);
-  if (anew === encoded && earlier === before) return write;
-  const changed: unknown = type === 'json' ? JSON.parse(Buffer.from(anew).toString()) : Buffer.from(anew).toString('base64');
+  if (fresh === encoded && earlier === before) return write;
+  const changed: unknown = type === 'json' ? JSON.parse(Buffer.from(fresh).toString()) : Buffer.from(fresh).toString('base64');
   return [taskId, path, run, idx, channel, type, changed, earlier];
 }
 
@@ -116,16 +116,16 @@ async function resealedPack(codec: Codec, packed: Packed[]): Promise<Packed[]> {
   const all: Packed[] = [];
   for (const one of packed) {
     const [id, parent, checkpoint, metadata, writes] = one;
-    const anew = await resealedRecord(codec, 'checkpoint.metadata', metadata);
+    const fresh = await resealedRecord(codec, 'checkpoint.metadata', metadata);
     const written = writes && (await Promise.all(writes.map((write) => resealedWrite(codec, write))));
-    const changed = anew !== metadata || (written?.some((write, at) => write !== writes![at]) ?? false);
+    const changed = fresh !== metadata || (written?.some((write, at) => write !== writes![at]) ?? false);
     changes ||= changed;
-    all.push(changed ? [id, parent, checkpoint, anew, written] : one);
+    all.push(changed ? [id, parent, checkpoint, fresh, written] : one);
   }
   return changes ? all : packed;
 }
 
-/** The message of an end that is still to be told. */
+/** The message of an end that is still to be sent. */
 async function resealedMessage(codec: Codec, message: Row): Promise<Row> {
   const parts = {
     kwargs: await resealed(codec, runKwargsPlace(id(message, 'run_id')), message['kwargs']),
@@ -155,7 +155,7 @@ async function resealedListeners(codec: Codec, stored: Listeners | null, runId: 
   return changes ? { ...stored, ...(url !== undefined && { url }), ...(stored.push && { push }) } : stored;
 }
 
-/** What a push notification says besides its message. */
+/** The parts of a push notification besides its message. */
 async function resealedPush(codec: Codec, push: Row | null, threadId: string): Promise<unknown> {
   if (push === null) return push;
   const config = await resealed(codec, webhookUrlPlace(id(push, 'task')), push['config']);

@@ -5,7 +5,7 @@ import { hidden } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 import { LAST_SEQ } from './protocol-events.ts';
 
-/** `attempt` is the run's attempt that told the event; undefined where that is not checked. */
+/** `attempt` is the run's attempt that sent the event; undefined where that is not checked. */
 export type StoredEvent = RunEvent & { run_id: string; thread_id: string; attempt?: number | undefined };
 
 /** Runs whose attempt is over: another worker has them, or they are back in the queue. One that is gone is not. */
@@ -20,7 +20,7 @@ type Appending = { wake: { channel: string; payload: string }[]; lifeSeconds: nu
  * that are there already, because such an attempt wrote them before, stay as they are.
  */
 export async function appendEvents(db: Db, events: StoredEvent[], appending: Appending): Promise<void> {
-  // Looking for what is there would cost each event a third more, so it is done only where the statement fails.
+  // Looking for existing rows would cost each event a third more, so it is done only where the statement fails.
   await append(db, events, appending).catch((error: unknown) => {
     if (!(error instanceof Conflict)) throw error;
     return append(db, events, { ...appending, orNothing: true });
@@ -65,7 +65,7 @@ async function append(
   });
 }
 
-/** Returns the attempts that told the events: run -> the last one. */
+/** Returns the attempts that sent the events: run -> the last one. */
 function attemptsIn(events: StoredEvent[]): Map<string, number> {
   const attempts = new Map<string, number>();
   for (const { run_id, attempt } of events)

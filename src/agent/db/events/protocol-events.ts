@@ -51,7 +51,7 @@ export async function countProtocolEvents(
   return { last: Math.max(after, ...counts.map(({ last }) => last)), counts };
 }
 
-/** Returns what the thread's last run that told of its graphs has told of them, and what it has asked, in order. */
+/** Returns the graphs and questions that the thread's last run with such events has reported, in order. */
 export async function readLastRun(db: Db, threadId: string): Promise<(ThreadEvent & { run_id: string })[]> {
   const events = await db.query<ThreadEvent & { run_id: string }>({
     text: `select run_id, ms, seq, thread_seq, event, data as json from gx.stream_event

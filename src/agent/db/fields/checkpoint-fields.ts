@@ -1,9 +1,9 @@
 import { openNamed, PLAIN, SEALED_TEXT, sealNamed, type Codec, type Place } from '../../encryption/codec.ts';
 
 /*
- * What is encrypted of checkpoints: the values of their channels and what tasks wrote, each alone, and named fields of
- * their metadata. Sealed JSON is JSON, so SQL that moves values about, into packs or to copies of threads, need not
- * know. Places hold nothing that differs in a copy.
+ * The encrypted parts of checkpoints: the values of their channels and the writes of tasks, each alone, and named
+ * fields of their metadata. Sealed JSON is JSON, so SQL that moves values about, into packs or to copies of threads,
+ * need not know. Places hold nothing that differs in a copy.
  */
 
 /** A value by its encoding: JSON, bytes as base64, or nothing. */
@@ -43,7 +43,7 @@ type Opened = {
   lists: [thread: string, namespace: string, channel: string, version: string, base: string | null, value: unknown][] | null;
 };
 
-/** Opens what was read of checkpoints, in place. */
+/** Opens rows of checkpoints, in place. */
 export async function openCheckpoints<R extends object>(codec: Codec, rows: R[]): Promise<R[]> {
   if (codec === PLAIN) return rows;
   await Promise.all(rows.map((row) => openCheckpoint(codec, row as Opened)));

@@ -4,7 +4,7 @@ import type { Db } from '../base/pool.ts';
 
 export const eventPlace = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
 
-/** Returns what the column of an event's data gets. */
+/** Returns the content of the column of an event's data. */
 const sealEvent = ({ codec }: Db, run_id: string, json: string): Promise<string> => codec.seal(eventPlace(run_id), fieldText(json));
 
 /** Returns the same for many events. */
@@ -13,7 +13,7 @@ export const sealEvents = (db: Db, events: { run_id: string; json: string }[]): 
     ? events.map(({ json }) => fieldText(json))
     : Promise.all(events.map(({ run_id, json }) => sealEvent(db, run_id, json)));
 
-/** Opens what was read of events. */
+/** Opens rows of events. */
 export const openEvents = <E extends { json: string }>(
   { codec }: Db,
   events: (E & { run_id: string })[],

@@ -11,7 +11,7 @@ const MOST_DROPPED = 1000;
 /** A state as it was written whole; `at` is the row's `long_values_at` since then. */
 type Written = { text: string; at: string };
 
-/** What to add to the first `kept` characters (as Postgres counts them) of what was written `at` that time. */
+/** The text to add to the first `kept` characters (as Postgres counts them) of the text written `at` that time. */
 export type Tail = { kept: number; text: string; at: string };
 
 /** Remembers the long states that this process wrote. One that is forgotten is written whole again. */

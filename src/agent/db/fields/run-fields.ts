@@ -13,7 +13,7 @@ export const runKwargsPlace = (run_id: string): Place => ({ kind: 'run.kwargs', 
 export const storedKwargs = ({ protocol }: Pick<RunKwargs, 'protocol'>, sealed: string): string =>
   protocol === true && (sealed.startsWith(SEALED_TEXT) || !sealed.includes('"protocol"')) ? `{"protocol":true,${sealed.slice(1)}` : sealed;
 
-/** Opens what was read of runs. Rows with an error have the thread's id. */
+/** Opens rows of runs. Those with an error have the thread's id. */
 export const openRuns = <R extends { run_id: string; thread_id?: string; kwargs?: unknown; metadata?: unknown; error?: unknown }>(
   { codec }: Pick<Db, 'codec'>,
   rows: R[],

@@ -19,7 +19,7 @@ export const threadInterruptsPlace = (thread_id: string): Place => ({ kind: 'thr
 /** Fields of a thread that only those can open who know its id. */
 export const OF_ONE_THREAD: readonly string[] = ['values', 'interrupts', 'error'];
 
-/** Opens what was read of threads. Rows with `OF_ONE_THREAD` have the thread's id. */
+/** Opens rows of threads. Those with `OF_ONE_THREAD` have the thread's id. */
 export const openThreads = <R extends Partial<Thread>>({ codec }: Pick<Db, 'codec'>, rows: R[]): Promise<R[]> =>
   openRows<R>(codec, rows, {
     metadata: 'named',

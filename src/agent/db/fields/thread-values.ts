@@ -24,7 +24,10 @@ export const isPlainField = (value: unknown): boolean => typeof value !== 'objec
 const plainFields = (state: object): string =>
   JSON.stringify(Object.fromEntries(Object.entries(state).filter(([, value]) => isPlainField(value))));
 
-/** What the columns get: `values` is null where they stay, `long` is the whole text of a long state without a tail. */
+/**
+ * The contents of the columns: `values` is null where they stay, `long` is the whole text of a long state without a
+ * tail.
+ */
 export type ValuesColumns = { values: string | null; long: string | null; tail?: Tail | undefined };
 
 /** `tailOf` returns how the row gets a long state that mostly stands there; undefined where it is written whole. */
@@ -38,7 +41,7 @@ function valuesColumns({ values, plain }: StateText, tailOf?: (long: string) => 
 
 /**
  * Does the same where values may be encrypted. Such a state is text, however short, because no search looks into it and
- * Postgres would gain nothing by taking it apart. It has no tail: no part of what is encrypted stays the same.
+ * Postgres would gain nothing by taking it apart. It has no tail: no part of the encrypted text stays the same.
  */
 export async function storedColumns(
   { codec }: Pick<Db, 'codec'>,
@@ -68,7 +71,10 @@ export const VALUES_TO_SEARCH = `coalesce((${LONG_TEXT})::jsonb, t."values")`;
 
 const NO_TAIL = 'long_kept = null, long_tail = null, long_tail_at = null';
 
-/** What an update sets to write a state whole, as SQL; the parameter is its text, or null where it is not long. */
+/**
+ * The assignments of an update that writes a state whole, as SQL; the parameter is its text, or null where it is not
+ * long.
+ */
 export const WHOLE_STATE = (long: string): string =>
   `long_values = ${long}, long_values_at = case when ${long}::text is not null then now() end, ${NO_TAIL}`;
 

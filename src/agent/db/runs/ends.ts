@@ -17,16 +17,20 @@ export type FinishRun = {
   worker: string;
   status: RunStatus;
   error: object | null;
-  /** True for a run whose end is told by webhook. */
+  /** True for a run whose end is sent by webhook. */
   webhook: boolean;
   thread: { status: 'idle' | 'interrupted' | 'error'; interrupts: string | undefined } & StateText;
 };
 
-/** `status`: what the run ended with. `told`: somebody is to hear of it, or of an end that was written with it. */
+/**
+ * `status`: the one that the run ended with. `told`: a message about it, or about an end that was written with it, is
+ * to be sent.
+ */
 export type Finished = { readers: string[]; more: boolean; status: RunStatus; updated_at: string; told: boolean };
 
 /**
- * What became of an end: it was written, or the run is to be rolled back, or (undefined) the run is another worker's.
+ * The outcome of writing an end: it was written, or the run is to be rolled back, or (undefined) the run is another
+ * worker's.
  */
 export type WrittenEnd = Finished | 'to-roll-back' | undefined;
 
@@ -47,7 +51,7 @@ const GIVEN = {
 /** Says whether another run of the thread is due. */
 const MORE = `(select true from gx.run p where p.thread_id = r.thread_id and p.status = 'pending' and p.due_at <= now() limit 1) is not null as more`;
 
-/** The state that an end leaves: unchanged, whole, or what the row has with a tail behind it. */
+/** The state that an end leaves: unchanged, whole, or the text of the row with a tail behind it. */
 const LEFT_STATE = `case when f."values" is null then ${STATE_OF_THREAD}
     when f.tail is null then coalesce(f.long_values, f."values")::json
     else (select (left(l.long_values, f.kept) || f.tail)::json from threads l where l.thread_id = r.thread_id) end`;
@@ -56,7 +60,7 @@ const LEFT_STATE = `case when f."values" is null then ${STATE_OF_THREAD}
 const LEFT_QUESTIONS = `case when f.rest = 'interrupted' and r.status = 'success' then
     coalesce(f.interrupts::json, (select t.interrupts::json from gx.thread t where t.thread_id = r.thread_id)) end`;
 
-const TOLD = `told as (${tellEnds({
+const REPORTS = `told as (${tellEnds({
   from: 'r join f using (run_id)',
   status: 'r.status',
   values: LEFT_STATE,
@@ -66,9 +70,8 @@ const TOLD = `told as (${tellEnds({
 /**
  * Rows are locked as everywhere, threads before runs and each in the order of their ids, so that an admission on the
  * thread and an end never wait for each other. Each row is looked up by its key, also by a plan that was made while the
- * tables were small. `behind`: the thread's state is not the one that a tail would add to, or somebody is to be told
- * who was named after the run began, and nothing is written. `tells`: some of the ends are told, which is written down,
- * too.
+ * tables were small. `behind`: the thread's state is not the one that a tail would add to, or a receiver was named
+ * after the run began, and nothing is written. `tells`: some of the ends are to be sent, which is written down, too.
  */
 const endSql = (tells: boolean): string => `with asked as materialized (
     select * from ${rowsFrom(GIVEN, 'f')}),
@@ -90,7 +93,7 @@ const endSql = (tells: boolean): string => `with asked as materialized (
     update gx.run r set status = f.status, error = f.error, updated_at = now(), ended_at = now(), lease_until = null
     from f where r.run_id = f.run_id and f.cancel is distinct from 'rollback' and not f.behind
     returning ${tells ? 'r.*' : 'r.run_id, r.thread_id, r.readers, r.status, r.updated_at'}),
-  ${tells ? TOLD : ''}
+  ${tells ? REPORTS : ''}
   t as (
     update gx.thread t set status = f.rest, "values" = coalesce(f."values"::jsonb, t."values"),
       long_values = case when f."values" is null or f.tail is not null then t.long_values else f.long_values end,
@@ -106,14 +109,14 @@ const endSql = (tells: boolean): string => `with asked as materialized (
     ${MORE}, ${tells ? '(select count(*) from told) > 0' : 'false'} as told
   from f left join r using (run_id) left join t using (run_id)`;
 
-const UNTOLD_END = { name: 'run_finish', text: endSql(false) };
-const TOLD_END = { name: 'run_finish_telling', text: endSql(true) };
+const UNREPORTED_END = { name: 'run_finish', text: endSql(false) };
+const REPORTED_END = { name: 'run_finish_telling', text: endSql(true) };
 
 /**
  * Ends runs of one worker and writes down where their threads rest, in one statement. A cancel that was answered before
- * has the last word, because clients were told that the run is interrupted, or gone. `longStates` are those that this
- * process wrote. The ends of threads whose state somebody else has written since, and of runs that got a listener under
- * way, take a second statement.
+ * has the last word, because clients got the answer that the run is interrupted, or gone. `longStates` are those that
+ * this process wrote. The ends of threads whose state somebody else has written since, and of runs that got a listener
+ * under way, take a second statement.
  */
 export async function finishRuns(db: Db, runs: FinishRun[], longStates = new LongStates(0)): Promise<WrittenEnd[]> {
   const tells = runs.some(({ webhook }) => webhook);
@@ -139,7 +142,7 @@ async function writeEnds(
   const errors = await Promise.all(runs.map(({ thread_id, error }) => sealField(db, runErrorPlace(thread_id), error)));
   const interrupts = await Promise.all(runs.map(({ thread_id, thread }) => interruptsField(db, thread_id, thread.interrupts)));
   const rows = await db.query<EndRow>({
-    ...(tells ? TOLD_END : UNTOLD_END),
+    ...(tells ? REPORTED_END : UNREPORTED_END),
     values: [
       runs.map(({ run_id }) => run_id),
       runs.map(({ worker }) => worker),

@@ -6,8 +6,8 @@ import { openRunContexts, type RunContext, type RunContextKey } from './runs.ts'
 export type RunPermits = { assistant: Patterns; thread: Patterns };
 
 /**
- * Returns what a guarded caller's run takes from its assistant and its thread; undefined when it may not use the
- * assistant. `refused`: there is a thread that it may not put runs on.
+ * Returns the values that a guarded caller's run takes from its assistant and its thread; undefined when it may not use
+ * the assistant. `refused`: there is a thread that it may not put runs on.
  */
 export async function guardedRunContext(
   db: Db,

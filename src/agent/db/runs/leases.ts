@@ -8,7 +8,7 @@ import { isHeld } from './thread-holds.ts';
 import { tellEnds } from '../webhooks/webhooks.ts';
 import type { WorkerLock } from '../base/worker-locks.ts';
 
-/* This file knows who runs what: claims, heartbeats, and what becomes of a run whose worker is gone. */
+/* This file knows which worker runs which run: claims, heartbeats, and the recovery of a run whose worker is gone. */
 
 export type Claimed = {
   run_id: string;
@@ -19,7 +19,7 @@ export type Claimed = {
   temporary: boolean;
   resumable: boolean;
   alone: boolean;
-  /** What was asked of the run in its former life, whose worker handed it back before it heard. */
+  /** The cancel that was asked for in the run's former life, whose worker handed it back before it heard. */
   cancel: 'interrupt' | 'rollback' | null;
   readers: string[];
   /** True when the thread has no checkpoint. */
@@ -126,7 +126,7 @@ export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: 
 
 /**
  * Says that a run which was claimed before begins now. Returns false when this attempt is over and another worker has
- * the run. A first attempt says nothing, which saves each run a write: what the run stored shows that it began.
+ * the run. A first attempt says nothing, which saves each run a write: the rows that the run stored show that it began.
  */
 export async function markBegun(db: Db, { run_id, attempt }: Pick<Claimed, 'run_id' | 'attempt'>): Promise<boolean> {
   const rows = await db.query({
@@ -170,7 +170,7 @@ export type Lost = {
   thread_readers: string[];
 };
 
-/** True when the run has stored something: a checkpoint, or what a task or a command wrote. */
+/** True when the run has stored something: a checkpoint, or a write of a task or a command. */
 const STORED = `(exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text and c.metadata->>'run_id' = r.run_id::text)
     or exists (select 1 from gx.checkpoint_writes w where w.thread_id = r.thread_id::text and w.run_id = r.run_id::text))`;
 
@@ -182,9 +182,9 @@ const LOST = `r.run_id, r.thread_id, r.graph_id, r.worker, r.temporary, r.cancel
 const SOME = 100;
 
 /**
- * Returns running runs whose worker has been silent for longer than its lease, locked for what follows. A database that
- * was down, or took no writes, could not hear anybody. So after its start, or the change of its settings that opens it
- * again, every worker has the time of a lease to say that it lives.
+ * Returns running runs whose worker has been silent for longer than its lease, locked for the next statements. A
+ * database that was down, or took no writes, could not hear anybody. So after its start, or the change of its settings
+ * that opens it again, every worker has the time of a lease to say that it lives.
  */
 export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Promise<Lost[]> {
   return tx.query<Lost>({
@@ -195,7 +195,7 @@ export function expired(tx: Db, { leaseSeconds }: { leaseSeconds: number }): Pro
   });
 }
 
-/** Returns running runs of workers whose lock is free, locked for what follows. */
+/** Returns running runs of workers whose lock is free, locked for the next statements. */
 export function abandoned(tx: Db, locks: WorkerLock[]): Promise<Lost[]> {
   return tx.query<Lost>({
     text: `with dead as materialized (
@@ -207,7 +207,7 @@ export function abandoned(tx: Db, locks: WorkerLock[]): Promise<Lost[]> {
   });
 }
 
-/** Returns one run whose attempt here is over, locked for what follows. */
+/** Returns one run whose attempt here is over, locked for the next statements. */
 export function crashed(tx: Db, runId: string, worker: string): Promise<Lost[]> {
   return tx.query<Lost>({
     text: `select ${LOST} from gx.run r where run_id = $1 and worker = $2 and status = 'running' for update of r`,

@@ -26,7 +26,7 @@ export type Starter = { worker: string; leaseSeconds: number };
  */
 export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number };
 
-/** What is stored beside the runs: tickets for those that wait, or the worker that has them at once. */
+/** The rows that are stored beside the runs: tickets for those that wait, or the worker that has them at once. */
 type Beside = { ticket: TicketInsert } | { starter: Starter };
 
 /**
@@ -72,13 +72,15 @@ const ASKED_WITH_KEYS = givenAs(WITH_KEYS);
 /** Where a caller is guarded: the thread of a run must be one that it may change, or not be there yet. */
 const GUARD = `not exists (select 1 from gx.thread h where h.thread_id = a.thread_id and not ${permits('h.metadata', 'a.changeable')})`;
 
-/** What a new run changes of its thread, besides counting itself: its labels, or only those that it has none of yet. */
+/**
+ * The changes of a new run to its thread, besides counting itself: its labels, or only those that it has none of yet.
+ */
 const RICH = `metadata = t.metadata || excluded.metadata, updated_at = now(), `;
 const PLAIN = `metadata = case when t.metadata ? 'graph_id' then t.metadata else t.metadata || excluded.metadata end, `;
 
 /**
- * Of requests with keys, those that come first. Keys are kept in their order, so that nobody waits in a circle. What is
- * refused for want of a thread keeps none.
+ * Of requests with keys, those that come first. Keys are kept in their order, so that nobody waits in a circle. A
+ * request that is refused for want of a thread keeps none.
  */
 const FIRST = `ready as materialized (select * from found where run_id in (select made[1] from kept))`;
 const KEPT = `kept as (${keptKeys('select key, request, made::uuid[] from found order by key')})`;
@@ -185,11 +187,13 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
   });
 }
 
-/** Returns what is kept with the key of a run: its id, its thread's, and that of the task that it goes on with. */
+/**
+ * Returns the ids that are kept with the key of a run: its id, its thread's, and that of the task that it goes on with.
+ */
 const madeWith = ({ run_id, thread_id, task }: NewRun): string =>
   `{${[run_id, thread_id, ...(task !== undefined && 'first' in task ? [task.first] : [])].join()}}`;
 
-/** Returns what the columns of a run get. */
+/** Returns the contents of the columns of a run. */
 async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, task, thread }: NewRun, texts: { kwargs: string }) {
   return {
     metadata: await namedField(db, 'run.metadata', metadata),
@@ -199,7 +203,7 @@ async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, task, threa
   };
 }
 
-/** Returns the run as it is stored. Its JSON is what was sent, which need not come back to be known. */
+/** Returns the run as it is stored. Its JSON is the text that was sent, so it need not be read back. */
 function inserted(
   { run_id, assistant_id, multitask_strategy, webhook }: NewRun,
   { thread_readers, empty, thread_seq, ...row }: InsertedRow,

@@ -9,7 +9,7 @@ import type { TaskOfRun } from '../webhooks/push-configs.ts';
 import type { RequestKey } from '../../kernel/request-key.ts';
 import { tellEnds, type WebhookTarget } from '../webhooks/webhooks.ts';
 
-/** What a run takes from its assistant and its thread. */
+/** The values that a run takes from its assistant and its thread. */
 export type RunContext = {
   assistant_id: string;
   graph_id: string;
@@ -34,7 +34,7 @@ export type NewRun = {
   after_seconds: number;
   /** That of the request, where it is carried out once. Such a run is not stored where the key is kept already. */
   key?: RequestKey | undefined;
-  /** Processes that already wait for what the run says. */
+  /** Processes that already wait for the run's events. */
   readers: string[];
   /** `changeable`: which thread the run may be put on, where its caller is guarded. */
   thread: { create: boolean; metadata: object; runs: number; changeable?: Patterns };
@@ -50,7 +50,7 @@ const STOPPING = `(cancel is not null and status in ('pending', 'running'))`;
 export const RUN_STATUS = `case when ${STOPPING} then 'interrupted' else status end`;
 export const RUN_GONE = `(${STOPPING} and cancel = 'rollback')`;
 
-/** What clients see of a webhook of which nothing was written yet. */
+/** The status that clients see of a webhook before the first one is written. */
 export const NOT_SENT: WebhookStatus = { state: 'pending', attempts: 0, last_error: null };
 const WEBHOOK_STATUS = `case when webhook ? 'url' then coalesce(webhook_status, '${JSON.stringify(NOT_SENT)}') end`;
 
@@ -60,7 +60,7 @@ const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${RUN_ST
 export type RunContextKey = { assistantId: string; threadId: string };
 
 /**
- * Returns for each key the assistant, what the thread adds if there is one, and the number of runs ever put on the
+ * Returns for each key the assistant, the thread's additions if there is one, and the number of runs ever put on the
  * thread. Returns undefined in the place of a key without an assistant.
  */
 export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((RunContext & { thread_runs: number }) | undefined)[]> {
@@ -78,7 +78,7 @@ export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((Run
   return asked.map((_, at) => found.get(at + 1));
 }
 
-/** Opens what runs take from their assistants and threads. */
+/** Opens the values that runs take from their assistants and threads. */
 export const openRunContexts = <R extends RunContext>({ codec }: Pick<Db, 'codec'>, rows: R[]): Promise<R[]> =>
   openRows<R>(codec, rows, { config: 'named', context: 'named', metadata: 'named', thread_config: 'named', thread_metadata: 'named' });
 

@@ -7,7 +7,7 @@ import { openThreads } from '../fields/thread-fields.ts';
 import { tellEnds } from '../webhooks/webhooks.ts';
 
 /*
- * A task of another agent is a run, with the runs that answered what it asked: each of those comes directly behind the
+ * A task of another agent is a run, with the runs that answered its questions: each of those comes directly behind the
  * one that asked, and names the first run of the task in its column `webhook`, which no client writes.
  */
 
@@ -66,10 +66,10 @@ export async function lastTask(db: Db, thread_id: string, { assistant_id, seen }
   return (await opened(db, rows))[0];
 }
 
-/** The states of tasks by which they can be told apart in SQL. */
+/** The states of tasks by which SQL can distinguish them. */
 export type TaskWhere = {
   thread_id: string | undefined;
-  /** What runs of such tasks are, and whether they wait. */
+  /** The statuses of runs of such tasks, and whether they wait. */
   state: { statuses: Run['status'][]; waits: boolean | undefined } | undefined;
   changedSince: string | undefined;
 };
@@ -77,10 +77,10 @@ export type TaskWhere = {
 /** Where a page begins: behind the task that was changed then, by its last run. */
 export type TaskCursor = { updated_at: string; run_id: string };
 
-/** Tasks that are counted: each takes a look at what came behind its run. */
+/** Tasks that are counted: each takes a look at the runs behind its own. */
 const MOST_COUNTED = 1000;
 
-/** Runs by what a look at their own row tells. The rest is asked of one after the other, until there are enough. */
+/** Runs by the columns of their own row. The rest is asked of one after the other, until there are enough. */
 const ROWS = `select * from (select run_id, thread_id, assistant_id, created_at, updated_at, ${RUN_STATUS} as shown
       from gx.run where not ${RUN_GONE} and not temporary) r
     where r.assistant_id = $1 and ($2::uuid is null or r.thread_id = $2) and ($3::text[] is null or r.shown = any($3))
@@ -132,7 +132,7 @@ export async function waitsStill(tx: Db, runId: string): Promise<boolean> {
 
 /**
  * Ends a task that waits for an answer as if it had been stopped, and lets its thread rest. Does nothing where the
- * answer has come meanwhile. Returns true where somebody is to be told.
+ * answer has come meanwhile. Returns true where a message about it is to be sent.
  */
 export function giveUpTask(db: Database, { thread_id, run_id }: Pick<TaskRun, 'thread_id' | 'run_id'>): Promise<boolean> {
   return db.transaction(async (tx) => {

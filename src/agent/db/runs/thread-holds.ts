@@ -12,7 +12,7 @@ export const isHeld = (thread: string): string => `coalesce(${thread}.held_until
 
 export type Hold = { holder: string; seconds: number };
 
-/** What became of the wish to hold a thread: `busy` when it has runs, `taken` when somebody else holds it. */
+/** The outcome of an attempt to hold a thread: `busy` when it has runs, `taken` when somebody else holds it. */
 export type Holding = 'held' | 'taken' | 'busy' | 'gone';
 
 /** Holds a thread that has no unfinished run. It is gone for a caller that may not change it. */

@@ -16,7 +16,10 @@ const openItems = <I extends ItemKey & { value: unknown }>({ codec }: Pick<Db, '
   openRows<I>(codec, items, { value: itemPlace });
 
 const COLUMNS = 'namespace, key, value, created_at, updated_at';
-/** Returns what filters of authorization see of an item: its value, and where it lies. `of`: the table's alias. */
+/**
+ * Returns the labels of an item that filters of authorization see: its value, and where it lies. `of`: the table's
+ * alias.
+ */
 const labelsOf = (of: '' | 'i.'): string => `(${of}value || jsonb_build_object('namespace', ${of}namespace, 'key', ${of}key))`;
 const LABELS = labelsOf('');
 const ALIVE = '(expires_at is null or expires_at > now())';

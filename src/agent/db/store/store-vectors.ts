@@ -49,7 +49,7 @@ async function hasIterativeScans(db: Db): Promise<boolean> {
   return row?.modern === true;
 }
 
-/** Returns what the database can do now for vectors of this length. */
+/** Returns the features that the database has now for vectors of this length. */
 export async function nearness(db: Db, dims: number): Promise<Nearness> {
   const [found] = await db.query<{ extension: boolean; index: boolean }>({
     name: 'vector_state',

@@ -51,8 +51,8 @@ export async function deleteCheckpoints(db: Db, threadIds: string[]): Promise<vo
 const SAME = `w.thread_id = $1 and (w.checkpoint_ns, w.checkpoint_id, w.task_id, w.idx) = (own.checkpoint_ns, own.checkpoint_id, own.task_id, own.idx)`;
 
 /**
- * Removes what one run left, also at a checkpoint that it resumed from. The thread's newest checkpoint is then the one
- * before the run, as it was. No other run of the thread may be under way.
+ * Removes the rows that one run left, also at a checkpoint that it resumed from. The thread's newest checkpoint is then
+ * the one before the run, as it was. No other run of the thread may be under way.
  */
 export async function deleteRunCheckpoints(db: Db, threadId: string, runId: string): Promise<void> {
   await unpackCheckpoints(db, threadId, runId);
@@ -76,7 +76,7 @@ export async function deleteRunCheckpoints(db: Db, threadId: string, runId: stri
 
 /**
  * Removes the values that no checkpoint refers to and that no list is made from. While a run is under way its thread
- * keeps them, because the run could lose what its next list adds to; the next upkeep removes them.
+ * keeps them, because the run could lose the base of its next list; the next upkeep removes them.
  */
 async function deleteUnusedValues(db: Db, threadId: string, endedRun: string | null): Promise<void> {
   await db.query({
@@ -134,7 +134,7 @@ function keptCheckpoints(tx: Db, threadId: string): Promise<Kept[]> {
 }
 
 /**
- * Keeps only the newest checkpoint of each namespace, with its writes and values, and what LangGraph makes a
+ * Keeps only the newest checkpoint of each namespace, with its writes and values, and the writes that LangGraph makes a
  * DeltaChannel from. Its lists and its state are stored whole, so that no removed element stays behind. Returns false,
  * and does nothing, while the thread has a run or is held.
  */
@@ -183,7 +183,7 @@ async function storeListsWhole(tx: Db, threadId: string, { checkpoint_ns, checkp
 type Size = { count: number; bytes: number };
 export type Storage = { checkpoints: Size; channel_values: Size & { by_channel: Record<string, Size> }; pending_writes: Size };
 
-/** Returns what a thread's checkpoints take up, in rows and bytes. */
+/** Returns the size of a thread's checkpoints, in rows and bytes. */
 export async function checkpointStorage(db: Db, threadId: string): Promise<Storage> {
   const rows = await db.query<{ kind: string; channel: string; count: number; bytes: number }>({
     text: `select 'checkpoints' as kind, '' as channel, count(*) as count, coalesce(sum(pg_column_size(c.*)), 0)::bigint as bytes

@@ -29,7 +29,7 @@ export function copyThread(
         where ${permits('s.metadata', '$4')} returning ${ALL_OF_THREAD}`,
       values: [threadId, copyId, await namedField(tx, 'thread.metadata', labels), patternsField(seen)],
     });
-    // What is encrypted is still that of the other thread.
+    // The encrypted values are still those of the other thread.
     const [copied] = await openThreads(
       tx,
       copies.map((row) => ({ ...row, thread_id: threadId })),
@@ -44,7 +44,7 @@ export function copyThread(
 
 type Copied = Pick<Thread, 'values' | 'interrupts' | 'error'>;
 
-/** Writes the state of a copy, what it waits for and why its last run failed, as its own. */
+/** Writes the state of a copy, its questions and the error of its last run, as its own. */
 async function sealCopy(tx: Db, copyId: string, { values, interrupts, error }: Copied): Promise<void> {
   const { values: short, long } = await storedColumnsOf(tx, copyId, values);
   const sealed = [await sealField(tx, threadInterruptsPlace(copyId), interrupts), long, await sealField(tx, runErrorPlace(copyId), error)];

@@ -22,8 +22,8 @@ export async function threadTtl(db: Db, threadId: string, usual: ThreadTtl | und
 }
 
 /**
- * What expires: threads by their own life, or by the usual one. Of those that wait for a person, only if `waiting` says
- * so. `limit` bounds one transaction.
+ * The threads that expire: by their own life, or by the usual one. Of those that wait for a person, only if `waiting`
+ * says so. `limit` bounds one transaction.
  */
 export type Expiring = { usual: ThreadTtl | undefined; waiting: boolean; limit: number };
 
@@ -34,7 +34,10 @@ export type Expiring = { usual: ThreadTtl | undefined; waiting: boolean; limit: 
 const AT_REST = `not t.temporary and ($1 or t.status <> 'interrupted') and not ${UNFINISHED} and not ${isHeld('t')}
   and not exists (select 1 from gx.cron c where c.thread_id = t.thread_id and c.enabled)`;
 
-/** Returns what finds threads that are due for the strategy, the first ones first. `$2` is for their limit. */
+/**
+ * Returns the statements that find threads that are due for the strategy, the first ones first. `$2` is for their
+ * limit.
+ */
 function dueStatements(strategy: ThreadTtl['strategy'], { usual, waiting, limit }: Expiring): { find: string; values: unknown[] }[] {
   const own = {
     find: `select t.thread_id from gx.thread t where t.ttl is not null and t.ttl->>'strategy' = '${strategy}'

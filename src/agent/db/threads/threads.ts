@@ -74,7 +74,7 @@ export async function getThread(db: Db, threadId: string, seen?: Patterns): Prom
   return (await openThreads(db, threads))[0];
 }
 
-/** What questions about a thread's state need to know of the thread. */
+/** The fields of a thread that calls about its state need. */
 export type ThreadHead = Pick<Thread, 'thread_id' | 'created_at' | 'status'> & { graph_id: string | null };
 
 /** Returns the thread without its state, which may be large; undefined when it is not there, or may not be touched. */
@@ -167,7 +167,7 @@ export async function runsOf(db: Db, threadId: string): Promise<number | undefin
 
 /**
  * Writes where the thread rests after a run that could not say so itself. When another run was made since, that run
- * will write it. `runs` is what `runsOf` returned before the state was read.
+ * will write it. `runs` is the result of `runsOf` from before the state was read.
  */
 export async function refreshThreadState(
   db: Db,
@@ -195,14 +195,14 @@ export function deleteThreads(db: Database, threadIds: string[], deletable?: Pat
         returning thread_id`,
       values: [threadIds, patternsField(deletable)],
     });
-    // What a thread left behind goes too, unless the thread is there and may not be deleted.
+    // A thread's other rows go too, unless the thread is there and may not be deleted.
     const gone = deletable === undefined ? threadIds : rows.map((row) => row.thread_id);
     await deleteRestOf(tx, gone);
     return rows.map((row) => row.thread_id);
   });
 }
 
-/** Deletes what belongs to threads that are gone. */
+/** Deletes the other rows of threads that are gone. */
 async function deleteRestOf(tx: Db, threadIds: string[]): Promise<void> {
   const values = [threadIds];
   // A cron may have been made after the others were deleted.
@@ -246,7 +246,7 @@ export async function deleteRetiredThreads(db: Db): Promise<number> {
   return rows.length;
 }
 
-/** What a thread waits for, and the assistant that it waits with: all that a command that answers needs. */
+/** The questions of a thread, and the assistant that asks them: all that a command that answers needs. */
 export type ThreadQuestions = {
   status: Thread['status'];
   interrupts: Record<string, { id?: string }[]>;
@@ -254,7 +254,7 @@ export type ThreadQuestions = {
   graph_id: string | null;
 };
 
-/** Returns, in the order of the ids, what each thread waits for; undefined for a missing thread. */
+/** Returns, in the order of the ids, the questions of each thread; undefined for a missing thread. */
 export async function threadQuestions(db: Db, threadIds: string[]): Promise<(ThreadQuestions | undefined)[]> {
   const rows = await db.query<ThreadQuestions & { thread_id: string }>({
     name: 'thread_questions',

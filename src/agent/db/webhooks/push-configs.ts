@@ -4,9 +4,9 @@ import type { Db } from '../base/pool.ts';
 import { webhookUrlPlace, type PushConfig, type WebhookTarget } from './webhooks.ts';
 
 /*
- * This file knows to whom what becomes of tasks is told. A run's column `webhook` holds it beside the run's own
- * webhook: `push`, by the ids of the configurations, where the run is the first of its task, and else `task`, the id of
- * that run.
+ * This file knows where the states of tasks are sent. A run's column `webhook` holds this beside the run's own webhook:
+ * `push`, by the ids of the configurations, where the run is the first of its task, and else `task`, the id of that
+ * run.
  */
 
 /** Where a configuration goes, and itself, as it is stored. */
@@ -29,7 +29,7 @@ type Stored = { host: string; config: unknown };
 const pushField = async ({ codec }: Pick<Db, 'codec'>, task: string, { host, config }: PushTarget) =>
   `{"host":${toField(host)},"config":${await codec.seal(webhookUrlPlace(task), toField(config)!)}}`;
 
-/** Returns what a run's column `webhook` gets. Addresses and what authenticates may be secrets, hosts are not. */
+/** Returns the content of a run's column `webhook`. Addresses and credentials may be secrets, hosts are not. */
 export async function webhookField(
   db: Pick<Db, 'codec'>,
   run_id: string,
@@ -68,7 +68,7 @@ export async function pushConfigsOf(db: Db, { thread_id, first }: TaskIds): Prom
   return Promise.all(stored.map(async ({ value }) => (await db.codec.open(webhookUrlPlace(first), value.config)) as PushConfig));
 }
 
-/** Removes a configuration of a task, with what is still to be told by it. */
+/** Removes a configuration of a task, with its messages that are still to be sent. */
 export async function removePushConfig(db: Db, { thread_id, first }: TaskIds, id: string): Promise<void> {
   await db.query({
     name: 'push_config_remove',

@@ -7,14 +7,14 @@ import { threadInterruptsPlace } from '../fields/thread-fields.ts';
 import { threadValuesPlace, VALUES } from '../fields/thread-values.ts';
 
 /*
- * This file knows the ends of runs that are still to be told, by webhook or as push notifications. Whoever ends a run
- * writes such a row in the same statement, so that no end is lost when a process dies between the two.
+ * This file knows the ends of runs that are still to be sent, by webhook or as push notifications. The statement that
+ * ends a run also writes such a row, so that no end is lost when a process dies in between.
  */
 
-/** Where a run's end is told. `host` is the one of the URL: a target that hangs must not hold up the others. */
+/** Where a run's end is sent. `host` is the one of the URL: a target that hangs must not hold up the others. */
 export type WebhookTarget = { url: string; host: string };
 
-/** Where push notifications go, in which version of the protocol, and what authenticates them. */
+/** Where push notifications go, in which version of the protocol, and their credentials. */
 export type PushConfig = {
   id: string;
   url: string;
@@ -23,8 +23,8 @@ export type PushConfig = {
   authentication: { scheme: string; credentials: string } | null;
 };
 
-/** What is told of an ended run, but for the time of the telling: the run as clients see it, and its thread's state. */
-export type ToldEnd = {
+/** The message about an ended run, but for the time of sending: the run as clients see it, and its thread's state. */
+export type ReportedEnd = {
   run_id: string;
   thread_id: string;
   status: string;
@@ -48,7 +48,7 @@ const PUSHES = `jsonb_each(case when r.webhook ? 'task'
     then (select f.webhook->'push' from gx.run f where f.run_id = (r.webhook->>'task')::uuid and f.thread_id = r.thread_id)
     else r.webhook->'push' end)`;
 
-/** Whom an end is told, each by a message with an id of its own. */
+/** The receivers of an end, each with a message with an id of its own. */
 const LISTENERS = (webhooks: string): string => `(
     select r.run_id as message_id, r.webhook->'url' as url, r.webhook->>'host' as host, null::jsonb as push
       where r.webhook ? 'url' and ${webhooks}
@@ -56,7 +56,7 @@ const LISTENERS = (webhooks: string): string => `(
       jsonb_build_object('id', c.key, 'task', coalesce(r.webhook->>'task', r.run_id::text)) || c.value from ${PUSHES} c) m`;
 
 /**
- * Returns SQL that writes down, for each ended run `r` with a webhook or push notifications, what is to be told.
+ * Returns SQL that writes down, for each ended run `r` with a webhook or push notifications, the messages to send.
  * `webhooks`: whether its webhook is, as SQL.
  */
 export const tellEnds = ({
@@ -80,8 +80,8 @@ export const tellEnds = ({
 export const webhookUrlPlace = (run_id: string): Place => ({ kind: 'webhook.url', of: run_id });
 
 /**
- * What a push notification is told by: the configuration, its id, and the task, by its first run. `questions` are those
- * of its thread; null where the task does not wait for answers.
+ * The configuration of a push notification, its id, and the task, by its first run. `questions` are those of its
+ * thread; null where the task does not wait for answers.
  */
 export type DuePush = { id: string; task: string; config: unknown; questions: unknown };
 
@@ -91,26 +91,26 @@ export type DueWebhook = {
   url: unknown;
   host: string;
   attempts: number;
-  message: ToldEnd;
+  message: ReportedEnd;
   push?: DuePush | null;
   expired: boolean;
 };
 
 /** The same as it is read again. */
-export type ToldPush = { config: PushConfig; questions: JsonObject | null; task: string };
+export type ReportedPush = { config: PushConfig; questions: JsonObject | null; task: string };
 
-/** Returns where the message goes, and what it says. */
+/** Returns where the message goes, and its content. */
 export async function openWebhook(
   { codec }: Pick<Db, 'codec'>,
   due: DueWebhook,
-): Promise<{ url: string; end: ToldEnd; push: ToldPush | undefined }> {
+): Promise<{ url: string; end: ReportedEnd; push: ReportedPush | undefined }> {
   const [end] = await openRuns({ codec }, [due.message]);
-  const told = { ...end!, values: await codec.open(threadValuesPlace(due.message.thread_id), due.message.values) };
-  if (!due.push) return { url: (await codec.open(webhookUrlPlace(due.run_id), due.url)) as string, end: told, push: undefined };
+  const reported = { ...end!, values: await codec.open(threadValuesPlace(due.message.thread_id), due.message.values) };
+  if (!due.push) return { url: (await codec.open(webhookUrlPlace(due.run_id), due.url)) as string, end: reported, push: undefined };
   const { task, config: sealed, questions } = due.push;
   const config = (await codec.open(webhookUrlPlace(task), sealed)) as PushConfig;
-  const opened = (await codec.open(threadInterruptsPlace(due.message.thread_id), questions)) as ToldPush['questions'];
-  return { url: config.url, end: told, push: { config, questions: opened, task } };
+  const opened = (await codec.open(threadInterruptsPlace(due.message.thread_id), questions)) as ReportedPush['questions'];
+  return { url: config.url, end: reported, push: { config, questions: opened, task } };
 }
 
 /** `room`: how many more each busy host may get, `each`: any other, `most`: all together. */
@@ -152,12 +152,12 @@ export async function claimWebhooks(
   return { claimed, more: (claimed[0]?.looked ?? 0) >= LOOKED_AT };
 }
 
-/** What became of an attempt; with `again`, in so many seconds, it is not the last. */
+/** The outcome of an attempt; with `again`, in so many seconds, it is not the last. */
 export type WebhookResult = { run_id: string; status: WebhookStatus; again: number | null };
 
 /**
- * Writes what became of attempts: a message that was sent, or given up, is deleted, and the run shows it while there is
- * one.
+ * Writes the outcomes of attempts: a message that was sent, or given up, is deleted, and the run shows it while there
+ * is one.
  */
 export async function writeWebhookResults(db: Db, worker: string, results: WebhookResult[]): Promise<void> {
   await db.query({

@@ -38,7 +38,7 @@ const chatRoutes = (): AgentRoute[] => [
   }),
 ];
 
-/** Only `dev` serves the page, because whoever opens it may do everything. */
+/** Only `dev` serves the page, because anyone who opens it may do everything. */
 export const chatPage: Feature = { isServed: () => true, routes: chatRoutes };
 
 /**

@@ -51,7 +51,7 @@ export function privateFolder(folder: string, account: Account | undefined): voi
 }
 
 /**
- * Returns the folder for what can't lie beside gx.json or in node_modules, because Postgres' account can't go there.
+ * Returns the folder for files that can't lie beside gx.json or in node_modules, where Postgres' account can't go.
  */
 export function sharedFolder(account: Account | undefined): string {
   const places = account === undefined ? [path.join(homedir(), '.cache')] : ['/var/lib', tmpdir()];

@@ -101,7 +101,7 @@ function workingFolder(pid: number): string | undefined {
   }
 }
 
-/** Returns whether the process lives. A zombie, which a container without a reaper keeps for ever, does not. */
+/** Returns whether the process lives. A zombie, which a container without a reaper keeps forever, does not. */
 function alive(pid: number): boolean {
   if (statOf(pid)?.[0] === 'Z') return false;
   try {

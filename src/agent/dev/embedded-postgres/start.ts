@@ -24,11 +24,11 @@ export type EmbeddedPostgres = {
 export type PostgresOptions = {
   /** The folder of everything: data, password, log. */
   folder: string;
-  /** The name that a second start on the same data is told. */
+  /** The name that is reported to a second start on the same data. */
   owner: string;
   /** False for tests: data is lost when the machine stops, and nothing waits for the disk. */
   durable: boolean;
-  /** Forgets what earlier starts left. */
+  /** Deletes the data of earlier starts. */
   reset?: boolean;
   signal?: AbortSignal;
 };

@@ -1,4 +1,4 @@
-/** What `gx new` writes, and what it leaves alone. */
+/** The files that `gx new` writes, and those that it leaves alone. */
 export type ProjectPlan = { write: string[]; keep: string[] };
 
 /** Files that a project may have before it has an agent, and that stay as they are. */
@@ -27,7 +27,7 @@ export const packageNameOf = (folder: string): string =>
 
 type Done = { folder: string; plan: ProjectPlan; packages: string[] };
 
-/** Returns what to do next, as `gx new` prints it. `folder` is written as the user wrote it. */
+/** Returns the next steps, as `gx new` prints them. `folder` is written as the user wrote it. */
 export function nextSteps({ folder, plan, packages }: Done): string {
   const isHere = folder === '.';
   const kept = plan.keep.length === 0 ? '' : `Kept as they were: ${plan.keep.join(', ')}\n`;

@@ -60,7 +60,7 @@ type Package = { name: string; dependencies: Record<string, string> };
 
 const packageOfExample = (): Package => JSON.parse(readFileSync(path.join(EXAMPLE, 'package.json'), 'utf8')) as Package;
 
-/** Returns the files of a project, with what each holds. */
+/** Returns the files of a project, with their contents. */
 function projectFiles(name: string): Record<string, string> {
   const own = { ...packageOfExample(), name: packageNameOf(name) };
   return {

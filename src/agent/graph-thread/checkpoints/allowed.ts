@@ -5,7 +5,7 @@ type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const isRecord = ({ lc, type, id }: Json): boolean => lc === 1 && type === 'constructor' && Array.isArray(id);
 
-/** The classes beyond messages that gx.json allows to be made of what a state holds (`allowed_json_modules`). */
+/** The classes beyond messages that gx.json allows values of a state to be made of (`allowed_json_modules`). */
 export class Allowed {
   readonly #ids: ReadonlySet<string>;
   readonly #isMessage: (record: Json) => boolean;
@@ -27,7 +27,10 @@ export class Allowed {
     return this.permits(value) || Object.values(value).some((part) => this.isIn(part));
   }
 
-  /** Returns what LangChain's loader makes of the record; undefined where it can't, so that the record stays data. */
+  /**
+   * Returns the object that LangChain's loader makes of the record; undefined where it can't, so that the record stays
+   * data.
+   */
   async load(record: Json): Promise<unknown> {
     const { kwargs } = record;
     try {

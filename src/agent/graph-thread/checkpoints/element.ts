@@ -8,8 +8,8 @@ type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 
 /**
- * An element of a list as it is stored, shared by all versions that have it. Nobody is given what it holds, only what
- * is made from it anew, because a graph may change what it is given.
+ * An element of a list as it is stored, shared by all versions that have it. Callers get new objects made from it,
+ * never its own, because a graph may change them.
  */
 export class Element {
   /** Parsed JSON. */
@@ -58,7 +58,7 @@ export class Element {
     return (this.#message ??= new StoredMessage(name, (this.stored as Json)['kwargs'] as Json));
   }
 
-  /** Returns true when the value is surely what is stored here: it holds the same, so it would be written alike. */
+  /** Returns true when the value surely equals the stored one: it holds the same, so it would be written alike. */
   is(value: unknown, serde: Serde): boolean {
     if (!isObject(value)) return value === this.stored;
     if (this.#name !== undefined) return this.#messageOf(this.#name).isHeldBy(value);
@@ -77,7 +77,7 @@ export async function allLive(elements: readonly Element[], serde: Serde, form: 
 
 const UNDEFINED = 'undefined';
 
-/** Returns true for what JSON alone can express, and for LangGraph's record of what is undefined. */
+/** Returns true for a value that JSON alone can express, and for LangGraph's record of an undefined one. */
 function isData(value: Json): boolean {
   if (Array.isArray(value)) return value.every((part) => !isObject(part) || isData(part));
   if ('lc' in value) return value['lc'] === 2 && value['type'] === UNDEFINED;

@@ -14,7 +14,7 @@ const ESCAPED = 'escaped';
 /** The types of LangGraph's records, and of the one above. */
 const TYPES: ReadonlySet<unknown> = new Set(['constructor', 'undefined', 'delta_snapshot', ESCAPED]);
 
-/** Returns true for data that would be read as something else. `lc` is what all such records have. */
+/** Returns true for data that would be read as something else. All such records have `lc`. */
 const looksLikeRecord = ({ lc, type }: Json): boolean => (lc === 2 && TYPES.has(type)) || (lc === 1 && type === 'constructor');
 
 /** Returns the data that a record holds, which its reader does not interpret; undefined for any other record. */
@@ -32,8 +32,8 @@ const isClosed = (value: Json): boolean =>
   types.isNativeError(value) || types.isRegExp(value) || types.isBoxedPrimitive(value) || ArrayBuffer.isView(value);
 
 /**
- * Returns a copy of the value with all data marked that looks like a record. Maps, sets and what else has a form of its
- * own stay what they are; messages mark their data themselves.
+ * Returns a copy of the value with all data marked that looks like a record. Maps, sets and other values with a form of
+ * their own stay unchanged; messages mark their data themselves.
  */
 export function escaped(value: unknown, known = new Map<object, unknown>()): unknown {
   if (!isObject(value) || isClosed(value)) return value;
@@ -76,7 +76,7 @@ function escapedForm(value: Json, known: Map<object, unknown>): unknown {
   return copy;
 }
 
-/** Thrown for what JSON can't write without LangGraph's help, or does not read as LangGraph writes it. */
+/** Thrown for values that JSON can't write without LangGraph's help, or does not read as LangGraph writes it. */
 const EXOTIC = new Error('exotic');
 /** Thrown for data that looks like a record of a class. */
 const LOOKALIKE = new Error('lookalike');
@@ -90,7 +90,10 @@ function plainOnly(_: string, value: unknown): unknown {
   return value;
 }
 
-/** Does the same, and refuses data that looks like a record. What `toJSON` has just made of a message is no data. */
+/**
+ * Does the same, and refuses data that looks like a record. The record that `toJSON` has just made of a message is no
+ * data.
+ */
 function unmarkedOnly(this: Json, name: string, value: unknown): unknown {
   if (isObject(value) && value['lc'] !== undefined && this[name] === value && looksLikeRecord(value)) throw LOOKALIKE;
   return plainOnly(name, value);

@@ -4,7 +4,7 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 
 /**
  * Returns true when two values hold the same. Only lists, plain objects and LangChain's own objects can be compared,
- * because others may hide what they hold.
+ * because others may hide their values.
  */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
@@ -26,7 +26,7 @@ function holdsSame(one: Json, other: Json): boolean {
   return more === 0;
 }
 
-/** Compares what LangChain writes of its objects, which is what their constructor was given, as it is now. */
+/** Compares the form in which LangChain writes its objects: the arguments of their constructor, as they are now. */
 function isSameMessage(one: Json, other: Json): boolean {
   const [given, others] = [one['lc_kwargs'], other['lc_kwargs']];
   if (!isObject(given) || !isObject(others)) return false;
@@ -40,7 +40,9 @@ function isSameMessage(one: Json, other: Json): boolean {
   return true;
 }
 
-/** Returns what LangChain writes of a field: what the object has now, else what its constructor was given. */
+/**
+ * Returns the value that LangChain writes for a field: the object's own, else the one that its constructor was given.
+ */
 export function fieldOf(one: Json, name: string, given: Json): unknown {
   const value = one[name];
   return value === undefined && !(name in one) ? given[name] : value;

@@ -45,8 +45,8 @@ export class Saver extends BaseCheckpointSaver {
   readonly texts = new ListTexts();
 
   /**
-   * With `form` "records" the saver is only for showing states: no graph may run on what it reads. `allowed` are the
-   * classes that states may hold.
+   * With `form` "records" the saver is only for showing states: no graph may run on the states that it reads. `allowed`
+   * are the classes that states may hold.
    */
   constructor(steps: StepStorage<Element>, { form = 'objects', allowed }: { form?: Form; allowed?: string[][] | undefined } = {}) {
     super();

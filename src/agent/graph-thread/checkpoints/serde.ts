@@ -5,9 +5,9 @@ import { dataText, escaped, escapedData } from './escaped.ts';
 
 /*
  * This file holds the form in which values of channels are stored: LangGraph's, with a short way for plain data and
- * messages, of which most states are made. What is read becomes data, messages, the few classes of JavaScript that
- * LangGraph writes, and what gx.json allows. Any other record that names a class stays data, because whoever can write
- * into a state could have any class made otherwise.
+ * messages, of which most states are made. Values are read as data, messages, the few classes of JavaScript that
+ * LangGraph writes, and those that gx.json allows. Any other record that names a class stays data, because anyone who
+ * can write into a state could have any class made otherwise.
  */
 
 type Json = Record<string, unknown>;
@@ -39,7 +39,7 @@ const TYPES: Record<string, string> = {
   ChatMessageChunk: 'generic',
 };
 
-/** A message that nobody changes: it holds what was written, without the cost of its class. */
+/** A message that nobody changes: it holds the written data, without the cost of its class. */
 class MessageRecord {
   readonly #type: string;
   readonly #data: Json;
@@ -128,7 +128,7 @@ export function message(name: string, kwargs: Json, form: Form): object {
 /** Returns the constructor of messages of a class. */
 export const messageClass = (name: string): Message => CLASSES[name]!;
 
-/** Returns the fields of a message of plain data as its constructor knows them. They share what is stored. */
+/** Returns the fields of a message of plain data as its constructor knows them. They share the stored values. */
 export function messageFields(name: string, stored: Json): Json {
   const fields = fieldsOf(name);
   const given: Json = {};
@@ -139,14 +139,14 @@ export function messageFields(name: string, stored: Json): Json {
 
 /**
  * Returns a copy of a message's data. LangChain's loader reads it as JSON, where undefined is null in a list, and
- * absent elsewhere. `inner` makes what else is in there; without it the data is plain.
+ * absent elsewhere. `inner` makes the other objects in it; without it the data is plain.
  */
 export function messageData(value: unknown, inner?: (record: Json) => unknown): unknown {
   if (!isObject(value)) return value;
   if (Array.isArray(value))
     return value.length === 0 ? [] : value.map((part: unknown) => (isObject(part) && isUndefined(part) ? null : messageData(part, inner)));
   if (inner !== undefined && 'lc' in value) return inner(value);
-  // A message marks what is only data, however it looks.
+  // A message marks values that are only data, whatever they look like.
   if (inner !== undefined && isObject(value[ESCAPED]) && Object.keys(value).length === 1) return value[ESCAPED];
   const copy: Json = {};
   for (const name of Object.keys(value)) {
@@ -166,10 +166,10 @@ export function setField(holder: Json, name: string, value: unknown): void {
   else holder[name] = value;
 }
 
-/** What a value is made with. */
+/** The settings with which a value is made. */
 type Making = { form: Form; late: Late[]; allowed: Allowed };
 
-/** Returns a parsed value with its objects made anew, and leaves the parsed one as it is. */
+/** Returns a parsed value with new objects, and leaves the parsed one as it is. */
 function revived(part: unknown, making: Making, place: { holder: Json; name: string }): unknown {
   if (!isObject(part)) return part;
   if (!('lc' in part)) return revivedParts(part, making);
@@ -192,7 +192,7 @@ function revivedParts(parts: Json, making: Making): Json {
   return holder;
 }
 
-/** Returns what LangGraph writes of a class of JavaScript; a record that it did not write stays data. */
+/** Returns the object of a class of JavaScript that LangGraph wrote; a record that it did not write stays data. */
 function builtIn(record: Json, making: Making): unknown {
   const data = escapedData(record);
   if (data !== undefined) return revivedParts(data, making);
@@ -216,7 +216,7 @@ function refuse(): never {
   throw FOREIGN;
 }
 
-/** Class -> what makes it from the arguments that LangGraph writes; throws for any others. */
+/** Class -> a function that makes it from the arguments that LangGraph writes, and throws for any others. */
 const BUILT_IN: Readonly<Record<string, (args: unknown[]) => unknown>> = {
   Set: ([items]) => (Array.isArray(items) ? new Set<unknown>(items) : refuse()),
   Map: ([pairs]) => (Array.isArray(pairs) ? new Map(pairs as [unknown, unknown][]) : refuse()),
@@ -276,8 +276,8 @@ export class Serde implements SerializerProtocol {
   }
 
   /**
-   * Returns one element of a list as it is stored, which is what the whole list would hold in its place. Returns
-   * undefined where it has a cycle, because only the list as a whole can tell where that ends.
+   * Returns one element of a list as it is stored, just as the whole list would hold it in its place. Returns undefined
+   * where it has a cycle, because only the list as a whole can tell where that ends.
    */
   async dumpElement(element: unknown): Promise<string | undefined> {
     const [type, written] = await this.dumpsTyped([element]);

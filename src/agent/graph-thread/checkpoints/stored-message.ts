@@ -3,16 +3,16 @@ import { messageClass, messageData, messageFields } from './serde.ts';
 
 type Json = Record<string, unknown>;
 
-/** What LangChain would write of a message that nobody has changed. */
+/** The fields that LangChain would write of a message that nobody has changed. */
 type Unchanged = { prototype: object; names: string[]; fields: unknown[] };
 
 /**
  * A message of plain data as it is stored. A long thread makes each of its messages once a run and compares it with
- * each step, so both are quick: what they need is found once.
+ * each step, so both are quick: the values that they need are found once.
  */
 export class StoredMessage {
   readonly #class: new (fields: Json) => object;
-  /** What the constructor gets. Nobody is given the objects in it. */
+  /** The constructor's argument. Nobody is given the objects in it. */
   readonly #fields: Json;
   /** Names of the fields that hold objects. */
   readonly #parts: string[];
@@ -31,7 +31,7 @@ export class StoredMessage {
     return new this.#class(given);
   }
 
-  /** Returns true when the value surely holds what is stored, so that it would be written alike. */
+  /** Returns true when the value surely equals the stored message, so that it would be written alike. */
   isHeldBy(value: object): boolean {
     const { prototype, names, fields } = (this.#unchanged ??= unchanged(this.make() as Json));
     if (Object.getPrototypeOf(value) !== prototype) return false;

@@ -1,10 +1,10 @@
 import { blockForm } from '../../stream/protocol/state-form.ts';
 
-/* This file tells a whole message as a streamed one is told: block by block. */
+/* This file sends a whole message like a streamed one: block by block. */
 
 type Json = Record<string, unknown>;
 
-/** Returns the events of a whole message. `head` is what its beginning says beside the id. */
+/** Returns the events of a whole message. `head` has the fields of its beginning beside the id. */
 export function messageEvents(content: unknown, head: { id?: unknown; role: string } & Json, finish: Json = {}): Json[] {
   return [{ event: 'message-start', ...head }, ...blocksOf(content).flatMap(blockEvents), { event: 'message-finish', ...finish }];
 }
@@ -23,7 +23,7 @@ function blockEvents(block: Json, index: number): Json[] {
   ];
 }
 
-/** Returns the block as it begins, and what is appended to it. */
+/** Returns the block as it begins, and the part that is appended to it. */
 function opening(block: Json): [start: Json, delta: Json | undefined] {
   if (block['type'] === 'text')
     return [

@@ -5,7 +5,7 @@ import { messageEvents } from './content-blocks.ts';
 import { GraphsUnderWay, type GraphStatus, type LifecycleEvent } from './graphs-under-way.ts';
 import { MessageParts, type EventsOfMessage } from './message-parts.ts';
 
-/* This file converts what LangGraph streams to events of protocol v2. */
+/* This file converts the chunks that LangGraph streams to events of protocol v2. */
 
 type Json = Record<string, unknown>;
 
@@ -20,7 +20,7 @@ const isRecord = (value: unknown): value is Json => typeof value === 'object' &&
 const INTERRUPT = '__interrupt__';
 
 /**
- * Converts the chunks of one run to events. It remembers which graphs are under way, and which interrupts it has told.
+ * Converts the chunks of one run to events. It remembers which graphs are under way, and which interrupts it has sent.
  */
 export class ProtocolEventsOfRun {
   readonly #graphs = new GraphsUnderWay();
@@ -41,12 +41,12 @@ export class ProtocolEventsOfRun {
     }
   }
 
-  /** Returns what is told of the graphs that the end of the run leaves open. */
+  /** Returns the events of the graphs that the end of the run leaves open. */
   end(status: GraphStatus): ProtocolEvent[] {
     return [...this.#messageEnds([]), ...this.#graphs.end(status).map(lifecycle)];
   }
 
-  /** Returns what is told where the run goes on elsewhere: the messages end that are cut off, and no graph does. */
+  /** Returns the events for a run that goes on elsewhere: the messages end that are cut off, and no graph does. */
   leave(): ProtocolEvent[] {
     return this.#messageEnds([]);
   }
@@ -57,7 +57,7 @@ export class ProtocolEventsOfRun {
       case 'updates': {
         const { [INTERRUPT]: interrupts, ...data } = isRecord(payload) ? payload : {};
         const event: ProtocolEvent = { method, namespace, data: isRecord(payload) ? data : payload };
-        // A state that says only that the graph waits is not told.
+        // A state that says only that the graph waits is not sent.
         const isEmpty = method === 'values' && interrupts !== undefined && Object.keys(data).length === 0;
         return [...(isEmpty ? [] : [event]), ...this.#inputs(namespace, interrupts)];
       }

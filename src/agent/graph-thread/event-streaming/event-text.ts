@@ -2,9 +2,7 @@ import { stateMessage } from '../../stream/protocol/state-form.ts';
 import { plainMessage, toJson } from '../serialise.ts';
 import type { ProtocolEvent } from './convert.ts';
 
-/**
- * Returns what an event says as one line of JSON: the `params` of its form on the wire. `timestamp` is in milliseconds.
- */
+/** Returns an event as one line of JSON: the `params` of its form on the wire. `timestamp` is in milliseconds. */
 export function eventText({ namespace, node, data, whole }: ProtocolEvent, timestamp: number): string {
   const from = node === undefined ? '' : `,"node":${JSON.stringify(node)}`;
   const text = whole === true ? toJson(data) : toJson(data, (message) => stateMessage(plainMessage(message)));

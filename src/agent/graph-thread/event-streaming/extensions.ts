@@ -5,7 +5,7 @@ import type { ProtocolEvent } from './convert.ts';
 
 /*
  * This file runs a graph's own stream transformers on its events. LangGraph.js takes them when a graph is compiled.
- * What they push into named channels goes to clients, as `custom:<name>`.
+ * Values that they push into named channels go to clients, as `custom:<name>`.
  */
 
 type Json = Record<string, unknown>;
@@ -17,14 +17,14 @@ const isChannel = (value: unknown): value is Channel => typeof (value as Partial
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as Partial<Promise<unknown>> | null)?.then === 'function';
 
-/** Milliseconds that transformers have for what they say at the end. */
+/** Milliseconds that transformers have for their last events. */
 const END_WITHIN = 5000;
 
-/** The transformers of one run. They throw what the user's code throws. */
+/** The transformers of one run. They throw the errors of the user's code. */
 export class Extensions {
   readonly #transformers: StreamTransformer[];
   readonly #channels: Channel[] = [];
-  /** Promises among what the transformers show; each is told when its value is known. */
+  /** Promises among the values that transformers show; each is sent when its value is known. */
   readonly #values: [name: string, value: PromiseLike<unknown>][] = [];
   readonly #tell: (event: ProtocolEvent) => void;
   /** The namespace of the event that the transformers see now. */
@@ -39,7 +39,7 @@ export class Extensions {
     }
   }
 
-  /** Shows the transformers what LangGraph has streamed. Returns false if one of them holds it back. */
+  /** Shows the transformers a chunk that LangGraph has streamed. Returns false if one of them holds it back. */
   see({ namespace, mode, payload }: Chunk): boolean {
     if (this.#transformers.length === 0) return true;
     // The modes were checked where LangGraph was asked for them; `seq` means nothing outside of LangGraph's own
@@ -49,8 +49,8 @@ export class Extensions {
   }
 
   /**
-   * Ends the transformers of a run that has come to its end. Settles when all that they have to say is told, or after
-   * some seconds.
+   * Ends the transformers of a run that has come to its end. Settles when all their events are sent, or after some
+   * seconds.
    */
   async end(): Promise<void> {
     if (this.#transformers.length === 0) return;

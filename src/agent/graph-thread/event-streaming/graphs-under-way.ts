@@ -1,11 +1,11 @@
 /*
- * This file knows which graphs of a run are under way (its subgraphs and subagents), from what LangGraph streams of
- * them.
+ * This file knows which graphs of a run are under way (its subgraphs and subagents), from the chunks that LangGraph
+ * streams of them.
  */
 
 type Json = Record<string, unknown>;
 
-/** What becomes of a graph; only graphs within another are `started`. */
+/** The states that a graph goes through; only graphs within another are `started`. */
 export type GraphStatus = 'started' | 'completed' | 'failed' | 'interrupted';
 
 export type LifecycleEvent = { namespace: string[]; data: Json };
@@ -66,7 +66,7 @@ export class GraphsUnderWay {
     return this.#started(namespace, payload['metadata']);
   }
 
-  /** Ends what is left of the run, because the run has ended. */
+  /** Ends the graphs that are left of the run, because the run has ended. */
   end(status: GraphStatus): LifecycleEvent[] {
     return this.#close([], status);
   }

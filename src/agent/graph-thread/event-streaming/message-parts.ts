@@ -27,8 +27,8 @@ export class MessageParts {
     const message = known ?? { id, task, blocks: new Map<string, Block>(), usage: undefined };
     this.#open.set(id, message);
     const begin = known === undefined ? [{ event: 'message-start', role: 'ai', id }] : [];
-    const told = piecesOf(part).flatMap(([key, piece]) => tell(message.blocks, key, piece));
-    return { id, task, events: [...begin, ...told, ...tellUsage(message, part['usage_metadata'])] };
+    const pieces = piecesOf(part).flatMap(([key, piece]) => tell(message.blocks, key, piece));
+    return { id, task, events: [...begin, ...pieces, ...tellUsage(message, part['usage_metadata'])] };
   }
 
   /** Ends a message that has come as a whole; returns undefined when none of its parts came before. */
@@ -53,7 +53,7 @@ export class MessageParts {
   }
 }
 
-/** Returns what a part adds, with the keys of the blocks that it is added to. */
+/** Returns the pieces that a part adds, with the keys of the blocks that it is added to. */
 function piecesOf({ content, tool_call_chunks: calls }: Json): [key: string, piece: Json][] {
   const texts = typeof content === 'string' ? (content === '' ? [] : [content]) : ((content ?? []) as unknown[]);
   const blocks = texts.map(asBlock).map((block): [string, Json] => [JSON.stringify([block['type'], block['index']]), block]);
@@ -65,7 +65,7 @@ function piecesOf({ content, tool_call_chunks: calls }: Json): [key: string, pie
   ];
 }
 
-/** Types of blocks that are told as content. */
+/** Types of blocks that are sent as content. */
 const SHOWN = new Set(['text', 'reasoning', 'image', 'audio', 'video', 'file']);
 
 /** Returns a piece of content as a standard block, with the provider's index. */
@@ -93,7 +93,7 @@ function opening({ type, id, name, ...rest }: Json, index: number): Json {
   return { type: 'tool_call_chunk', id, name, args: '', index };
 }
 
-/** Appends what the piece adds to the content. Returns it as clients append it, or undefined for nothing. */
+/** Appends the piece to the content. Returns the addition as clients append it, or undefined for nothing. */
 function append(content: Json, piece: Json): Json | undefined {
   const add = (field: string): string => {
     const added = (piece[field] ?? '') as string;

@@ -12,15 +12,17 @@ export const PROTOCOL_CALL = { streamMode: PROTOCOL_MODES, subgraphs: true, vers
 
 type Emit = (event: string, json: string) => void;
 
-/** One run's protocol events on their way out. The end of the run as a whole is told by whoever writes it down. */
+/**
+ * One run's protocol events on their way out. The end of the run as a whole is sent by the process that writes it down.
+ */
 export type ProtocolStream = {
   begin(): void;
   /** Says that the graph is made, with which transformers may be registered. */
   made(graph: { streamTransformers?: MakeTransformer[] }): void;
   take(chunk: Chunk): void;
   /**
-   * Tells of the subgraphs that the end of the run leaves open, and what transformers have to say. `error` is what made
-   * the run end.
+   * Sends the ends of the subgraphs that the run leaves open, and the last events of transformers. `error` is the one
+   * that made the run end.
    */
   end(status: GraphStatus, error?: unknown): Promise<void>;
   /** Ends the transformers of a run that goes on elsewhere, whose readers hear of no end. */
@@ -56,7 +58,7 @@ class EmittedEvents implements ProtocolStream {
 
   take(chunk: Chunk): void {
     const isHeldBack = this.#extensions?.see(chunk) === false;
-    // Where the graphs stand is told even if a transformer holds the chunk back.
+    // The state of the graphs is sent even if a transformer holds the chunk back.
     this.#send(this.#events.of(chunk).filter(({ method }) => !isHeldBack || method !== chunk.mode));
   }
 

@@ -61,7 +61,7 @@ export async function sayLastEvents(
   return feedback;
 }
 
-/** Publishes the error that takes the place of a refused result, after all that was said of the run before. */
+/** Publishes the error that takes the place of a refused result, after all earlier events of the run. */
 export async function sayError({ publisher }: Pick<Deps, 'publisher'>, published: Published, error: RunError): Promise<void> {
   publisher.publish(published, [['error', JSON.stringify(error)]]);
   publishLifecycle(publisher, published, { status: 'error', rest: 'error', error });
@@ -98,7 +98,7 @@ export async function finish(
   const last = published.logged;
   publisher.publishDone(published);
   if (finished.told) deps.webhooks.poke();
-  // Whoever waits for the end looks at the thread next.
+  // A client that waits for the end looks at the thread next.
   const kept = await keptThread(db, run, { status: finished.status, rest: end.rest });
   if (end.stateUnknown && !run.temporary) await Promise.race([refreshThread(deps, run), wait(READ_STATE_WITHIN)]);
   const result = resultOf({ ...end, ...finished }, feedback);

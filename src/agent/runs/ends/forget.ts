@@ -12,7 +12,7 @@ export async function forget({ db, log }: { db: Db; log: Log }, run: Ids): Promi
   return { more: false };
 }
 
-/** Deletes what the graph of a deleted run, or thread, wrote after the deletion. */
+/** Deletes the rows that the graph of a deleted run, or thread, wrote after the deletion. */
 export async function dropIfDeleted(db: Db, { run_id, thread_id }: Ids): Promise<void> {
   const is = await isThere(db, { run_id, thread_id });
   if (!is.thread) await deleteCheckpoints(db, [thread_id]);

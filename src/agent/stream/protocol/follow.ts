@@ -13,7 +13,7 @@ import { eventName } from '../event-name.ts';
 import { snapshotOf } from './snapshot.ts';
 
 /*
- * How one reader reads a thread's protocol events: what is stored, then what comes, each once and in the order of their
+ * How one reader reads a thread's protocol events: the stored ones, then new ones, each once and in the order of their
  * numbers.
  */
 
@@ -60,7 +60,7 @@ export async function* protocolEvents(deps: Deps, { threadId, subscription, regi
     if (message === undefined || message.kind === 'end') return;
     const { events, isBehind } = arrival(message, at);
     if (isBehind) {
-      // What comes before is on its way, or in the table, because a run begins only when all of the one before is
+      // Earlier events are on their way, or in the table, because a run begins only when all of the one before is
       // there.
       await deps.eventLog.written(threadId);
       yield* stored();
@@ -71,7 +71,10 @@ export async function* protocolEvents(deps: Deps, { threadId, subscription, regi
   }
 }
 
-/** Returns what a message brings to a reader that stands at the number. `isBehind`: the table has more before it. */
+/**
+ * Returns the events of a message that are new to a reader that stands at the number. `isBehind`: the table has more
+ * before it.
+ */
 function arrival(message: Exclude<BusMessage, { kind: 'end' }>, at: number): { events: ThreadEvent[]; isBehind: boolean } {
   if (message.kind === 'too-slow') throw new Unavailable('The reader was too slow; join the stream again.');
   if (message.kind === 'wake') return { events: [], isBehind: message.thread_seq === undefined || message.thread_seq > at };
@@ -79,7 +82,7 @@ function arrival(message: Exclude<BusMessage, { kind: 'end' }>, at: number): { e
   return { events, isBehind: events.length > 0 && events[0]!.thread_seq !== at + 1 };
 }
 
-/** Yields the events between two numbers that a reader has passed, and what stands in place of those that are gone. */
+/** Yields the events between two numbers that a reader has passed, and an event in place of those that are gone. */
 export async function* protocolEventsUpTo(
   deps: Deps,
   threadId: string,
@@ -103,7 +106,7 @@ const sourceOf = ({ db, eventLog }: Pick<Deps, 'db' | 'eventLog'>): StoredIn => 
 type Start = { at: number; last: number; busy: boolean; batches: Batch[] };
 
 /**
- * Returns where the reader begins, the thread's last number, and what the reader gets for events that are no longer
+ * Returns where the reader begins, the thread's last number, and the event that stands for those that are no longer
  * kept.
  */
 async function startOf(deps: Deps, threadId: string, since: number): Promise<Start> {
@@ -118,7 +121,7 @@ async function startOf(deps: Deps, threadId: string, since: number): Promise<Sta
   return { at: begin - 1, last, busy, batches: [...gapOf(since, begin), ...(await standIn(deps.db, threadId, { kept, begin }))] };
 }
 
-/** Milliseconds between two looks at what a writer is about to write for a reader that has more. */
+/** Milliseconds between two looks for events that a reader has and their writer is about to write. */
 const PAUSE = 200;
 const LOOKS = 15;
 
@@ -132,7 +135,7 @@ async function keptOf({ batched, signals, eventLog: { tail } }: Deps, threadId: 
   };
   let kept = await look();
   if (tail === undefined) return kept;
-  // The reader may have got from the store, which is gone now, what its writer writes into the table at this moment.
+  // The reader may have got events from the store, which is gone now, that their writer writes into the table only now.
   for (let looks = 0; kept !== undefined && kept.last < since && looks < LOOKS; looks += 1) {
     await wait(PAUSE);
     kept = await look();

@@ -1,7 +1,7 @@
 import type { RunStatus } from '../../../schema/agent/run.ts';
 import { eventName } from '../event-name.ts';
 
-/* This file makes what is told of a run as a whole, for whoever writes its end down. */
+/* This file makes the lifecycle events of a run as a whole, for the process that writes its end down. */
 
 type RootStatus = 'completed' | 'failed' | 'interrupted';
 

@@ -18,7 +18,7 @@ const MOST_HELD = 64 * 1024 * 1024;
 const ENTRIES_AT_ONCE = 8;
 /** Milliseconds between two entries of a run that nobody can come back to. Readers hear its events all the same. */
 const ENTRY = 250;
-/** Milliseconds between two writes of what is to be kept. */
+/** Milliseconds between two writes of the events that are to be kept. */
 const BEHIND = 1000;
 /** Milliseconds after its end for which a run's events are held for readers elsewhere that are behind. */
 const AFTER_END = 30_000;
@@ -27,7 +27,7 @@ const SILENT = 60_000;
 /** Seconds for which the store keeps the events of a run that ended, where nobody asked for more. */
 const LIFE = 60;
 
-/** What this process knows of a run whose events it writes. */
+/** A run whose events this process writes. */
 type HeldRun = LoggedRun & {
   /** Once a run's events go to the table, all that follow do, so that a reader finds them in one order. */
   home: 'store' | 'table';
@@ -133,7 +133,7 @@ export class StoreLog implements StreamLog {
     );
   }
 
-  /** Has the table take over, because the store may have lost what was sent to it. */
+  /** Has the table take over, because the store may have lost events that were sent to it. */
   lost(): void {
     for (const run of this.#runs.values()) this.#turn(run);
   }
@@ -163,13 +163,13 @@ export class StoreLog implements StreamLog {
     return run;
   }
 
-  /** Has the store keep what readers have heard of these runs. */
+  /** Has the store keep the events of these runs that readers have heard. */
   #storeRest(which: (run: HeldRun) => boolean): void {
     for (const run of this.#runs.values())
       if (run.unstored.length > 0 && which(run)) this.#sending.add({ run, readers: [], events: [], store: true });
   }
 
-  /** Sends a batch. Resolves when it is on its way, with what settles when the store has answered. */
+  /** Sends a batch. Resolves when it is on its way, with a promise that settles when the store has answered. */
   async #sent(entries: Entry[]): Promise<{ answered: Promise<void> }> {
     const batch = batchOf(entries);
     if (batch.size === 0) return { answered: Promise.resolve() };
@@ -189,7 +189,7 @@ export class StoreLog implements StreamLog {
     for (const [run, { readers }] of batch) if (refused.has(run.run_id) || [...readers].some((reader) => deaf.has(reader))) this.#turn(run);
   }
 
-  /** Returns what the store is to keep of the run now: all that it does not have, or nothing yet. */
+  /** Returns the entries that the store is to keep of the run now: all that it does not have, or none yet. */
   #entriesOf(run: HeldRun, part: RunPart, is: { now: boolean; later: boolean }): StoreEntry[] {
     run.unstored.push(...part.events);
     const now = Date.now();
@@ -241,7 +241,7 @@ export class StoreLog implements StreamLog {
 
   #tend(): void {
     const now = Date.now();
-    // The others store theirs with what comes next.
+    // The others store theirs with their next events.
     this.#storeRest(({ touched }) => now - touched > ENTRY);
     for (const [id, run] of this.#runs) {
       const silent = now - run.touched;
@@ -265,7 +265,7 @@ const isFresh = ({ run, events }: Entry): boolean => events.length > 0 && perfor
 
 type RunBatch = { readers: Set<string>; events: RunEvent[]; store: boolean };
 
-/** Gathers what goes through the store, by run. */
+/** Gathers the entries for the store, by run. */
 function batchOf(entries: Entry[]): Map<HeldRun, RunBatch> {
   const batch = new Map<HeldRun, RunBatch>();
   for (const { run, readers, events, store } of entries) {

@@ -9,10 +9,10 @@ import { openStore } from './store.ts';
 
 type Deps = { db: Db; settings: StreamSettings; signals: Pick<Signals, 'processId' | 'send'>; log: Log };
 
-/** What readers in this process hear of events that others sent. */
+/** Calls for readers in this process when others sent events. */
 type Hearing = { eventsHere(part: RunPart): void; lookAgainHere(): void };
 
-/** `listen` begins to hear what other processes send here. */
+/** `listen` begins to hear the events that other processes send here. */
 export type OpenedLog = {
   eventLog: StreamLog;
   counts: StoreLog | undefined;

@@ -10,7 +10,7 @@ const UNDER_WAY = 4;
 type Sends<E> = {
   /** Returns true if the entry waits for no others, because nothing of its run was sent for a moment. */
   isFresh(entry: E): boolean;
-  /** Resolves when a batch is on its way, with what settles when it is answered. */
+  /** Resolves when a batch is on its way, with a promise that settles when it is answered. */
   send(entries: E[]): Promise<{ answered: Promise<void> }>;
   /** Called when a batch could not be sent, or was not answered. */
   failed(): void;
@@ -45,7 +45,7 @@ export class Sending<E> {
 
   /** Settles when all that was added until now is answered, or lost. It ends the gathering. */
   async gone(): Promise<void> {
-    // What comes meanwhile is not waited for, because it may never stop coming.
+    // Later entries are not waited for, because they may never stop coming.
     const upTo = this.#came;
     if (this.#went >= upTo) return;
     this.#gathering.end();

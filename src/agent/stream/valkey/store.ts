@@ -24,9 +24,9 @@ export type StoreSettings = { uri: string; prefix: string };
 export type StoreListener = {
   /** Hears events that another process sent here. */
   heard(parts: RunPart[]): void;
-  /** Hears that what was sent may be lost with the store. */
+  /** Hears that the sent events may be lost with the store. */
   lost(): void;
-  /** Hears that this process may have missed what others sent it. */
+  /** Hears that this process may have missed events of others. */
   missed(): void;
 };
 
@@ -34,8 +34,8 @@ export type StoreListener = {
 export type StoreEntry = RunPart & { first: boolean; life: number | undefined };
 
 /**
- * The key-value store through which processes hear each other's events. It may lose everything at any time, so whoever
- * writes keeps a copy until the events are elsewhere or need not be read any more. Keys: the entries of a run, each
+ * The key-value store through which processes hear each other's events. It may lose everything at any time, so each
+ * writer keeps a copy until the events are elsewhere or need not be read any more. Keys: the entries of a run, each
  * with the id of its last event; the runs of a thread; and a channel for each process.
  */
 export class EventStore {
@@ -99,7 +99,7 @@ export class EventStore {
     const outcome = { refused: new Set<string>(), deaf: new Set<string>() };
     for (const [at, [error, hearers]] of (answers ?? []).entries()) {
       const { refused, deaf } = asked[at]!;
-      // What is no answer of the store says that it is gone.
+      // An error that is no answer of the store means that it is gone.
       if (error !== null && error.name !== 'ReplyError') throw new Unavailable(error.message);
       if (refused !== undefined && error !== null) outcome.refused.add(refused);
       if (deaf !== undefined && (error !== null || hearers === 0)) outcome.deaf.add(deaf);
@@ -113,11 +113,12 @@ export class EventStore {
     const key = this.#runKey(run_id);
     const before = pipeline.length;
     pipeline.xadd(key, 'MAXLEN', '~', ENTRIES, `${ms}-${seq}`, 'e', frameOf([part]));
-    // Each time, because a full store may have forgotten the run, and what has no end is never forgotten again.
+    // Each time, because a full store may have forgotten the run, and a key without an end is never forgotten again.
     pipeline.expire(key, life ?? DAY);
     const runs = this.#threadKey(thread_id);
     if (first) pipeline.zadd(runs, Date.now(), run_id).zremrangebyrank(runs, 0, -RUNS - 1);
-    // A full store looks at a few keys and forgets what ends first, so the keys of what is over must end soon.
+    // A full store looks at a few keys and forgets those that end first, so the keys of runs that are over must end
+    // soon.
     if (first || life !== undefined) pipeline.expire(runs, life ?? DAY);
     return Array.from({ length: pipeline.length - before }, () => ({ refused: run_id }));
   }
@@ -145,7 +146,7 @@ export class EventStore {
     for (const connection of [this.#commands, this.#subscriber]) connection.disconnect();
   }
 
-  /** A store that stands still keeps its connections, so they are opened anew: until then it counts as gone. */
+  /** A store that stands still keeps its connections, so they are opened again: until then it counts as gone. */
   async #answered<T>(answer: Promise<T>): Promise<T> {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => {

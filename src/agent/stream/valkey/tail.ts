@@ -12,7 +12,7 @@ export function tailOf(store: EventStore, open: Open): EventTail {
     protocolEventsOf: async (threadId, after) => {
       const found: ThreadEvent[] = [];
       const runs = await store.runsOf(threadId);
-      // The last runs have the highest numbers, so what lies behind the number is mostly in one of them.
+      // The last runs have the highest numbers, so the events behind the number are mostly in one of them.
       for (const runId of runs.toReversed()) {
         const events = (await eventsOf(runId, START)).filter((event): event is ThreadEvent => typeof event.thread_seq === 'number');
         found.unshift(...events.filter(({ thread_seq }) => thread_seq > after));

@@ -44,7 +44,7 @@ function isCalm(deployment: DeploymentResource, { agentPods }: DatabaseView): bo
   return isTrue(deployment, DATABASE_READY) && isRequestHandled(deployment) && isSeen && agentPods.every(isPodReady);
 }
 
-/** Returns what is wrong with the Secret, without quoting its values. Undefined if nothing is. */
+/** Describes the Secret's fault without quoting its values. Undefined if it has none. */
 export function problemOf({ secretName, key = URI_KEY }: ExternalDatabase, data: Record<string, string> | undefined): string | undefined {
   if (data === undefined) return `The Secret ${secretName} of the external database does not exist.`;
   const value = data[key];

@@ -9,7 +9,7 @@ type Words = Record<string, string>;
 
 /**
  * Returns the patch by which an object has these words instead of those that it was given before. An annotation names
- * the keys, those of labels before a semicolon. What others wrote stays.
+ * the keys, those of labels before a semicolon. Words of others stay.
  */
 export function wordsPatch({ metadata }: Pick<KubeObject, 'metadata'>, words: GivenWords): JsonPatch {
   const { [CLAIM_WORDS]: noted = '', ...annotations } = metadata.annotations ?? {};

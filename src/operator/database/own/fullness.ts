@@ -22,8 +22,8 @@ type FullnessReport = {
 const SILENCE = 30;
 
 /**
- * Reports how full the volume is, as the guard in its pod said when it last ended. It reports nothing while the volume
- * has room. The report of an earlier pod stays until the next guard has looked, because the volume is the same.
+ * Reports how full the volume is, as the guard in its pod reported when it last ended. It reports nothing while the
+ * volume has room. The report of an earlier pod stays until the next guard has looked, because the volume is the same.
  */
 export function fullnessOf({ status }: DeploymentResource, pods: KubeObject[], now: Date): FullnessReport {
   const pod = pods.find(({ metadata }) => metadata.deletionTimestamp === undefined);

@@ -57,7 +57,7 @@ function prepared(deployment: DeploymentResource, { password, certificate, claim
 const given = (fields: Record<string, string | undefined>): DeploymentStatusFields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** What is in the way, and the credentials if they were found or made. */
+/** The obstacle, if any, and the credentials if they were found or made. */
 type First = { trouble?: ReconcileOutcome; credentials?: Credential[] };
 
 /**

@@ -21,7 +21,7 @@ export async function holdPod({ writer, settings }: PartDeps, deployment: Deploy
   await writer.reconcile([databaseSet(deployment, settings, {})], [], signal);
 }
 
-/** Removes the volume and its credentials if the policy is Delete. Returns what is left of the volume. */
+/** Removes the volume and its credentials if the policy is Delete. Returns the claims that are left. */
 export async function removeData({ kube, settings }: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {
   const { namespace } = deployment.metadata;
   const policy = deployment.spec.deletionPolicy ?? settings.deletionPolicy;
@@ -36,7 +36,7 @@ export async function removeData({ kube, settings }: PartDeps, deployment: Deplo
   return kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal);
 }
 
-/** A missing right must not hold the deployment for ever. It may be missing because the namespace is being deleted. */
+/** A missing right must not hold the deployment forever. It may be missing because the namespace is being deleted. */
 const unlessForbidden = (error: unknown): [] => {
   if (error instanceof Forbidden) return [];
   throw error;

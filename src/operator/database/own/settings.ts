@@ -28,7 +28,7 @@ export function databaseArguments({ memoryMb, maxConnections }: DatabaseSize, mo
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-/** All connections share half of what the buffers leave; a query may take it several times. */
+/** All connections share half of the memory that the buffers leave; a query may take it several times. */
 export const workMemory = ({ memoryMb, maxConnections }: DatabaseSize): string =>
   `${within(((memoryMb * 0.75) / 2 / maxConnections) * 1024, 1024, 65_536)}kB`;
 

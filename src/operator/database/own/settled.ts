@@ -4,10 +4,10 @@ import { RENEW_DATABASE } from '../../../schema/platform/labels.ts';
 import { hashOf } from '../../../schema/platform/revision-of.ts';
 import { isSetUp } from '../../pods/workload-state.ts';
 
-/** The annotation with the hash of what the deployment asks of its database's pod. */
+/** The annotation with the hash of the deployment's requests for its database's pod. */
 const ASKED = 'gx.dev/asked';
 
-/** Returns the set with the hash of what the deployment asks of its pod: sizes and, by annotation, today's image. */
+/** Returns the set with the hash of the deployment's requests for its pod: sizes and, by annotation, today's image. */
 export const withAsked = (deployment: DeploymentResource, set: KubeObject): KubeObject => ({
   ...set,
   metadata: { ...set.metadata, annotations: { ...set.metadata.annotations, [ASKED]: askedOf(deployment) } },

@@ -59,7 +59,7 @@ type SetSpec = { volumeClaimTemplates: ClaimTemplate[] };
 
 /**
  * Returns the objects with a set that says how large its volume is, where the claim is there before the set: that of a
- * deleted deployment, or of a set that somebody deleted. Growth is reckoned from what the set says.
+ * deleted deployment, or of a set that somebody deleted. Growth is computed from the size in the set.
  */
 export async function withKeptVolume(
   { kube }: Pick<PartDeps, 'kube'>,
@@ -82,7 +82,7 @@ export async function withKeptVolume(
 
 /**
  * Gives the volume claim the labels and annotations of the newest spec. The template of a set can't be changed, so the
- * claim itself is patched. Returns what the status says of it, so that a settled deployment reads no claim. One that is
+ * claim itself is patched. Returns the hash for the status, so that a settled deployment reads no claim. One that is
  * not made yet is there when its pod wakes the deployment. One that may not be patched stays as it is.
  */
 export async function keepClaimWords(

@@ -69,12 +69,12 @@ function apiStatement(deployment: DeploymentResource, serving: Serving, objects:
   const range = rangeOf(deployment, serving);
   if (range === undefined) return [];
   const active = scalingActive(objects.find(({ kind }) => kind === 'HorizontalPodAutoscaler'));
-  const said = (status: 'True' | 'False', reason: string, message: string): StatedCondition[] => [
+  const stated = (status: 'True' | 'False', reason: string, message: string): StatedCondition[] => [
     { type: API_SCALED, status, reason, message },
   ];
   if (active === undefined)
-    return said('False', 'NotScaledYet', `The autoscaler has not reported yet; there are at least ${range.least} api pods.`);
-  if (active.status === 'True') return said('True', 'FollowsLoad', `There are ${range.least} to ${range.most} api pods, by their CPU.`);
-  if (active.reason === 'ScalingDisabled') return said('False', 'Paused', 'The autoscaler pauses while there is no api pod.');
-  return said('False', 'NoMetrics', `The autoscaler gets no figures, and minScale holds. ${active.message ?? ''}`.trim());
+    return stated('False', 'NotScaledYet', `The autoscaler has not reported yet; there are at least ${range.least} api pods.`);
+  if (active.status === 'True') return stated('True', 'FollowsLoad', `There are ${range.least} to ${range.most} api pods, by their CPU.`);
+  if (active.reason === 'ScalingDisabled') return stated('False', 'Paused', 'The autoscaler pauses while there is no api pod.');
+  return stated('False', 'NoMetrics', `The autoscaler gets no metrics, and minScale holds. ${active.message ?? ''}`.trim());
 }

@@ -1,7 +1,7 @@
 import { followBranch } from '../follow-branch.ts';
 import type { Part } from '../part.ts';
 
-/** The branch that a deployment follows. What a look finds may ask for a revision. */
+/** The branch that a deployment follows. A commit that is found may ask for a revision. */
 export const branch: Part = {
   keeps: ['followedRef', 'followedCommit', 'pushHandled'],
   async step({ writer }, facts, signal) {

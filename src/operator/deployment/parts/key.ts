@@ -72,7 +72,7 @@ function secondsUntilLook(pods: KubeObject[], now: Date): number {
   return since.length === 0 ? LONGEST : PATIENCE - (now.getTime() - Math.min(...since)) / 1000;
 }
 
-/** Creates the Secret, or has it hold what is wanted. One that does already costs no write. */
+/** Creates the Secret, or gives it the wanted data. One that has it already costs no write. */
 async function storedKey({ kube, writer }: Storing, { deployment, settings, now }: Pass, signal: AbortSignal): Promise<KeySecret> {
   const made = { random: randomBytes, now, overlapHours: settings.keyOverlapHours };
   const first = keySecret(deployment, keyWanted(deployment, undefined, made));

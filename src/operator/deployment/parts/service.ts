@@ -72,7 +72,7 @@ export const nodePortOf = (live: KubeObject | undefined): number | undefined =>
 
 /**
  * Returns where the agent answers: the user's own address, else the node port, else the name inside the cluster. The
- * last two are followed by what stands before every path of the server.
+ * last two are followed by the prefix of the server's paths.
  */
 export function urlOf(
   deployment: DeploymentResource,
@@ -93,8 +93,7 @@ function addressOfAgent({ metadata }: DeploymentResource, settings: OperatorSett
 
 /**
  * Returns the budget by which a drain evicts the serving api pods one at a time. It evicts a single one at once, so
- * that no drain waits for ever. Queue pods need no budget, because one that leaves finishes its runs or hands them
- * over.
+ * that no drain waits forever. Queue pods need no budget, because one that leaves finishes its runs or hands them over.
  */
 function agentBudget(deployment: DeploymentResource, settings: OperatorSettings, active: string | undefined): KubeObject[] {
   if (active === undefined || replicasAllowed(deployment, 'api', settings) < 2) return [];

@@ -16,9 +16,9 @@ export const sleep: Part = {
 };
 
 /**
- * Returns what a deployment that may sleep has besides its Service: a second Service, by which the gateway reaches its
- * api pods and nothing else, and while there is no such pod, slices that lead the first one to the gateway. Kubernetes
- * joins them with those that it writes itself.
+ * Returns the objects of a deployment that may sleep besides its Service: a second Service, by which the gateway
+ * reaches its api pods and nothing else, and while there is no such pod, slices that lead the first one to the gateway.
+ * Kubernetes joins them with those that it writes itself.
  */
 function asleepObjects({ deployment, settings, target, workloads, gateways, ports, isAsleep }: Facts): KubeObject[] {
   const { name, namespace } = deployment.metadata;

@@ -45,11 +45,11 @@ function storeStatement({ deployment, isAsleep, written }: WrittenFacts): Stated
   const name = names.store(deployment.metadata.name);
   const set = written.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === name);
   const { readyReplicas = 0 } = (set?.status ?? {}) as { readyReplicas?: number };
-  const said = (status: 'True' | 'False', reason: string, message: string): StatedCondition[] => [
+  const stated = (status: 'True' | 'False', reason: string, message: string): StatedCondition[] => [
     { type: STORE_READY, status, reason, message },
   ];
-  if (readyReplicas > 0) return said('True', 'StoreReady', 'The key-value store takes connections.');
-  if (deployment.spec.hibernate === true) return said('False', HIBERNATED, 'The key-value store is stopped.');
-  if (isAsleep) return said('False', ASLEEP, 'The key-value store sleeps with its deployment.');
-  return said('False', 'StoreNotReady', `The pod of StatefulSet ${name} is not ready. Streams go through the database meanwhile.`);
+  if (readyReplicas > 0) return stated('True', 'StoreReady', 'The key-value store takes connections.');
+  if (deployment.spec.hibernate === true) return stated('False', HIBERNATED, 'The key-value store is stopped.');
+  if (isAsleep) return stated('False', ASLEEP, 'The key-value store sleeps with its deployment.');
+  return stated('False', 'StoreNotReady', `The pod of StatefulSet ${name} is not ready. Streams go through the database meanwhile.`);
 }

@@ -33,7 +33,7 @@ export const tenantIn = (
 
 /**
  * Returns whether a deployment has its tracing project, shares that of an older deployment of its tenant, or needs one.
- * What belongs to nobody shares nothing with what lies in other namespaces.
+ * A deployment without a tenant shares nothing with other namespaces.
  */
 export function tracingState(deployment: DeploymentResource, caches: TenancyCaches, settings: OperatorSettings): TracingState {
   const { name, uid } = deployment.metadata;

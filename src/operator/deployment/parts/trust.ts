@@ -6,8 +6,8 @@ import type { Part } from '../part.ts';
 import { podSecurity } from '../pod-security.ts';
 
 /**
- * States whom a deployment trusts further than it must: callers without credentials, the agents' own code, whoever
- * starts pods in its namespace. Whoever reviews a cluster finds it there.
+ * States whom a deployment trusts further than it must: callers without credentials, the agents' own code, anyone who
+ * starts pods in its namespace. A reviewer of the cluster finds it there.
  */
 export const trust: Part = {
   report: ({ revisions, active, place }) => ({
@@ -23,7 +23,7 @@ function mountedToken(revisions: RevisionResource[], active: string | undefined)
   return [{ type: TOKEN_MOUNTED, status: 'True', reason: 'Automounted', message }];
 }
 
-const NETWORK = 'Whoever reaches the Service may call the agents.';
+const NETWORK = 'Anyone who reaches the Service may call the agents.';
 
 /**
  * States that the agents of the serving revision let everybody in. It says nothing of agents that ask for credentials,

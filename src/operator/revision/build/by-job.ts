@@ -18,7 +18,7 @@ export const buildFailed = (diagnosis: Omit<Diagnosis, 'final'>, more: Partial<D
 export const buildSecondsLeft = ({ metadata }: KubeObject, { deadlineSeconds }: Builder, { world }: BuildSituation): number =>
   deadlineSeconds - (world.now.getTime() - Date.parse(metadata.creationTimestamp ?? world.now.toISOString())) / 1000;
 
-/** Seconds that volumes and the network of a pod may take before anybody is told. */
+/** Seconds that volumes and the network of a pod may take before it is reported. */
 const EARLY = 60;
 
 /** Decides for a build whose pod has not begun. */
@@ -33,8 +33,8 @@ export function podStarting(found: Diagnosis | undefined, left: number): Decisio
 
 type JobStatus = { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
 
-function endOf({ status: told }: KubeObject) {
-  const { conditions = [] } = (told ?? {}) as JobStatus;
+function endOf({ status: current }: KubeObject) {
+  const { conditions = [] } = (current ?? {}) as JobStatus;
   return conditions.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True');
 }
 

@@ -13,8 +13,8 @@ import { packedLog, type StageLog } from './packed-log.ts';
 const PATIENCE = 10_000;
 
 /**
- * Bytes that are read of a stage's log. Nodes keep 10 MiB of a container unless they are told otherwise, and here are
- * the logs of all stages at once.
+ * Bytes that are read of a stage's log. Nodes keep 10 MiB of a container unless they are configured otherwise, and here
+ * are the logs of all stages at once.
  */
 const MOST_BYTES = 8 * 1024 * 1024;
 /** Lines that are read from the end of a longer log. The builder cuts lines at 2,000 characters. */
@@ -38,7 +38,7 @@ export async function keepBuildLog(
     const stages = await logsOf(deps, pod, { signal, log });
     if (stages.every(({ text }) => text === '')) return undefined;
     const object = logObject(revision, packedLog(stages));
-    // One that is there was kept by an operator that died before it said so.
+    // One that is there was kept by an operator that died before it reported it.
     await deps.writer.create(object, signal);
     return object.metadata.name;
   } catch (error) {

@@ -10,11 +10,11 @@ const AUTHORITIES = 'ca.crt';
 const REGISTRY = '.dockerconfigjson';
 
 type Deps = Pick<OperatorDeps, 'kube' | 'writer'>;
-/** A build that is about to begin. `git` is what it shows to its git host: the data of a Secret, in base64. */
+/** A build that is about to begin. `git` is its credential for the git host: the data of a Secret, in base64. */
 export type PreparedSource = Pick<StagedSource, 'commit' | 'insecureGit' | 'tenant'> & { git?: Record<string, string> | undefined };
 type Lending = { builder: Builder; namespace: string; source: PreparedSource; signal: AbortSignal };
 
-/** Lends one build what it shows to its git host, in a Secret that goes with it. Returns the Secret's name. */
+/** Lends one build the credential of its git host, in a Secret that goes with it. Returns the Secret's name. */
 export async function lendCredential(
   deps: Deps,
   revision: RevisionResource,
@@ -24,8 +24,8 @@ export async function lendCredential(
 }
 
 /**
- * Lends one build in another namespace what it needs, in a Secret that goes with it: credentials of its git host and of
- * the registry, and certificate authorities.
+ * Lends one build in another namespace the data that it needs, in a Secret that goes with it: credentials of its git
+ * host and of the registry, and certificate authorities.
  */
 export async function lendTo(
   deps: Deps,

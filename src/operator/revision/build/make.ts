@@ -99,7 +99,7 @@ async function unfinished({ kube }: Pick<Deps, 'kube'>, builder: Builder, signal
 
 type Source = { builder: Builder; integration: GitIntegration; signal: AbortSignal };
 
-/** Finds the commit that is to be built, and what opens the repository. */
+/** Finds the commit that is to be built, and the credential of the repository. */
 async function prepared(deps: Deps, revision: RevisionResource, place: Source): Promise<PreparedSource | { missing: string }> {
   const { integration, builder, signal } = place;
   const { repoUrl = '' } = revision.spec.sourceConfig ?? {};
@@ -114,7 +114,7 @@ async function prepared(deps: Deps, revision: RevisionResource, place: Source): 
 const pinnedCommit = ({ spec, status }: RevisionResource): string | undefined =>
   spec.commit ?? (status?.buildsWith === undefined ? undefined : status.commitSha);
 
-/** Ends a build and removes what was made for it. Its pod goes with its Job. */
+/** Ends a build and removes the objects that were made for it. Its pod goes with its Job. */
 export async function dropBuild(
   { kube, settings }: Pick<Deps, 'kube' | 'settings'>,
   { metadata }: RevisionResource,

@@ -13,7 +13,7 @@ import { statusOfPod } from '../../pods/diagnose.ts';
 import { placeOfBuild, type BuildPlace } from './place.ts';
 import { placeInLine, type QueuedBuild } from './turn.ts';
 
-/** What exists of a revision's build. Jobs are not watched, because their pods are and show nearly everything. */
+/** The objects of a revision's build. Jobs are not watched, because their pods are and show nearly everything. */
 export type BuildWorld = {
   /** The newest pod that no drained node took away. */
   pod: KubeObject | undefined;

@@ -5,7 +5,7 @@ import type { RevisionResource } from '../../../schema/platform/custom-resources
 /** Where a revision is built, and by which image. */
 export type BuildPlace = { namespace: string; image: string; hasBuildkit: boolean };
 
-/** Returns where a revision is built: without root, or with BuildKit once a build has said that it needs that. */
+/** Returns where a revision is built: without root, or with BuildKit once a build has reported that it needs that. */
 export const placeOfBuild = (
   { status }: Pick<RevisionResource, 'status'>,
   { image, namespace, buildkit }: Pick<Builder, 'image' | 'namespace' | 'buildkit'>,
@@ -41,6 +41,6 @@ export function mayHaveOwnUsers(nodes: readonly KubeObject[]): boolean {
 export const keepsOwnUsers = (job: KubeObject | undefined): boolean =>
   job === undefined || (job.spec as { template: { spec: { hostUsers?: boolean } } }).template.spec.hostUsers === false;
 
-/** What the people who wrote `dockerfile_lines` read. */
+/** The message to authors of `dockerfile_lines`. */
 export const USERS_OFF =
   'gx.json asks for the lines of a Dockerfile, which are only run in pods with users of their own (hostUsers: false), and this cluster has none: build without a Dockerfile, or turn user namespaces on (Kubernetes 1.33, containerd 2.0 or CRI-O 1.25, Linux 6.3).';

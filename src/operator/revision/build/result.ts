@@ -7,9 +7,9 @@ const DIGEST_OR_TAG = /^(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/;
 const COMMIT = /^[0-9a-f]{7,64}$/;
 
 /**
- * Reads what the builder wrote as its termination message: `{"image": ..., "commit": ...}`. Otherwise it returns a
- * sentence on what is wrong. Only the name that was asked for is accepted, because a build runs
- * its author's commands, which must not name somebody else's image.
+ * Reads the termination message of the builder: `{"image": ..., "commit": ...}`. Otherwise it returns a sentence on the
+ * problem. Only the name that was asked for is accepted, because a build runs its author's commands, which must not
+ * name somebody else's image.
  */
 export function builtBy(message: string | undefined, target: string): Built | { problem: string } {
   const text = (message ?? '').trim();

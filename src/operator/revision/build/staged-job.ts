@@ -10,13 +10,13 @@ import { placeOfBuild, targetImage, type BuildPlace } from './place.ts';
 
 type Stage = (typeof BUILD_STAGES)[number];
 
-/** What one build is of: the commit, if it is known, and the Secret with the credential of its git host. */
+/** The source of one build: the commit, if it is known, and the Secret with the credential of its git host. */
 export type StagedSource = {
   commit?: string | undefined;
   credentialSecret?: string | undefined;
   insecureGit: boolean;
   tenant: string;
-  /** What a build in another namespace is lent: one Secret, of whose keys each stage sees its own. */
+  /** The loan to a build in another namespace: one Secret, of whose keys each stage sees its own. */
   lent?: Lent | undefined;
 };
 export type Lent = { secret: string; git: readonly string[]; registry: boolean; authorities: boolean };
@@ -26,9 +26,9 @@ const BUILDER_ID = 10001;
 const GIT = '/gx/git';
 const REGISTRY = '/gx/registry';
 const AUTHORITIES = '/gx/ca';
-/** What is decided before the repository's commands run, for the stage that pushes. */
+/** The folder of decisions from before the repository's commands run, for the stage that pushes. */
 const KEPT = '/gx/kept';
-/** Mi beyond the sources and packages that a stage may write: its log and what lies in /tmp. */
+/** Mi beyond the sources and packages that a stage may write: its log and its files in /tmp. */
 const SCRATCH = 512;
 /** Stages that run none of the repository's commands need little, whatever the build itself may take. */
 const SMALL = { cpu: 0.1, memoryMb: 256 };
@@ -38,7 +38,7 @@ const smallOf = ({ cpu, memoryMb }: Builder): typeof SMALL => ({
   memoryMb: Math.min(SMALL.memoryMb, memoryMb),
 });
 
-/** Returns the metadata of what builds a revision, in the namespace of all builds. */
+/** Returns the metadata of the objects that build a revision, in the namespace of all builds. */
 export function stagedMetadata(revision: RevisionResource, namespace: string, tenant: string): KubeObject['metadata'] & { name: string } {
   const { metadata, spec } = revision;
   const home = { [AGENTS_NAMESPACE]: metadata.namespace ?? '' };
@@ -72,7 +72,7 @@ export function stagedJob(
  */
 const BEYOND_DEADLINE = 60;
 
-/** Returns the spec of a Job that builds once. Its pod has no way to the API server, and what `pod` says besides. */
+/** Returns the spec of a Job that builds once. Its pod has no way to the API server, and has the fields of `pod`. */
 const jobSpec = (
   { deadlineSeconds, keepSeconds, serviceAccountName, registrySecretName: registry }: Builder,
   { labels, annotations }: Pick<KubeObject['metadata'], 'labels' | 'annotations'>,
@@ -155,8 +155,8 @@ function lentVolumes({ secret, git, registry, authorities }: Lent): object[] {
 }
 
 /**
- * What BuildKit needs to start containers: root and mounts, both of the pod's own users alone. A masked /proc and the
- * usual filter of system calls would keep it from mounting /proc for them.
+ * The rights that BuildKit needs to start containers: root and mounts, both of the pod's own users alone. A masked
+ * /proc and the usual filter of system calls would keep it from mounting /proc for them.
  */
 const BUILDKIT = {
   runAsUser: 0,

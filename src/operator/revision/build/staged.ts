@@ -15,7 +15,7 @@ import { ordinal } from './turn.ts';
 /** Seconds after which a build that waits for its turn looks again. The end of another one wakes it sooner. */
 const LOOK_FOR_TURN = 15;
 
-/** Reasons that the builder gives itself. What the pod shows is the operator's to say. */
+/** Reasons that the builder itself reports. The operator reports those that the pod shows. */
 const BY_BUILDER: readonly FailureReason[] = [
   'CloneFailed',
   'RefMissing',
@@ -96,14 +96,14 @@ const reads = ({ metadata }: KubeObject, container: string): Pick<Diagnosis, 'lo
 });
 
 function succeeded(pod: KubeObject, builder: Builder, { revision, world }: BuildSituation): Decision {
-  const told = endOf(pod, 'push')?.message;
-  const built = builtBy(told, targetImage(revision, builder));
+  const text = endOf(pod, 'push')?.message;
+  const built = builtBy(text, targetImage(revision, builder));
   if ('problem' in built) return buildFailed({ reason: 'PushFailed', message: built.problem, ...reads(pod, 'push') });
   const [, digest] = built.image.split('@');
   if (digest === undefined)
     return buildFailed({ reason: 'PushFailed', message: `The builder named no digest, but: ${built.image}.`, ...reads(pod, 'push') });
-  // Later stages run beside what user code has written, so the stage before it says which commit it was.
-  const { builder: version } = fieldsOf(told);
+  // Later stages run beside files that user code has written, so the stage before it says which commit it was.
+  const { builder: version } = fieldsOf(text);
   return idle('AWAITING_DEPLOY', `The image was built: ${built.image}.`, {
     ...NEXT,
     image: built.image,
@@ -166,11 +166,11 @@ function stageFailure(end: StageStatus | undefined): { reason: FailureReason; me
   const ended = end?.state?.terminated;
   if (end === undefined || ended?.exitCode === undefined) return { reason: 'Interrupted', message: 'The build was ended from outside.' };
   if (ended.reason === 'OOMKilled') return { reason: 'OutOfMemory', message: `The stage ${end.name} needs more memory than its limit.` };
-  const told = (ended.message ?? '').trim();
-  const { reason, message } = fieldsOf(told);
-  const said = typeof message === 'string' ? message : told;
+  const text = (ended.message ?? '').trim();
+  const { reason, message } = fieldsOf(text);
+  const sentence = typeof message === 'string' ? message : text;
   const plain = `The stage ${end.name} ended with exit code ${ended.exitCode}.`;
-  return { reason: reasonOf(reason, end.name), message: (said === '' ? plain : said).slice(0, 1000) };
+  return { reason: reasonOf(reason, end.name), message: (sentence === '' ? plain : sentence).slice(0, 1000) };
 }
 
 const reasonOf = (given: unknown, stage: string): FailureReason =>

@@ -10,7 +10,7 @@ import { isJobOver } from './by-job.ts';
 
 type Options = Pick<OperatorDeps, 'kube' | 'caches' | 'settings' | 'writer'> & {
   log: Log;
-  /** Milliseconds between two sweeps. What no revision has in both is removed. */
+  /** Milliseconds between two sweeps. An object without a revision in both is removed. */
   every: number;
 };
 
@@ -52,7 +52,7 @@ async function sweepOnce(
   const lost = [...jobs.filter(isLost), ...secrets.filter((secret) => isLost(secret) || !underWay.has(keyOf(secret.metadata)))];
   for (const object of lost.filter(({ metadata }) => suspects.has(metadata.uid ?? ''))) {
     await writer.remove(object, signal);
-    log.info({ kind: object.kind, name: object.metadata.name }, 'what is left of a build removed');
+    log.info({ kind: object.kind, name: object.metadata.name }, 'remains of a build removed');
   }
   return new Set(lost.map(({ metadata }) => metadata.uid ?? ''));
 }

@@ -14,9 +14,9 @@ const OF_ADDRESS = [GIVEN, URI, PATIENCE];
 const WAIT = 120;
 
 /**
- * Returns what gives a pod the address of its database. The server waits for a managed database, but a wrong address of
- * an external one is reported at once. The address is complete: a user's own client that gets nothing else also
- * connects encrypted and verifies the server.
+ * Returns the fields that give a pod the address of its database. The server waits for a managed database, but a wrong
+ * address of an external one is reported at once. The address is complete: a user's own client that gets nothing else
+ * also connects encrypted and verifies the server.
  */
 export function addressed(address: DatabaseAddress): Addressed {
   if ('inSecrets' in address) return { variables: [], mounts: [], volumes: [] };

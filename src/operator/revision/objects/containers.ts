@@ -13,9 +13,9 @@ export const nativeSidecar = (container: Container, settings: Pulling): object =
 type Pulling = Pick<OperatorSettings, 'imagePullPolicy'>;
 
 /**
- * Returns a user's container as the pod takes it. What its security context leaves open is restricted. Whoever writes
- * resources may ask for more, and the namespace's pod security decides about it. Where the installation has every image
- * pulled, so that its registry is asked for the right to it, no container leaves that out.
+ * Returns a user's container as the pod takes it. Fields that its security context leaves open are restricted. The
+ * author of a resource may ask for more, and the namespace's pod security decides about it. Where the installation has
+ * every image pulled, so that its registry is asked for the right to it, no container leaves that out.
  */
 export function once(container: Container, { imagePullPolicy }: Pulling): object {
   const given = withoutNulls({ ...container, restartPolicy: null }) as Record<string, unknown>;

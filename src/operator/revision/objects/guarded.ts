@@ -11,8 +11,8 @@ const VOLUME = 'gx-key';
 type Settings = Pick<OperatorSettings, 'controlPlaneUrl' | 'gateway' | 'clusterDomain'>;
 
 /**
- * What gives a pod the key that its callers must show, and that it shows where it reports. Empty for a revision whose
- * agents are open and report nowhere.
+ * The fields that give a pod the key that its callers must show, and that it shows where it reports. Empty for a
+ * revision whose agents are open and report nowhere.
  */
 export type Guarded = { variables: object[]; mounts: object[]; volumes: object[] };
 

@@ -18,7 +18,7 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
   const ofPods = wordsFor(spec.template.resourceSpec, 'pods', settings.objectKeys);
   const others = wordsFor(spec.template.resourceSpec, 'others');
   const own = ownLabels(spec.deployment, wish.component, metadata.name);
-  const said = { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name };
+  const origin = { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -26,7 +26,7 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
       name: workloadName(metadata.name, wish.component),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
       labels: { ...others.labels, ...own },
-      annotations: { ...others.annotations, ...said, ...(wish.beganWith !== undefined && { [BEGAN_WITH]: String(wish.beganWith) }) },
+      annotations: { ...others.annotations, ...origin, ...(wish.beganWith !== undefined && { [BEGAN_WITH]: String(wish.beganWith) }) },
       ownerReferences: [
         {
           apiVersion: API_VERSION,
@@ -49,7 +49,7 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
           labels: { ...ofPods.labels, ...own },
           annotations: {
             ...ofPods.annotations,
-            ...said,
+            ...origin,
             [DATABASE_ADDRESS]: stampOf(wish.address),
           },
         },

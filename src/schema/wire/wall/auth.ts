@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { JsonObject } from '../../agent/agent-types.ts';
 import { StringEnum } from '../../types.ts';
 
-/* What handlers of `auth.path` are asked, and what they answer. */
+/* Questions to the handlers of `auth.path`, and their answers. */
 
 /** The names are those of `@langchain/langgraph-sdk/auth`. */
 const AUTH_EVENTS = [
@@ -42,9 +42,9 @@ const user = {
 export type AuthUser = JsonObject & { [K in keyof typeof user]: Static<(typeof user)[K]> };
 export const AuthUser = Type.Unsafe<AuthUser>(Type.Object(user));
 
-/** A handler's word: what it made of the value, and which records the caller may touch. */
+/** A handler's answer: the value as the handler left it, and which records the caller may touch. */
 export const HandlerAnswer = Type.Object({
-  value: JsonObject('What the handler made of the value.'),
+  value: JsonObject('The value as the handler left it.'),
   filter: Type.Optional(Type.Unknown()),
 });
 export type HandlerAnswer = Static<typeof HandlerAnswer>;

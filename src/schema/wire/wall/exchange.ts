@@ -24,7 +24,7 @@ export type RequestHead = Static<typeof RequestHead>;
 const AnswerHead = Type.Object({ status: Type.Integer(), headers: HeaderPairs, hasBody: Type.Boolean() });
 export type AnswerHead = Static<typeof AnswerHead>;
 
-/** What the asker hears of a request that failed. */
+/** The answer to a request that failed. */
 export const Refusal = Type.Object({
   status: Type.Integer(),
   message: Type.String(),

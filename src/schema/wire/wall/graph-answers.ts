@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../agent/agent-types.ts';
 
-/* What a graph thread answers, as JSON text. */
+/* The answers of a graph thread, as JSON text. */
 
 /** A place in a thread's history. */
 export type CheckpointRef = { thread_id?: unknown; checkpoint_ns: unknown; checkpoint_id?: unknown };
@@ -31,7 +31,7 @@ export type ThreadState = {
   parent_checkpoint_id: unknown;
 };
 
-/** The result of a write of state: the client's answer, and what the thread's record shows from now on. */
+/** The result of a write of state: the client's answer, and the new state of the thread's record. */
 export type WrittenState = {
   answer: { checkpoint: CheckpointRef; configurable: CheckpointRef; checkpoint_id: unknown };
   thread: { values: unknown; waiting: boolean; interrupts: Record<string, unknown[]> };

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { CipherModule, Maybe, ModuleExport, OrNull, Variables } from './forms.ts';
 
-/* What a thread needs to know before it can run graphs. */
+/* The configuration that a thread needs to run graphs. */
 
 const GraphSource = Type.Object({
   graphId: Type.String(),
@@ -49,7 +49,7 @@ const ofAnyRunner = {
   sendsLog: Type.Boolean(),
 };
 
-/** What a runner in another process needs to know, which stores by messages. */
+/** The configuration of a runner in another process, which stores by messages. */
 export const RunnerStart = Type.Object(ofAnyRunner);
 
 export const ThreadStart = Type.Object({
@@ -58,14 +58,14 @@ export const ThreadStart = Type.Object({
   runner: Maybe(Type.Array(Type.String())),
   /** How items of the store are indexed by meaning; absent when gx.json asks for none. */
   index: Maybe(StoreIndex),
-  /** Absent when items of the store live for ever. */
+  /** Absent when items of the store live forever. */
   storeLife: Maybe(StoreLife),
   /** The thread opens a pool of its own: runs read and write their checkpoints there. */
   database: Type.Object({ uri: Type.String(), poolSize: Type.Integer(), statementTimeoutSeconds: Type.Number() }),
-  /** How the thread encrypts what it stores, and reads what is encrypted; absent where nothing is. */
+  /** How the thread encrypts and decrypts stored values; absent where nothing is encrypted. */
   encryption: Maybe(Encryption),
   encryptionModule: Maybe(CipherModule),
-  /** Ids of classes, beyond messages, that may be made of what a state holds. */
+  /** Ids of classes, beyond messages, that may be made from the values of a state. */
   allowedModules: Maybe(Type.Array(Type.Array(Type.String()))),
 });
 export type ThreadStart = Static<typeof ThreadStart>;

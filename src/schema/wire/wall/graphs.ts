@@ -16,40 +16,40 @@ import { Outcome, RunSpec, Span } from './run-in-thread.ts';
  * nothing more than `exchange`.
  *
  * Life. From then on the thread sends `beat` twice a second (BEAT_MILLISECONDS). Any message is a sign of life; a
- * thread that is silent for 1.5 seconds counts as stuck in a graph that never yields, and gets no more work until it
- * is heard again. `full` asks the server to give what comes next to another thread. The server ends a thread without a
- * word, and its end, asked or not, is the end of all that it held: the server fails its open calls with status 503,
- * and hands its runs on.
+ * thread that is silent for 1.5 seconds counts as stuck in a graph that never yields, and gets no more work until it is
+ * heard again. `full` asks the server to give new work to another thread. The server ends a thread without a word, and
+ * its end, asked or not, is the end of all that it held: the server fails its open calls with status 503, and hands its
+ * runs on.
  *
  * Log. Where `sendsLog` asks for it, the thread sends each line of its log as `log`, besides writing it.
  *
  * Runs. `run` starts a run; many runs share a thread. The thread sends any number of `events`, of `spans` (where
  * `traced` asks for them) and of `wait`, then exactly one `done`, also for a run that failed or was stopped, and
  * nothing of the run after it. `abort` asks it to stop as soon as it can: its `done` then says "interrupted". Where the
- * run `goes_on` elsewhere, the thread says no end of what is under way in it. `drain` asks a run to stop between two of
- * its steps, once what ended is stored: its `done` then says `drained`. A thread that knows no steps ignores it, and
- * the run goes on. An `abort` or a `drain` for a run that the thread does not have is ignored. Of a run that is
- * `unheard`, the thread sends no `events` until the server says `hear`. Before a run whose stream is resumable
+ * run `goes_on` elsewhere, the thread reports no end of the work under way in it. `drain` asks a run to stop between
+ * two of its steps, once the step that ended is stored: its `done` then says `drained`. A thread that knows no steps
+ * ignores it, and the run goes on. An `abort` or a `drain` for a run that the thread does not have is ignored. Of a run
+ * that is `unheard`, the thread sends no `events` until the server says `hear`. Before a run whose stream is resumable
  * (`kwargs.resumable`) stores a checkpoint, the thread sends `wait` and stores nothing until `written` answers with the
  * same `wait_id`: only then are the earlier events where the run's next attempt looks for them. A thread that finds,
  * when it stores a checkpoint, that this attempt has lost the run stores nothing, stops the run, and says `lost`.
  *
  * Calls. `call` asks one of the operations (operations.ts); calls and runs may overlap. Each call gets exactly one
  * answer with its `call_id`, in any order: `result`, whose `json` is the answer as JSON text, or `failed` with an HTTP
- * status and a sentence for the client. The status says whose fault it was: 400 or 404 for what the caller asked (a
- * node or a graph that does not exist, values that the graph does not take), 409 and 503 for the database (another
- * writer was first; it does not answer), 500 for a fault of the graph's own code, 501 for an operation that the thread
- * does not know. The server gives up a call after a minute; an answer that comes later is ignored.
+ * status and a sentence for the client. The status says whose fault it was: 400 or 404 for the caller's request (a node
+ * or a graph that does not exist, values that the graph does not take), 409 and 503 for the database (another writer
+ * was first; it does not answer), 500 for a fault of the graph's own code, 501 for an operation that the thread does
+ * not know. The server gives up a call after a minute; an answer that comes later is ignored.
  *
- * Exchanges. `exchange` carries a message of exchange.ts: graphs ask their server, also while they load. The
- * server asks nothing.
+ * Exchanges. `exchange` carries a message of exchange.ts: graphs ask their server, also while they load. The server
+ * asks nothing.
  */
 
 const run_id = Type.String();
 const wait_id = Type.Integer();
 const call_id = Type.Integer();
 
-/** What is said alike to a thread, and to a runner in another process (runner.ts). */
+/** The messages to a thread as well as to a runner in another process (runner.ts). */
 export const ToAnyRunner = Type.Union([
   MessageOf('run', { spec: RunSpec }),
   MessageOf('abort', { run_id, goes_on: Type.Boolean() }),
@@ -75,7 +75,7 @@ export type GraphNodes = Static<typeof GraphNodes>;
 const GraphFailures = Type.Record(Type.String(), Type.String());
 export type GraphFailures = Static<typeof GraphFailures>;
 
-/** What either says alike. */
+/** The messages from a thread as well as from a runner. */
 export const FromAnyRunner = Type.Union([
   MessageOf('ready', { version: Type.String(), nodes: GraphNodes, failures: Type.Optional(GraphFailures) }),
   MessageOf('broken', { sentence: Type.String() }),

@@ -3,7 +3,7 @@ import { JsonObject } from '../../agent/agent-types.ts';
 import { Maybe, MessageOf, OrNull } from './forms.ts';
 import type { GraphSchemas, ThreadState, WrittenState } from './graph-answers.ts';
 
-/* What a graph thread can be asked. */
+/* The operations of a graph thread. */
 
 const ofGraph = { graph_id: Type.String() };
 
@@ -15,7 +15,7 @@ const ofThread = {
   ...ofGraph,
   thread_id: Type.String(),
   checkpoint: Maybe(OrNull(JsonObject('A checkpoint of the thread.'))),
-  made_with: Maybe(JsonObject('What the graph is made with.')),
+  made_with: Maybe(JsonObject('The configuration that the graph is made with.')),
 };
 
 /** Operation -> its arguments. */

@@ -3,7 +3,7 @@ import { RunError, RunKwargs } from '../../agent/run.ts';
 import { StringEnum } from '../../types.ts';
 import { JsonTextOf } from './forms.ts';
 
-/* What a graph thread hears and tells of a run. */
+/* The parts of messages on a run, to and from a graph thread. */
 
 export const RunSpec = Type.Object({
   run_id: Type.String(),

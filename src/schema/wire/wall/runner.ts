@@ -17,17 +17,17 @@ import { Call } from './operations.ts';
  * Life. `beat` says by how much the work in the runner is late, in milliseconds. A runner that is too late counts as
  * stuck, as one that is silent.
  *
- * Steps. `put` stores a checkpoint and `writes` what a task wrote on one, in the order in which they are sent; one of a
- * run joins its others and is dropped when the run is over, and one without a run is a state that is written by hand.
- * A value is its type and its bytes; the type has a colon, before which stands the language. What was stored is not
+ * Steps. `put` stores a checkpoint and `writes` the writes of a task on one, in the order in which they are sent; one
+ * of a run joins its others and is dropped when the run is over, and one without a run is a state that is written by
+ * hand. A value is its type and its bytes; the type has a colon, before which stands the language. A write is not
  * acknowledged, unless an `ask_id` asks for `saved`. A `done` is passed on once all that the run has put is stored.
  * There is neither `wait` nor `written`: events that come before a checkpoint are where others find them before it is
  * stored.
  *
  * Questions. Each `ask_id` gets one answer, in any order: `saved`, `found` with checkpoints, newest first, `begun`,
- * `results`, or `refused` with an HTTP status and a sentence. What is read holds all that was put for the thread
- * before. Before an attempt after the first calls the graph, it asks `begin`; where `begun` says false, another worker
- * has the run, and its `done` says `lost`.
+ * `results`, or `refused` with an HTTP status and a sentence. An answer holds all that was put for the thread before.
+ * Before an attempt after the first calls the graph, it asks `begin`; where `begun` says false, another worker has the
+ * run, and its `done` says `lost`.
  */
 
 const ask_id = Type.Integer();
@@ -54,7 +54,7 @@ const itemKey = { namespace: Type.Array(Type.String()), key: Type.String() };
 /** An operation of the store. Its result is that of the same route of the public interface. */
 export const StoreOperation = Type.Union([
   Type.Object({ does: Type.Literal('get'), ...itemKey }),
-  Type.Object({ does: Type.Literal('put'), ...itemKey, value: JsonObject('What to keep.'), index: Type.Optional(Type.Unknown()) }),
+  Type.Object({ does: Type.Literal('put'), ...itemKey, value: JsonObject('The value to keep.'), index: Type.Optional(Type.Unknown()) }),
   Type.Object({ does: Type.Literal('delete'), ...itemKey }),
   Type.Object({ does: Type.Literal('search'), search: StoreSearch }),
   Type.Object({ does: Type.Literal('namespaces'), search: StoreNamespaces }),
@@ -86,7 +86,7 @@ const RunnerPut = MessageOf('put', {
 });
 export type RunnerPut = Static<typeof RunnerPut>;
 
-/** Errors and interrupts `replace` what stands in their places. */
+/** Errors and interrupts `replace` the writes in their places. */
 const RunnerWrites = MessageOf('writes', {
   ask_id: Maybe(ask_id),
   run_id,

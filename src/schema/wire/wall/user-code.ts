@@ -14,7 +14,7 @@ import { Bytes, CipherModule, Maybe, MessageOf, ModuleExport, Variables } from '
  * exchanges of the server are numbered together. `ping` is answered with `pong` at once. The server knows at any time
  * which number holds the other side, and which exchange it began last: a worker thread writes both into memory that it
  * shares, and a process says them in each `pong`, which it answers even while its code never yields. The server ends a
- * side whose code never yields, opens another and asks again what the former had not begun.
+ * side whose code never yields, opens another and asks again all that the former had not begun.
  */
 
 const UserCodeStart = Type.Object({
@@ -37,7 +37,7 @@ export type UserCodeStart = Static<typeof UserCodeStart>;
 const SeenRequest = Type.Object({ method: Type.String(), url: Type.String(), headers: HeaderPairs });
 export type SeenRequest = Static<typeof SeenRequest>;
 
-/** What the module is asked to do with a value, as JSON text or bytes. `of` is the kind of record and its field. */
+/** The operation of the module on a value, as JSON text or bytes. `of` is the kind of record and its field. */
 const CipherCall = Type.Union([
   Type.Object({ does: StringEnum(['seal', 'open', 'seal-keys']), of: Type.String(), text: Type.String() }),
   Type.Object({ does: StringEnum(['seal', 'open']), of: Type.String(), bytes: Bytes }),
@@ -61,13 +61,13 @@ export type HandlerQuestion = { [K in keyof Questions]: { ask: K } & Questions[K
 
 const questions = Object.entries(QUESTIONS).map(([ask, { args }]) => Type.Object({ ask: Type.Literal(ask), ...args.properties }));
 
-/** What the server tells the application of a request beside the request itself. */
+/** The facts that the application gets beside a request. */
 const ForApp = Type.Object({ user: Maybe(AuthUser) });
 export type ForApp = Static<typeof ForApp>;
 
 /**
- * What the application wants of the server: the answer of the built-in routes to a request that its middleware let
- * through (`next`), the caller of a request (`caller`), or the answer to a request of its own (`call`).
+ * The purpose of the application's exchange with the server: the answer of the built-in routes to a request that its
+ * middleware let through (`next`), the caller of a request (`caller`), or the answer to a request of its own (`call`).
  */
 const ForServer = Type.Union([Type.Object({ want: StringEnum(['next', 'caller']), exchange: Type.Integer() }), OwnCall]);
 export type ForServer = Static<typeof ForServer>;
@@ -79,7 +79,7 @@ export type ForServer = Static<typeof ForServer>;
 const AppRoute = Type.Object({ method: Type.String(), pattern: Type.String(), serves: Type.Boolean() });
 export type AppRoute = Static<typeof AppRoute>;
 
-/** What the server must know of the application. Undefined routes mean that only the application knows them. */
+/** Facts of the application for the server. Undefined routes mean that only the application knows them. */
 const AppFacts = Type.Object({ routes: Maybe(Type.Array(AppRoute)) });
 export type AppFacts = Static<typeof AppFacts>;
 

@@ -4,7 +4,7 @@ import {
   entriesOf,
   opened,
   withEvent,
-  withSaid,
+  withSent,
   withState,
   type Conversation,
   type Message,
@@ -56,12 +56,12 @@ describe('the conversation that the chat page shows', () => {
   });
 
   test('another attempt of the run begins its words anew', () => {
-    const again = withEvent(withSaid(told(piece('Go')), human), { event: 'metadata', data: { run_id: 'r', attempt: 2 } });
+    const again = withEvent(withSent(told(piece('Go')), human), { event: 'metadata', data: { run_id: 'r', attempt: 2 } });
     expect(texts(again)).toEqual(['you: roll']);
   });
 
   test('a state replaces what was said, but for what is being said', () => {
-    const now = withEvent(withSaid(told(piece('Go')), human), { event: 'values', data: { messages: [human], draft: 'x' } });
+    const now = withEvent(withSent(told(piece('Go')), human), { event: 'values', data: { messages: [human], draft: 'x' } });
     expect(texts(now)).toEqual(['you: roll', 'agent: Go']);
     expect(now.state).toEqual({ draft: 'x' });
     const ended = withState(now, { values: { messages: [human] } });
@@ -89,7 +89,7 @@ describe('the conversation that the chat page shows', () => {
     const failed = opened({ status: 'error', error: { error: 'Error', message: 'no' } });
     const asks = withState(failed, { values: null, tasks: [{ interrupts: [{ id: 'i', value: 'May I?' }] }] });
     expect(asks).toMatchObject({ questions: [{ id: 'i', value: 'May I?' }], error: 'Error: no' });
-    expect(withSaid(asks)).toMatchObject({ questions: [], error: undefined });
+    expect(withSent(asks)).toMatchObject({ questions: [], error: undefined });
   });
 
   test('an error event is a sentence', () => {

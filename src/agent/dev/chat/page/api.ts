@@ -14,7 +14,7 @@ export type GraphError = { graph_id: string | null; error: string; serves: strin
 export type StateOfThread = { values: Record<string, unknown> | null; tasks: { interrupts?: OpenQuestion[] }[] };
 type Run = { run_id: string; status: string };
 
-/** The server said no; the message is its own sentence. */
+/** The server refused; the message is its own sentence. */
 export class Refused extends Error {}
 
 /** The calls of the page. Each throws an `Error` whose message is for people. */

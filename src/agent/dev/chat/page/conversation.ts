@@ -1,6 +1,6 @@
 import { filesOf, type ShownFile } from './files.ts';
 
-/** A message as the server sends it: whole, or a piece (`AIMessageChunk`) of one that is still being said. */
+/** A message as the server sends it: whole, or a piece (`AIMessageChunk`) of one that is still being written. */
 export type Message = {
   id?: string | null;
   type: string;
@@ -19,7 +19,7 @@ export type OpenQuestion = { id?: string; value: unknown };
 
 export type Conversation = {
   messages: Message[];
-  /** What else the graph's state holds. */
+  /** The rest of the graph's state. */
   state: Record<string, unknown>;
   questions: OpenQuestion[];
   error: string | undefined;
@@ -37,13 +37,13 @@ export function withState(
   return { ...now, ...ofValues(values), questions: tasks.flatMap(({ interrupts = [] }) => interrupts) };
 }
 
-/** Returns what a thread begins with when it is opened: why its last run failed, if it did. */
+/** Returns the beginning of a thread when it is opened: why its last run failed, if it did. */
 export const opened = ({ status, error }: { status: string; error?: unknown }): Conversation =>
   status === 'error' ? { ...EMPTY, error: sentenceOf(error) } : EMPTY;
 
 /** Returns the conversation after one event of a run's stream. */
 export function withEvent(now: Conversation, { event, data }: { event: string; data: unknown }): Conversation {
-  // An earlier attempt of the run began to say this, and it is said again.
+  // An earlier attempt of the run began this message, and it is sent again.
   if (event === 'metadata') return { ...now, messages: now.messages.filter((message) => !isPiece(message)) };
   if (event === 'values') return { ...now, ...ofValues(data as Values, now.messages) };
   if (event === 'messages') return { ...now, messages: withMessage(now.messages, (data as [Message])[0]) };
@@ -51,10 +51,10 @@ export function withEvent(now: Conversation, { event, data }: { event: string; d
   return now;
 }
 
-/** Returns the conversation while a new run begins, which says `said` first. */
-export const withSaid = (now: Conversation, said?: Message): Conversation => ({
+/** Returns the conversation while a new run begins, with `sent` as its first message. */
+export const withSent = (now: Conversation, sent?: Message): Conversation => ({
   ...now,
-  messages: said === undefined ? now.messages : [...now.messages, said],
+  messages: sent === undefined ? now.messages : [...now.messages, sent],
   questions: [],
   error: undefined,
 });
@@ -65,7 +65,7 @@ export function sentenceOf(data: unknown): string {
   return [error, message].filter((part) => part !== undefined && part !== '').join(': ') || 'The run failed.';
 }
 
-/** Keeps a message that is still being said when the state comes, because it is not in the state yet. */
+/** Keeps a message that is still being written when the state comes, because it is not in the state yet. */
 function ofValues(values: Values, before: Message[] = []): Pick<Conversation, 'messages' | 'state'> {
   const { messages: given, __interrupt__: _, ...state } = values ?? {};
   const messages = Array.isArray(given) ? (given as Message[]) : [];
@@ -97,10 +97,10 @@ export const textOf = ({ content }: Message): string =>
     : content.map(({ type, text }) => (type === 'text' || type === undefined ? (text ?? '') : '')).join('');
 
 export type ToolUse = { id: string; name: string; args: string; result: string | undefined; failed: boolean };
-/** What is shown of one message; a tool is shown with its answer. */
+/** One message as it is shown; a tool is shown with its answer. */
 export type Entry = { id: string; speaker: 'you' | 'agent' | 'system' | 'tool'; text: string; files: ShownFile[]; tools: ToolUse[] };
 
-/** Returns what is shown of a conversation, in order. */
+/** Returns the entries of a conversation as they are shown, in order. */
 export function entriesOf({ messages }: Conversation): Entry[] {
   const answers = new Map(messages.filter(({ type }) => type === 'tool').map((message) => [message.tool_call_id, message]));
   const asked = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));

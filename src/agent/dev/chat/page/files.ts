@@ -1,4 +1,4 @@
-/* Files in what a message says, in the forms that LangChain and OpenAI have for them. */
+/* Files in the content of a message, in the forms that LangChain and OpenAI have for them. */
 
 /** A file as the page shows it. `url` has its bytes, or is where it lies: of that the page loads nothing by itself. */
 export type ShownFile = { kind: 'picture' | 'bytes' | 'link'; name: string; url: string };

@@ -1,5 +1,5 @@
 import { Api, Refused, type ListedAssistant, type ListedThread } from './api.ts';
-import { EMPTY, entriesOf, opened, withEvent, withSaid, withState, type Conversation, type Entry, type Message } from './conversation.ts';
+import { EMPTY, entriesOf, opened, withEvent, withSent, withState, type Conversation, type Entry, type Message } from './conversation.ts';
 import type { ServerSentEvent } from './server-sent-events.ts';
 import { element, KeyedList, shownEntry, shownQuestion, shownState } from './shown.ts';
 import { inputOf, resumeOf, titleOf, wordsOfFault } from './words.ts';
@@ -11,7 +11,7 @@ const MARKS: Record<string, string> = { busy: 'works', interrupted: 'asks', erro
 /** Milliseconds before a run whose stream has broken is followed again. */
 const PAUSE = 300;
 
-/** What a line of the conversation is: an entry, or the rest of the state below them. */
+/** A line of the conversation: an entry, or the rest of the state below them. */
 type Line = Entry | { id: 'state'; state: object } | { id: 'welcome' };
 
 /** Returns the key that the link to this page had, which is kept as long as its tab. */
@@ -21,7 +21,7 @@ function keyOfServer(): string | null {
   return key ?? sessionStorage.getItem('key');
 }
 
-/** The page. What it shows follows from the conversation, and each run changes that event by event. */
+/** The page. It shows the conversation, which each run changes event by event. */
 class ChatPage {
   readonly #api = new Api(new URL('.', location.href).href, keyOfServer());
   readonly #log = find('log');
@@ -78,7 +78,7 @@ class ChatPage {
     });
   }
 
-  /** Shows which graphs can't be loaded. Whoever has mended one comes back from the editor to this window. */
+  /** Shows which graphs can't be loaded. A developer who has fixed one comes back from the editor to this window. */
   async #listFaults(): Promise<void> {
     // A server without /info, or one that is just restarting, has nothing to tell.
     const faults = await this.#api.graphErrors().catch(() => []);
@@ -129,7 +129,7 @@ class ChatPage {
   async #open(id: string): Promise<void> {
     this.#leave(id);
     const thread: ListedThread = await this.#api.thread(id).catch((error: unknown) => {
-      // The thread is gone, as after `dev --reset`. What is said next begins another one.
+      // The thread is gone, as after `dev --reset`. The next message begins another one.
       if (error instanceof Refused && this.#thread === id) this.#leave();
       throw error;
     });
@@ -145,12 +145,12 @@ class ChatPage {
   }
 
   async #say(): Promise<void> {
-    const said = this.#text.value.trim();
-    if (said === '' || this.#reading !== undefined) return;
-    const { input, message } = inputOf(said);
+    const sent = this.#text.value.trim();
+    if (sent === '' || this.#reading !== undefined) return;
+    const { input, message } = inputOf(sent);
     this.#text.value = '';
     await this.#begin({ input }, message).catch((error: unknown) => {
-      this.#text.value ||= said;
+      this.#text.value ||= sent;
       throw error;
     });
   }
@@ -168,11 +168,11 @@ class ChatPage {
   }
 
   /** Starts a run, on a new thread if there is none. Settles once it runs; its events are read meanwhile. */
-  async #begin(what: object, said?: Message): Promise<void> {
+  async #begin(what: object, sent?: Message): Promise<void> {
     this.#thread ??= (await this.#api.createThread()).thread_id;
     const thread = this.#thread;
     history.replaceState(null, '', `#thread=${thread}`);
-    this.#change(withSaid(this.#conversation, said));
+    this.#change(withSent(this.#conversation, sent));
     const body = { assistant_id: this.#assistant.value, ...what };
     void this.#follow((signal) => this.#api.start(thread, body, signal)).catch((error: unknown) => this.#complain(error));
   }

@@ -4,7 +4,7 @@ import { paragraphsOf, wordsOf, type Piece } from './words.ts';
 
 type Child = Node | string;
 
-/** Makes an element. What the server sent becomes text, never markup. */
+/** Makes an element. Values from the server become text, never markup. */
 export function element(tag: string, attributes: Record<string, string> = {}, ...children: Child[]): HTMLElement {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -22,7 +22,7 @@ const shownText = (text: string): Child[] =>
     paragraph.kind === 'code' ? element('pre', { tabindex: '0' }, paragraph.text) : element('p', {}, ...paragraph.pieces.map(shownPiece)),
   );
 
-/** Shows a tool, folded: its name, and inside what it was asked and what it answered. */
+/** Shows a tool, folded: its name, and inside its arguments and its answer. */
 function shownTool({ name, args, result, failed }: ToolUse): HTMLElement {
   const state = failed ? element('span', { class: 'failed' }, 'failed') : result === undefined ? 'works …' : 'answered';
   const asked = [element('h4', {}, 'Asked'), element('pre', { tabindex: '0' }, args)];
@@ -47,7 +47,7 @@ export const shownEntry = ({ speaker, text, files, tools }: Entry): HTMLElement 
     ...tools.map(shownTool),
   );
 
-/** Shows, folded, what else the state holds. */
+/** Shows, folded, the rest of the state. */
 export const shownState = (state: object): HTMLElement =>
   element(
     'details',
@@ -70,7 +70,7 @@ export function shownQuestion(value: unknown, index: number): HTMLElement {
 
 /**
  * Shows a list of keyed elements. An element whose key and content are unchanged stays as it is, so that screen readers
- * hear only what is new, and what was unfolded stays so.
+ * hear only the changes, and unfolded elements stay unfolded.
  */
 export class KeyedList {
   readonly #parent: HTMLElement;

@@ -1,4 +1,4 @@
-/** Returns what a person meant: the JSON value that the text is, if that is more than a string, else the text. */
+/** Returns the value that a person meant: the JSON value in the text, if that is more than a string, else the text. */
 export function meantBy(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -16,7 +16,7 @@ export function inputOf(text: string): { input: object; message: { type: string;
   return { input: { messages: [message] }, message };
 }
 
-/** Returns what answers the questions. A single answer is for the only question; of several, each is for its own. */
+/** Returns the answer to the questions. A single answer is for the only question; of several, each is for its own. */
 export function resumeOf(questions: { id?: string }[], answers: string[]): unknown {
   if (questions.length === 1) return meantBy(answers[0] ?? '');
   return Object.fromEntries(questions.map(({ id }, index) => [id ?? String(index), meantBy(answers[index] ?? '')]));
@@ -34,7 +34,7 @@ export function wordsOf(value: unknown): { text: string; details: string | undef
 
 type SeenFault = { graph_id: string | null; error: string; serves: string };
 
-/** Returns what the page says of a graph that is not served as its file says. The server's sentence names the graph. */
+/** Returns the message about a graph that is not served as its file says. The server's sentence names the graph. */
 export function wordsOfFault({ graph_id: graph, error, serves }: SeenFault): string {
   const sentence = /[.!?]$/.test(error) ? error : `${error}.`;
   if (graph === null) return `${sentence} All graphs answer as before until this is mended.`;
@@ -48,8 +48,8 @@ type ThreadSeen = { values?: unknown; thread_id: string };
 /** Returns the name of a thread in the list, which is its first words. */
 export function titleOf({ values, thread_id: id }: ThreadSeen): string {
   const { messages } = (values ?? {}) as { messages?: { type?: string; content?: unknown }[] };
-  const said = Array.isArray(messages) ? messages.find(({ type }) => type === 'human')?.content : undefined;
-  const words = typeof said === 'string' ? said.replaceAll(/\s+/g, ' ').trim() : '';
+  const content = Array.isArray(messages) ? messages.find(({ type }) => type === 'human')?.content : undefined;
+  const words = typeof content === 'string' ? content.replaceAll(/\s+/g, ' ').trim() : '';
   if (words === '') return `Thread ${id.slice(0, 8)}`;
   return words.length > LONGEST_TITLE ? `${words.slice(0, LONGEST_TITLE - 1)}…` : words;
 }

@@ -8,7 +8,7 @@ import { passwordJob, type PasswordTask } from './job.ts';
 
 type Pass = Pick<DatabasePass, 'view' | 'signal' | 'now'>;
 
-/** Makes the pod that changes the password in the database, unless it exists. Returns what is wrong with it. */
+/** Makes the pod that changes the password in the database, unless it exists. Returns its problem, if any. */
 export async function runTask(deps: PartDeps, deployment: DeploymentResource, task: PasswordTask, pass: Pass): Promise<string | undefined> {
   const { view, signal, now } = pass;
   const job = passwordJob(deployment, task, deps.settings);

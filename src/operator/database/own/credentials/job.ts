@@ -74,15 +74,15 @@ function environment(deployment: DeploymentResource, { task, from, to }: Passwor
     name: variable,
     valueFrom: { secretKeyRef: { name: secret, key } },
   });
-  const said = (name: string, value: string): object => ({ name, value });
+  const literal = (name: string, value: string): object => ({ name, value });
   const setting = [
     known('NEXT', to.secret, 'uri'),
     known('VERIFIER', to.secret, 'verifier'),
-    said('STATEMENTS', setSql(loginOf(to.number))),
+    literal('STATEMENTS', setSql(loginOf(to.number))),
   ];
   const tasks: Record<Task, object[]> = {
     set: setting,
-    retire: [said('STATEMENTS', retireSql(loginOf(from.number)))],
+    retire: [literal('STATEMENTS', retireSql(loginOf(from.number)))],
   };
   return [known('ADMIN', admin, 'uri'), ...tasks[task]];
 }

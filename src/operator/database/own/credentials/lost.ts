@@ -45,6 +45,6 @@ export async function markLost(
     return undefined;
   }
   const lost = isThere === undefined ? `the Secrets ${used} and ${admin} are` : `the Secret ${used} is`;
-  const message = `No pod can be started, because ${lost} gone; running pods continue. Restore what is lost, or give the database's admin another password by hand.`;
+  const message = `No pod can be started, because ${lost} gone; running pods continue. Restore the lost credentials, or give the database's admin another password by hand.`;
   return { type: PASSWORD_ROTATED, status: 'False', reason: 'CredentialLost', message, event: 'Warning' };
 }

@@ -4,7 +4,7 @@ import { isRolledOut, replicasOf } from '../../../pods/workload-state.ts';
 import type { DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';
 
-/** What a pod does in the database: set the next password, or end the former one. */
+/** The task of a pod in the database: set the next password, or end the former one. */
 export type Task = 'set' | 'retire';
 
 /** The next step of a change of the password. */
@@ -30,8 +30,8 @@ export type Rotation = {
 /**
  * Returns the next step of a change of the password. Two logins with the same rights take turns, so that the former one
  * works until the last pod has the next: make the next credential, set it in the database, replace the pods in turn,
- * close the former login, remove its Secret. Each step follows from what exists, so that a crash interrupts nothing. A
- * lost password is followed by the next one.
+ * close the former login, remove its Secret. Each step follows from the objects that exist, so that a crash interrupts
+ * nothing. A lost password is followed by the next one.
  */
 export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere }: Rotation): RotationStep {
   const [from, to] = [credentials.at(-2), credentials.at(-1)];
@@ -47,8 +47,8 @@ export function nextStep({ credentials, used, requestedAt, isDone, isEverywhere 
 }
 
 /**
- * Returns true when all pods of the deployment read the address from this Secret. Pods that are ending still use what
- * they were started with.
+ * Returns true when all pods of the deployment read the address from this Secret. Pods that are ending still use the
+ * address that they were started with.
  */
 export const isUsedEverywhere = ({ agentPods, workloads }: Pick<DatabaseView, 'agentPods' | 'workloads'>, secret: string): boolean =>
   agentPods.every((pod) => isStamped(pod.metadata.annotations, secret)) &&

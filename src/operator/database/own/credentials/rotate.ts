@@ -15,7 +15,7 @@ import { listCredentials } from './list.ts';
 import { isDoubted, markLost } from './lost.ts';
 import { isDone, runTask } from './job-pod.ts';
 
-/** The Secret with which pods are to be started, what is under way, and the request that has been fulfilled. */
+/** The Secret with which pods are to be started, the change under way, and the request that has been fulfilled. */
 export type PasswordState = {
   secret: DatabaseSecret | undefined;
   rotation?: StatedCondition;
@@ -105,10 +105,10 @@ async function run(step: Extract<RotationStep, { do: 'run' }>, { deps, deploymen
   if (!isDatabaseUp(pass.view)) return underWay('DatabaseNotReady', 'A new password waits for the database.');
   const trouble = await runTask(deps, deployment, step, pass);
   const lost = step.from.isLost === true ? ` The Secret ${step.from.secret} with the former one was deleted.` : '';
-  const said = `${lost}${trouble === undefined ? '' : ` ${trouble}`}`;
+  const details = `${lost}${trouble === undefined ? '' : ` ${trouble}`}`;
   return step.task === 'set'
-    ? underWay('SettingPassword', `The new password is being set in the database.${said}`)
-    : underWay('RetiringPassword', `All pods use the new password; the former one is being revoked.${said}`);
+    ? underWay('SettingPassword', `The new password is being set in the database.${details}`)
+    : underWay('RetiringPassword', `All pods use the new password; the former one is being revoked.${details}`);
 }
 
 /** Removes the former credential last. As long as it exists, a change continues from here after a crash. */

@@ -104,9 +104,9 @@ const ITERATIONS = 4096;
 const LENGTH = 32;
 
 /**
- * Returns what Postgres stores of a password (RFC 5803): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`. It is
- * sent in place of the password, so that no log of statements ever holds the password. Passwords must be ASCII, because
- * others would have to be normalised first.
+ * Returns the form in which Postgres stores a password (RFC 5803): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`.
+ * It is sent in place of the password, so that no log of statements ever holds the password. Passwords must be ASCII,
+ * because others would have to be normalised first.
  */
 export function scramVerifier(password: string, salt: Buffer): string {
   const salted = pbkdf2Sync(password, salt, ITERATIONS, LENGTH, 'sha256');

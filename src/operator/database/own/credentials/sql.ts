@@ -1,7 +1,7 @@
 /**
  * Roles of a managed database, which its image makes with it, beside a superuser that has no password. The owner, the
- * agents' first login, owns what the agents make and has no other right. The admin sets passwords and ends sessions,
- * and reads no data.
+ * agents' first login, owns the objects that the agents make and has no other right. The admin sets passwords and ends
+ * sessions, and reads no data.
  */
 export const OWNER = 'gx';
 export const ADMIN = 'gx_admin';
@@ -20,7 +20,7 @@ export const setSql = (login: string, owner = OWNER): string => `
   ${login === owner ? '' : `grant ${owner} to ${login}; alter role ${login} set role = '${owner}';`}
   alter role ${login} login password :'verifier';`;
 
-/** Returns the statements by which the admin closes a login and ends its sessions. What it owns stays where it is. */
+/** Returns the statements by which the admin closes a login and ends its sessions. Its objects stay. */
 export const retireSql = (login: string): string => `
   alter role ${login} nologin password null;
   select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = '${login}' and pid <> pg_backend_pid();`;

@@ -61,11 +61,11 @@ function newKey(): { publicKey: Buffer; privateKey: KeyObject } {
   return { publicKey: encoded(publicKey), privateKey };
 }
 
-/** What signs, and by which name and id it is known. */
+/** A signing key, with the name and id it is known by. */
 type Signer = { name: string; id: Buffer; key: KeyObject };
 
 /** The signers of authorities made here, so that they sign their first certificate without being parsed again. */
-// oxlint-disable-next-line house/module-state -- what a certificate says, kept as long as the certificate is
+// oxlint-disable-next-line house/module-state -- parsed certificates, each kept as long as the certificate is
 const signers = new WeakMap<Pair, Signer>();
 
 function read({ certificate: pem, key }: Pair): Signer {

@@ -1,4 +1,4 @@
-/* Encodes what certificates consist of (DER, ITU-T X.690). Node's own X509Certificate reads them. */
+/* Encodes the parts of certificates (DER, ITU-T X.690). Node's own X509Certificate reads them. */
 
 /** Encodes one value: its tag, its length, its content. */
 export function value(tag: number, ...content: Uint8Array[]): Buffer {

@@ -3,22 +3,22 @@ import type { KubeObject } from '../../../../kube/kube.ts';
 import { isPodReady, isPodUp, isWaitingForVolumes, statusOfPod } from '../../../pods/diagnose.ts';
 import { LIFE, type Pair } from './certificate.ts';
 
-/** What the Secret of a database's authority holds. Only the operator reads it. */
+/** The data of the Secret of a database's authority. Only the operator reads it. */
 export type AuthorityData = { 'ca.crt': string; 'ca.key': string };
-/** What the Secret of a database's certificate holds. Pods mount parts of it. */
+/** The data of the Secret of a database's certificate. Pods mount parts of it. */
 export type TlsData = { 'ca.crt': string; 'tls.crt': string; 'tls.key': string };
-/** What was found in both. */
+/** The data found in both. */
 export type Found = { authority: Partial<AuthorityData>; server: Partial<TlsData> };
 
 /**
- * What is due: nothing until a time; another certificate of the same authority; or, if the authority is of no use,
- * both.
+ * The work that is due: nothing until a time; another certificate of the same authority; or, if the authority is of no
+ * use, both.
  */
 export type Due = { due: 'nothing'; authority: Pair; until: Date } | { due: 'certificate'; authority: Pair } | { due: 'all' };
 
 type Wanted = { names: string[]; now: Date };
 
-/** Returns what has to be made, by what the Secrets hold, whoever wrote them. */
+/** Returns which parts must be made, by the data of the Secrets, which anyone may have written. */
 export function whatIsDue({ authority: own, server: data }: Found, { names, now }: Wanted): Due {
   const authority = usable(own, now);
   if (authority === undefined) return { due: 'all' };

@@ -33,7 +33,7 @@ export async function keepCertificate(deps: PartDeps, deployment: DeploymentReso
   return { until: dateTimeOf(until), again: Math.max(1, Math.ceil(again)) };
 }
 
-/** Reads the Secrets and makes what is due. Returns when the certificate expires. */
+/** Reads the Secrets and makes the parts that are due. Returns when the certificate expires. */
 async function renewed(deps: PartDeps, deployment: DeploymentResource, { now, signal }: Pass): Promise<Date> {
   const { kube, writer, settings } = deps;
   const hosts = databaseHosts(deployment, settings);
@@ -56,7 +56,7 @@ async function renewed(deps: PartDeps, deployment: DeploymentResource, { now, si
 
 type Storing = { live: KubeObject | undefined; owning: JsonPatch; wanted: TlsSecret };
 
-/** Creates a Secret, or has it hold what is wanted. One that does already costs no write. */
+/** Creates a Secret, or gives it the wanted data. One that has it already costs no write. */
 async function store({ kube, writer }: PartDeps, { live, owning, wanted }: Storing, signal: AbortSignal): Promise<void> {
   const { namespace, name } = wanted.metadata;
   if (live === undefined) {

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { newAuthority, newCertificate, type Pair } from './certificate.ts';
 import { whatIsDue, type AuthorityData, type Found, type TlsData } from './due.ts';
 
-/** What the two Secrets are to hold, and until when the certificate is valid. */
+/** The wanted data of the two Secrets, and until when the certificate is valid. */
 export type Made = { authority: AuthorityData; server: TlsData; until: Date };
 type Names = [string, ...string[]];
 
-/** Returns what the Secrets are to hold, with as much of what was found in them as is of use. */
+/** Returns the wanted data of the Secrets, and keeps the usable part of the data found in them. */
 export function kept(found: Found, names: Names, now: Date): Made {
   const due = whatIsDue(found, { names, now });
   if (due.due === 'all') return made(names, now);

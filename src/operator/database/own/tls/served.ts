@@ -8,7 +8,7 @@ const SERVES = 'tls';
 /** The mode of the key. Postgres accepts a key of root only if nobody but its own group may also read it. */
 const KEY_MODE = 0o440;
 
-/** Returns what makes the pod of a database serve TLS: its volume, its mount, and Postgres' settings. */
+/** Returns the parts by which the pod of a database serves TLS: its volume, its mount, and Postgres' settings. */
 export const servedTls = (deployment: DeploymentResource) => ({
   volume: {
     name: SERVES,

@@ -1,16 +1,16 @@
 import { REPORT_LIFE, type KeptReport } from './work-report.ts';
 
-/** Runs that a worker takes where none has said so: the agent server's default. */
+/** Runs that a worker takes where none is reported: the agent server's default. */
 export const USUAL_SLOTS = 10;
 
-/** How the work of a deployment stands, by what its processes have reported. */
-export type WorkFigures = {
+/** How the work of a deployment stands, by the reports of its processes. */
+export type WorkSummary = {
   /** Threads with a run that only wants a worker. */
   due: number;
   running: number;
   webhooks: number;
   nextDue: string | undefined;
-  /** Runs that one worker takes. Undefined: none has said so. */
+  /** Runs that one worker takes. Undefined: none has reported it. */
   slots: number | undefined;
   /** Seconds since anybody asked for something. Undefined: no process that answers requests has reported. */
   idleSeconds: number | undefined;
@@ -19,10 +19,10 @@ export type WorkFigures = {
 };
 
 /**
- * Returns the figures of a deployment, by reports that one or several gateways have kept. Undefined while no process
- * has said how the queue stands. Of a process that several know, the newest report counts.
+ * Returns the work of a deployment, by reports that one or several gateways have kept. Undefined while no process has
+ * reported its queue. Of a process that several know, the newest report counts.
  */
-export function workOf(reports: readonly KeptReport[]): WorkFigures | undefined {
+export function workOf(reports: readonly KeptReport[]): WorkSummary | undefined {
   const newest = new Map<string, KeptReport>();
   for (const report of reports) {
     const known = newest.get(report.from);
@@ -48,5 +48,5 @@ export function workOf(reports: readonly KeptReport[]): WorkFigures | undefined 
 }
 
 /** Returns how many workers the work asks for, if each takes so many runs. */
-export const workersAsked = ({ due, running }: Pick<WorkFigures, 'due' | 'running'>, slots: number): number =>
+export const workersAsked = ({ due, running }: Pick<WorkSummary, 'due' | 'running'>, slots: number): number =>
   Math.ceil((due + running) / Math.max(1, slots));
