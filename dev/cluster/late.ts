@@ -1,4 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { TimedOut } from '../errors.ts';
+import { until } from '../wait.ts';
 import type { ClusterOptions } from './provider.ts';
 
 /** Seconds. A node with much to do answers late, and one that is made again loses everything on it. */
@@ -8,10 +9,8 @@ const LATE = 60;
 export async function isHealthyInTime({ name, report }: ClusterOptions, isHealthy: () => Promise<boolean>): Promise<boolean> {
   if (await isHealthy()) return true;
   report(`cluster ${name} exists and does not answer; waiting up to ${LATE} s before it is made again`);
-  const deadline = Date.now() + LATE * 1000;
-  while (Date.now() < deadline) {
-    await sleep(250);
-    if (await isHealthy()) return true;
-  }
-  return false;
+  return until({ what: `cluster ${name}`, seconds: LATE, every: 250 }, isHealthy).catch((error: unknown) => {
+    if (error instanceof TimedOut) return false;
+    throw error;
+  });
 }

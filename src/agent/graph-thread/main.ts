@@ -21,7 +21,7 @@ import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
 import { Running } from './running.ts';
 import { GraphStore } from './store.ts';
 
-/* This thread runs users' graphs, by the protocol of schema/wall/graphs.ts. It decides nothing about runs. */
+/* This thread runs users' graphs, by the protocol of schema/wire/wall/graphs.ts. It decides nothing about runs. */
 
 /**
  * The shares of a processor's time between two beats, and of the heap, above which another thread should take new work.

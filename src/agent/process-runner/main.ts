@@ -13,7 +13,7 @@ import { RunsOfRunner } from './runs.ts';
 import { elementOf } from './stored-values.ts';
 
 /*
- * This thread stores for a runner in another process, by the protocol of schema/wall/runner.ts. It runs nothing of the
+ * This thread stores for a runner in another process, by the protocol of schema/wire/wall/runner.ts. It runs nothing of the
  * user's. To the server it is a graph thread.
  */
 

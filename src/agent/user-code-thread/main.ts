@@ -14,7 +14,7 @@ import { appOf, type App } from './app.ts';
 import { authenticate, authorize, handlersOf, type Handlers } from './auth.ts';
 import { AppServer } from './app-server.ts';
 
-/* This thread runs the user's own code beside graphs, by the protocol of schema/wall/user-code.ts. */
+/* This thread runs the user's own code beside graphs, by the protocol of schema/wire/wall/user-code.ts. */
 
 const port = parentPort!;
 const tell = (message: FromUserCode): void => port.postMessage(message);
