@@ -13,8 +13,8 @@ import { RunsOfRunner } from './runs.ts';
 import { elementOf } from './stored-values.ts';
 
 /*
- * This thread stores for a runner in another process, by the protocol of schema/wire/wall/runner.ts. It runs nothing of the
- * user's. To the server it is a graph thread.
+ * This thread stores for a runner in another process, by the protocol of schema/wire/wall/runner.ts. It runs nothing of
+ * the user's. To the server it is a graph thread.
  */
 
 /** Milliseconds by which the work in a runner may be late; beyond them its signs of life do not count. */
