@@ -78,7 +78,8 @@ test("another tenant's deployment is served in its usual time", async () => {
   await until('all have their first revision', async () => (await all()).every(isSeen), 120);
   await until('the host is asked for branches', () => open.size >= 4);
   const meanwhile = await deployed('after');
-  expect(meanwhile).toBeLessThan(usual + 3000);
+  // Where reconciles ask the host themselves, this takes more than 50 s.
+  expect(meanwhile).toBeLessThan(usual + 10_000);
   // Four looks of one tenant are under way at a time, beside those of two builds. Without a bound there would be fifty.
   // A connection that the operator has given up may still be open here for a moment.
   await expect.poll(() => open.size).toBeLessThanOrEqual(6);

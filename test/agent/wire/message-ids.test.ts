@@ -91,7 +91,8 @@ test('a client whose connection breaks takes up a run that is not resumable, wit
   const client = new Client({ apiUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, apiKey: null });
   const { thread_id } = await client.threads.create();
   const seen: Seen[] = [];
-  for await (const event of client.runs.stream(thread_id, 'steps', { input: { left: 8, pause: 300 }, streamMode: 'custom' })) {
+  // The client waits 1 to 2 s before it connects again. The run has 6 s left then.
+  for await (const event of client.runs.stream(thread_id, 'steps', { input: { left: 8, pause: 1000 }, streamMode: 'custom' })) {
     seen.push(event as Seen);
     if (seen.length === 3) for (const socket of sockets) socket.destroy();
   }

@@ -3,6 +3,7 @@ import type { Databases } from './databases.ts';
 import { measureFloors } from './floors.ts';
 import { measureGrowingThread } from './growing-thread.ts';
 import { measureGuarded } from './guarded.ts';
+import { measureKeyed } from './keyed.ts';
 import { measureMcp } from './mcp.ts';
 import { measureA2a, measureA2aStreams } from './a2a.ts';
 import { measureMemory } from './memory.ts';
@@ -75,6 +76,7 @@ export const PARTS: Part[] = [
   },
   { id: 'subscriptions', head: () => 'event streaming: idle subscriptions', measure: subscriptionLines },
   { id: 'guarded', head: () => 'calls beside those of an open server in turns, p50', measure: measureGuarded },
+  { id: 'keyed', head: () => 'waits with an Idempotency-Key beside waits without one in turns, p50', measure: measureKeyed },
   { id: 'mcp', head: () => 'calls of a tool beside waits for the same run in turns, p50', measure: measureMcp },
   { id: 'a2a', head: () => 'tasks beside waits for the same run in turns, p50', measure: measureA2a },
   { id: 'a2a-streams', head: () => 'streams of tasks', measure: measureA2aStreams },
