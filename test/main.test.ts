@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { COMPILE_CACHE } from './kit/compile-cache.ts';
 
-const run = (...args: string[]) => spawnSync('node', ['src/main.ts', ...args], { encoding: 'utf8', env: { PATH: process.env.PATH } });
+const env = { PATH: process.env.PATH, ...COMPILE_CACHE };
+
+const run = (...args: string[]) => spawnSync('node', ['src/main.ts', ...args], { encoding: 'utf8', env });
 
 test('without a command the help is printed', () => {
   const { status, stdout } = run();

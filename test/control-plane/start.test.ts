@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
 import { newAuthority, newCertificate } from '../../src/operator/database/own/tls/certificate.ts';
+import { COMPILE_CACHE } from '../kit/compile-cache.ts';
 import { until } from '../kit/until.ts';
 
 const namespace = `start-${randomUUID().slice(0, 8)}`;
@@ -26,7 +27,13 @@ type Running = { child: ChildProcess; output: () => string; closed: Promise<unkn
 
 /** `node src/main.ts …`, as the image starts it. */
 function run(args: string[], env: Record<string, string> = {}): Running {
-  const own = { PATH: process.env.PATH, KUBECONFIG: inject('kubeconfig'), GX_NAMESPACE: namespace, GX_WATCH_NAMESPACES: namespace };
+  const own = {
+    PATH: process.env.PATH,
+    ...COMPILE_CACHE,
+    KUBECONFIG: inject('kubeconfig'),
+    GX_NAMESPACE: namespace,
+    GX_WATCH_NAMESPACES: namespace,
+  };
   const child = spawn(process.execPath, ['src/main.ts', ...args], { env: { ...own, ...env } });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));

@@ -12,6 +12,7 @@ import { kinds } from '../../src/kube/kube.ts';
 import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
 import { freePort, startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
+import { COMPILE_CACHE } from '../kit/compile-cache.ts';
 import { until } from '../kit/until.ts';
 import { TENANT_A, TENANT_B } from './kit/api-server-plane.ts';
 
@@ -35,6 +36,7 @@ async function startPlane(): Promise<void> {
     stdio: 'ignore',
     env: {
       PATH: process.env.PATH,
+      ...COMPILE_CACHE,
       KUBECONFIG: stage.kubeconfig,
       GX_NAMESPACE: stage.namespace,
       GX_WATCH_NAMESPACES: stage.namespace,

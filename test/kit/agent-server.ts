@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { Client } from '@langchain/langgraph-sdk';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { until } from './until.ts';
 
 export type AgentProcess = {
@@ -34,6 +35,7 @@ export async function spawnAgent({ database, config = GRAPHS, env = {}, port }: 
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
+      ...COMPILE_CACHE,
       DATABASE_URI: database,
       GX_CONFIG: resolve(config),
       GX_SERVER_PORT: String(chosen),

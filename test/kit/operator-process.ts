@@ -4,6 +4,7 @@ import { openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { until } from './until.ts';
 
 /** An operator in a process of its own, as in a pod. It can be killed, or stopped in the middle of anything. */
@@ -31,7 +32,7 @@ export function operatorProcess(given: Given): OperatorProcess {
     env: {
       PATH: process.env.PATH,
       KUBECONFIG: kubeconfig,
-      NODE_COMPILE_CACHE: join(tmpdir(), 'gx-compile-cache'),
+      ...COMPILE_CACHE,
       GX_PROFILE: 'small',
       GX_SERVER_HOST: '127.0.0.1',
       GX_HEALTH_PORT: '0',

@@ -8,6 +8,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { COMPILE_CACHE } from '../../kit/compile-cache.ts';
 import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
@@ -28,7 +29,7 @@ function launch(
 ): { child: ChildProcess; output(): string; ended: Promise<number | null> } {
   const child = spawn(process.execPath, [path.join(ROOT, 'src/main.ts'), 'dev', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...COMPILE_CACHE, ...env },
   });
   started.push(child);
   let output = '';
