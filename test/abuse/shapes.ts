@@ -8,7 +8,7 @@ export type Shape = { name: string; body: string };
 const MEBIBYTE = 1024 * 1024;
 /** What a body may hold, less what a frame around it takes (docs/reference/agent-server.md). */
 const valuesIn = (bytes: number): number => Math.floor(100_000 * (1 + bytes / MEBIBYTE / 2)) - 100;
-const NAMES = 14_500;
+const NAMES = 9_500;
 
 const list = (item: string, count: number): string => `[${Array.from({ length: Math.floor(count) }, () => item).join()}]`;
 const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);

@@ -142,8 +142,9 @@ test('a life is lost only with its worker, and only where it had begun', () => {
     `${held.length} lives cut off, ${claimed.length} of them before their graph began; ${counted.length} count as lost, ${uncounted.length} do not`,
   );
   expect(counted.length).toBeGreaterThan(0);
-  // A later attempt says that it begins some milliseconds before its graph has anything to show for it.
-  expect(claimed.filter(({ how }) => how === 'lost').length).toBeLessThanOrEqual(0.02 * held.length);
+  // A later attempt says that it begins some milliseconds before its graph has anything to show for it, and a machine
+  // with other work gives a kill more of them. Where each life that is claimed counts, there are more than 10 %.
+  expect(claimed.filter(({ how }) => how === 'lost').length).toBeLessThanOrEqual(0.05 * held.length);
   // A first attempt that has stored nothing can't be told from one that was only claimed.
   expect(uncounted.filter((life) => hasBegun(life) && life.attempt > 1)).toEqual([]);
   expect(uncounted.filter(({ run, attempt }) => stored.has(`${run} ${attempt}`) && attempt === 1)).toEqual([]);
