@@ -220,8 +220,8 @@ export const GxJson = Type.Object(
 export type GxJson = Static<typeof GxJson>;
 
 /** Returns the value at a dotted key; undefined when it is absent. */
-function valueOfKey(settings: object, key: string): unknown {
-  return key.split('.').reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], settings);
+export function valueOfKey(settings: unknown, key: string): unknown {
+  return key.split('.').reduce<unknown>((value, part) => (value as Record<string, unknown> | null | undefined)?.[part], settings);
 }
 
 /** A key or a variable without an effect, and its replacement. */

@@ -18,7 +18,7 @@ const graphs = { chat: './chat.ts:graph' };
 
 test('a graph is a file and an export, relative to gx.json', () => {
   expect(read({ graphs: { chat: { path: './src/chat.ts:make', description: 'talks' } } }).graphs).toEqual([
-    { graphId: 'chat', file: join(folder, 'src/chat.ts'), exportName: 'make', description: 'talks' },
+    { graphId: 'chat', language: 'javascript', file: join(folder, 'src/chat.ts'), exportName: 'make', description: 'talks' },
   ]);
 });
 
@@ -112,6 +112,13 @@ test.each([
   ['a graph without an export', { graphs: { chat: './chat.ts' } }, 'graphs.chat'],
   ['a wrong type', { graphs, node_version: 24 }, 'node_version'],
   ['a graph in Python', { graphs: { chat: './chat.py:graph' } }, 'chat'],
+  ['handlers of callers in Python', { graphs, auth: { path: './auth.py:auth' } }, '"auth.path" is ./auth.py:auth'],
+  ['handlers of callers in a module of Python', { graphs, auth: { path: 'my.auth:auth' } }, '"auth.path" is my.auth:auth'],
+  ['an application in Python', { graphs, http: { app: './app.py:app' } }, '"http.app"'],
+  ['an application in Python without a name', { graphs, http: { app: './app.py' } }, '"http.app"'],
+  ['encryption in Python', { graphs, encryption: { path: './seal.py:encryption' } }, '"encryption.path"'],
+  ['an embedding in Python', { graphs, store: { index: { dims: 3, embed: './embed.py:embed' } } }, '"store.index.embed"'],
+  ['an embedding in a module of Python', { graphs, store: { index: { dims: 3, embed: 'my.embed:embed' } } }, '"store.index.embed"'],
   ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
   ['components that are not files', { graphs, ui: { chat: { path: './ui.tsx' } } }, 'ui.chat'],
   ['an unknown key of components', { graphs, ui_config: { shard: [] } }, 'ui_config.shard'],

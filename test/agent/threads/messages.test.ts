@@ -52,7 +52,13 @@ const openRecorded: OpenRunner = (listener, limits) => {
   };
 };
 
-const INSIDE = { graphId: 'inside', file: resolve('test/agent/threads/graphs/inside.ts'), exportName: 'graph', description: null };
+const INSIDE = {
+  graphId: 'inside',
+  language: 'javascript' as const,
+  file: resolve('test/agent/threads/graphs/inside.ts'),
+  exportName: 'graph',
+  description: null,
+};
 
 const startOf = (config: string): ThreadStart => {
   const { graphs, index, env } = readGraphsFile(resolve(config));

@@ -63,7 +63,7 @@ const toThread: ToThread[] = [
     kind: 'start',
     version,
     start: {
-      graphs: [{ graphId: 'chat', file: '/chat.ts', exportName: 'graph', description: null }],
+      graphs: [{ graphId: 'chat', language: 'javascript', file: '/chat.ts', exportName: 'graph', description: null }],
       partial: true,
       runner: ['python3', 'runner.py'],
       index: { embed: { provider: 'openai', model: 'small', folder: '/' }, dims: 3, fields: ['$'] },

@@ -1,10 +1,14 @@
 import { Type, type Static } from 'typebox';
+import { LANGUAGES } from '../../agent/code-place.ts';
+import { StringEnum } from '../../types.ts';
 import { CipherModule, Maybe, ModuleExport, OrNull, Variables } from './forms.ts';
 
 /* The configuration that a thread needs to run graphs. */
 
 const GraphSource = Type.Object({
   graphId: Type.String(),
+  language: StringEnum(LANGUAGES),
+  /** An absolute path, or the dotted name of a Python module, which has no slash. */
   file: Type.String(),
   exportName: Type.String(),
   description: OrNull(Type.String()),
