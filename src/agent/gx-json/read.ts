@@ -44,8 +44,10 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
   const folder = path.dirname(named);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
   const python = graphs.find(({ language }) => language === 'python');
-  if (python !== undefined)
-    throw new StartError(`${named}: graph "${python.graphId}" is Python; this server runs JavaScript and TypeScript.`);
+  if (python !== undefined && settings.store?.index !== undefined)
+    throw new StartError(
+      `${named}: "store.index" is not served beside graphs in Python yet, such as "${python.graphId}": their items would not be found.`,
+    );
   return {
     path: named,
     folder,
@@ -68,7 +70,9 @@ function refusePythonParts(settings: unknown, file: string): void {
   for (const key of PARTS) {
     const reference = valueOfKey(settings, key);
     if (typeof reference === 'string' && languageOf(reference) === 'python')
-      throw new StartError(`${file}: "${key}" is ${reference}, and this server does not serve it in Python yet: only graphs may be Python.`);
+      throw new StartError(
+        `${file}: "${key}" is ${reference}, and this server does not serve it in Python yet: only graphs may be Python.`,
+      );
   }
 }
 

@@ -20,5 +20,4 @@ export function codePlace(reference: string): CodePlace {
 }
 
 /** Returns the language of a reference that may lack the name of an export. */
-export const languageOf = (reference: string): Language =>
-  PYTHON_FILE.test(reference) ? 'python' : codePlace(reference).language;
+export const languageOf = (reference: string): Language => (PYTHON_FILE.test(reference) ? 'python' : codePlace(reference).language);

@@ -22,6 +22,15 @@ test('a graph is a file and an export, relative to gx.json', () => {
   ]);
 });
 
+test('graphs in Python are files or modules, beside those in JavaScript', () => {
+  const found = read({ graphs: { ...graphs, file: './src/chat.py:graph', module: 'my_agent.chat:make' } }).graphs;
+  expect(found.map(({ graphId, language, file, exportName }) => [graphId, language, file, exportName])).toEqual([
+    ['chat', 'javascript', join(folder, 'chat.ts'), 'graph'],
+    ['file', 'python', join(folder, 'src/chat.py'), 'graph'],
+    ['module', 'python', 'my_agent.chat', 'make'],
+  ]);
+});
+
 test.each([
   ['./src/embed.ts:embed', { file: join(folder, 'src/embed.ts'), exportName: 'embed' }],
   ['src/embed.js:embed', { file: join(folder, 'src/embed.js'), exportName: 'embed' }],
@@ -53,7 +62,7 @@ test('null is what is not there', () => {
 test('keys that only other builds read are named, with what to do instead', () => {
   const { passedOver } = read({ graphs, python_version: '3.12', dockerfile_lines: ['RUN x'], node_loader: 'tsx', dependencies: ['.'] });
   expect(passedOver).toEqual([
-    { name: 'python_version', instead: expect.stringContaining('JavaScript') as string },
+    { name: 'python_version', instead: expect.stringContaining('GX_PYTHON') as string },
     { name: 'dockerfile_lines', instead: expect.stringContaining('FROM gx-agent-server') as string },
   ]);
 });
@@ -111,7 +120,6 @@ test.each([
   ['no graph at all', { graphs: {} }, 'graphs'],
   ['a graph without an export', { graphs: { chat: './chat.ts' } }, 'graphs.chat'],
   ['a wrong type', { graphs, node_version: 24 }, 'node_version'],
-  ['a graph in Python', { graphs: { chat: './chat.py:graph' } }, 'chat'],
   ['handlers of callers in Python', { graphs, auth: { path: './auth.py:auth' } }, '"auth.path" is ./auth.py:auth'],
   ['handlers of callers in a module of Python', { graphs, auth: { path: 'my.auth:auth' } }, '"auth.path" is my.auth:auth'],
   ['an application in Python', { graphs, http: { app: './app.py:app' } }, '"http.app"'],
@@ -126,6 +134,11 @@ test.each([
   ['an unknown key of auth', { graphs, auth: { path: './auth.ts:auth', keys: [] } }, 'auth.keys'],
   ['a cache of callers without headers', { graphs, auth: { path: './auth.ts:auth', cache: {} } }, 'auth.cache'],
   ['another store of checkpoints', { graphs, checkpointer: { backend: 'mongo' } }, 'checkpointer.backend'],
+  [
+    'search by meaning beside a graph in Python',
+    { graphs: { ...graphs, talk: './talk.py:graph' }, store: { index: { dims: 3, embed: './embed.ts:embed' } } },
+    '"store.index" is not served beside graphs in Python yet, such as "talk"',
+  ],
   ['semantic search without an embedding', { graphs, store: { index: { dims: 3 } } }, 'store.index'],
 ])('a start with %s fails and names it', (_, content, named) => {
   let thrown: unknown;

@@ -11,6 +11,7 @@ import random
 import signal
 import socket
 import struct
+import sys
 import threading
 import time
 import uuid
@@ -299,6 +300,11 @@ def inside(state, run):
     return {"read": item["value"]["text"]}, False
 
 
+def where(state, run):
+    place = {"folder": os.getcwd(), "path": os.environ.get("PYTHONPATH"), "arguments": sys.argv[1:], "pid": os.getpid()}
+    return {"answer": json.dumps(place)}, False
+
+
 def fail(state, run):
     raise ValueError("The step fails.")
 
@@ -311,7 +317,7 @@ def stick(state, run):
 
 GRAPHS = {
     "echo": [("echo", echo)], "stream": [("stream", stream)], "count": [("count", count)], "ask": [("ask", ask), ("echo", echo)],
-    "remember": [("remember", remember)], "inside": [("inside", inside)], "fail": [("fail", fail)], "stick": [("stick", stick)],
+    "remember": [("remember", remember)], "inside": [("inside", inside)], "where": [("where", where)], "fail": [("fail", fail)], "stick": [("stick", stick)],
 }
 RUNS = {}
 
