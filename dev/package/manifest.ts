@@ -34,12 +34,15 @@ export function packageManifest({ checkout, imports, postgres }: Contents): obje
     type: 'module',
     bin: { gx: 'dist/gx.js' },
     exports: { './package.json': './package.json', './gx.schema.json': './schemas/gx.schema.json' },
-    files: ['dist', 'schemas', ...PROJECT_FILES.map((file) => `examples/new/${file}`)],
+    files: ['dist', 'schemas', ...PYTHON_FILES, ...PROJECT_FILES.map((file) => `examples/new/${file}`)],
     engines: { node: NODE },
     dependencies: Object.fromEntries(packages.map((wanted) => [wanted, dependencies[wanted]])),
     optionalDependencies: postgres,
   };
 }
+
+/** Our modules of Python, which graphs in Python are run by. */
+const PYTHON_FILES = ['python/gx_runner/*.py', 'python/gx_runner/py.typed'];
 
 /** Files that `gx new` copies; a checkout in which the example was tried has more beside them. */
 const PROJECT_FILES = ['*.ts', 'gx.json', 'package.json', 'README.md', 'Dockerfile', '.env.example'];

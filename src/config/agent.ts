@@ -9,6 +9,7 @@ import { assistantDefaultsText } from './assistant-defaults.ts';
 import { encryptionSettings, type EncryptionSettings } from './encryption.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { fileSections, type FileSection } from './gx-json.ts';
+import { pythonSettings, type PythonSettings } from './python.ts';
 import { refuseNotServed } from './not-served.ts';
 import { streamSettings, type StreamSettings } from './streams.ts';
 import { webhookSettings, type WebhookConfig } from './webhooks.ts';
@@ -63,8 +64,9 @@ export type AgentConfig = {
     statementTimeoutSeconds: number;
   };
   jobs: JobSettings;
-  /** The command of the process that runs the graphs. Undefined: threads of this process run them. */
+  /** The command of a process that runs all graphs. Undefined: the language of each decides. */
   runner: string[] | undefined;
+  python: PythonSettings;
   /** Whether making a run changes the record of its thread. */
   richThreads: boolean;
   webhooks: WebhookConfig;
@@ -198,6 +200,7 @@ function settings(read: SettingsReader): AgentConfig {
     database: databaseSettings(read),
     jobs: jobSettings(read),
     runner: read.optional(['GX_RUNNER'])?.split(' '),
+    python: pythonSettings(read),
     richThreads: read.flag(['GX_RICH_THREADS', 'FF_RICH_THREADS'], true),
     webhooks: webhookSettings(read),
     streams: streamSettings(read),

@@ -54,6 +54,7 @@ test.each<[string, Given, string, string]>([
   ['a newer Node', { files: { 'gx.json': gxJson({ node_version: '99' }) } }, 'BuildFailed', '"node_version" of gx.json'],
   ['no version of Node', { files: { 'gx.json': gxJson({ node_version: 'new' }) } }, 'BuildFailed', 'is no version of Node'],
   ['a graph in Python', { files: { 'gx.json': gxJson({ graphs: { agent: './a.py:graph' } }) } }, 'BuildFailed', 'is Python'],
+  ['a graph in a module of Python', { files: { 'gx.json': gxJson({ graphs: { agent: 'my.agent:graph' } }) } }, 'BuildFailed', 'is Python'],
   ['a folder that is not there', { files: { 'gx.json': gxJson({ dependencies: ['./lib'] }) } }, 'BuildFailed', './lib'],
   ['a folder outside', { files: { 'gx.json': gxJson({ dependencies: ['../..'] }) } }, 'BuildFailed', '../..'],
   ['a package.json that is not JSON', { files: { 'package.json': '{' } }, 'InstallFailed', 'package.json is not valid JSON'],

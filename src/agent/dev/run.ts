@@ -154,6 +154,8 @@ const isLoopback = (host: string): boolean => host === 'localhost' || host === '
 
 function watching(file: GraphsFile, serving: Serving): () => void {
   const outside = file.graphs
+    // A module of Python has a name in place of a path.
+    .filter((graph) => path.isAbsolute(graph.file))
     .map((graph) => path.dirname(graph.file))
     .filter((folder) => path.relative(file.folder, folder).startsWith('..'));
   const watcher = watchFolders([...new Set([file.folder, ...outside])], (changed) => serving.reload(path.relative(file.folder, changed)));

@@ -1,4 +1,4 @@
-import { readdirSync, watch, type FSWatcher } from 'node:fs';
+import { existsSync, readdirSync, watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
 
 /**
@@ -6,14 +6,14 @@ import path from 'node:path';
  */
 const QUIET = 150;
 
-const NOT_FOLLOWED = new Set(['node_modules']);
+const NOT_FOLLOWED = new Set(['node_modules', '__pycache__']);
 /** Files that editors and running graphs write are not changes of the code. */
 const NOT_CODE = /(~|\.swp|\.swx|\.tmp|\.log|\.db|\.sqlite3?|-journal|-wal|-shm|^4913)$/;
 
 /**
- * Watches folders and all below them, except node_modules and hidden ones. Tells once per burst which file changed
- * first. Each folder has its own watcher, because a recursive watch would enter the excluded ones, where Postgres
- * writes all the time.
+ * Watches folders and all below them, except hidden ones and those of packages and caches. Tells once per burst which
+ * file changed first. Each folder has its own watcher, because a recursive watch would enter the excluded ones, where
+ * Postgres writes all the time.
  */
 export function watchFolders(roots: string[], changed: (file: string) => void): { stop(): void } {
   const watched = new Map<string, FSWatcher>();
@@ -36,6 +36,7 @@ export function watchFolders(roots: string[], changed: (file: string) => void): 
     timer = setTimeout(tell, QUIET);
   };
   const follow = (folder: string): void => {
+    if (isPythonEnvironment(folder)) return;
     let names: string[];
     try {
       names = foldersIn(folder);
@@ -62,6 +63,9 @@ const foldersIn = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !ignored(entry.name))
     .map(({ name }) => name);
+
+/** Returns whether Python's packages lie in the folder, whatever its name is. */
+const isPythonEnvironment = (folder: string): boolean => existsSync(path.join(folder, 'pyvenv.cfg'));
 
 /** Returns whether to ignore a name. The server reads `.env`; other hidden files belong to tools. */
 const ignored = (name: string): boolean => NOT_FOLLOWED.has(name) || (name.startsWith('.') && !name.startsWith('.env'));

@@ -1,222 +1,129 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { Problem, Unavailable } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
-import type { GraphFailures, GraphNodes } from '../../schema/wire/wall/graphs.ts';
+import { Problem, StartError } from '../../errors.ts';
+import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
-import { ThreadCalls, type AnswerCall } from '../exchange/thread-calls.ts';
-import { GraphThread, type RunListener } from './thread.ts';
-import { openWorker, type OpenRunner } from './worker.ts';
+import type { AnswerCall } from '../exchange/thread-calls.ts';
+import type { LanguageHost } from './language-host.ts';
+import type { RunListener } from './thread.ts';
 
-type HostSettings = {
-  start: ThreadStart;
-  /** The most threads that runs share. */
-  threads: number;
-  /** Threads that stay when there is nothing to do. */
-  keep: number;
-  heapMegabytes: number;
-  log: Log;
-  /** Hears the lines of the threads' logs, where they send them. */
-  line?: ((line: string) => void) | undefined;
-  /** The place where a thread runs: a worker of this process unless another is given. */
-  open?: OpenRunner;
+/** The parts of a server that run its graphs: the host of one language, or those of several. */
+export type GraphHost = { [K in keyof LanguageHost]: LanguageHost[K] };
+
+export type PythonGraphs = {
+  graphs: string[];
+  /** Their host, or why there can be none. */
+  host: LanguageHost | { fault: string };
+  /** Returns why the interpreter can run no graph; undefined where the fault is another one. */
+  faultOf(): Promise<string | undefined>;
 };
 
-/** Milliseconds between two tries to bring a thread up. */
-const RETRY = 1000;
+type Hosts = {
+  /** Undefined where gx.json names no graph of JavaScript. */
+  javascript: LanguageHost | undefined;
+  python: PythonGraphs;
+  /** Whether the other graphs are served when Python can't be started. */
+  partial: boolean;
+};
 
-/** Milliseconds that a call may take. */
-const CALL_WITHIN = 60_000;
+const NO_EVENT_STREAMING = 'Event streaming (protocol v2) does not serve graphs in Python yet: start the run by the routes of runs.';
 
-/** Milliseconds without a run or a call after which a thread ends: it holds 70 MB, and is back within a second. */
-const REST = 60_000;
-const LOOK_EVERY = 5000;
+/** The hosts of a server with graphs in Python. Each run and call goes to the host of its graph's language. */
+export class HostByLanguage implements GraphHost {
+  readonly #javascript: LanguageHost | undefined;
+  readonly #python: LanguageHost | undefined;
+  readonly #given: PythonGraphs;
+  readonly #pythonGraphs: ReadonlySet<string>;
+  readonly #partial: boolean;
+  /** Why no graph in Python is served. */
+  #fault: string | undefined;
 
-/**
- * Keeps the threads that graphs run in. It starts another when every one is stuck or full, and those beyond `keep` end
- * when they have had nothing to do for a while. Runs in one thread share statements and warm code: over two threads,
- * each run costs a quarter more CPU, and the pod takes 70 MB more.
- */
-export class GraphHost {
-  readonly #options: HostSettings & { open: OpenRunner };
-  #threads: GraphThread[] = [];
-  #closed = false;
-  readonly #calls: ThreadCalls;
-  readonly #timer: NodeJS.Timeout;
-  #opened = false;
-  #failed = false;
-  #nodes: GraphNodes = {};
-  #failures: GraphFailures = {};
-  /** Settles when the thread of the last lone run is gone; a run that waits for it can be called off. */
-  #lone: Promise<void> = Promise.resolve();
-  readonly #waiting = new Map<string, () => void>();
-
-  constructor(settings: HostSettings) {
-    this.#options = { open: openWorker, ...settings };
-    this.#calls = new ThreadCalls(settings.log);
-    this.#timer = setInterval(() => this.#endResting(), LOOK_EVERY).unref();
+  constructor({ javascript, python, partial }: Hosts) {
+    this.#javascript = javascript;
+    this.#given = python;
+    this.#python = 'fault' in python.host ? undefined : python.host;
+    this.#pythonGraphs = new Set(python.graphs);
+    this.#partial = partial;
   }
 
-  /**
-   * Loads the graphs for the first time, and returns those that a partial thread can't load. Throws a `StartError` that
-   * says what is wrong with them.
-   */
   async open(): Promise<GraphFailures> {
-    const { nodes, failures } = await this.#add().ready;
-    this.#nodes = nodes;
-    this.#failures = failures;
-    this.#opened = true;
-    return failures;
+    const [javascript, python] = await Promise.all([this.#javascript?.open(), this.#openPython()]);
+    return { ...javascript, ...python };
   }
 
-  /**
-   * Returns the names of a graph's nodes, as they were loaded; undefined where each call may make others. Throws a
-   * `Problem` with status 500 when the graph could not be loaded.
-   */
   nodesOf(graphId: string): string[] | undefined {
-    const failure = Object.hasOwn(this.#failures, graphId) ? this.#failures[graphId] : undefined;
-    if (failure !== undefined) throw new Problem(500, failure);
-    return Object.hasOwn(this.#nodes, graphId) ? (this.#nodes[graphId] ?? undefined) : undefined;
+    if (this.#isPython(graphId) && this.#fault !== undefined) throw new Problem(500, this.#fault);
+    return this.#of(graphId)?.nodesOf(graphId);
   }
 
-  /**
-   * False when the graphs can no longer be loaded, so that nothing could run here. A busy or stuck graph does not
-   * count.
-   */
   get well(): boolean {
-    return !this.#failed;
+    return this.#usable.every(({ well }) => well);
   }
 
   async run(spec: RunSpec, listener: RunListener): Promise<void> {
-    const thread = spec.alone ? await this.#aside(spec.run_id) : await this.#pick();
-    thread.run(spec, listener);
+    const isPython = this.#isPython(spec.graph_id);
+    const refusal = isPython ? (this.#fault ?? (spec.kwargs.protocol ? NO_EVENT_STREAMING : undefined)) : undefined;
+    if (refusal === undefined) return this.#of(spec.graph_id)?.run(spec, listener);
+    const outcome = { status: 'error', waiting: false, error: { error: 'Problem', message: refusal } } as const;
+    // A run ends after it was given.
+    setImmediate(() => listener.done(outcome));
   }
 
-  /** Has the run stop as soon as it can. `goesOn`: it goes on elsewhere, so nobody is to hear of an end. */
-  abort(runId: string, { goesOn }: { goesOn: boolean }): void {
-    this.#of(runId)?.abort(runId, goesOn);
+  abort(runId: string, how: { goesOn: boolean }): void {
+    for (const host of this.#usable) host.abort(runId, how);
   }
 
-  /** Has the run stop between two of its steps. */
   drain(runId: string): void {
-    this.#of(runId)?.drain(runId);
+    for (const host of this.#usable) host.drain(runId);
   }
 
-  /** Asks for the events of a run that nobody has read so far. */
   hear(runId: string): void {
-    this.#of(runId)?.hear(runId);
+    for (const host of this.#usable) host.hear(runId);
   }
 
-  /** Ends the thread that the run is stuck in, and with it every other run there. */
   async kill(runId: string): Promise<void> {
-    this.#waiting.get(runId)?.();
-    const thread = this.#of(runId);
-    if (thread === undefined) return;
-    this.#options.log.warn({ run_id: runId, runs: thread.load }, 'ending the thread of a graph that does not yield');
-    await thread.kill();
+    await Promise.all(this.#usable.map((host) => host.kill(runId)));
   }
 
-  /**
-   * Asks a graph thread. Throws the thread's refusal as a `Problem` with its status, and `Unavailable` when it does not
-   * answer in time.
-   */
   async call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
-    const thread = await this.#pick();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Unavailable('The graph does not answer.')), CALL_WITHIN);
-    });
-    try {
-      return await Promise.race([thread.call(operation, args), late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const host = 'graph_id' in args ? this.#of(args.graph_id) : this.#javascript;
+    if (host !== undefined) return host.call(operation, args);
+    throw new Problem(500, this.#fault ?? 'There is no graph in JavaScript that could answer.');
   }
 
-  /** From now on, the server answers the calls that graphs make without the network. */
   serve(answer: AnswerCall): void {
-    this.#calls.serve(answer);
+    for (const host of this.#usable) host.serve(answer);
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    clearInterval(this.#timer);
-    await Promise.all(this.#threads.map((thread) => thread.kill()));
+    await Promise.all([this.#javascript?.close(), this.#python?.close()]);
   }
 
-  #endResting(): void {
-    const shared = this.#threads.filter((thread) => !thread.alone);
-    const resting = shared.filter((thread) => thread.restingFor > REST);
-    for (const thread of resting.slice(0, Math.max(0, shared.length - this.#options.keep))) {
-      // The thread is given nothing more from here on.
-      this.#threads = this.#threads.filter((other) => other !== thread);
-      void thread.kill();
-    }
+  get #usable(): LanguageHost[] {
+    return [this.#javascript, this.#fault === undefined ? this.#python : undefined].filter((host) => host !== undefined);
   }
 
-  #of(runId: string): GraphThread | undefined {
-    return this.#threads.find((thread) => thread.has(runId));
+  #isPython(graphId: string): boolean {
+    return this.#pythonGraphs.has(graphId);
   }
 
-  async #pick(): Promise<GraphThread> {
-    this.#threads = this.#threads.filter((thread) => !thread.ended);
-    const shared = this.#threads.filter((thread) => !thread.alone);
-    const usable = shared.filter((thread) => thread.usable);
-    const best = usable.find((thread) => !thread.full) ?? usable.toSorted((a, b) => a.load - b.load)[0];
-    const room = shared.length < this.#options.threads;
-    if (best !== undefined) {
-      if (best.full && room) this.#add();
-      return best;
-    }
-    const loading = room ? this.#add() : shared.at(-1)!;
-    await loading.ready;
-    return loading;
+  /** Returns the host of a graph; undefined where its language is not served. */
+  #of(graphId: string): LanguageHost | undefined {
+    if (!this.#isPython(graphId)) return this.#javascript;
+    return this.#fault === undefined ? this.#python : undefined;
   }
 
-  /**
-   * Opens a thread for one run, beyond the shared ones. Such threads open one at a time, so that they can't fill the
-   * memory.
-   */
-  async #aside(runId: string): Promise<GraphThread> {
-    const turn = this.#lone;
-    const mine = Promise.withResolvers<void>();
-    this.#lone = turn.then(() => mine.promise);
-    const stopped = Promise.withResolvers<never>();
-    this.#waiting.set(runId, () => stopped.reject(new Unavailable('The run was stopped before its turn.')));
+  async #openPython(): Promise<GraphFailures> {
+    const { graphs, host, faultOf } = this.#given;
+    const opening = 'fault' in host ? Promise.reject(new StartError(host.fault)) : host.open();
     try {
-      await Promise.race([turn, stopped.promise]);
-      const thread = this.#add(true);
-      void thread.gone.then(mine.resolve);
-      await thread.ready;
-      return thread;
-    } catch (error) {
-      mine.resolve();
-      throw error;
-    } finally {
-      this.#waiting.delete(runId);
+      return await opening;
+    } catch (thrown) {
+      if (!(thrown instanceof StartError)) throw thrown;
+      const sentence = (await faultOf()) ?? thrown.message;
+      if (!this.#partial) throw new StartError(sentence, { cause: thrown });
+      this.#fault = sentence;
+      return Object.fromEntries(graphs.map((graphId) => [graphId, sentence]));
     }
-  }
-
-  #add(alone = false): GraphThread {
-    if (this.#closed) throw new Unavailable('The server is stopping.');
-    const thread = new GraphThread(this.#options.start, { ...this.#options, calls: this.#calls, alone });
-    this.#threads.push(thread);
-    thread.ready.then(
-      () => (this.#failed = false),
-      () => (this.#failed = true),
-    );
-    void thread.gone.then(() => this.#replace());
-    return thread;
-  }
-
-  /** Replaces the last thread that ended: at once, and then once a second while that fails. */
-  async #replace(): Promise<void> {
-    if (this.#failed) await wait(RETRY);
-    if (this.#closed || !this.#opened || (this.#options.keep === 0 && !this.#failed)) return;
-    if (this.#threads.some((thread) => !thread.ended && !thread.alone)) return;
-    this.#options.log.warn('all threads of the graphs ended; another is started');
-    this.#add();
   }
 }

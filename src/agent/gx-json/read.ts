@@ -6,7 +6,8 @@ import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-
 import type { FileSection } from '../../config/gx-json.ts';
 import { LANGSMITH_PROJECTS } from '../../config/tracing.ts';
 import { StartError } from '../../errors.ts';
-import { passedOverKeys, type GxJson, type PassedOver } from '../../schema/agent/gx-json.ts';
+import { codePlace, languageOf } from '../../schema/agent/code-place.ts';
+import { passedOverKeys, valueOfKey, type GxJson, type PassedOver } from '../../schema/agent/gx-json.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
 import type { GraphSource, StoreIndex } from '../../schema/wire/wall/graph-start.ts';
 
@@ -37,12 +38,16 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
   const own = file === undefined && sections.some(({ key }) => key === 'graphs') ? {} : parsedGxFile(file ?? path.resolve(configPath));
   // The builder of such an image makes the folder of the code its working directory.
   const named = file ?? path.join(process.cwd(), 'gx.json');
-  const settings = validGxJson(withSections(own, sections), named);
+  const all = withSections(own, sections);
+  refusePythonParts(all, named);
+  const settings = validGxJson(all, named);
   const folder = path.dirname(named);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
-  const python = graphs.find((graph) => graph.file.endsWith('.py'));
-  if (python !== undefined)
-    throw new StartError(`${named}: graph "${python.graphId}" is Python; this server runs JavaScript and TypeScript.`);
+  const python = graphs.find(({ language }) => language === 'python');
+  if (python !== undefined && settings.store?.index !== undefined)
+    throw new StartError(
+      `${named}: "store.index" is not served beside graphs in Python yet, such as "${python.graphId}": their items would not be found.`,
+    );
   return {
     path: named,
     folder,
@@ -55,6 +60,20 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
     encryption: exportOf(settings.encryption?.path, folder),
     passedOver: [...passedOverKeys(settings), ...passedOverSections(own, sections)],
   };
+}
+
+/** The keys whose code runs beside the graphs. */
+const PARTS = ['auth.path', 'encryption.path', 'http.app', 'store.index.embed'];
+
+/** Throws a `StartError` that names the part whose code is Python. */
+function refusePythonParts(settings: unknown, file: string): void {
+  for (const key of PARTS) {
+    const reference = valueOfKey(settings, key);
+    if (typeof reference === 'string' && languageOf(reference) === 'python')
+      throw new StartError(
+        `${file}: "${key}" is ${reference}, and this server does not serve it in Python yet: only graphs may be Python.`,
+      );
+  }
 }
 
 /** Returns the settings with the sections that they lack. */
@@ -71,8 +90,8 @@ const passedOverSections = (own: unknown, sections: FileSection[]): PassedOver[]
 
 function source(graphId: string, ref: string | { path: string; description?: string }, folder: string): GraphSource {
   const { path: target, description = null } = typeof ref === 'string' ? { path: ref } : ref;
-  const colon = target.lastIndexOf(':');
-  return { graphId, file: path.resolve(folder, target.slice(0, colon)), exportName: target.slice(colon + 1), description };
+  const { language, place, isModule, name } = codePlace(target);
+  return { graphId, language, file: isModule ? place : path.resolve(folder, place), exportName: name, description };
 }
 
 /** Returns the export that a path names; without a name it is the default one. */

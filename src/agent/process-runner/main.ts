@@ -111,7 +111,7 @@ async function start(given: ThreadStart): Promise<void> {
   };
   // The server ends the process together with this thread, and finds it here.
   const pid = new Int32Array(workerData as SharedArrayBuffer);
-  const child: RunnerProcess = new RunnerProcess({ command: given.runner ?? [], hear, log });
+  const child: RunnerProcess = new RunnerProcess({ runner: given.runner ?? { command: [] }, hear, log });
   Atomics.store(pid, 0, child.pid);
   serve(deps);
   send({ kind: 'start', version: WALL_VERSION, start: forRunner(given) });

@@ -4,10 +4,11 @@ import { createInterface } from 'node:readline';
 import type { Duplex, Readable } from 'node:stream';
 import { environmentOfOthers } from '../../config/env.ts';
 import type { Log } from '../../log.ts';
+import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
 import { FrameReader, toFrame, fromFrame } from '../../schema/wire/wall/frames.ts';
 import { FromRunner, ToRunner } from '../../schema/wire/wall/runner.ts';
 
-type Options = { command: string[]; hear: (message: FromRunner) => void; log: Log };
+type Options = { runner: RunnerCommand; hear: (message: FromRunner) => void; log: Log };
 
 /** A runner's process. Its file descriptor 3 is a socket of its own, which ends with either side. */
 export class RunnerProcess {
@@ -16,8 +17,10 @@ export class RunnerProcess {
   /** Settles with a sentence once nothing more is heard of the runner. */
   readonly ended: Promise<string>;
 
-  constructor({ command: [program = '', ...args], hear, log }: Options) {
-    this.#child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env: environmentOfOthers() });
+  constructor({ runner, hear, log }: Options) {
+    const [program = '', ...args] = runner.command;
+    const env = { ...environmentOfOthers(), ...runner.variables };
+    this.#child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], cwd: runner.folder, env });
     this.#socket = this.#child.stdio[3] as Duplex;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.ended = promise;

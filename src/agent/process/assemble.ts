@@ -4,7 +4,6 @@ import { parsed } from '../../schema/wire/wall/json-text.ts';
 import { signingKeys } from '../auth/signing-keys.ts';
 import { batchedStatements } from '../db/batched-statements.ts';
 import type { Database } from '../db/base/pool.ts';
-import { shareOut, type Shares } from '../db/base/shares.ts';
 import { runInserts } from '../db/runs/run-inserts.ts';
 import { openSignals } from '../db/base/signals.ts';
 import { CronClock, type ClockDeps } from '../crons/clock.ts';
@@ -14,9 +13,7 @@ import { expirySettings } from '../gx-json/expiry.ts';
 import type { Embed } from '../gx-json/embed.ts';
 import { builtSchemas } from '../graph-types/built-schemas.ts';
 import { TypedSchemas } from '../graph-types/typed-schemas.ts';
-import { GraphHost } from '../graphs/host.ts';
-import { threadLimits } from '../graphs/memory.ts';
-import { openProcess } from '../graphs/process.ts';
+import type { GraphHost } from '../graphs/host.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
 import { newId } from '../kernel/ids.ts';
 import { Pump, type PumpDeps } from '../queue/pump.ts';
@@ -54,41 +51,6 @@ export class Opened {
     for (const close of this.#closers.splice(0).toReversed()) await close();
   }
 }
-
-/** `partial`: the graphs that can be loaded are served without the others. */
-type HostOptions = Logging & { partial: boolean };
-
-export function graphHost(config: AgentConfig, file: GraphsFile, { partial, log, lines }: HostOptions): GraphHost {
-  const shares = sharesOf(config);
-  return new GraphHost({
-    start: {
-      graphs: file.graphs,
-      partial,
-      runner: config.runner,
-      index: file.index,
-      storeLife: expirySettings(file.settings).store,
-      allowedModules: file.settings.checkpointer?.serde?.allowed_json_modules,
-      database: { ...config.database, poolSize: shares.perThread },
-      encryption: config.encryption,
-      encryptionModule: file.encryption && { ...file.encryption, seconds: config.encryptionTimeoutSeconds },
-      logLevel: config.logLevel,
-      env: file.env,
-      traced: config.tracing !== undefined,
-      spanContents: config.tracing?.contents,
-      sendsLog: lines !== undefined,
-    },
-    ...(config.runner && { open: openProcess }),
-    ...threadLimits(config.jobs),
-    threads: shares.threads,
-    // A process that executes runs must start each at once; one that only answers requests rarely needs a graph thread.
-    keep: config.jobs.slots > 0 ? 1 : 0,
-    log,
-    line: lines && ((line) => lines.line(line)),
-  });
-}
-
-/** Returns how the process shares out its connections between its own pool and its graph threads. */
-export const sharesOf = ({ database, jobs }: AgentConfig): Shares => shareOut({ ...database, threads: threadLimits(jobs).threads });
 
 type Parts = {
   config: AgentConfig;
@@ -183,8 +145,10 @@ function partsApart({ config, db, keyId, log }: Parts, worker: string): Pick<Age
 const deadWorkersOf = (looks: { db: Database; worker: string; log: Log }, keeper: Keeper): DeadWorkers =>
   new DeadWorkers({ ...looks, takeOver: (dead) => keeper.takeOver(dead) });
 
-const typedSchemasOf = ({ typesWithin, buildFolder }: AgentConfig, { graphs, folder }: GraphsFile, log: Log): TypedSchemas =>
-  new TypedSchemas({ graphs, folder, within: typesWithin, log }, builtSchemas(buildFolder));
+function typedSchemasOf({ typesWithin, buildFolder }: AgentConfig, file: GraphsFile, log: Log): TypedSchemas {
+  const graphs = file.graphs.filter(({ language }) => language === 'javascript');
+  return new TypedSchemas({ graphs, folder: file.folder, within: typesWithin, log }, builtSchemas(buildFolder));
+}
 
 /** Returns the part of the executor that the pump uses. A process that can't load the graphs takes no runs. */
 const execution = (executor: Executor, host: GraphHost, { slots }: AgentConfig['jobs']): Pick<PumpDeps, 'running' | 'execute'> => ({

@@ -5,7 +5,8 @@ import { listen, type ListeningServer } from '../../http/listen.ts';
 import type { Log } from '../../log.ts';
 import { collectAtRest } from '../../at-rest.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
-import { assemble, graphHost, Opened, sharesOf } from './assemble.ts';
+import { assemble, Opened } from './assemble.ts';
+import { graphHost, sharesOf } from './graph-host.ts';
 import { openAuthentication, openUserCode, type Authentication } from '../front/authentication.ts';
 import type { ClockDeps } from '../crons/clock.ts';
 import { keepSystemAssistant } from '../db/assistants/assistants.ts';
@@ -65,7 +66,7 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   warnOf(file, log);
   const defaults = defaultsOf({ config, log }, file);
   const { early, module } = await loadEncryption({ config, file, log, lines }, opened);
-  const { db, preparing } = await openDatabases({ config, log, signal, module }, opened);
+  const { db, preparing } = await openDatabases({ config, file, log, signal, module }, opened);
   const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal, faults, early }, opened);
   const keyId = await prepareDatabase(preparing, { keys: config.encryption, module }, log);
   const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
@@ -144,12 +145,12 @@ function warnOf({ path, passedOver }: GraphsFile, log: Log): void {
  * whose volume is full: it has room for that, and this server can still read it.
  */
 async function openDatabases(
-  { config, log, signal, module }: StartOptions & Encrypting,
+  { config, file, log, signal, module }: StartOptions & Encrypting & { file: GraphsFile },
   opened: Opened,
 ): Promise<{ db: Database; preparing: Database }> {
   const { database, encryption } = config;
   const common = { ...database, name: 'gx-agent-server', codec: codecOf(encryption, module) };
-  const db = openDatabase({ ...common, poolSize: sharesOf(config).server }, log);
+  const db = openDatabase({ ...common, poolSize: sharesOf({ config, file }).server }, log);
   opened.add(() => db.close());
   await reachDatabase(db, database.uri, { seconds: database.waitSeconds, log, signal });
   const preparing = openDatabase({ ...common, poolSize: 1, insists: true }, log);

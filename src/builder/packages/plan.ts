@@ -4,6 +4,7 @@ import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-file.ts';
 import { asError, StageFailed } from '../../errors.ts';
 import { NEEDS_DOCKERFILE } from '../../schema/wire/build-message.ts';
+import { codePlace } from '../../schema/agent/code-place.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import { say } from '../progress.ts';
 import { isWithin, placesIn, realFileIn } from '../work.ts';
@@ -86,7 +87,8 @@ function settingsOf(file: string): GxJson {
 }
 
 function pythonFault({ graphs }: GxJson): string | undefined {
-  const python = Object.entries(graphs).find(([, graph]) => /\.py:[^:]+$/.test(typeof graph === 'string' ? graph : graph.path));
+  const pathOf = (graph: (typeof graphs)[string]): string => (typeof graph === 'string' ? graph : graph.path);
+  const python = Object.entries(graphs).find(([, graph]) => codePlace(pathOf(graph)).language === 'python');
   return python === undefined ? undefined : `graph "${python[0]}" is Python, and agents here run JavaScript and TypeScript`;
 }
 

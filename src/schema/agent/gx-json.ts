@@ -6,6 +6,7 @@ import { FreeForm, MapOf, StringEnum } from '../types.ts';
  * The graph configuration file. Every key of the format is described here; `PASSED_OVER` lists those without an effect.
  */
 
+/** Files of JavaScript and TypeScript (`./file.ts:export`), and files and modules of Python (code-place.ts). */
 const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
   type: ['string', 'object'],
   pattern: ':.+$',
@@ -220,8 +221,8 @@ export const GxJson = Type.Object(
 export type GxJson = Static<typeof GxJson>;
 
 /** Returns the value at a dotted key; undefined when it is absent. */
-function valueOfKey(settings: object, key: string): unknown {
-  return key.split('.').reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], settings);
+export function valueOfKey(settings: unknown, key: string): unknown {
+  return key.split('.').reduce<unknown>((value, part) => (value as Record<string, unknown> | null | undefined)?.[part], settings);
 }
 
 /** A key or a variable without an effect, and its replacement. */
@@ -229,19 +230,19 @@ export type PassedOver = { name: string; instead: string };
 
 const IN_DOCKERFILE = 'write it in the Dockerfile that begins with FROM gx-agent-server';
 const IN_BUILD = 'builds from git and build-agent do it; elsewhere write it in the Dockerfile that begins with FROM gx-agent-server';
-const IN_PACKAGE_JSON = 'package.json says what is installed';
-const OF_PYTHON = 'graphs are JavaScript or TypeScript here; serve Python graphs with a server for Python';
+const IN_PACKAGE_JSON = 'package.json says what is installed for JavaScript; for Python, install it before the server starts';
+const INSTALLED = 'install the packages of Python before the server starts, where the interpreter finds them';
 
 /** Keys that other tools read when they build an image, and their replacements here. */
 export const PASSED_OVER: Readonly<Record<string, string>> = {
   node_version: 'the tag of the image gx-agent-server decides about Node; package.json may ask for a version in "engines"',
   node_loader: 'tsx loads the graphs, and tsconfig.json configures it',
-  python_version: OF_PYTHON,
-  pip_config_file: OF_PYTHON,
-  pip_installer: OF_PYTHON,
+  python_version: 'GX_PYTHON names the interpreter; without it, the virtual environment decides, or python3',
+  pip_config_file: INSTALLED,
+  pip_installer: INSTALLED,
   dependencies: IN_PACKAGE_JSON,
-  source: OF_PYTHON,
-  keep_pkg_tools: OF_PYTHON,
+  source: INSTALLED,
+  keep_pkg_tools: 'the server removes no packages',
   dockerfile: IN_BUILD,
   dockerfile_lines: IN_BUILD,
   docker_compose_file: 'resource_spec.sidecars of the deployment runs containers beside the server',

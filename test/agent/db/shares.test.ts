@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shareOut } from '../../../src/agent/db/base/shares.ts';
+import { shareOut, sharesByLanguage } from '../../../src/agent/db/base/shares.ts';
 
 test.each([
   ['nobody counts', { connections: undefined, poolSize: 20, threads: 4 }, { server: 20, threads: 4, perThread: 5 }],
@@ -19,4 +19,19 @@ test('a process never opens more than it may', () => {
       expect(Math.min(server, perThread)).toBeGreaterThanOrEqual(2);
     }
   }
+});
+
+test.each([
+  [4, { javascript: 4, python: 0 }, { javascript: 4, python: 0 }],
+  [2, { javascript: 0, python: 2 }, { javascript: 0, python: 2 }],
+  [5, { javascript: 4, python: 1 }, { javascript: 4, python: 1 }],
+  [6, { javascript: 4, python: 3 }, { javascript: 4, python: 2 }],
+  [3, { javascript: 4, python: 3 }, { javascript: 2, python: 1 }],
+  [2, { javascript: 4, python: 3 }, { javascript: 1, python: 1 }],
+])('of %i threads, each language has at least one: %j', (threads, wanted, expected) => {
+  expect(sharesByLanguage({ server: 10, perThread: 2, threads }, wanted)).toMatchObject(expected);
+});
+
+test('one thread is not enough for two languages', () => {
+  expect(sharesByLanguage({ server: 2, perThread: 2, threads: 1 }, { javascript: 4, python: 1 })).toBeUndefined();
 });

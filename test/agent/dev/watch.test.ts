@@ -42,6 +42,20 @@ describe('watching the files of an agent', () => {
     expect(told.at(-1)).toBe('src/later/c.ts');
   });
 
+  test('neither the packages nor the compiled code of Python', async () => {
+    for (const name of ['environment', 'src/__pycache__']) mkdirSync(path.join(folder, name));
+    write('environment/pyvenv.cfg');
+    mkdirSync(path.join(folder, 'environment/lib'));
+    await wait(BURST);
+    const before = told.length;
+    for (const name of ['environment/lib/x.py', 'src/__pycache__/a.pyc']) write(name);
+    await wait(BURST);
+    expect(told).toHaveLength(before);
+    write('src/agent.py');
+    await toldOf(before + 1);
+    expect(told.at(-1)).toBe('src/agent.py');
+  });
+
   test('a changed .env', async () => {
     write('.env');
     await toldOf(1);

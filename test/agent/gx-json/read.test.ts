@@ -18,7 +18,16 @@ const graphs = { chat: './chat.ts:graph' };
 
 test('a graph is a file and an export, relative to gx.json', () => {
   expect(read({ graphs: { chat: { path: './src/chat.ts:make', description: 'talks' } } }).graphs).toEqual([
-    { graphId: 'chat', file: join(folder, 'src/chat.ts'), exportName: 'make', description: 'talks' },
+    { graphId: 'chat', language: 'javascript', file: join(folder, 'src/chat.ts'), exportName: 'make', description: 'talks' },
+  ]);
+});
+
+test('graphs in Python are files or modules, beside those in JavaScript', () => {
+  const found = read({ graphs: { ...graphs, file: './src/chat.py:graph', module: 'my_agent.chat:make' } }).graphs;
+  expect(found.map(({ graphId, language, file, exportName }) => [graphId, language, file, exportName])).toEqual([
+    ['chat', 'javascript', join(folder, 'chat.ts'), 'graph'],
+    ['file', 'python', join(folder, 'src/chat.py'), 'graph'],
+    ['module', 'python', 'my_agent.chat', 'make'],
   ]);
 });
 
@@ -53,7 +62,7 @@ test('null is what is not there', () => {
 test('keys that only other builds read are named, with what to do instead', () => {
   const { passedOver } = read({ graphs, python_version: '3.12', dockerfile_lines: ['RUN x'], node_loader: 'tsx', dependencies: ['.'] });
   expect(passedOver).toEqual([
-    { name: 'python_version', instead: expect.stringContaining('JavaScript') as string },
+    { name: 'python_version', instead: expect.stringContaining('GX_PYTHON') as string },
     { name: 'dockerfile_lines', instead: expect.stringContaining('FROM gx-agent-server') as string },
   ]);
 });
@@ -111,7 +120,13 @@ test.each([
   ['no graph at all', { graphs: {} }, 'graphs'],
   ['a graph without an export', { graphs: { chat: './chat.ts' } }, 'graphs.chat'],
   ['a wrong type', { graphs, node_version: 24 }, 'node_version'],
-  ['a graph in Python', { graphs: { chat: './chat.py:graph' } }, 'chat'],
+  ['handlers of callers in Python', { graphs, auth: { path: './auth.py:auth' } }, '"auth.path" is ./auth.py:auth'],
+  ['handlers of callers in a module of Python', { graphs, auth: { path: 'my.auth:auth' } }, '"auth.path" is my.auth:auth'],
+  ['an application in Python', { graphs, http: { app: './app.py:app' } }, '"http.app"'],
+  ['an application in Python without a name', { graphs, http: { app: './app.py' } }, '"http.app"'],
+  ['encryption in Python', { graphs, encryption: { path: './seal.py:encryption' } }, '"encryption.path"'],
+  ['an embedding in Python', { graphs, store: { index: { dims: 3, embed: './embed.py:embed' } } }, '"store.index.embed"'],
+  ['an embedding in a module of Python', { graphs, store: { index: { dims: 3, embed: 'my.embed:embed' } } }, '"store.index.embed"'],
   ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
   ['components that are not files', { graphs, ui: { chat: { path: './ui.tsx' } } }, 'ui.chat'],
   ['an unknown key of components', { graphs, ui_config: { shard: [] } }, 'ui_config.shard'],
@@ -119,6 +134,11 @@ test.each([
   ['an unknown key of auth', { graphs, auth: { path: './auth.ts:auth', keys: [] } }, 'auth.keys'],
   ['a cache of callers without headers', { graphs, auth: { path: './auth.ts:auth', cache: {} } }, 'auth.cache'],
   ['another store of checkpoints', { graphs, checkpointer: { backend: 'mongo' } }, 'checkpointer.backend'],
+  [
+    'search by meaning beside a graph in Python',
+    { graphs: { ...graphs, talk: './talk.py:graph' }, store: { index: { dims: 3, embed: './embed.ts:embed' } } },
+    '"store.index" is not served beside graphs in Python yet, such as "talk"',
+  ],
   ['semantic search without an embedding', { graphs, store: { index: { dims: 3 } } }, 'store.index'],
 ])('a start with %s fails and names it', (_, content, named) => {
   let thrown: unknown;

@@ -130,6 +130,14 @@ describe.each<[string, { config: string; env: Record<string, string> }]>([
     expect((await agent.client.store.getItem(['python'], 'k'))!.value).toEqual({ secret: 'kept' });
   });
 
+  test('uses the routes of its own server without the network, with bodies that cross in many pieces', async () => {
+    const value = 'Grüße '.repeat(60_000);
+    const values = (await agent.client.runs.wait(null, 'inside', { input: { key: 'large', value } })) as { read: string };
+    expect(values.read === value).toBe(true);
+    const item = await agent.client.store.getItem(['inside'], 'large');
+    expect(item!.value['text'] === value).toBe(true);
+  });
+
   test('stores nothing that can be read without the key', async () => {
     await agent.client.runs.wait(await newThread(), 'echo', { input: { question: 'a plain word' } });
     const found = `select 1 from gx.checkpoint_blobs where position('plain word'::bytea in blob) > 0`;

@@ -11,6 +11,7 @@ import random
 import signal
 import socket
 import struct
+import sys
 import threading
 import time
 import uuid
@@ -19,6 +20,8 @@ from datetime import datetime, timezone
 VERSION = os.environ.get("TEST_WALL_VERSION", "1.0")
 BEAT_SECONDS = 0.5
 PR_SET_PDEATHSIG = 1
+# Bytes of an answer that may be on their way.
+ROOM = 64 * 1024
 
 
 class Wall:
@@ -29,6 +32,7 @@ class Wall:
         self.lock = threading.Lock()
         self.answers = {}
         self.last_ask = 0
+        self.exchanges = {}
 
     def send(self, message, *attachments):
         """Sends a message, in which the attachments stand as their lengths, in the order of the schema."""
@@ -55,6 +59,44 @@ class Wall:
         waiting = self.answers.pop(answer["ask_id"])
         waiting["answer"] = (answer, blobs)
         waiting["event"].set()
+
+    def request(self, method, path, body=None):
+        """Sends a request to the server itself, and returns the JSON of its answer."""
+        with self.lock:
+            self.last_ask += 1
+            exchange = self.last_ask
+        rest = None if body is None else json.dumps(body).encode()
+        asked = self.exchanges[exchange] = {"rest": rest, "answer": b"", "over": threading.Event(), "status": None}
+        headers = [["content-type", "application/json"]]
+        head = {"method": method, "url": f"http://localhost{path}", "headers": headers, "hasBody": body is not None}
+        self.exchange({"kind": "ask", "exchange": exchange, "head": head, "purpose": {"want": "call"}})
+        asked["over"].wait()
+        if asked["status"] >= 300:
+            raise RuntimeError(f"{asked['status']}: {asked['answer'].decode()}")
+        return json.loads(asked["answer"] or "null")
+
+    def exchange(self, message, *attachments):
+        self.send({"kind": "exchange", "message": message}, *attachments)
+
+    def exchanged(self, message, blobs):
+        """Goes on with a request: sends as much of its body as there is room for, and gathers the answer."""
+        asked, kind, of = self.exchanges[message["exchange"]], message["kind"], {"exchange": message["exchange"]}
+        if kind == "more":
+            piece, asked["rest"] = asked["rest"][: message["bytes"]], asked["rest"][message["bytes"] :]
+            self.exchange({"kind": "chunk", **of, "of": "request", "bytes": len(piece)}, piece)
+            if not asked["rest"]:
+                self.exchange({"kind": "end", **of, "of": "request"})
+        elif kind == "answer":
+            asked["status"] = message["head"]["status"]
+            if message["head"]["hasBody"]:
+                self.exchange({"kind": "more", **of, "of": "answer", "bytes": ROOM})
+        elif kind == "refused":
+            asked["status"], asked["answer"] = message["status"], message["message"].encode()
+        elif kind == "chunk":
+            asked["answer"] += blobs
+            self.exchange({"kind": "more", **of, "of": "answer", "bytes": len(blobs)})
+        if kind in ("refused", "end") or kind == "answer" and not message["head"]["hasBody"]:
+            asked["over"].set()
 
     def read(self):
         """Returns the next message and the bytes behind it. Without a server, the process ends at once."""
@@ -251,6 +293,18 @@ def remember(state, run):
     return {"read": run.store({"does": "get", **place})["value"]["secret"]}, False
 
 
+def inside(state, run):
+    """Uses the routes of its own server."""
+    run.wall.request("PUT", "/store/items", {"namespace": ["inside"], "key": state["key"], "value": {"text": state["value"]}})
+    item = run.wall.request("GET", f"/store/items?namespace=inside&key={state['key']}")
+    return {"read": item["value"]["text"]}, False
+
+
+def where(state, run):
+    place = {"folder": os.getcwd(), "path": os.environ.get("PYTHONPATH"), "arguments": sys.argv[1:], "pid": os.getpid()}
+    return {"answer": json.dumps(place)}, False
+
+
 def fail(state, run):
     raise ValueError("The step fails.")
 
@@ -263,7 +317,7 @@ def stick(state, run):
 
 GRAPHS = {
     "echo": [("echo", echo)], "stream": [("stream", stream)], "count": [("count", count)], "ask": [("ask", ask), ("echo", echo)],
-    "remember": [("remember", remember)], "fail": [("fail", fail)], "stick": [("stick", stick)],
+    "remember": [("remember", remember)], "inside": [("inside", inside)], "where": [("where", where)], "fail": [("fail", fail)], "stick": [("stick", stick)],
 }
 RUNS = {}
 
@@ -287,6 +341,8 @@ def hear(wall, message, blobs):
         run.stop.set() if kind == "abort" else setattr(run, "heard", True)
     elif kind == "call":
         threading.Thread(target=call, args=(wall, message), daemon=True).start()
+    elif kind == "exchange":
+        wall.exchanged(message["message"], blobs)
     elif "ask_id" in message:
         wall.answered(message, blobs)
 

@@ -4,7 +4,7 @@ import { Ajv } from 'ajv';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AnswerCall } from '../../../src/agent/exchange/thread-calls.ts';
 import { readGraphsFile } from '../../../src/agent/gx-json/read.ts';
-import { GraphHost } from '../../../src/agent/graphs/host.ts';
+import { LanguageHost } from '../../../src/agent/graphs/language-host.ts';
 import type { RunListener } from '../../../src/agent/graphs/thread.ts';
 import { openWorker, type OpenRunner } from '../../../src/agent/graphs/worker.ts';
 import { createLog } from '../../../src/log.ts';
@@ -27,7 +27,7 @@ import { headerOf } from '../../kit/wall-frames.ts';
 const log = createLog({ level: 'silent', process: 'test' });
 
 let database: TestDatabase;
-let host: GraphHost;
+let host: LanguageHost;
 const sent: ToThread[] = [];
 const heard: FromThread[] = [];
 
@@ -52,7 +52,13 @@ const openRecorded: OpenRunner = (listener, limits) => {
   };
 };
 
-const INSIDE = { graphId: 'inside', file: resolve('test/agent/threads/graphs/inside.ts'), exportName: 'graph', description: null };
+const INSIDE = {
+  graphId: 'inside',
+  language: 'javascript' as const,
+  file: resolve('test/agent/threads/graphs/inside.ts'),
+  exportName: 'graph',
+  description: null,
+};
 
 const startOf = (config: string): ThreadStart => {
   const { graphs, index, env } = readGraphsFile(resolve(config));
@@ -69,8 +75,8 @@ const startOf = (config: string): ThreadStart => {
   };
 };
 
-const hostOf = (start: ThreadStart): GraphHost =>
-  new GraphHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open: openRecorded });
+const hostOf = (start: ThreadStart): LanguageHost =>
+  new LanguageHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open: openRecorded });
 
 /** Requests that graphs left before they were answered. */
 const left: string[] = [];

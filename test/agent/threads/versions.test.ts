@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { GraphHost } from '../../../src/agent/graphs/host.ts';
+import { LanguageHost } from '../../../src/agent/graphs/language-host.ts';
 import { openWorker, type OpenRunner } from '../../../src/agent/graphs/worker.ts';
 import { UserCode } from '../../../src/agent/user-code/host.ts';
 import { openCodeWorker, type OpenCodeRunner } from '../../../src/agent/user-code/worker.ts';
@@ -33,7 +33,7 @@ const openNewerCode: OpenCodeRunner = (listener) => ({
   kill: () => Promise.resolve(listener.ended()),
 });
 
-const graphHost = (open: OpenRunner): GraphHost => new GraphHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open });
+const graphHost = (open: OpenRunner): LanguageHost => new LanguageHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open });
 const codeHost = (open: OpenCodeRunner): UserCode => new UserCode({ start: codeStart, within, log, open });
 
 test('the server refuses a runner of another major version', async () => {
@@ -49,7 +49,7 @@ test('the server refuses a runner of another major version', async () => {
 });
 
 /** Hosts whose worker threads hear that the server has another version. */
-const hostsOf = (version: string): (GraphHost | UserCode)[] => [
+const hostsOf = (version: string): (LanguageHost | UserCode)[] => [
   graphHost((listener, limits) => {
     const runner = openWorker(listener, limits);
     return { ...runner, send: (message) => runner.send(message.kind === 'start' ? { ...message, version } : message) };

@@ -63,9 +63,9 @@ const toThread: ToThread[] = [
     kind: 'start',
     version,
     start: {
-      graphs: [{ graphId: 'chat', file: '/chat.ts', exportName: 'graph', description: null }],
+      graphs: [{ graphId: 'chat', language: 'javascript', file: '/chat.ts', exportName: 'graph', description: null }],
       partial: true,
-      runner: ['python3', 'runner.py'],
+      runner: { command: ['python3', 'runner.py'], folder: '/', variables: { PYTHONPATH: '/python' } },
       index: { embed: { provider: 'openai', model: 'small', folder: '/' }, dims: 3, fields: ['$'] },
       storeLife: { defaultTtl: null, refresh: true },
       database: { uri: 'postgresql://localhost/gx', poolSize: 3, statementTimeoutSeconds: 30 },

@@ -1,10 +1,14 @@
 import { Type, type Static } from 'typebox';
+import { LANGUAGES } from '../../agent/code-place.ts';
+import { StringEnum } from '../../types.ts';
 import { CipherModule, Maybe, ModuleExport, OrNull, Variables } from './forms.ts';
 
 /* The configuration that a thread needs to run graphs. */
 
 const GraphSource = Type.Object({
   graphId: Type.String(),
+  language: StringEnum(LANGUAGES),
+  /** An absolute path, or the dotted name of a Python module, which has no slash. */
   file: Type.String(),
   exportName: Type.String(),
   description: OrNull(Type.String()),
@@ -49,13 +53,21 @@ const ofAnyRunner = {
   sendsLog: Type.Boolean(),
 };
 
+/** How a runner in another process is started: its command, the folder that it works in, and variables of its own. */
+const RunnerCommand = Type.Object({
+  command: Type.Array(Type.String()),
+  folder: Maybe(Type.String()),
+  variables: Maybe(Variables),
+});
+export type RunnerCommand = Static<typeof RunnerCommand>;
+
 /** The configuration of a runner in another process, which stores by messages. */
 export const RunnerStart = Type.Object(ofAnyRunner);
 
 export const ThreadStart = Type.Object({
   ...ofAnyRunner,
-  /** The command of the process that runs the graphs; absent where the thread runs them itself. */
-  runner: Maybe(Type.Array(Type.String())),
+  /** The process that runs the graphs; absent where the thread runs them itself. */
+  runner: Maybe(RunnerCommand),
   /** How items of the store are indexed by meaning; absent when gx.json asks for none. */
   index: Maybe(StoreIndex),
   /** Absent when items of the store live forever. */

@@ -54,6 +54,18 @@ export const remember = oneStep('remember', async ({ key, value }, { store }) =>
   return { read: (await store!.get(['python'], key))!.value['secret'] as string };
 });
 
+/** Sends a request to the server itself. */
+async function request(path: string, init?: RequestInit): Promise<Response> {
+  const ask = (globalThis as unknown as Record<symbol, typeof fetch>)[Symbol.for('langgraph_api:fetch')]!;
+  return ask(`http://localhost${path}`, { ...init, headers: { 'content-type': 'application/json' } });
+}
+
+export const inside = oneStep('inside', async ({ key, value }) => {
+  await request('/store/items', { method: 'PUT', body: JSON.stringify({ namespace: ['inside'], key, value: { text: value } }) });
+  const item = (await (await request(`/store/items?namespace=inside&key=${key}`)).json()) as { value: { text: string } };
+  return { read: item.value.text };
+});
+
 export const fail = oneStep('fail', () => {
   throw new TypeError('The step fails.');
 });

@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs';
+import type { AgentConfig } from '../../config/agent.ts';
+import { StartError } from '../../errors.ts';
+import type { GraphSource, ThreadStart } from '../../schema/wire/wall/graph-start.ts';
+import { shareOut, sharesByLanguage, type LanguageShares } from '../db/base/shares.ts';
+import { expirySettings } from '../gx-json/expiry.ts';
+import type { GraphsFile } from '../gx-json/read.ts';
+import { HostByLanguage, type GraphHost, type PythonGraphs } from '../graphs/host.ts';
+import { interpreterFor } from '../graphs/interpreter.ts';
+import { LanguageHost, type HostSettings } from '../graphs/language-host.ts';
+import { threadLimits } from '../graphs/memory.ts';
+import { openProcess } from '../graphs/process.ts';
+import { interpreterFault, pythonRunner } from '../graphs/python.ts';
+import type { Logging } from '../tracing/agent-log.ts';
+
+/** `partial`: the graphs that can be loaded are served without the others. */
+type HostOptions = Logging & { partial: boolean };
+type Of = { config: AgentConfig; file: Pick<GraphsFile, 'graphs'> };
+
+/** Returns the host of the graphs: one of worker threads, and one of processes where graphs are in Python. */
+export function graphHost(config: AgentConfig, file: GraphsFile, options: HostOptions): GraphHost {
+  const shares = sharesOf({ config, file });
+  const { javascript, python } = byLanguage({ config, file });
+  const hostOf = (graphs: GraphSource[], threads: number, runner?: ThreadStart['runner']): LanguageHost => {
+    const settings = hostSettings({ config, file, poolSize: shares.perThread }, options, { graphs, runner });
+    return new LanguageHost({ ...settings, threads, ...(runner && { open: openProcess }) });
+  };
+  if (config.runner !== undefined) return hostOf(file.graphs, shares.javascript, { command: config.runner });
+  const ofJavaScript = javascript.length > 0 ? hostOf(javascript, shares.javascript) : undefined;
+  if (ofJavaScript !== undefined && python.length === 0) return ofJavaScript;
+  const ofPython = pythonGraphs({ config, file, graphs: python }, (runner) => hostOf(python, shares.python, runner));
+  return new HostByLanguage({ javascript: ofJavaScript, python: ofPython, partial: options.partial });
+}
+
+function byLanguage({ config, file: { graphs } }: Of): Record<GraphSource['language'], GraphSource[]> {
+  // A runner that was asked for runs all of them.
+  if (config.runner !== undefined) return { javascript: graphs, python: [] };
+  const of = (wanted: GraphSource['language']): GraphSource[] => graphs.filter(({ language }) => language === wanted);
+  return { javascript: of('javascript'), python: of('python') };
+}
+
+type PythonOf = { config: AgentConfig; file: GraphsFile; graphs: GraphSource[] };
+
+function pythonGraphs(
+  { config: { python: settings }, file: { folder, env }, graphs }: PythonOf,
+  hostOf: (runner: ThreadStart['runner']) => LanguageHost,
+): PythonGraphs {
+  const ids = graphs.map(({ graphId }) => graphId);
+  const chosen = interpreterFor({ settings, folder, exists: existsSync });
+  if ('fault' in chosen) return { graphs: ids, host: chosen, faultOf: () => Promise.resolve(undefined) };
+  const { program } = chosen;
+  const modulePath = settings.modulePath ?? env['PYTHONPATH'];
+  return {
+    graphs: ids,
+    host: hostOf(pythonRunner({ program, folder, modulePath })),
+    faultOf: () => interpreterFault({ program, folder }),
+  };
+}
+
+/** Returns the settings that hosts of all languages share. */
+function hostSettings(
+  { config, file, poolSize }: { config: AgentConfig; file: GraphsFile; poolSize: number },
+  { partial, log, lines }: HostOptions,
+  of: Pick<ThreadStart, 'graphs' | 'runner'>,
+): HostSettings {
+  return {
+    start: {
+      ...of,
+      partial,
+      index: file.index,
+      storeLife: expirySettings(file.settings).store,
+      allowedModules: file.settings.checkpointer?.serde?.allowed_json_modules,
+      database: { ...config.database, poolSize },
+      encryption: config.encryption,
+      encryptionModule: file.encryption && { ...file.encryption, seconds: config.encryptionTimeoutSeconds },
+      logLevel: config.logLevel,
+      env: file.env,
+      traced: config.tracing !== undefined,
+      spanContents: config.tracing?.contents,
+      sendsLog: lines !== undefined,
+    },
+    ...threadLimits(config.jobs),
+    // A process that executes runs must start each at once; one that only answers requests rarely needs a graph thread.
+    keep: config.jobs.slots > 0 ? 1 : 0,
+    log,
+    line: lines && ((line) => lines.line(line)),
+  };
+}
+
+/**
+ * Returns how the process shares out its connections between its own pool and its graph threads. Throws a `StartError`
+ * where they are not enough for threads of both languages.
+ */
+export function sharesOf({ config, file }: Of): LanguageShares {
+  const { javascript, python } = byLanguage({ config, file });
+  const wanted = {
+    javascript: javascript.length > 0 ? threadLimits(config.jobs).threads : 0,
+    python: python.length > 0 ? config.python.processes : 0,
+  };
+  const shares = sharesByLanguage(shareOut({ ...config.database, threads: wanted.javascript + wanted.python }), wanted);
+  if (shares !== undefined) return shares;
+  throw new StartError(
+    `GX_POSTGRES_MAX_CONNECTIONS is ${config.database.connections}, and graphs in two languages need 7: raise it, or deploy them apart.`,
+  );
+}
