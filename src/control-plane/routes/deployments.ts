@@ -58,9 +58,12 @@ const headerOf = (headers: Record<string, string | string[] | undefined>, name: 
   return Array.isArray(value) ? value[0] : value;
 };
 
+type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
+type Known = Pick<Plane, 'config' | 'secrets' | 'stored'>;
+
 /** Answers with the deployment and its version. */
 export async function deploymentReply(
-  plane: ControlPlane,
+  plane: Known,
   deployment: DeploymentResource,
   { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
@@ -69,7 +72,7 @@ export async function deploymentReply(
 
 /** Answers with the deployment as it would be, and the objects that would be written. */
 async function plannedReply(
-  plane: ControlPlane,
+  plane: Known,
   change: Parameters<typeof planOf>[0],
   { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
@@ -82,7 +85,11 @@ type Waiting = CallContext & { status?: number; query: Static<typeof WriteQuery>
  * Answers once the newest revision has ended or the time is up. If the deployment is gone by then, the answer shows it
  * as it was written.
  */
-async function waitedReply(plane: ControlPlane, written: DeploymentResource, { query, ...call }: Waiting): Promise<Reply> {
+async function waitedReply(
+  plane: Known & Pick<Plane, 'stopping'>,
+  written: DeploymentResource,
+  { query, ...call }: Waiting,
+): Promise<Reply> {
   const { wait = 0 } = query;
   if (wait === 0) return deploymentReply(plane, written, call);
   const seconds = { signal: call.signal, seconds: wait };
@@ -100,19 +107,14 @@ function goneMeanwhile(error: unknown): undefined {
 }
 
 /** Returns true when the newest revision has ended. */
-function isThrough(plane: ControlPlane, deployment: DeploymentResource): boolean {
+function isThrough(plane: Pick<Plane, 'stored'>, deployment: DeploymentResource): boolean {
   const latest = plane.stored.revisionsOf(deployment)[0];
   return latest !== undefined && ENDED.includes(revisionAnswers(plane, deployment)(latest).status);
 }
 
-export const deploymentRoutes = (plane: ControlPlane): Route<Caller>[] => [
-  create(plane),
-  ...reads(plane),
-  patch(plane),
-  ...removals(plane),
-];
+export const deploymentRoutes = (plane: Plane): Route<Caller>[] => [create(plane), ...reads(plane), patch(plane), ...removals(plane)];
 
-const create = (plane: ControlPlane): Route<Caller> =>
+const create = (plane: Omit<Plane, 'now'>): Route<Caller> =>
   restRoute({
     method: 'post',
     path: '/v2/deployments',
@@ -151,7 +153,7 @@ const create = (plane: ControlPlane): Route<Caller> =>
     },
   });
 
-const reads = (plane: ControlPlane): Route<Caller>[] => [
+const reads = (plane: Known): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments',
@@ -179,7 +181,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
   }),
 ];
 
-const patch = (plane: ControlPlane): Route<Caller> =>
+const patch = (plane: Omit<Plane, 'integrations'>): Route<Caller> =>
   restRoute({
     method: 'patch',
     path: '/v2/deployments/{deployment_id}',
@@ -212,7 +214,7 @@ const patch = (plane: ControlPlane): Route<Caller> =>
     },
   });
 
-const removals = (plane: ControlPlane): Route<Caller>[] => [
+const removals = (plane: Pick<Plane, 'config' | 'kube' | 'stored'>): Route<Caller>[] => [
   restRoute({
     method: 'delete',
     path: '/v2/deployments/{deployment_id}',
