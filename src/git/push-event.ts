@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GitKind } from '../schema/platform/git-integration.ts';
+import { isComposite } from '../schema/json.ts';
 
 /** The contents of a push event: the branch, the commit that it now has, and the repository below its host. */
 export type PushEvent = { branch: string; commit: string; repository: string };
@@ -43,8 +44,7 @@ const BRANCH = 'refs/heads/';
 const COMMIT = /^[0-9a-f]{40,64}$/;
 const NO_COMMIT = /^0+$/;
 
-type Json = Record<string, unknown>;
-const part = (value: unknown, name: string): unknown => (typeof value === 'object' && value !== null ? (value as Json)[name] : undefined);
+const part = (value: unknown, name: string): unknown => (isComposite(value) ? value[name] : undefined);
 
 /** Returns the push of a branch, or why the event means nothing here. */
 export function pushIn(kind: GitKind, headers: IncomingHttpHeaders, payload: unknown): PushEvent | { ignored: string } {

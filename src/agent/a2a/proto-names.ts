@@ -1,12 +1,10 @@
 import type { TSchema } from 'typebox';
 import { Rejected } from '../../errors.ts';
+import { isObject } from '../../schema/json.ts';
 
 /* The protocol's fields have two names: that of its proto files, and that of JSON. */
 
-type Json = Record<string, unknown>;
 type Known = { properties?: Record<string, TSchema>; items?: TSchema };
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const jsonName = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 

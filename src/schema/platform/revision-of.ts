@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { API_VERSION, type DeploymentResource, type RevisionResource } from './custom-resources.ts';
 import { DEPLOYMENT, TENANT } from './labels.ts';
 import { labelValue, revisionName } from '../names.ts';
+import { isComposite } from '../json.ts';
 
 /**
  * Returns JSON with sorted keys, so that equal values have equal text. Keys that are numbers come first, by size, as
@@ -11,7 +12,7 @@ import { labelValue, revisionName } from '../names.ts';
 export const canonicalJson = (value: unknown): string => JSON.stringify(sorted(value));
 
 function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (!isComposite(value) || value instanceof Date) return value;
   if (Array.isArray(value)) return value.map(sorted);
   const record = value as Record<string, unknown>;
   const keys = Object.keys(record).toSorted();

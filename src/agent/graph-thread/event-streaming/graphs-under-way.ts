@@ -1,9 +1,9 @@
+import type { Json } from '../../../schema/json.ts';
+
 /*
  * This file knows which graphs of a run are under way (its subgraphs and subagents), from the chunks that LangGraph
  * streams of them.
  */
-
-type Json = Record<string, unknown>;
 
 /** The states that a graph goes through; only graphs within another are `started`. */
 export type GraphStatus = 'started' | 'completed' | 'failed' | 'interrupted';

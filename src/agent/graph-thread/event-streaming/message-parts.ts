@@ -1,12 +1,11 @@
 import { blockForm } from '../../stream/protocol/state-form.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /*
  * This file tells messages that come part by part, as LangGraph.js up to 1.2 streams them, like those that newer
  * versions stream in blocks. The parts don't say which is the last, so a message ends when it comes as a whole, or with
  * its task.
  */
-
-type Json = Record<string, unknown>;
 
 type Block = { index: number; content: Json };
 type OpenMessage = { id: unknown; task: string[]; blocks: Map<string, Block>; usage: Usage | undefined };
