@@ -6,10 +6,7 @@ import { isComposite } from '../schema/json.ts';
 /** The contents of a push event: the branch, the commit that it now has, and the repository below its host. */
 export type PushEvent = { branch: string; commit: string; repository: string };
 
-const headerOf = (headers: IncomingHttpHeaders, name: string): string => {
-  const value = headers[name];
-  return (Array.isArray(value) ? value[0] : value) ?? '';
-};
+const headerOf = (headers: IncomingHttpHeaders, name: string): string => [headers[name]].flat()[0] ?? '';
 
 /** Where each kind of host puts its proof: an HMAC of the body (SHA-256, hexadecimal), or GitLab's plain token. */
 const SIGNATURES: Record<Exclude<GitKind, 'gitlab'>, { header: string; prefix: string }> = {

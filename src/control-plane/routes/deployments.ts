@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Conflict, NotFound } from '../../errors.ts';
+import { Conflict } from '../../errors.ts';
 import { json, noContent, type AnswerDescription, type Reply, type Route } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/platform/deployment.ts';
@@ -17,7 +17,7 @@ import { etagOf, patchDeployment } from '../deployments/patch.ts';
 import { type Removal, removeDeployment, removeDeployments } from '../deployments/remove.ts';
 import { revisionAnswers } from '../revisions/answers.ts';
 import { DeploymentPath, failures, notFound, rejected, restRoute } from './route.ts';
-import { waitFor } from '../stored/follow.ts';
+import { absentIfGone, waitFor } from '../stored/follow.ts';
 
 const WriteQuery = Type.Object(
   {
@@ -52,11 +52,6 @@ const BulkAnswer = Type.Object({
 const tag = 'deployments';
 const etag = { etag: "Version of the deployment's spec, for If-Match." };
 const whole = (description: string): AnswerDescription => ({ description, schema: Deployment, headers: etag });
-
-const headerOf = (headers: Record<string, string | string[] | undefined>, name: string): string | undefined => {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
-};
 
 type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
 type Known = Pick<Plane, 'config' | 'secrets' | 'stored'>;
@@ -95,15 +90,10 @@ async function waitedReply(
   const seconds = { signal: call.signal, seconds: wait };
   const now = await waitFor(plane, seconds, {
     uid: written.metadata.uid,
-    read: () => findDeployment(plane, plane.stored.idOf(written), call).catch(goneMeanwhile),
+    read: () => findDeployment(plane, plane.stored.idOf(written), call).catch(absentIfGone),
     done: (deployment) => deployment === undefined || isThrough(plane, deployment),
   });
   return deploymentReply(plane, now ?? written, call);
-}
-
-function goneMeanwhile(error: unknown): undefined {
-  if (error instanceof NotFound) return undefined;
-  throw error;
 }
 
 /** Returns true when the newest revision has ended. */
@@ -132,7 +122,7 @@ const create = (plane: Omit<Plane, 'now'>): Route<Caller> =>
     },
     handler: async (request) => {
       const { body, headers } = request;
-      const key = headerOf(headers, 'idempotency-key');
+      const key = [headers['idempotency-key']].flat()[0];
       const replay = () => replayed(plane, body, { key, ...request });
       const before = await replay();
       const answer = (deployment: DeploymentResource): Promise<Reply> => waitedReply(plane, deployment, { ...request, status: 201 });
@@ -205,7 +195,7 @@ const patch = (plane: Omit<Plane, 'integrations'>): Route<Caller> =>
       const options = {
         id: request.params.deployment_id,
         dryRun: request.query.dry_run === true,
-        ifMatch: headerOf(request.headers, 'if-match'),
+        ifMatch: request.headers['if-match'],
       };
       const before = options.dryRun ? await findDeployment(plane, options.id, request) : undefined;
       const patched = await patchDeployment(plane, request.body, request, options);

@@ -88,8 +88,8 @@ async function stream(
     };
   };
   await find(call.signal);
-  const after = headers['last-event-id'];
-  return sse((signal) => followLogs(plane, find, { signal, query, after: Array.isArray(after) ? after[0] : after }));
+  const after = [headers['last-event-id']].flat()[0];
+  return sse((signal) => followLogs(plane, find, { signal, query, after }));
 }
 
 const live = (plane: LogPlane): Route<Caller>[] => [
