@@ -245,6 +245,16 @@ type OwnerReference = {
   blockOwnerDeletion?: boolean;
 };
 
+/** Returns the reference that an object has to the custom resource with which it is deleted. */
+export const ownerReference = (kind: 'Deployment' | 'Revision', { name, uid = '' }: Pick<ObjectMeta, 'name' | 'uid'>): OwnerReference => ({
+  apiVersion: API_VERSION,
+  kind,
+  name,
+  uid,
+  controller: true,
+  blockOwnerDeletion: true,
+});
+
 type Resource<Spec, Status> = { apiVersion: string; kind: string; metadata: ObjectMeta; spec: Spec; status?: Status };
 
 export type DeploymentResource = Resource<DeploymentSpec, Static<typeof DeploymentResourceStatus>>;

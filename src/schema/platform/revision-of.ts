@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { API_VERSION, type DeploymentResource, type RevisionResource } from './custom-resources.ts';
+import { API_VERSION, ownerReference, type DeploymentResource, type RevisionResource } from './custom-resources.ts';
 import { DEPLOYMENT, TENANT } from './labels.ts';
 import { labelValue, revisionName } from '../names.ts';
 import { isComposite } from '../json.ts';
@@ -14,9 +14,8 @@ export const canonicalJson = (value: unknown): string => JSON.stringify(sorted(v
 function sorted(value: unknown): unknown {
   if (!isComposite(value) || value instanceof Date) return value;
   if (Array.isArray(value)) return value.map(sorted);
-  const record = value as Record<string, unknown>;
-  const keys = Object.keys(record).toSorted();
-  return Object.fromEntries(keys.map((key) => [key, sorted(record[key])]));
+  const keys = Object.keys(value).toSorted();
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
 }
 
 /** Hashes that are kept, some 2 MB of them. */
@@ -60,16 +59,7 @@ export function revisionOf(deployment: DeploymentResource, pushed: { push?: numb
       name: revisionName(metadata.name, number, pushed.push),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
       labels: { [DEPLOYMENT]: labelValue(metadata.name), ...(tenant !== undefined && { [TENANT]: tenant }) },
-      ownerReferences: [
-        {
-          apiVersion: API_VERSION,
-          kind: 'Deployment',
-          name: metadata.name,
-          uid: metadata.uid ?? '',
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
+      ownerReferences: [ownerReference('Deployment', metadata)],
     },
     spec: {
       deployment: metadata.name,
