@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
 /** A wait that can be cut short, for a loop that looks again when something happens. One at a time. */
 export class Pause {
   #end: (() => void) | undefined;
@@ -18,3 +20,7 @@ export class Pause {
     this.#end?.();
   }
 }
+
+/** Returns true after the milliseconds, and false once the signal ends the wait. The process may end meanwhile. */
+export const slept = (milliseconds: number, signal: AbortSignal): Promise<boolean> =>
+  wait(milliseconds, true, { signal, ref: false }).catch(() => false);

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { SettingsReader } from './env.ts';
+import { isComposite } from '../schema/json.ts';
 
 /** Callers and targets of agents, where a deployment names none itself. */
 export type AgentNetwork = {
@@ -39,7 +40,7 @@ function serviceOfApiServer(read: SettingsReader): string[] {
 function gateways(read: SettingsReader): object[] {
   const value = read.json(['GX_AGENT_GATEWAYS']) ?? [];
   const isPeer = (peer: unknown): peer is object =>
-    typeof peer === 'object' && peer !== null && Object.keys(peer).length > 0 && Object.keys(peer).every((key) => PEER.includes(key));
+    isComposite(peer) && Object.keys(peer).length > 0 && Object.keys(peer).every((key) => PEER.includes(key));
   if (Array.isArray(value) && value.every(isPeer)) return value;
   read.problem(`GX_AGENT_GATEWAYS must be a list of peers in JSON, each with ${PEER.join(', ')}`);
   return [];

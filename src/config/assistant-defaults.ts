@@ -1,13 +1,12 @@
 import { asError, StartError } from '../errors.ts';
 import type { JsonObject } from '../schema/agent/agent-types.ts';
 import type { SettingsReader } from './env.ts';
+import { isObject } from '../schema/json.ts';
 
 /** The config and the context that runs of a graph's own assistant get where they give none. */
 export type AssistantDefaults = { config: JsonObject; context: JsonObject };
 
 export const ASSISTANT_DEFAULTS = 'LANGGRAPH_CONFIG';
-
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const refuse = (problem: string): never => {
   throw new StartError(`${ASSISTANT_DEFAULTS} ${problem}.`);

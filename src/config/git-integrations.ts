@@ -1,6 +1,7 @@
 import type { ConfiguredIntegration } from '../schema/platform/git-connection.ts';
 import { GIT_KINDS, HOST_URL, REPOSITORY_PATTERN } from '../schema/platform/git-integration.ts';
 import type { SettingsReader } from './env.ts';
+import { isObject } from '../schema/json.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const HOST = new RegExp(HOST_URL);
@@ -40,10 +41,9 @@ export function gitIntegrations(settings: SettingsReader): ConfiguredIntegration
 }
 
 function problemOf(entry: unknown, index: number): string[] {
-  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return [`${index} must be an object`];
-  const fields = entry as Record<string, unknown>;
-  const missing = Object.entries(REQUIRED).filter(([name, check]) => !check(fields[name]));
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
+  if (!isObject(entry)) return [`${index} must be an object`];
+  const missing = Object.entries(REQUIRED).filter(([name, check]) => !check(entry[name]));
+  const given = Object.entries(entry).filter(([, value]) => value !== undefined && value !== null);
   const wrong = given.filter(([name, value]) => REQUIRED[name] === undefined && OPTIONAL[name]?.(value) !== true);
   return [...missing, ...wrong].map(([name]) =>
     REQUIRED[name] === undefined && OPTIONAL[name] === undefined

@@ -3,6 +3,7 @@ import { asError, Invalid } from '../errors.ts';
 import { createValidator } from '../http/validate.ts';
 import { GxJson } from '../schema/agent/gx-json.ts';
 import type { SettingsReader } from './env.ts';
+import { isObject } from '../schema/json.ts';
 
 /** A section of gx.json that came as a variable. */
 export type FileSection = { variable: string; key: keyof GxJson; value: unknown };
@@ -54,7 +55,7 @@ export function gxJsonFaults(settings: unknown, schema: TSchema = GxJson): strin
 
 /** Returns the value without fields that are null, which other tools write for absent values. */
 export function withoutAbsent(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   const present = Object.entries(value).filter(([, field]) => field !== null);
   return Object.fromEntries(present.map(([key, field]) => [key, withoutAbsent(field)]));
 }

@@ -1,9 +1,7 @@
 import type { JsonPatch } from '../kube/kube.ts';
 import { canonicalJson } from '../schema/platform/revision-of.ts';
+import { type Json, isObject } from '../schema/json.ts';
 
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const escaped = (step: string): string => step.replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** Returns an own field, because every object inherits names such as `constructor`. */

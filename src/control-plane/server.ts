@@ -24,8 +24,7 @@ import { revisionRoutes } from './routes/revisions.ts';
 import { type Health, controlPlaneSystemRoutes } from './routes/system.ts';
 import { tracingProjectRoutes } from './routes/tracing-projects.ts';
 import { vendorRoutes } from './vendor-words.ts';
-
-type Json = Record<string, unknown>;
+import type { Json } from '../schema/json.ts';
 
 const INFO = {
   title: 'gx-platform control plane',

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import { Rejected } from '../errors.ts';
 import type { Reply, Route } from '../http/route.ts';
 import type { Caller } from './caller.ts';
+import { isComposite } from '../schema/json.ts';
 
 /**
  * Under this path the whole API uses the vendor's words. The vendor's own CLI expects this path at the end of a self-
@@ -33,7 +34,7 @@ const OURS: Words = { sources: turned(SOURCES), fields: turned(FIELDS) };
 /** Translates the words of a record and of records inside it. Secrets stay as they are, whatever they are named. */
 function inWords(value: unknown, words: Words): unknown {
   if (Array.isArray(value)) return value.map((item) => inWords(item, words));
-  if (typeof value !== 'object' || value === null) return value;
+  if (!isComposite(value)) return value;
   const entries = Object.entries(value).map(([name, inner]) => {
     if (name === 'source' && typeof inner === 'string') return [name, words.sources[inner] ?? inner];
     return [words.fields[name] ?? name, name === 'secrets' ? inner : inWords(inner, words)];
@@ -53,7 +54,7 @@ function takingBoth(schema: TSchema): TSchema {
 }
 
 function widen(node: unknown): void {
-  if (typeof node !== 'object' || node === null) return;
+  if (!isComposite(node)) return;
   const { enum: values, properties } = node as { enum?: unknown[]; properties?: Properties };
   for (const [ours, theirs] of MORE_WORDS) if (values?.includes(ours) === true) values.push(...theirs);
   for (const [ours, theirs] of Object.entries(FIELDS))

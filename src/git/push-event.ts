@@ -1,14 +1,12 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { GitKind } from '../schema/platform/git-integration.ts';
+import { isComposite } from '../schema/json.ts';
 
 /** The contents of a push event: the branch, the commit that it now has, and the repository below its host. */
 export type PushEvent = { branch: string; commit: string; repository: string };
 
-const headerOf = (headers: IncomingHttpHeaders, name: string): string => {
-  const value = headers[name];
-  return (Array.isArray(value) ? value[0] : value) ?? '';
-};
+const headerOf = (headers: IncomingHttpHeaders, name: string): string => [headers[name]].flat()[0] ?? '';
 
 /** Where each kind of host puts its proof: an HMAC of the body (SHA-256, hexadecimal), or GitLab's plain token. */
 const SIGNATURES: Record<Exclude<GitKind, 'gitlab'>, { header: string; prefix: string }> = {
@@ -43,8 +41,7 @@ const BRANCH = 'refs/heads/';
 const COMMIT = /^[0-9a-f]{40,64}$/;
 const NO_COMMIT = /^0+$/;
 
-type Json = Record<string, unknown>;
-const part = (value: unknown, name: string): unknown => (typeof value === 'object' && value !== null ? (value as Json)[name] : undefined);
+const part = (value: unknown, name: string): unknown => (isComposite(value) ? value[name] : undefined);
 
 /** Returns the push of a branch, or why the event means nothing here. */
 export function pushIn(kind: GitKind, headers: IncomingHttpHeaders, payload: unknown): PushEvent | { ignored: string } {

@@ -4,12 +4,12 @@ import { isAmong } from '../schema/platform/repo-url.ts';
 import type { GitToken } from './credential.ts';
 import { answerOf, apiUrlOf, type Host } from './host.ts';
 import type { GitPlaces } from './places.ts';
+import type { Json } from '../schema/json.ts';
 
 /** Pages that are read at most: ten thousand repositories. */
 const MOST_PAGES = 100;
 const PER_PAGE = 100;
 
-type Json = Record<string, unknown>;
 type Api = {
   path: (isApp: boolean) => string;
   authorization: (token: string) => string;

@@ -1,7 +1,7 @@
 import type { AnswerDescription, Route } from './route.ts';
+import { type Json, isComposite } from '../schema/json.ts';
 
 type Info = { title: string; version: string; description: string };
-type Json = Record<string, unknown>;
 
 /**
  * Returns the routes as an OpenAPI 3.0.3 document, made of the schemas that validate. `security` names the schemes that
@@ -75,8 +75,8 @@ const TOO_LARGE: AnswerDescription = { description: 'The body is too large.' };
  */
 function spelled(schema: unknown, at: { sent: boolean }): unknown {
   if (Array.isArray(schema)) return schema.map((part) => spelled(part, at));
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const fields = ((schema as Json)['properties'] ?? {}) as Record<string, Json | undefined>;
+  if (!isComposite(schema)) return schema;
+  const fields = (schema['properties'] ?? {}) as Record<string, Json | undefined>;
   const isNeeded = (name: unknown): boolean => !at.sent || fields[name as string]?.['default'] === undefined;
   const entries = Object.entries(schema).flatMap(([name, part]: [string, unknown]): [string, unknown][] => {
     if (name === 'enum') return [[name, part]];

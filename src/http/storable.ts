@@ -1,5 +1,6 @@
 import { Invalid } from '../errors.ts';
 import { DEEPEST } from './json-structure.ts';
+import { isComposite } from '../schema/json.ts';
 
 /** Where the fault is, from the inside out. */
 type Fault = { path: string[]; msg: string };
@@ -19,9 +20,9 @@ export function refuseUnstorable(value: unknown, at: 'body' | 'query' | 'path'):
 function faultIn(value: unknown, depth: number): Fault | undefined {
   if (typeof value === 'string') return faultHere(textFault(value));
   if (typeof value === 'number') return faultHere(Number.isFinite(value) ? undefined : 'the number is too large');
-  if (typeof value !== 'object' || value === null) return undefined;
+  if (!isComposite(value)) return undefined;
   if (depth === DEEPEST) return faultHere(`nested deeper than ${DEEPEST} levels`);
-  return Array.isArray(value) ? faultInList(value, depth) : faultInObject(value as Record<string, unknown>, depth);
+  return Array.isArray(value) ? faultInList(value, depth) : faultInObject(value, depth);
 }
 
 function faultInList(list: unknown[], depth: number): Fault | undefined {
@@ -58,7 +59,6 @@ function textFault(text: string): string | undefined {
  * into.
  */
 function nameFault(name: string, part: unknown): string | undefined {
-  const isTrap =
-    name === '__proto__' || (name === 'constructor' && typeof part === 'object' && part !== null && Object.hasOwn(part, 'prototype'));
+  const isTrap = name === '__proto__' || (name === 'constructor' && isComposite(part) && Object.hasOwn(part, 'prototype'));
   return isTrap ? 'this name is not allowed' : textFault(name);
 }

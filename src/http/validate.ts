@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { TSchema } from 'typebox';
 import { Invalid, MOST_FAULTS, type FieldError } from '../errors.ts';
+import { isComposite } from '../schema/json.ts';
 
 type Loc = 'body' | 'query' | 'path';
 
@@ -68,7 +69,7 @@ const engines = (coerce: boolean): { first: Ajv; all: Ajv } => ({
 /** Returns the schema with a bound on each list that has none. */
 function withBounds(schema: unknown, listItems: number): unknown {
   if (Array.isArray(schema)) return schema.map((part) => withBounds(part, listItems));
-  if (typeof schema !== 'object' || schema === null) return schema;
+  if (!isComposite(schema)) return schema;
   const copy = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, withBounds(part, listItems)]));
   return copy['type'] === 'array' && copy['items'] !== undefined ? { maxItems: listItems, ...copy } : copy;
 }
@@ -107,12 +108,12 @@ const MOST_PARTS = 5000;
  */
 function sampleOf(value: unknown, part: { left: number }): unknown {
   part.left -= 1;
-  if (typeof value !== 'object' || value === null || part.left < 0) return value;
+  if (!isComposite(value) || part.left < 0) return value;
   if (Array.isArray(value)) return value.slice(0, MOST_FAULTS).map((item) => sampleOf(item, part));
   const names = Object.keys(value);
   if (names.length > part.left) part.left = -1;
   if (part.left < 0) return value;
-  return Object.fromEntries(names.map((name) => [name, sampleOf((value as Query)[name], part)]));
+  return Object.fromEntries(names.map((name) => [name, sampleOf(value[name], part)]));
 }
 
 const FLAGS: Record<string, string> = { '0': 'false', '1': 'true', False: 'false', True: 'true' };

@@ -3,6 +3,7 @@ import { MANAGED_BY } from '../schema/platform/labels.ts';
 import { faultOfPart, REST_LIMIT, SPEC_LIMIT, type ObjectFault } from '../schema/platform/object-fault.ts';
 import { withReadableStatus } from '../schema/platform/readable-status.ts';
 import type { KubeObject } from './kube.ts';
+import { isComposite } from '../schema/json.ts';
 
 /** An object as it is kept. With a fault, parts of it are cut. */
 export type Bounded<T> = { object: T; fault?: ObjectFault };
@@ -50,7 +51,7 @@ function cut(root: unknown): unknown {
   const steps: Step[] = [];
   const kept = (value: unknown, level: number): unknown => {
     if (typeof value === 'string') return value.slice(0, CHARACTERS);
-    if (typeof value !== 'object' || value === null) return value;
+    if (!isComposite(value)) return value;
     const from = value as Container;
     const to: Container = Array.isArray(from) ? [] : {};
     if (level < LEVELS) steps.push({ from, to, level });

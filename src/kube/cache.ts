@@ -1,11 +1,9 @@
 import { bounded, withoutManagedFields } from './bounds.ts';
 import { FaultyObjects } from './faulty-objects.ts';
 import type { KubeObject } from './kube.ts';
-import { ObjectIndexes, type IndexBy } from './object-indexes.ts';
 import { keyOf } from './object-key.ts';
 
 export { keyOf } from './object-key.ts';
-export type { IndexBy } from './object-indexes.ts';
 
 /**
  * How a change became known: by a list (at startup, or a later check), by a watch, or as the answer to a write of this
@@ -16,6 +14,11 @@ export type Via = 'list' | 'watch' | 'answer';
 export type Change<T extends KubeObject = KubeObject> = { key: string; before: T | undefined; after: T | undefined; via: Via };
 /** The methods by which a watch fills a cache. */
 export type Intake<T extends KubeObject = KubeObject> = Pick<Cache<T>, 'offer' | 'remove' | 'forgetOthers' | 'faults'>;
+/** The values under which an index finds an object. */
+export type IndexBy<T extends KubeObject = KubeObject> = (object: T) => string[];
+
+type Index<T extends KubeObject> = { by: IndexBy<T>; keys: Map<string, Set<string>> };
+
 type CacheOptions = { packed?: boolean; recent?: number; specLimit?: number | undefined };
 
 /** How many deletions are remembered, so that a late answer to one of our writes does not bring an object back. */
@@ -199,6 +202,33 @@ export class Cache<T extends KubeObject = KubeObject> {
         this.faults.unreadable((after ?? before) as T, error);
         if (after === undefined) this.faults.forget(key);
       }
+    }
+  }
+}
+
+/** Finds the keys of objects by values in them. */
+class ObjectIndexes<T extends KubeObject> {
+  readonly #indexes = new Map<string, Index<T>>();
+
+  constructor(indexes: Record<string, IndexBy<T>>) {
+    for (const [name, by] of Object.entries(indexes)) this.#indexes.set(name, { by, keys: new Map() });
+  }
+
+  keys(index: string, value: string): string[] {
+    return [...(this.#indexes.get(index)?.keys.get(value) ?? [])];
+  }
+
+  /** Moves the key in all indexes. Changes nothing, and throws, if one of them can't read the object. */
+  move(key: string, before: T | undefined, after: T | undefined): void {
+    const valuesIn = ({ by }: Index<T>, object: T | undefined): string[] => (object === undefined ? [] : by(object));
+    const moves = [...this.#indexes.values()].map((index) => ({ ...index, from: valuesIn(index, before), to: valuesIn(index, after) }));
+    for (const { keys, from, to } of moves) {
+      for (const value of from) {
+        const set = keys.get(value);
+        set?.delete(key);
+        if (set?.size === 0) keys.delete(value);
+      }
+      for (const value of to) keys.set(value, (keys.get(value) ?? new Set()).add(key));
     }
   }
 }

@@ -1,4 +1,5 @@
 import { Conflict, Forbidden, NotFound, Problem, Unavailable } from '../errors.ts';
+import { isComposite } from '../schema/json.ts';
 
 export type KubeCause = { field: string; reason: string; message: string };
 
@@ -72,7 +73,7 @@ type Status = {
 const parseStatus = (body: string): Status => {
   try {
     const value = JSON.parse(body) as unknown;
-    return typeof value === 'object' && value !== null ? value : {};
+    return isComposite(value) ? value : {};
   } catch {
     return { message: body.slice(0, 512) };
   }

@@ -1,3 +1,5 @@
+import { isObject } from '../schema/json.ts';
+
 /** The claims of a verified token. */
 export type Claims = Record<string, unknown>;
 
@@ -15,5 +17,3 @@ function valueAt(claims: Claims, name: string): unknown {
   for (const step of name.split('.')) value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
   return value;
 }
-
-const isObject = (value: unknown): value is Claims => typeof value === 'object' && value !== null && !Array.isArray(value);

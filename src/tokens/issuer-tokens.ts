@@ -8,20 +8,14 @@ import {
   type JWTVerifyOptions,
   type JWTVerifyResult,
 } from 'jose';
+import type { OidcConfig } from '../config/oidc.ts';
 import { Unauthorized } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { IssuerPlaces } from './issuer-document.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 
 /** Whose tokens are accepted: those of this issuer that are for one of the audiences. */
-export type TokenRules = {
-  issuer: string;
-  audiences: string[];
-  /** Where the keys are, if not where the discovery document says. */
-  jwksUrl: string | undefined;
-  algorithms: string[];
-  clockSkewSeconds: number;
-};
+export type TokenRules = Pick<OidcConfig, 'issuer' | 'audiences' | 'jwksUrl' | 'algorithms' | 'clockSkewSeconds'>;
 
 /** The claims of a token. */
 export type TokenClaims = JWTPayload;

@@ -1,12 +1,9 @@
 import type { Assistant } from '../../schema/agent/assistant.ts';
 import { securityFields, type Door } from './security-schemes.ts';
-
-type Json = Record<string, unknown>;
+import { type Json, isObject } from '../../schema/json.ts';
 
 /** The input of an assistant: text and files, or only the data that its graph's schema describes. */
 export type Takes = 'text' | 'data' | 'unknown';
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Reads from the JSON Schema of its input which kinds of input a graph takes. */
 export function takenBy(input: unknown): Takes {

@@ -3,12 +3,9 @@ import { Problem, Rejected } from '../../errors.ts';
 import { answerMeant, type AskedQuestion } from '../runs/asked.ts';
 import { fileBlock, type ContentFile } from '../runs/content-files.ts';
 import { takesFileOf, type Takes } from './agent-card.ts';
+import { type Json, isObject } from '../../schema/json.ts';
 
 /* A message of the protocol as the input of a graph, or as the answer to a graph's questions. */
-
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const unsupported = (message: string): never => {
   throw new Problem(415, message);

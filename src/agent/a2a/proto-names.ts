@@ -1,14 +1,11 @@
 import type { TSchema } from 'typebox';
 import { Rejected } from '../../errors.ts';
+import { isObject } from '../../schema/json.ts';
+import { camelKey } from '../../schema/types.ts';
 
 /* The protocol's fields have two names: that of its proto files, and that of JSON. */
 
-type Json = Record<string, unknown>;
 type Known = { properties?: Record<string, TSchema>; items?: TSchema };
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const jsonName = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /**
  * Returns the value with the fields of the schema under their names of JSON: `task_id` becomes `taskId`. Parts that the
@@ -20,7 +17,7 @@ export function withJsonNames(schema: TSchema, value: unknown, at: string[] = []
   if (!isObject(value) || properties === undefined) return value;
   return Object.fromEntries(
     Object.entries(value).map(([given, field]) => {
-      const name = Object.hasOwn(properties, given) ? given : jsonName(given);
+      const name = Object.hasOwn(properties, given) ? given : camelKey(given);
       if (!Object.hasOwn(properties, name)) return [given, field];
       const path = [...at, given];
       if (name !== given && Object.hasOwn(value, name)) throw new Rejected(`${path.join('.')}: is there as ${name}, too.`);

@@ -1,8 +1,6 @@
+import { type Json, isObject } from '../../schema/json.ts';
+
 /* How a caller is let in, as agent cards say it. */
-
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** How callers are let in: schemes of OpenAPI by their names, and which of them are required together, if declared. */
 export type Door = { guarded: boolean; schemes: Json; required: unknown };

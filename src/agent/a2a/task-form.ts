@@ -1,12 +1,9 @@
 import type { RunError, RunStatus } from '../../schema/agent/run.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
 import { lastContent, type ContentPart } from '../runs/content-files.ts';
+import { type Json, isObject } from '../../schema/json.ts';
 
 /* A run in the form of a task. */
-
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const OF_STATUS = {
   pending: 'SUBMITTED',

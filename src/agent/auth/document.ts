@@ -1,9 +1,7 @@
 import type { AuthSettings } from '../../schema/agent/gx-json.ts';
+import { type Json, isObject } from '../../schema/json.ts';
 
-type Json = Record<string, unknown>;
 type Operations = Record<string, { security?: unknown[] }>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the security schemes that `auth.openapi` names. */
 export function securitySchemes({ openapi }: Partial<AuthSettings>): Json {

@@ -1,6 +1,7 @@
 import { Problem } from '../../errors.ts';
 import type { JsonObject } from '../../schema/agent/agent-types.ts';
 import type { Patterns } from '../db/base/permits.ts';
+import { isObject } from '../../schema/json.ts';
 
 /*
  * The filters that handlers return, as patterns. Every operator asks for something that metadata contains, so a filter
@@ -75,8 +76,6 @@ function merged(one: Pattern, other: Pattern): Pattern | undefined {
 function bounded(patterns: Pattern[]): Pattern[] {
   return patterns.length > MOST_PATTERNS ? refuse(`a filter must have at most ${MOST_PATTERNS} alternatives`) : patterns;
 }
-
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function refuse(problem: string): never {
   throw new Problem(500, `The authorization handler returned a filter that can't be applied: ${problem}.`);

@@ -1,4 +1,5 @@
 import { Rejected } from '../../errors.ts';
+import { type Json, isComposite } from '../../schema/json.ts';
 
 /*
  * The one door between a value and its stored form in the database. Without a key a value is stored as it is.
@@ -101,16 +102,11 @@ export const SEALED_TEXT = `{"${SEALED}":"`;
 export const MAGIC = Buffer.from('\u0000gx-sealed\u0000');
 
 /** Says whether a parsed value is sealed. */
-export const isSealed = (value: unknown): value is Record<typeof SEALED, string> =>
-  typeof value === 'object' && value !== null && typeof (value as Record<string, unknown>)[SEALED] === 'string';
-
-type Json = Record<string, unknown>;
-
-const isParent = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+export const isSealed = (value: unknown): value is Record<typeof SEALED, string> => isComposite(value) && typeof value[SEALED] === 'string';
 
 /** Returns metadata, a config or a context as it is stored: values under the codec's names are sealed. */
 export async function sealNamed<T>(codec: Codec, of: RecordName, record: T): Promise<T> {
-  if (codec === PLAIN || !isParent(record)) return record;
+  if (codec === PLAIN || !isComposite(record)) return record;
   if (codec.sealKeys !== undefined && !Array.isArray(record)) return sealByKey(codec.sealKeys, of, record);
   if (isSealed(record)) throw new Rejected(RESERVED);
   if (codec.names.size === 0 && !hasSealed(record)) return record;
@@ -126,7 +122,7 @@ async function sealByKey<T extends Json>(sealKeys: NonNullable<Codec['sealKeys']
   if (hasSealed(record)) throw new Rejected(RESERVED);
   const { configurable } = record;
   const inner =
-    of === 'assistant.config' && isParent(configurable)
+    of === 'assistant.config' && isComposite(configurable)
       ? { configurable: await sealByKey(sealKeys, 'assistant.configurable', configurable) }
       : {};
   return { ...record, ...(await sealKeys(of, record)), ...inner };
@@ -135,14 +131,14 @@ async function sealByKey<T extends Json>(sealKeys: NonNullable<Codec['sealKeys']
 /** Returns metadata, a config or a context as it was given, whatever names were in force then. */
 export async function openNamed<T>(codec: Codec, stored: T): Promise<T> {
   const { strict = false, names } = codec;
-  if (codec === PLAIN || !isParent(stored) || !(strict || hasSealed(stored))) return stored;
+  if (codec === PLAIN || !isComposite(stored) || !(strict || hasSealed(stored))) return stored;
   const isClosed = (name: string, value: unknown): boolean => isSealed(value) || (strict && names.has(name));
   return rebuilt(stored, (name, value) =>
     isClosed(name, value) ? codec.open({ kind: 'named', of: name }, value) : openNamed(codec, value),
   );
 }
 
-const hasSealed = (value: unknown): boolean => isParent(value) && (isSealed(value) || Object.values(value).some(hasSealed));
+const hasSealed = (value: unknown): boolean => isComposite(value) && (isSealed(value) || Object.values(value).some(hasSealed));
 
 async function rebuilt<T extends Json>(record: T, made: (name: string, value: unknown) => Promise<unknown>): Promise<T> {
   const entries = await Promise.all(Object.entries(record).map(async ([name, value]) => [name, await made(name, value)] as const));
@@ -160,7 +156,7 @@ export async function openRows<R extends object>(codec: Codec, rows: R[], column
     return place === 'named' ? openNamed(codec, row[column]) : codec.open(place(row), row[column]);
   };
   const present = Object.keys(columns) as (keyof R)[];
-  const isClosed = (value: unknown): boolean => (codec.strict === true ? value !== undefined && value !== null : isParent(value));
+  const isClosed = (value: unknown): boolean => (codec.strict === true ? value !== undefined && value !== null : isComposite(value));
   for (const row of rows) for (const column of present) if (isClosed(row[column])) row[column] = (await opened(row, column)) as R[keyof R];
   return rows;
 }

@@ -3,6 +3,7 @@ import { isSystemName } from '../../config/encryption.ts';
 import type { Log } from '../../log.ts';
 import type { CipherCall } from '../../schema/wire/wall/user-code.ts';
 import type { Cipher } from './custom.ts';
+import { isObject } from '../../schema/json.ts';
 
 /*
  * This file calls the handlers of `encryption.path`, in a thread that runs the user's own code. The module encrypts
@@ -150,8 +151,6 @@ const modelOf = (of: string): Model => of.slice(0, of.indexOf('.')) as Model;
 
 const missing = (name: string, of: string): Unavailable =>
   new Unavailable(`A value (${of}) is encrypted by ${name}'s counterpart, and encryption.path has no ${name} for it; add that handler.`);
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The stored form of a value: an object by key, bytes, or a value that stands under the one key of an object. */
 type Body = { json?: object; blob?: string; one?: object };

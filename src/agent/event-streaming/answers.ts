@@ -1,11 +1,10 @@
 import { cutAt } from '../../errors.ts';
+import type { Json } from '../../schema/json.ts';
 
 /* Answers to commands of protocol v2. */
 
 /** Characters of a message, which may quote the client's input. */
 const LONGEST_MESSAGE = 8000;
-
-type Json = Record<string, unknown>;
 
 /** The codes by which a client can tell what to do about a command that was not carried out. */
 type ErrorCode =

@@ -1,10 +1,9 @@
 import type { Command } from '../../schema/agent/event-streaming.ts';
 import { checkChannels, type EventFilter } from '../stream/protocol/filter.ts';
 import { CommandError } from './answers.ts';
+import type { Json } from '../../schema/json.ts';
 
 /* This file knows what a command looks like. */
-
-type Json = Record<string, unknown>;
 
 function isCommand(value: unknown): value is Command {
   const { id, method } = Object(value) as { id?: unknown; method?: unknown };

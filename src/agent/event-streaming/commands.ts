@@ -21,6 +21,7 @@ import type { GraphHost } from '../graphs/host.ts';
 import { threadCall } from '../graphs/thread-call.ts';
 import { stateForm } from '../stream/protocol/state-form.ts';
 import { selectActive } from '../db/runs/runs.ts';
+import type { Json } from '../../schema/json.ts';
 
 /* Commands of protocol v2 that every transport takes. An error in a command becomes its answer. */
 
@@ -28,7 +29,6 @@ export type CommandDeps = CreateDeps &
   StateCommandDeps &
   UntilEndedDeps & { batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'tellProtocolRun' | 'reportedByLastRun'> };
 
-type Json = Record<string, unknown>;
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
 type Target = {
   threadId: string;

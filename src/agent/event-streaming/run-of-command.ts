@@ -1,12 +1,9 @@
 import type { JsonObject } from '../../schema/agent/agent-types.ts';
 import { STRATEGIES, type MultitaskStrategy, type RunCreate } from '../../schema/agent/run.ts';
 import { CommandError } from './answers.ts';
+import { type Json, isObject } from '../../schema/json.ts';
 
 /* This file makes the runs that commands ask for. */
-
-type Json = Record<string, unknown>;
-
-const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The settings that all runs of this protocol share: their thread is made when it is missing. */
 const COMMON = { if_not_exists: 'create', stream_resumable: true, stream_subgraphs: true } as const;
@@ -43,7 +40,7 @@ function responsesOf(params: Json): Map<string, unknown> {
   const entries = Array.isArray(params['responses']) ? params['responses'] : [params];
   const responses = new Map<string, unknown>();
   for (const entry of entries as unknown[]) {
-    const id = isRecord(entry) ? entry['interrupt_id'] : undefined;
+    const id = isObject(entry) ? entry['interrupt_id'] : undefined;
     if (typeof id !== 'string') throw new CommandError('invalid_argument', 'input.respond requires an interrupt_id with each response.');
     responses.set(id, (entry as Json)['response'] ?? null);
   }
@@ -52,12 +49,12 @@ function responsesOf(params: Json): Map<string, unknown> {
 }
 
 const settings = ({ config, metadata }: Json): Pick<RunCreate, 'config' | 'metadata'> => ({
-  config: isRecord(config) ? config : null,
-  metadata: isRecord(metadata) ? metadata : null,
+  config: isObject(config) ? config : null,
+  metadata: isObject(metadata) ? metadata : null,
 });
 
 const forks = (config: unknown): boolean =>
-  isRecord(config) && isRecord(config['configurable']) && typeof config['configurable']['checkpoint_id'] === 'string';
+  isObject(config) && isObject(config['configurable']) && typeof config['configurable']['checkpoint_id'] === 'string';
 
 /** Returns the strategy, which clients write either way; the protocol's own spelling takes precedence. */
 function strategyOf({ multitask_strategy, multitaskStrategy }: Json): MultitaskStrategy {

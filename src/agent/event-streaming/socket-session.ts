@@ -14,13 +14,13 @@ import { CommandError, failure, resumeGap, success, type CommandAnswer } from '.
 import { answerCommand, startsRun, type CommandDeps } from './commands.ts';
 import { commandIn, filterOf } from './command-form.ts';
 import { visibility, type Visibility } from './visibility.ts';
+import type { Json } from '../../schema/json.ts';
 
 export type SessionDeps = CommandDeps & {
   readers: Pick<Readers, 'followThreadToCome' | 'protocolEvents' | 'protocolEventsUpTo' | 'storedProtocolEvents'>;
   log: Log;
 };
 
-type Json = Record<string, unknown>;
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
 type Session = {
   threadId: string;

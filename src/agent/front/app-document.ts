@@ -1,6 +1,4 @@
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+import { type Json, isObject } from '../../schema/json.ts';
 
 /** Returns the document with the application's own operations. They replace built-in ones. */
 export function withAppDocument(document: Json, app: Json | undefined, prefix: string): Json {

@@ -99,7 +99,7 @@ type CustomSettings = Pick<AppSettings, 'config' | 'callerOf' | 'code'> & { http
 
 /** Returns the routes of `http.app`, if there is one; webhooks may call them, where gx.json lets them. */
 function customOf(
-  { callers, webhooks, log }: AgentDeps,
+  { callers, webhooks, log }: Pick<AgentDeps, 'callers' | 'log' | 'webhooks'>,
   { config, http, callerOf, code }: CustomSettings,
   served: { prefix: string; routes: AgentRoute[] },
 ): CustomRoutes | undefined {

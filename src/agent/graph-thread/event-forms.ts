@@ -1,10 +1,9 @@
 import { checkpointOf } from './snapshot.ts';
+import type { Json } from '../../schema/json.ts';
 
 /*
  * This file converts LangGraph.js's own form of checkpoints and tasks to the one that clients of the interface expect.
  */
-
-type Json = Record<string, unknown>;
 
 /** Returns the payload of the mode `checkpoints`: `{config, parent_config, metadata, values, next, tasks}`. */
 export function checkpointForm(payload: unknown): Json {

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons';
 import { forGraphs, type Log } from '../../log.ts';
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
+import { isComposite } from '../../schema/json.ts';
 
 /** Carries out the work of a run so that the log lines of its graph have the run's ids. */
 export type DuringRun = <T>(spec: RunSpec, work: () => Promise<T>) => Promise<T>;
@@ -62,8 +63,8 @@ function nodeOf(): { node?: string } {
  */
 function lineOf(message: unknown, more: unknown[]): { text: string; data: { err?: Error; data?: unknown } } {
   if (message instanceof Error) return { text: message.message, data: { err: message, ...dataOf(more) } };
-  if (typeof message !== 'object' || message === null) return { text: String(message), data: dataOf(more) };
-  const { message: text = '', ...fields } = message as Record<string, unknown>;
+  if (!isComposite(message)) return { text: String(message), data: dataOf(more) };
+  const { message: text = '', ...fields } = message;
   return { text: String(text), data: dataOf([...(Object.keys(fields).length > 0 ? [fields] : []), ...more]) };
 }
 

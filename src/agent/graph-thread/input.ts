@@ -1,6 +1,7 @@
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { commandOf } from './command.ts';
 import type { Graph, Snapshot } from './load.ts';
+import { isComposite } from '../../schema/json.ts';
 
 /* This file says what a graph is given at the beginning of a run. */
 
@@ -38,4 +39,4 @@ function answerTo({ waiting, answers }: Questions, command: Record<string, unkno
 
 /** Returns whether the answer itself says which questions it answers. */
 const namesQuestion = (resume: unknown, waiting: string[]): boolean =>
-  typeof resume === 'object' && resume !== null && Object.keys(resume).some((key) => waiting.includes(key));
+  isComposite(resume) && Object.keys(resume).some((key) => waiting.includes(key));

@@ -1,10 +1,11 @@
+import { isComposite } from '../../schema/json.ts';
+
 type Message = { toDict(): { type: string; data: Record<string, unknown> }; concat?: unknown; constructor: { lc_name?: () => string } };
 
 /**
  * Knows a message by its shape, not by its class, because the user's graph brings its own copy of the message classes.
  */
-export const isMessage = (value: unknown): value is Message =>
-  typeof value === 'object' && value !== null && typeof (value as { toDict?: unknown }).toDict === 'function';
+export const isMessage = (value: unknown): value is Message => isComposite(value) && typeof value['toDict'] === 'function';
 
 export const isChunk = (message: Message): boolean => typeof message.concat === 'function' && nameOf(message).endsWith('Chunk');
 
@@ -73,8 +74,7 @@ export function toJson(value: unknown, form = plainMessage): string {
  * Returns undefined where it knows none.
  */
 export function stateJson(state: unknown, listText: (list: unknown[]) => string | undefined): string | undefined {
-  if (typeof state !== 'object' || state === null || Object.getPrototypeOf(state) !== Object.prototype || 'toJSON' in state)
-    return undefined;
+  if (!isComposite(state) || Object.getPrototypeOf(state) !== Object.prototype || 'toJSON' in state) return undefined;
   const texts = Object.entries(state).map(([name, value]) => [name, Array.isArray(value) ? listText(value) : undefined, value] as const);
   if (texts.every(([, known]) => known === undefined)) return undefined;
   const shownFields = texts.filter(([, , value]) => value !== undefined && typeof value !== 'function');
@@ -83,7 +83,7 @@ export function stateJson(state: unknown, listText: (list: unknown[]) => string 
 
 /** Returns, as JSON, the fields of a state that are neither objects nor lists there. */
 export function plainJson(state: object): string {
-  const fields = Object.entries(state).filter(([, value]) => typeof value !== 'object' || value === null || isScalar(value));
+  const fields = Object.entries(state).filter(([, value]) => !isComposite(value) || isScalar(value));
   return toJson(Object.fromEntries(fields));
 }
 
@@ -94,13 +94,13 @@ type Form = (message: Message) => Record<string, unknown>;
 
 /** Returns the form of a value that `JSON.stringify` is to see. */
 function shown(value: unknown, form: Form): unknown {
-  if (typeof value !== 'object' || value === null) return typeof value === 'bigint' ? value.toString() : value;
+  if (!isComposite(value)) return typeof value === 'bigint' ? value.toString() : value;
   if (Array.isArray(value)) return value.map((part) => shown(part, form));
   if (isMessage(value)) return fieldsOf(form(value), form);
   if (value instanceof Error) return { error: value.name, message: value.message };
   if (hasOwnForm(value)) return shown(value.toJSON(''), form);
   if (isBoxed(value)) return value;
-  return fieldsOf(value as Record<string, unknown>, form);
+  return fieldsOf(value, form);
 }
 
 /** Returns true for the objects of `new String` and its like, of which JSON has the content. */

@@ -6,8 +6,7 @@ import type { Graph, MakeGraph } from './load.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import { interruptsOf, threadState } from './snapshot.ts';
 import type { GraphStore } from './store.ts';
-
-type Json = Record<string, unknown>;
+import type { Json } from '../../schema/json.ts';
 
 /** `reader` is the saver for states that are only shown. */
 export type StateDeps = { graphOf: (graphId: string) => MakeGraph; saver: Saver; reader: Saver; store: GraphStore };

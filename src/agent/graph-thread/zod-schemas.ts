@@ -1,13 +1,12 @@
 import { createRequire } from 'node:module';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
 import type { GraphSchemas } from '../../schema/wire/wall/graph-answers.ts';
+import { type Json, isComposite } from '../../schema/json.ts';
 
 /*
  * This file turns a graph's own definition of its state into JSON Schema: zod 3, zod 4 or a `StateSchema`, each of the
  * copy that the graph brings. Annotations say nothing, because their types are gone at run time.
  */
-
-type Json = Record<string, unknown>;
 
 /** How a state is shown: as a node or a client writes it, or as it is. */
 type View = { withReducerSchema?: true; asPartial?: true };
@@ -34,7 +33,7 @@ const PARTIAL = Symbol.for('langgraph.state.partial');
 export function zodSchemas(builder: GraphBuilder | undefined, file: string): GraphSchemas {
   const { _schemaRuntimeDefinition: state, _inputRuntimeDefinition: input, _outputRuntimeDefinition: output } = builder ?? {};
   const schemaOf = (definition: unknown, side: Side, view: View = {}): Json | null => {
-    if (typeof definition !== 'object' || definition === null) return null;
+    if (!isComposite(definition)) return null;
     if (isStateSchema(definition)) return view.asPartial ? definition.getInputJsonSchema() : definition.getJsonSchema();
     const extras = { ...view, withJsonSchemaExtrasAsDescription: true } as const;
     try {
@@ -86,7 +85,7 @@ const EXTRAS = 'lg:';
 /** Returns a JSON Schema in which the extras of its parts, `langgraph_type` for one, have become fields. */
 function withExtras(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withExtras);
-  if (typeof schema !== 'object' || schema === null) return schema;
+  if (!isComposite(schema)) return schema;
   const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, withExtras(part)]));
   const { description, ...rest } = parts;
   if (typeof description !== 'string' || !description.startsWith(EXTRAS)) return parts;

@@ -1,5 +1,6 @@
 import { Invalid } from '../../errors.ts';
 import type { JsonObject } from '../../schema/agent/agent-types.ts';
+import { isComposite } from '../../schema/json.ts';
 
 /*
  * This file checks the nodes that a call names. LangGraph silently ignores a goal that its graph does not have; here it
@@ -25,7 +26,7 @@ export const someNodes = (nodes: '*' | string[] | null | undefined): '*' | strin
   return nodes && nodes.length > 0 ? nodes : null;
 };
 
-const isSend = (target: unknown): target is { node: unknown } => typeof target === 'object' && target !== null && 'node' in target;
+const isSend = (target: unknown): target is { node: unknown } => isComposite(target) && 'node' in target;
 
 /** Returns the first node that a call goes to and a graph of these nodes does not have. */
 export function unknownNode({ command }: Call, nodes: string[]): string | undefined {

@@ -1,12 +1,10 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server';
 import { answerMeant, type AskedQuestion } from '../runs/asked.ts';
+import { type Json, isObject } from '../../schema/json.ts';
 
 /* A question of a graph as a form of the client, and the form as the answer that the graph goes on with. */
 
-type Json = Record<string, unknown>;
 type Schema = ElicitRequestFormParams['requestedSchema'];
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The form of a question that brings none. */
 const ANSWER: Schema = {

@@ -3,8 +3,7 @@ import { isUnfinished, type RunError, type RunStatus } from '../../schema/agent/
 import { parsed, type JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { AskedQuestion } from '../runs/asked.ts';
 import { fileIn, lastContent, type ContentFile } from '../runs/content-files.ts';
-
-type Json = Record<string, unknown>;
+import { type Json, isObject } from '../../schema/json.ts';
 
 /** How a run ended, as MCP tells it apart. */
 export type Ended =
@@ -20,7 +19,7 @@ export function endedAs(text: JsonText, status: RunStatus | undefined): Ended {
   if (status !== undefined && isUnfinished(status)) return { kind: 'failed', error: STOPPING };
   const whole = parsed(text);
   // The state of some graphs is no object, but a tool's result has to be one.
-  const state = (typeof whole === 'object' && whole !== null && !Array.isArray(whole) ? whole : { value: whole }) as Json;
+  const state = isObject(whole) ? whole : { value: whole };
   if (state['__error__'] !== undefined) return { kind: 'failed', error: state['__error__'] as RunError };
   if (status !== 'success') return { kind: 'failed', error: STOPPED };
   const asked = (state['__interrupt__'] ?? []) as Partial<AskedQuestion>[];

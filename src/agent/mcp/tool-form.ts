@@ -1,9 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import type { AssistantTool } from '../db/assistants/assistant-tools.ts';
-
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+import { type Json, isObject } from '../../schema/json.ts';
 
 /** Messages as a model writes them. LangGraph takes more forms, which would only confuse it. */
 const MESSAGES: Json = {

@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
+import { slept } from '../../pause.ts';
 import { deleteOldKeys } from '../db/base/idempotency-keys.ts';
 import { deleteExpiredItems } from '../db/store/store-items.ts';
 import { deleteExpiredThreads, pruneExpiredThreads } from '../db/threads/thread-expiry.ts';
@@ -45,7 +45,3 @@ async function untilNothing(work: () => Promise<number>, signal: AbortSignal): P
     if (count === 0 || !(await slept((performance.now() - began) * REST, signal))) return sum;
   }
 }
-
-/** Returns false when the signal ends the wait. */
-const slept = (milliseconds: number, signal: AbortSignal): Promise<boolean> =>
-  wait(milliseconds, true, { signal, ref: false }).catch(() => false);

@@ -46,7 +46,7 @@ const FEATURES: readonly Feature[] = [
 ];
 
 /** Fires crons in the processes that execute runs. */
-function fireCrons({ clock, pump }: AgentDeps, signal: AbortSignal): void {
+function fireCrons({ clock, pump }: Pick<AgentDeps, 'clock' | 'pump'>, signal: AbortSignal): void {
   if (pump.works) void clock.run(signal);
 }
 

@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { WorkReportSettings } from '../../config/work-reports.ts';
 import { asError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { Pause } from '../../pause.ts';
+import { Pause, slept } from '../../pause.ts';
 import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
 import { REPORT_EVERY, type QueueWork, type ServerFacts, type WorkReport } from '../../schema/wire/work-report.ts';
 import { queueWork } from '../db/runs/work.ts';
@@ -23,9 +22,6 @@ const BUSY = 5000;
 const RETRY = { first: 500, longest: 5000 };
 /** Milliseconds that one report may take, and the last one of a process that stops. */
 const PATIENCE = 3000;
-
-const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  wait(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
 
 type Options = {
   to: NonNullable<WorkReportSettings>;
@@ -80,10 +76,10 @@ export class WorkReports {
     while (!signal.aborted) {
       this.#changed = false;
       const arrived = await this.#report();
-      await pause(arrived ? PACE : Math.min(RETRY.longest, RETRY.first * 2 ** (this.#lost - 1)), signal);
+      await slept(arrived ? PACE : Math.min(RETRY.longest, RETRY.first * 2 ** (this.#lost - 1)), signal);
       if (!arrived || this.#changed || signal.aborted) continue;
       await this.#pause.for(this.#isBusy ? BUSY : REPORT_EVERY * 1000, { ref: false });
-      await pause(SOON, signal);
+      await slept(SOON, signal);
     }
   }
 

@@ -30,6 +30,7 @@ import { deleteThreads } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { newId } from '../kernel/ids.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
+import { isGiven } from '../runs/kwargs.ts';
 import { ok, page, refused, route, type AgentRoute } from './route.ts';
 
 type Deps = CancelDeps & Pick<AgentDeps, 'graphs'>;
@@ -51,13 +52,11 @@ function knownGraph(deps: Pick<Deps, 'graphs'>, graphId: string | null | undefin
 
 type Settings = { config?: JsonObject | null; context?: JsonObject | null };
 
-const isFull = (object: JsonObject | null | undefined): object is JsonObject => Object.keys(object ?? {}).length > 0;
-
 /** Returns the context, whether it was given as `context` or as `config.configurable`; null when it was not given. */
 function contextIn({ config, context }: Settings): JsonObject | null {
   const configurable = config?.['configurable'] as JsonObject | undefined;
-  if (isFull(configurable) && isFull(context)) throw new Rejected('context: Cannot specify both configurable and context. Use only one.');
-  return isFull(configurable) ? configurable : (context ?? configurable ?? null);
+  if (isGiven(configurable) && isGiven(context)) throw new Rejected('context: Cannot specify both configurable and context. Use only one.');
+  return isGiven(configurable) ? configurable : (context ?? configurable ?? null);
 }
 
 async function create(deps: Deps, asked: AssistantCreate, caller: AgentCaller): Promise<Reply> {
@@ -71,7 +70,7 @@ async function create(deps: Deps, asked: AssistantCreate, caller: AgentCaller): 
     graph_id: body.graph_id,
     name: body.name ?? 'Untitled',
     description: body.description ?? null,
-    config: { ...body.config, ...(isFull(context) && { configurable: context }) },
+    config: { ...body.config, ...(isGiven(context) && { configurable: context }) },
     context: context ?? {},
     metadata: body.metadata,
   });

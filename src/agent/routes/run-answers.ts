@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, jsonText, slowJsonText, sse, type Reply, type Request, type SseEvent } from '../../http/route.ts';
-import { isUnfinished, type RunCreate } from '../../schema/agent/run.ts';
+import { OnceHeaders } from '../../schema/agent/request-key.ts';
+import { isUnfinished, RunCreate } from '../../schema/agent/run.ts';
 import { eventId, START, STREAM_MODES, type Cursor } from '../../schema/agent/stream-event.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import { permission, permitAccess, type AgentCaller } from '../auth/caller.ts';
@@ -22,6 +23,16 @@ import { cursorOf, modesOf } from './stream-query.ts';
 
 /** The parts that answering runs needs. */
 export type RunRouteDeps = CreateDeps & CancelDeps & { readers: Readers };
+
+/** The description that all routes which start one run share. */
+export const startingOneRun = {
+  method: 'post',
+  tag: 'runs',
+  access: 'write',
+  headers: OnceHeaders,
+  body: RunCreate,
+  starts: () => 1,
+} as const;
 
 /** How a client that leaves stops its run: on the threads that it may change. Undefined where the run goes on. */
 type Leaving = { permitted: Patterns } | undefined;

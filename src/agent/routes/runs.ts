@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
 import { json, noContent, slowJsonText, type Reply } from '../../http/route.ts';
-import { OnceHeaders } from '../../schema/agent/request-key.ts';
-import { CancelQuery, isUnfinished, JoinQuery, Run, RunCreate, RunsQuery, StreamQuery } from '../../schema/agent/run.ts';
+import { CancelQuery, isUnfinished, JoinQuery, Run, RunsQuery, StreamQuery } from '../../schema/agent/run.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import type { Db } from '../db/base/pool.ts';
@@ -18,6 +17,7 @@ import {
   answerStream,
   AnyState,
   eventStream,
+  startingOneRun,
   type RunRouteDeps,
 } from './run-answers.ts';
 
@@ -27,50 +27,35 @@ const busy = { 409: { description: 'The thread is busy and the strategy is rejec
 
 const createRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
-    method: 'post',
+    ...startingOneRun,
     path: '/threads/{thread_id}/runs',
+    params: ThreadPath,
     id: 'create_run',
     summary: 'Start a run in the background',
-    tag,
-    access,
-    params: ThreadPath,
-    headers: OnceHeaders,
-    body: RunCreate,
-    starts: () => 1,
     answers: { 200: ok('The run.', Run), ...refused, ...busy, ...goneAgain },
     handler: (request) => answerRun(deps, request.body, { threadId: request.params.thread_id, request }),
   });
 
 const waitRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
-    method: 'post',
+    ...startingOneRun,
     path: '/threads/{thread_id}/runs/wait',
+    params: ThreadPath,
     id: 'wait_run',
     waits: true,
     summary: 'Run, and answer the final state',
-    tag,
-    access,
-    params: ThreadPath,
-    headers: OnceHeaders,
-    body: RunCreate,
-    starts: () => 1,
     answers: { 200: ok('The final state.', AnyState), ...refused, ...busy, ...goneAgain },
     handler: (request) => answerEnd(deps, request.body, { threadId: request.params.thread_id, request }),
   });
 
 const streamRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
-    method: 'post',
+    ...startingOneRun,
     path: '/threads/{thread_id}/runs/stream',
+    params: ThreadPath,
     id: 'stream_run',
     summary: 'Run, and stream the events',
-    tag,
-    access,
-    params: ThreadPath,
     query: StreamQuery,
-    headers: OnceHeaders,
-    body: RunCreate,
-    starts: () => 1,
     answers: { ...eventStream, ...refused, ...busy, ...goneAgain },
     handler: (request) =>
       answerStream(deps, request.body, { threadId: request.params.thread_id, request, namespaces: request.query.namespace }),

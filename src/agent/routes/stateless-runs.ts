@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Invalid, NotFound } from '../../errors.ts';
 import { json, noContent } from '../../http/route.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
-import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, RunCreate, StreamQuery } from '../../schema/agent/run.ts';
+import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, StreamQuery } from '../../schema/agent/run.ts';
 import { Uuid } from '../../schema/types.ts';
 import { permission } from '../auth/caller.ts';
 import { selectActive } from '../db/runs/runs.ts';
@@ -10,54 +10,48 @@ import { keyOfHeader } from '../kernel/request-key.ts';
 import { cancelRuns, stopOf } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
 import { goneAgain, ok, refused, route, type AgentRoute } from './route.ts';
-import { answerEnd, answerJoinStream, answerRun, answerStream, AnyState, eventStream, type RunRouteDeps } from './run-answers.ts';
+import {
+  answerEnd,
+  answerJoinStream,
+  answerRun,
+  answerStream,
+  AnyState,
+  eventStream,
+  startingOneRun,
+  type RunRouteDeps,
+} from './run-answers.ts';
 
 const tag = 'runs';
 const access = 'write' as const;
 
 const createStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
-    method: 'post',
+    ...startingOneRun,
     path: '/runs',
     id: 'create_stateless_run',
     summary: 'Start a run on a thread of its own',
-    tag,
-    access,
-    headers: OnceHeaders,
-    body: RunCreate,
-    starts: () => 1,
     answers: { 200: ok('The run.', Run), ...refused, ...goneAgain },
     handler: (request) => answerRun(deps, request.body, { threadId: undefined, request }),
   });
 
 const waitStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
-    method: 'post',
+    ...startingOneRun,
     path: '/runs/wait',
     id: 'wait_stateless_run',
     waits: true,
     summary: 'Run on a thread of its own, and answer the final state',
-    tag,
-    access,
-    headers: OnceHeaders,
-    body: RunCreate,
-    starts: () => 1,
     answers: { 200: ok('The final state.', AnyState), ...refused, ...goneAgain },
     handler: (request) => answerEnd(deps, request.body, { threadId: undefined, request }),
   });
 
 const streamStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
   route({
-    method: 'post',
+    ...startingOneRun,
     path: '/runs/stream',
     id: 'stream_stateless_run',
     summary: 'Run on a thread of its own, and stream the events',
-    tag,
-    access,
     query: StreamQuery,
-    headers: OnceHeaders,
-    body: RunCreate,
-    starts: () => 1,
     answers: { ...eventStream, ...refused, ...goneAgain },
     handler: (request) => answerStream(deps, request.body, { threadId: undefined, request, namespaces: request.query.namespace }),
   });

@@ -14,6 +14,7 @@ import { threadCall } from '../graphs/thread-call.ts';
 import { HeldThreads } from '../runs/held-thread.ts';
 import { checkCheckpoint } from '../runs/plan.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
+import type { Json } from '../../schema/json.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'readers'>;
 type WriteDeps = Deps & { held: HeldThreads };
@@ -27,8 +28,6 @@ const HistoryQuery = Type.Object({
   before: Type.Optional(Type.String()),
   select: Type.Optional(StateSelect),
 });
-
-type Json = Record<string, unknown>;
 
 /** Returns the state of a thread that no graph has touched. */
 const emptyState = (thread: ThreadHead): ThreadState => ({

@@ -1,9 +1,9 @@
+import { type Json, isObject } from '../../schema/json.ts';
+
 /*
  * Files in the content of messages, as blocks of LangChain have them: its standard ones of both languages, those from
  * before its version 1, and OpenAI's.
  */
-
-type Json = Record<string, unknown>;
 
 /** A file by its bytes, in base64, or by where it lies. `mediaType` and `name` are undefined where they are unknown. */
 export type ContentFile = { mediaType: string | undefined; name: string | undefined } & ({ data: string } | { url: string });
@@ -11,7 +11,6 @@ export type ContentFile = { mediaType: string | undefined; name: string | undefi
 /** The content of a part of a message: text, a file, or something that is neither. */
 export type ContentPart = { text: string } | { file: ContentFile } | { other: unknown };
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const textIn = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
 const KINDS = ['image', 'audio', 'video', 'file'];

@@ -6,7 +6,8 @@ import type { StreamMode } from '../../schema/agent/stream-event.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import { someNodes } from '../kernel/nodes.ts';
 
-const isGiven = (given: JsonObject | null | undefined): given is JsonObject => Object.keys(given ?? {}).length > 0;
+/** Returns true for an object that has any field. */
+export const isGiven = (given: JsonObject | null | undefined): given is JsonObject => Object.keys(given ?? {}).length > 0;
 
 type Ids = { run_id: string; thread_id: string };
 

@@ -1,6 +1,5 @@
 import type { SseEvent } from '../../http/route.ts';
-
-type Json = Record<string, unknown>;
+import { type Json, isComposite } from '../../schema/json.ts';
 
 /** Returns the progress that an event of a run reports, in words; undefined where it reports none. */
 export function progressOf(event: SseEvent): string | undefined {
@@ -14,6 +13,6 @@ export function progressOf(event: SseEvent): string | undefined {
 
 /** Returns the graph's own words: a text, or the `message` of an object. */
 function wordsOf(data: unknown): string | undefined {
-  const words = typeof data === 'object' && data !== null ? (data as Json)['message'] : data;
+  const words = isComposite(data) ? data['message'] : data;
   return typeof words === 'string' ? words : undefined;
 }

@@ -4,8 +4,7 @@ import type { Db } from '../db/base/pool.ts';
 import { runProgress } from '../db/runs/runs.ts';
 import { getThread } from '../db/threads/threads.ts';
 import type { RunResult } from '../stream/bus.ts';
-
-type Json = Record<string, unknown>;
+import type { Json } from '../../schema/json.ts';
 
 /**
  * Returns, as JSON, the answer to clients at the end of a run: the final state of its thread with the interrupts that

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { CollectorSettings } from '../../config/tracing.ts';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { slept } from '../../pause.ts';
 import type { Span } from '../../schema/wire/wall/run-in-thread.ts';
 import { versions } from '../kernel/versions.ts';
 import { otlpLogs } from './log-line.ts';
@@ -87,7 +88,7 @@ class OtlpExporter<T> {
       const pause = PAUSES[attempt];
       const again = status === undefined || LATER.includes(status);
       if (problem === undefined || !again || pause === undefined || this.#closing.signal.aborted) return problem;
-      await wait(pause, undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined);
+      await slept(pause, this.#closing.signal);
     }
   }
 

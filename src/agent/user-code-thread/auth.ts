@@ -3,6 +3,7 @@ import type { JsonObject } from '../../schema/agent/agent-types.ts';
 import type { AuthEvent, AuthUser, HandlerAnswer } from '../../schema/wire/wall/auth.ts';
 import type { SeenRequest } from '../../schema/wire/wall/user-code.ts';
 import { handlerNames } from '../auth/events.ts';
+import { isComposite } from '../../schema/json.ts';
 
 type Parameter = { event: AuthEvent; resource: string; action: string; value: JsonObject; user: AuthUser; permissions: string[] };
 
@@ -83,6 +84,6 @@ function refusalOf(thrown: unknown, statusOf: (status: number) => number): Error
 
 /** Returns headers, however they are given: as an object, a list of pairs or `Headers`. */
 function headersOf(given: unknown): Record<string, string> {
-  if (typeof given !== 'object' || given === null) return {};
+  if (!isComposite(given)) return {};
   return Object.fromEntries(new Headers(given as Record<string, string>));
 }

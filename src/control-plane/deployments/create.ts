@@ -26,6 +26,8 @@ import { namedTenant, tenantOfProject } from '../../schema/platform/tenancy.ts';
  */
 const LEFTOVERS_MILLISECONDS = 5000;
 
+type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'secrets' | 'stored'>;
+
 export type CreateOptions = { dryRun: boolean; annotations?: Record<string, string> };
 
 /**
@@ -33,7 +35,7 @@ export type CreateOptions = { dryRun: boolean; annotations?: Record<string, stri
  * between, the operator or a retry completes or removes the objects that were written.
  */
 export async function createDeployment(
-  plane: ControlPlane,
+  plane: Plane,
   body: DeploymentCreateRequest,
   call: CallContext,
   options: CreateOptions,
@@ -58,7 +60,7 @@ export async function createDeployment(
 }
 
 /** Throws for the first thing that forbids this deployment; nothing is written yet. */
-async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call: CallContext): Promise<Placement> {
+async function checked(plane: Plane, body: DeploymentCreateRequest, call: CallContext): Promise<Placement> {
   const { config, stored } = plane;
   const broken = [
     ...brokenRules(body, config),
@@ -83,7 +85,11 @@ async function checked(plane: ControlPlane, body: DeploymentCreateRequest, call:
 }
 
 /** Throws unless the repository belongs to an integration of the caller's tenant. */
-async function checkRepository(plane: ControlPlane, { source_config: config }: DeploymentCreateRequest, call: CallContext): Promise<void> {
+async function checkRepository(
+  plane: Pick<ControlPlane, 'integrations'>,
+  { source_config: config }: DeploymentCreateRequest,
+  call: CallContext,
+): Promise<void> {
   const integration = await ownIntegration(plane, config.integration_id ?? '', call);
   if (integration === undefined) throw new Rejected('source_config.integration_id: no integration has this id');
   const fault = repoUrlFault(integration, config.repo_url ?? '');
@@ -94,7 +100,11 @@ async function checkRepository(plane: ControlPlane, { source_config: config }: D
  * Throws if the name is taken. It reads the owner of the name again, because the object that the watch shows may have
  * been deleted.
  */
-async function nameFree(plane: ControlPlane, name: string, { place, call }: { place: Placement; call: CallContext }): Promise<void> {
+async function nameFree(
+  plane: Pick<ControlPlane, 'config' | 'stored'>,
+  name: string,
+  { place, call }: { place: Placement; call: CallContext },
+): Promise<void> {
   const { stored, config } = plane;
   const { caller, signal } = call;
   const mine = belongsTo(plane, caller);
@@ -115,7 +125,7 @@ async function nameFree(plane: ControlPlane, name: string, { place, call }: { pl
  * Waits until the revisions of a deleted deployment of the same name are gone, because they hold the names of new ones.
  */
 async function leftoversGone(
-  { stored }: ControlPlane,
+  { stored }: Pick<ControlPlane, 'stored'>,
   name: string,
   { place, signal }: { place: Placement; signal: AbortSignal },
 ): Promise<void> {
@@ -126,7 +136,7 @@ async function leftoversGone(
   }
 }
 
-async function writeOrUndo({ kube }: ControlPlane, resource: DeploymentResource): Promise<DeploymentResource> {
+async function writeOrUndo({ kube }: Pick<ControlPlane, 'kube'>, resource: DeploymentResource): Promise<DeploymentResource> {
   const { name, namespace = '' } = resource.metadata;
   try {
     return await refusing(() => kube.create(kinds.deployment, resource));

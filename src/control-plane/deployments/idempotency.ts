@@ -24,7 +24,7 @@ export const rememberAs = (key: string, body: DeploymentCreateRequest): Record<s
  * `Invalid` when the key came with another body.
  */
 export async function replayed(
-  plane: ControlPlane,
+  plane: Pick<ControlPlane, 'config' | 'kube' | 'stored'>,
   body: DeploymentCreateRequest,
   { key, ...call }: CallContext & { key: string | undefined },
 ): Promise<DeploymentResource | undefined> {

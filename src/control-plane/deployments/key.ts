@@ -38,7 +38,11 @@ export async function keyOfDeployment(
 }
 
 /** Asks the operator for a new key, and waits a little for it. Returns the key, and whether it is the new one. */
-export async function rotateKey(plane: ControlPlane, id: string, call: CallContext): Promise<{ key: AgentKey; isNew: boolean }> {
+export async function rotateKey(
+  plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stopping' | 'stored'>,
+  id: string,
+  call: CallContext,
+): Promise<{ key: AgentKey; isNew: boolean }> {
   const asked = await retryConflicts(
     () => readDeployment(plane, id, call),
     async (live) => {

@@ -44,7 +44,7 @@ function matches(query: ListQuery, idOf: (deployment: DeploymentResource) => str
 }
 
 export async function listDeployments(
-  plane: ControlPlane,
+  plane: Pick<ControlPlane, 'config' | 'secrets' | 'stored'>,
   query: ListQuery,
   call: CallContext,
 ): Promise<{ resources: Deployment[]; offset: number }> {

@@ -32,6 +32,8 @@ import { VOLUME_GROWN } from '../../schema/platform/conditions.ts';
 import type { DeploymentResource, DeploymentSpec } from '../../schema/platform/custom-resources.ts';
 import type { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
 
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
+
 export type PatchOptions = { id: string; dryRun: boolean; ifMatch?: string | undefined; alwaysRevision?: boolean };
 
 type Step = {
@@ -44,7 +46,7 @@ type Step = {
 
 /** Merges a patch into the stored deployment, and makes a revision when the patch asks for one. */
 export async function patchDeployment(
-  plane: ControlPlane,
+  plane: Plane,
   body: DeploymentPatchRequest,
   call: CallContext,
   options: PatchOptions,
@@ -65,7 +67,7 @@ export async function patchDeployment(
 }
 
 /** Returns the objects to write. Throws if a rule forbids it. */
-async function decide(plane: ControlPlane, body: DeploymentPatchRequest, call: CallContext, options: PatchOptions): Promise<Step> {
+async function decide(plane: Omit<Plane, 'now'>, body: DeploymentPatchRequest, call: CallContext, options: PatchOptions): Promise<Step> {
   const { config, kube } = plane;
   const deployment = await readDeployment(plane, options.id, call);
   if (deployment.metadata.deletionTimestamp !== undefined) throw new Conflict(`Deployment ID ${options.id} is being deleted.`);
@@ -120,9 +122,9 @@ function checkVersion(deployment: DeploymentResource, ifMatch: string | undefine
 type Made = { ref?: Ref | undefined };
 type Write = { options: PatchOptions; made: Made; caller: Caller };
 
-async function write(plane: ControlPlane, step: Step, { options, made, caller }: Write): Promise<DeploymentResource> {
+async function write(plane: Omit<Plane, 'config'>, step: Step, { options, made, caller }: Write): Promise<DeploymentResource> {
   const { metadata } = step.deployment;
-  const secretName = await secretNameFor(plane, step, { options, made, caller });
+  const secretName = await secretNameFor(plane.secrets, step, { options, made, caller });
   const spec = patchedSpec(step, { secretName, now: plane.now() });
   const changes = jsonPatchOf(step.deployment.spec, spec, '/spec');
   if (changes.length === 0) return step.deployment;
@@ -136,7 +138,7 @@ async function write(plane: ControlPlane, step: Step, { options, made, caller }:
 }
 
 async function secretNameFor(
-  plane: ControlPlane,
+  values: ControlPlane['secrets'],
   { deployment, tenantId, secrets }: Step,
   { options, made, caller }: Write,
 ): Promise<string | undefined> {
@@ -145,7 +147,7 @@ async function secretNameFor(
   if (secrets.length === 0) return undefined;
   const { name, namespace = '' } = deployment.metadata;
   const owner = { deployment: name, namespace, tenantId };
-  made.ref ??= { namespace, name: await refusing(() => plane.secrets.store(owner, { secrets, nonce: randomUUID(), caller })) };
+  made.ref ??= { namespace, name: await refusing(() => values.store(owner, { secrets, nonce: randomUUID(), caller })) };
   return made.ref.name;
 }
 

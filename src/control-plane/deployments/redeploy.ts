@@ -16,12 +16,10 @@ import { Conflict, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>;
+
 /** Asks for a revision's template again, with the secrets and sizes it had. Redeploy and rollback are the same. */
-export function redeploy(
-  plane: ControlPlane,
-  ids: { deployment: string; revision: string },
-  call: CallContext,
-): Promise<DeploymentResource> {
+export function redeploy(plane: Plane, ids: { deployment: string; revision: string }, call: CallContext): Promise<DeploymentResource> {
   const read = async () => {
     const deployment = await readDeployment(plane, ids.deployment, call);
     if (deployment.metadata.deletionTimestamp !== undefined) throw new Conflict('The deployment is being deleted.');
@@ -35,7 +33,7 @@ export function redeploy(
 }
 
 /** Throws unless REST users may start pods of this template, which kubectl may have written. */
-async function allowed(plane: ControlPlane, resource: DeploymentResource, { caller, signal }: CallContext): Promise<void> {
+async function allowed(plane: Omit<Plane, 'now'>, resource: DeploymentResource, { caller, signal }: CallContext): Promise<void> {
   const { config, kube } = plane;
   const wanted = toWanted(resource);
   const spec = wanted.source_config.resource_spec;
@@ -50,7 +48,7 @@ async function allowed(plane: ControlPlane, resource: DeploymentResource, { call
 
 type Step = { deployment: DeploymentResource; revision: RevisionResource };
 
-async function write(plane: ControlPlane, { deployment, revision }: Step, caller: Caller): Promise<DeploymentResource> {
+async function write(plane: Omit<Plane, 'config'>, { deployment, revision }: Step, caller: Caller): Promise<DeploymentResource> {
   const { metadata, spec } = deployment;
   const wanted = {
     ...spec,

@@ -14,10 +14,12 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
  */
 export type Removal = { tracingProject: boolean; data: boolean };
 
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'stored'>;
+
 /**
  * Asks for a deployment's deletion. Its status is AWAITING_DELETE until the operator has removed its objects.
  */
-export async function removeDeployment(plane: ControlPlane, id: string, call: CallContext, removal: Removal): Promise<void> {
+export async function removeDeployment(plane: Plane, id: string, call: CallContext, removal: Removal): Promise<void> {
   const deployment = await readDeployment(plane, id, call, 'removal');
   const { namespace, name, uid = '' } = deployment.metadata;
   await mark(plane, deployment, { removal, caller: call.caller });
@@ -33,7 +35,7 @@ function goneAlready(error: unknown): boolean {
 
 /** Marks in the spec the further things that the operator is to delete. */
 async function mark(
-  { kube, stored }: ControlPlane,
+  { kube, stored }: Omit<Plane, 'config'>,
   { metadata, spec }: DeploymentResource,
   { removal, caller }: { removal: Removal; caller: Caller },
 ): Promise<void> {
@@ -52,7 +54,7 @@ async function mark(
 export type BulkOutcome = { deleted: string[]; failed: { id: string; status: number; detail: string }[] };
 
 /** Removes each deployment on its own, so that a failure does not stop the others. */
-export async function removeDeployments(plane: ControlPlane, ids: string[], call: CallContext, removal: Removal): Promise<BulkOutcome> {
+export async function removeDeployments(plane: Plane, ids: string[], call: CallContext, removal: Removal): Promise<BulkOutcome> {
   const outcome: BulkOutcome = { deleted: [], failed: [] };
   for (const id of new Set(ids)) {
     try {

@@ -19,6 +19,7 @@ import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
 import { updatedAt } from '../stored/metadata.ts';
+import { isComposite } from '../../schema/json.ts';
 
 type Template = DeploymentSpec['template'];
 
@@ -27,7 +28,7 @@ const inResource = <T extends object>(record: T | null | undefined) => toResourc
 
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
+  if (!isComposite(value)) return value;
   const entries = Object.entries(value).filter(([, inner]) => inner !== null && inner !== undefined);
   return Object.fromEntries(entries.map(([key, inner]) => [key, withoutNulls(inner)]));
 }

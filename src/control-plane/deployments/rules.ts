@@ -6,14 +6,13 @@ import { isReservedEnv } from '../../schema/platform/reserved-env.ts';
 import { ORDERED_RESOURCE_FIELDS } from '../../schema/platform/resource-spec.ts';
 import { canonicalJson } from '../../schema/platform/revision-of.ts';
 import { SOURCE_FIELDS, TAG_PREFIX, type SourceField } from '../../schema/platform/source-fields.ts';
+import type { Json } from '../../schema/json.ts';
 
 /** A deployment as wanted: a create, or a stored one with a patch merged in. */
 export type WantedDeployment = Pick<DeploymentCreateRequest, 'source' | 'source_config' | 'source_revision_config'>;
 
 /** A sentence about a broken rule. It begins with the field's path in the body. */
 export type Broken = string;
-
-type Json = Record<string, unknown>;
 
 /** Returns the value at a dotted path. Null and absent are both undefined. */
 function valueAt(body: object, path: string): unknown {

@@ -13,15 +13,16 @@ import type { KnownIntegration } from '../stored/integrations.ts';
 import { checkedHost } from './places.ts';
 import { credentialData, integrationResource, type GitIntegrationRequest } from './resource.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'integrations' | 'stored' | 'gitPlaces'>;
+type Plane = Pick<ControlPlane, 'config' | 'gitPlaces' | 'integrations' | 'kube' | 'stored'>;
+type SecretPlane = Pick<Plane, 'config' | 'kube'>;
 
 /** Returns the connections to git hosts that belong to a tenant. */
-export const ownIntegrations = ({ integrations }: Pick<ControlPlane, 'integrations'>, tenantId: string): KnownIntegration[] =>
+export const ownIntegrations = ({ integrations }: Pick<Plane, 'integrations'>, tenantId: string): KnownIntegration[] =>
   integrations.all().filter((known) => known.tenantId === tenantId);
 
 /** Returns a tenant's connection with this id. Another tenant's is not found. */
 export async function ownIntegration(
-  { integrations }: Pick<ControlPlane, 'integrations'>,
+  { integrations }: Pick<Plane, 'integrations'>,
   id: string,
   { caller, signal }: CallContext,
 ): Promise<KnownIntegration | undefined> {
@@ -30,14 +31,18 @@ export async function ownIntegration(
 }
 
 /** Returns a tenant's connection with this id. Throws `NotFound`. */
-export async function findIntegration(plane: Pick<ControlPlane, 'integrations'>, id: string, call: CallContext): Promise<KnownIntegration> {
+export async function findIntegration(plane: Pick<Plane, 'integrations'>, id: string, call: CallContext): Promise<KnownIntegration> {
   const known = await ownIntegration(plane, id, call);
   if (known === undefined) throw new NotFound(`Integration ID ${id} not found.`);
   return known;
 }
 
 /** Returns the repositories that a connection may build, from its host or from its own list. */
-export async function listRepositories(plane: Plane, integration: KnownIntegration, signal: AbortSignal): Promise<ListedRepository[]> {
+export async function listRepositories(
+  plane: Pick<Plane, 'config' | 'gitPlaces' | 'kube'>,
+  integration: KnownIntegration,
+  signal: AbortSignal,
+): Promise<ListedRepository[]> {
   const { gitPlaces: places } = plane;
   const { kind, host, apiUrl, listed } = integration;
   if (listed !== undefined || host === undefined) return repositoriesOf({ integration, token: undefined, places, signal });
@@ -46,7 +51,7 @@ export async function listRepositories(plane: Plane, integration: KnownIntegrati
 }
 
 async function tokenFor(
-  { kube, config }: Plane,
+  { kube, config }: SecretPlane,
   { credentialSecret }: KnownIntegration,
   host: Parameters<typeof tokenOf>[1],
   signal: AbortSignal,
@@ -62,7 +67,7 @@ async function tokenFor(
  * written first: without the resource nothing uses them.
  */
 export async function createIntegration(
-  plane: Plane,
+  plane: Omit<Plane, 'stored'>,
   body: GitIntegrationRequest,
   { caller, signal }: CallContext,
 ): Promise<KnownIntegration> {
@@ -90,7 +95,7 @@ export async function createIntegration(
 
 type Kept = { integration: string; data: Record<string, string>; caller: Caller; signal: AbortSignal };
 
-async function keep({ kube, config }: Plane, name: string, { integration, data, caller, signal }: Kept): Promise<string> {
+async function keep({ kube, config }: SecretPlane, name: string, { integration, data, caller, signal }: Kept): Promise<string> {
   const { gitNamespace: namespace } = config;
   if (namespace === undefined)
     throw new Rejected(
@@ -106,14 +111,14 @@ async function keep({ kube, config }: Plane, name: string, { integration, data, 
 
 type Secrets = { credentialSecret?: string | undefined; webhookSecret?: string | undefined };
 
-async function removeSecrets({ kube, config }: Plane, { credentialSecret, webhookSecret }: Secrets): Promise<void> {
+async function removeSecrets({ kube, config }: SecretPlane, { credentialSecret, webhookSecret }: Secrets): Promise<void> {
   const { gitNamespace: namespace } = config;
   for (const name of [credentialSecret, webhookSecret])
     if (namespace !== undefined && name !== undefined) await kube.delete(kinds.secret, { namespace, name }).catch(() => false);
 }
 
 /** Removes a connection that no deployment names, and the Secrets that were made with it. */
-export async function removeIntegration(plane: Plane, id: string, call: CallContext): Promise<void> {
+export async function removeIntegration(plane: Omit<Plane, 'gitPlaces'>, id: string, call: CallContext): Promise<void> {
   const integration = await findIntegration(plane, id, call);
   const { resource } = integration;
   if (resource === undefined) throw new Conflict('The integration is one of the settings of the installation: remove it there.');

@@ -11,7 +11,7 @@ import { jsonPatchOf } from '../json-patch.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
 import type { PushDoor } from './push-door.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'integrations' | 'stored' | 'now'>;
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>;
 
 /** The result of a push event: how many deployments were woken, and why if none. */
 export type PushOutcome = { accepted: boolean; deployments: number; detail: string };
@@ -45,7 +45,7 @@ const sameIn = (kind: KnownIntegration['kind'], one: string | undefined, other: 
 
 /** Returns a function that tells whether a deployment is built on such a push. */
 const followedBy =
-  ({ stored, config }: Plane, integration: KnownIntegration, { branch, repository }: PushEvent) =>
+  ({ stored, config }: Pick<Plane, 'config' | 'stored'>, integration: KnownIntegration, { branch, repository }: PushEvent) =>
   (deployment: DeploymentResource): boolean => {
     const { sourceConfig, source, template } = deployment.spec;
     if (source !== 'git' || sourceConfig?.buildOnPush !== true || sourceConfig.integrationId?.toLowerCase() !== integration.id)
@@ -56,7 +56,7 @@ const followedBy =
   };
 
 /** Notes the event on a deployment. It is no part of the spec, so nobody's manifest has another value for it. */
-async function wake({ kube, now }: Plane, { metadata }: DeploymentResource, { commit }: PushEvent): Promise<void> {
+async function wake({ kube, now }: Pick<Plane, 'kube' | 'now'>, { metadata }: DeploymentResource, { commit }: PushEvent): Promise<void> {
   const ref = { namespace: metadata.namespace, name: metadata.name };
   const annotations = { ...metadata.annotations, [PUSHED_AT]: `${commit} ${now().toISOString()}` };
   try {

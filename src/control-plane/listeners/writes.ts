@@ -10,10 +10,13 @@ import type { ListenerResource } from '../../schema/platform/custom-resources.ts
 import { TENANT } from '../../schema/platform/labels.ts';
 import { namedTenant } from '../../schema/platform/tenancy.ts';
 
-export const ownListeners = ({ stored, config }: ControlPlane, tenantId: string): ListenerResource[] =>
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'listenerLock' | 'stored'>;
+type Known = Pick<Plane, 'config' | 'stored'>;
+
+export const ownListeners = ({ stored, config }: Known, tenantId: string): ListenerResource[] =>
   stored.listeners().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === tenantId);
 
-export async function findListener(plane: ControlPlane, id: string, { caller, signal }: CallContext): Promise<ListenerResource> {
+export async function findListener(plane: Known, id: string, { caller, signal }: CallContext): Promise<ListenerResource> {
   const listener = await plane.stored.listener(id.toLowerCase(), signal);
   if (listener === undefined || !ownListeners(plane, caller.tenantId).includes(listener))
     throw new NotFound(`Listener ID ${id} not found.`);
@@ -23,7 +26,7 @@ export async function findListener(plane: ControlPlane, id: string, { caller, si
 /**
  * Creates a listener for namespaces that no other listener has. Of two requests at once, in any replica, one gets 409.
  */
-export async function createListener(plane: ControlPlane, body: ListenerCreateRequest, { caller }: CallContext): Promise<ListenerResource> {
+export async function createListener(plane: Plane, body: ListenerCreateRequest, { caller }: CallContext): Promise<ListenerResource> {
   const name = `listener-${randomBytes(5).toString('hex')}`;
   const { namespace } = plane.config;
   const resource = listenerResource(body, { name, namespace, tenantId: caller.tenantId, annotations: requestedBy(caller) });
@@ -37,7 +40,7 @@ export async function createListener(plane: ControlPlane, body: ListenerCreateRe
 }
 
 export async function patchListener(
-  plane: ControlPlane,
+  plane: Plane,
   id: string,
   { body, ...call }: CallContext & { body: ListenerPatchRequest },
 ): Promise<ListenerResource> {
@@ -60,7 +63,7 @@ export async function patchListener(
   });
 }
 
-export async function removeListener(plane: ControlPlane, id: string, call: CallContext): Promise<void> {
+export async function removeListener(plane: Omit<Plane, 'listenerLock'>, id: string, call: CallContext): Promise<void> {
   const listener = await findListener(plane, id, call);
   const held = placedBy(plane, listener)[0];
   if (held !== undefined) throw new Conflict(`The listener still holds the deployment ${held.metadata.name}.`);
@@ -69,7 +72,7 @@ export async function removeListener(plane: ControlPlane, id: string, call: Call
   await plane.stored.refresh.listener(listener, call.signal);
 }
 
-const placedBy = ({ stored }: ControlPlane, listener: ListenerResource) => {
+const placedBy = ({ stored }: Pick<Plane, 'stored'>, listener: ListenerResource) => {
   const owners = stored.owners();
   return stored.deployments().filter(({ metadata }) => owners.get(metadata.namespace ?? '')?.metadata.uid === listener.metadata.uid);
 };
@@ -80,8 +83,7 @@ type Claim = { tenantId: string; own: ListenerResource | undefined; signal: Abor
  * Throws unless the installation serves each namespace, its owner has given it to the tenant, no other Listener has it,
  * and it holds nothing that was made for another tenant. Namespaces that the Listener names already stay.
  */
-async function checkNamespaces(plane: ControlPlane, namespaces: string[], { tenantId, own, signal }: Claim): Promise<void> {
-  const { stored, config } = plane;
+async function checkNamespaces({ stored, config }: Known, namespaces: string[], { tenantId, own, signal }: Claim): Promise<void> {
   const path = 'compute_config.k8s_namespaces';
   if (new Set(namespaces).size !== namespaces.length) throw new Rejected(`${path}: a namespace is given twice`);
   const unserved = config.namespaces.length === 0 ? undefined : namespaces.find((namespace) => !config.namespaces.includes(namespace));

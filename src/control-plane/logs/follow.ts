@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { NotFound, Problem, Unavailable } from '../../errors.ts';
+import { Problem, Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import type { ControlPlane } from '../control-plane.ts';
+import { absentIfGone } from '../stored/follow.ts';
 import { BestLines, byOrder, MOST_CHARACTERS, type Line } from './best-lines.ts';
 import { noteEnd, type LogFeeds } from './feeds.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
@@ -130,9 +131,4 @@ class ReadPositions {
   note(lines: readonly Line[]): void {
     for (const ofPod of Map.groupBy(lines, ({ pod }) => pod).values()) noteEnd(this.#last, ofPod);
   }
-}
-
-function absentIfGone(error: unknown): undefined {
-  if (error instanceof NotFound) return undefined;
-  throw error;
 }

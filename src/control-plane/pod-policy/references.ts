@@ -3,12 +3,12 @@ import { Rejected } from '../../errors.ts';
 import { kinds, type Kind, type Kube } from '../../kube/kube.ts';
 import { DEPLOYMENT, FOR_AGENTS, PART_OF, SECRETS_OF } from '../../schema/platform/labels.ts';
 import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
+import type { Json } from '../../schema/json.ts';
 
 const serviceAccount: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
 
 /** An object that a spec names. One that `mayMiss` may be absent and created later. */
 type Reference = { path: string; kind: Kind; name: string; mayMiss?: boolean };
-type Json = Record<string, unknown>;
 
 type Scope = { namespace: string; grants: readonly Grant[]; signal: AbortSignal };
 

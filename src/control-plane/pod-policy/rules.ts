@@ -6,6 +6,7 @@ import { isAllowedKey, isDisguise, isKey, isLabelValue, NO_KEYS, type ObjectKeys
 import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 import { GROUP } from '../../schema/platform/custom-resources.ts';
 import { brokenSecurityContext } from './security-context-rules.ts';
+import type { Json } from '../../schema/json.ts';
 
 /*
  * The parts of a pod that a REST user may set. Such a user has no rights in the cluster, so everything that reaches
@@ -15,7 +16,6 @@ import { brokenSecurityContext } from './security-context-rules.ts';
 
 type Spec = ResourceSpec | null | undefined;
 type Grants = readonly Grant[];
-type Json = Record<string, unknown>;
 
 const AT = 'source_config.resource_spec';
 

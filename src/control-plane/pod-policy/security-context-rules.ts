@@ -1,3 +1,5 @@
+import { isObject } from '../../schema/json.ts';
+
 /*
  * Kubernetes' "restricted" pod security profile, for the securityContext of one container. A key that is not listed is
  * refused.
@@ -10,7 +12,6 @@ const only =
   (value) =>
     values.includes(value);
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 const words = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
 
 /** A list that the operator's own `drop: [ALL]` would give way to must have ALL itself. */

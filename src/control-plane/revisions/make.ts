@@ -21,7 +21,7 @@ const LOOKS = 50;
  * two finds it.
  */
 export async function makeRevision(
-  { kube, stored }: ControlPlane,
+  { kube, stored }: Pick<ControlPlane, 'kube' | 'stored'>,
   deployment: DeploymentResource,
   caller: Caller,
 ): Promise<RevisionResource> {

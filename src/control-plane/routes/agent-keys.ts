@@ -12,7 +12,7 @@ const tag = 'deployments';
 const SECRET = { 'cache-control': 'no-store' };
 
 /** Returns the routes of the keys that open deployments' agents. They need the role write, as values of secrets do. */
-export const agentKeyRoutes = (plane: ControlPlane): Route<Caller>[] => [
+export const agentKeyRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stopping' | 'stored'>): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/key',

@@ -9,7 +9,7 @@ import { failures, notFound, restRoute } from './route.ts';
  * Returns the route by which agents ask about the keys of their callers. An agent has no key of its own: it sends the
  * caller's, so that the agent learns no more than the key's holder may know.
  */
-export const authCheckRoutes = (plane: ControlPlane): Route<Caller>[] => [
+export const authCheckRoutes = (plane: Pick<ControlPlane, 'config' | 'stored'>): Route<Caller>[] => [
   restRoute({
     method: 'post',
     path: '/v2/auth/check',

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Conflict, NotFound } from '../../errors.ts';
+import { Conflict } from '../../errors.ts';
 import { json, noContent, type AnswerDescription, type Reply, type Route } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/platform/deployment.ts';
@@ -17,7 +17,7 @@ import { etagOf, patchDeployment } from '../deployments/patch.ts';
 import { type Removal, removeDeployment, removeDeployments } from '../deployments/remove.ts';
 import { revisionAnswers } from '../revisions/answers.ts';
 import { DeploymentPath, failures, notFound, rejected, restRoute } from './route.ts';
-import { waitFor } from '../stored/follow.ts';
+import { absentIfGone, waitFor } from '../stored/follow.ts';
 
 const WriteQuery = Type.Object(
   {
@@ -53,14 +53,12 @@ const tag = 'deployments';
 const etag = { etag: "Version of the deployment's spec, for If-Match." };
 const whole = (description: string): AnswerDescription => ({ description, schema: Deployment, headers: etag });
 
-const headerOf = (headers: Record<string, string | string[] | undefined>, name: string): string | undefined => {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
-};
+type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
+type Known = Pick<Plane, 'config' | 'secrets' | 'stored'>;
 
 /** Answers with the deployment and its version. */
 export async function deploymentReply(
-  plane: ControlPlane,
+  plane: Known,
   deployment: DeploymentResource,
   { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
@@ -69,7 +67,7 @@ export async function deploymentReply(
 
 /** Answers with the deployment as it would be, and the objects that would be written. */
 async function plannedReply(
-  plane: ControlPlane,
+  plane: Known,
   change: Parameters<typeof planOf>[0],
   { status = 200, ...call }: CallContext & { status?: number },
 ): Promise<Reply> {
@@ -82,37 +80,31 @@ type Waiting = CallContext & { status?: number; query: Static<typeof WriteQuery>
  * Answers once the newest revision has ended or the time is up. If the deployment is gone by then, the answer shows it
  * as it was written.
  */
-async function waitedReply(plane: ControlPlane, written: DeploymentResource, { query, ...call }: Waiting): Promise<Reply> {
+async function waitedReply(
+  plane: Known & Pick<Plane, 'stopping'>,
+  written: DeploymentResource,
+  { query, ...call }: Waiting,
+): Promise<Reply> {
   const { wait = 0 } = query;
   if (wait === 0) return deploymentReply(plane, written, call);
   const seconds = { signal: call.signal, seconds: wait };
   const now = await waitFor(plane, seconds, {
     uid: written.metadata.uid,
-    read: () => findDeployment(plane, plane.stored.idOf(written), call).catch(goneMeanwhile),
+    read: () => findDeployment(plane, plane.stored.idOf(written), call).catch(absentIfGone),
     done: (deployment) => deployment === undefined || isThrough(plane, deployment),
   });
   return deploymentReply(plane, now ?? written, call);
 }
 
-function goneMeanwhile(error: unknown): undefined {
-  if (error instanceof NotFound) return undefined;
-  throw error;
-}
-
 /** Returns true when the newest revision has ended. */
-function isThrough(plane: ControlPlane, deployment: DeploymentResource): boolean {
+function isThrough(plane: Pick<Plane, 'stored'>, deployment: DeploymentResource): boolean {
   const latest = plane.stored.revisionsOf(deployment)[0];
   return latest !== undefined && ENDED.includes(revisionAnswers(plane, deployment)(latest).status);
 }
 
-export const deploymentRoutes = (plane: ControlPlane): Route<Caller>[] => [
-  create(plane),
-  ...reads(plane),
-  patch(plane),
-  ...removals(plane),
-];
+export const deploymentRoutes = (plane: Plane): Route<Caller>[] => [create(plane), ...reads(plane), patch(plane), ...removals(plane)];
 
-const create = (plane: ControlPlane): Route<Caller> =>
+const create = (plane: Omit<Plane, 'now'>): Route<Caller> =>
   restRoute({
     method: 'post',
     path: '/v2/deployments',
@@ -130,7 +122,7 @@ const create = (plane: ControlPlane): Route<Caller> =>
     },
     handler: async (request) => {
       const { body, headers } = request;
-      const key = headerOf(headers, 'idempotency-key');
+      const key = [headers['idempotency-key']].flat()[0];
       const replay = () => replayed(plane, body, { key, ...request });
       const before = await replay();
       const answer = (deployment: DeploymentResource): Promise<Reply> => waitedReply(plane, deployment, { ...request, status: 201 });
@@ -151,7 +143,7 @@ const create = (plane: ControlPlane): Route<Caller> =>
     },
   });
 
-const reads = (plane: ControlPlane): Route<Caller>[] => [
+const reads = (plane: Known): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments',
@@ -179,7 +171,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
   }),
 ];
 
-const patch = (plane: ControlPlane): Route<Caller> =>
+const patch = (plane: Omit<Plane, 'integrations'>): Route<Caller> =>
   restRoute({
     method: 'patch',
     path: '/v2/deployments/{deployment_id}',
@@ -203,7 +195,7 @@ const patch = (plane: ControlPlane): Route<Caller> =>
       const options = {
         id: request.params.deployment_id,
         dryRun: request.query.dry_run === true,
-        ifMatch: headerOf(request.headers, 'if-match'),
+        ifMatch: request.headers['if-match'],
       };
       const before = options.dryRun ? await findDeployment(plane, options.id, request) : undefined;
       const patched = await patchDeployment(plane, request.body, request, options);
@@ -212,7 +204,7 @@ const patch = (plane: ControlPlane): Route<Caller> =>
     },
   });
 
-const removals = (plane: ControlPlane): Route<Caller>[] => [
+const removals = (plane: Pick<Plane, 'config' | 'kube' | 'stored'>): Route<Caller>[] => [
   restRoute({
     method: 'delete',
     path: '/v2/deployments/{deployment_id}',

@@ -14,7 +14,7 @@ const answers = {
   ...failures,
 };
 
-export const eventRoutes = (plane: ControlPlane): Route<Caller>[] => [
+export const eventRoutes = (plane: Pick<ControlPlane, 'config' | 'secrets' | 'stopping' | 'stored'>): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/events',

@@ -30,14 +30,16 @@ const one = { description: 'The connection.', schema: GitConnection };
 const answerOf = ({ resource, ...integration }: KnownIntegration): GitConnection =>
   connectionAnswer(integration, resource?.metadata.creationTimestamp);
 
+type Plane = Pick<ControlPlane, 'config' | 'gitPlaces' | 'integrations' | 'kube' | 'now' | 'stored'>;
+
 /** Serves the connections to git hosts and their repositories. */
-export const integrationRoutes = (plane: ControlPlane): Route<Caller>[] => [
+export const integrationRoutes = (plane: Plane): Route<Caller>[] => [
   ...lists(plane),
   ...connections(plane),
   push({ ...plane, door: new PushDoor(plane) }),
 ];
 
-const lists = (plane: ControlPlane): Route<Caller>[] => [
+const lists = (plane: Omit<Plane, 'now' | 'stored'>): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v1/integrations/git/install',
@@ -75,7 +77,7 @@ const lists = (plane: ControlPlane): Route<Caller>[] => [
   }),
 ];
 
-const push = (plane: ControlPlane & { door: PushDoor }): Route<Caller> =>
+const push = (plane: Pick<Plane, 'config' | 'kube' | 'now' | 'stored'> & { door: PushDoor }): Route<Caller> =>
   restRoute({
     method: 'post',
     path: '/v1/integrations/git/{integration_id}/push',
@@ -106,7 +108,7 @@ const push = (plane: ControlPlane & { door: PushDoor }): Route<Caller> =>
     },
   });
 
-const connections = (plane: ControlPlane): Route<Caller>[] => [
+const connections = (plane: Omit<Plane, 'now'>): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v1/integrations/git',

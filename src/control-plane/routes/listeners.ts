@@ -14,9 +14,11 @@ const path = '/v2/listeners/{listener_id}';
 const Path = Type.Object({ listener_id: Uuid('Id of the listener.') });
 const one = { description: 'The listener.', schema: Listener };
 
-export const listenerRoutes = (plane: ControlPlane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'listenerLock' | 'stored'>;
 
-const reads = (plane: ControlPlane): Route<Caller>[] => [
+export const listenerRoutes = (plane: Plane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
+
+const reads = (plane: Pick<Plane, 'config' | 'stored'>): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/listeners',
@@ -48,7 +50,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
   }),
 ];
 
-const writes = (plane: ControlPlane): Route<Caller>[] => [
+const writes = (plane: Plane): Route<Caller>[] => [
   restRoute({
     method: 'post',
     path: '/v2/listeners',

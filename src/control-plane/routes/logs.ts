@@ -29,7 +29,12 @@ type LogSelection = { query: LogQuery; type: LogType };
 const PAGES = { key: 6, tenant: 24 };
 
 /** The parts that read logs, for all routes together. */
-type LogPlane = ControlPlane & { reads: LogReads; feeds: LogFeeds; turns: StreamTurns; pages: Places };
+type LogPlane = Pick<ControlPlane, 'config' | 'stopping' | 'stored'> & {
+  reads: LogReads;
+  feeds: LogFeeds;
+  turns: StreamTurns;
+  pages: Places;
+};
 
 async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallContext & LogSelection): Promise<Reply> {
   const { signal, caller } = call;
@@ -48,7 +53,7 @@ async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallCo
   }
 }
 
-export function logRoutes(plane: ControlPlane): Route<Caller>[] {
+export function logRoutes(plane: Pick<ControlPlane, 'config' | 'kube' | 'log' | 'logs' | 'stopping' | 'stored'>): Route<Caller>[] {
   const reads = new LogReads(plane);
   const feeds = new LogFeeds({ log: plane.log, reads });
   const shared = { ...plane, reads, feeds, turns: new StreamTurns(), pages: new Places() };
@@ -83,8 +88,8 @@ async function stream(
     };
   };
   await find(call.signal);
-  const after = headers['last-event-id'];
-  return sse((signal) => followLogs(plane, find, { signal, query, after: Array.isArray(after) ? after[0] : after }));
+  const after = [headers['last-event-id']].flat()[0];
+  return sse((signal) => followLogs(plane, find, { signal, query, after }));
 }
 
 const live = (plane: LogPlane): Route<Caller>[] => [

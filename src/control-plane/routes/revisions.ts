@@ -44,9 +44,11 @@ function statusesOf(text: string | undefined): readonly string[] {
 /** Returns true once the operator has seen the object. The status of a new one names a generation below all others. */
 const hasBeenSeen = (observed: number | undefined): boolean => observed !== undefined && observed > 0;
 
-export const revisionRoutes = (plane: ControlPlane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
 
-const reads = (plane: ControlPlane): Route<Caller>[] => [
+export const revisionRoutes = (plane: Plane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
+
+const reads = (plane: Pick<Plane, 'config' | 'stopping' | 'stored'>): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions',
@@ -97,7 +99,7 @@ const reads = (plane: ControlPlane): Route<Caller>[] => [
 
 const changed = { description: 'It is being deleted, or somebody else changed it at the same time.' };
 
-const writes = (plane: ControlPlane): Route<Caller>[] => [
+const writes = (plane: Omit<Plane, 'stopping'>): Route<Caller>[] => [
   restRoute({
     method: 'post',
     path: '/v2/deployments/{deployment_id}/revisions',
@@ -133,7 +135,7 @@ const writes = (plane: ControlPlane): Route<Caller>[] => [
 ];
 
 /** There are two words for it, because clients of both kinds are in use. */
-const interruption = (plane: ControlPlane, word: string): Route<Caller> =>
+const interruption = (plane: Omit<Plane, 'secrets' | 'stopping'>, word: string): Route<Caller> =>
   restRoute({
     method: 'post',
     path: `/v2/deployments/{deployment_id}/revisions/{revision_id}/${word}`,

@@ -31,18 +31,20 @@ const toAnswer = ({ metadata, spec }: TracingProjectResource, { tenantId }: Call
   tenant_id: tenantId,
 });
 
-function own({ stored, config }: ControlPlane, { tenantId }: Caller): TracingProjectResource[] {
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'stored'>;
+
+function own({ stored, config }: Omit<Plane, 'kube'>, { tenantId }: Caller): TracingProjectResource[] {
   const owners = stored.owners();
   return stored.projects().filter((project) => tenantOfProject(project, owners, config.defaultTenantId) === tenantId);
 }
 
-function find(plane: ControlPlane, id: string, caller: Caller): TracingProjectResource {
+function find(plane: Omit<Plane, 'kube'>, id: string, caller: Caller): TracingProjectResource {
   const project = own(plane, caller).find(({ metadata }) => metadata.uid === id.toLowerCase());
   if (project === undefined) throw new NotFound(`Tracing project ID ${id} not found.`);
   return project;
 }
 
-export const tracingProjectRoutes = (plane: ControlPlane): Route<Caller>[] => [
+export const tracingProjectRoutes = (plane: Plane): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/tracing-projects',

@@ -30,7 +30,8 @@ export async function* follow<T>(
   }
 }
 
-function absentIfGone(error: unknown): undefined {
+/** Returns undefined for an object that is gone. Throws any other error again. */
+export function absentIfGone(error: unknown): undefined {
   if (error instanceof NotFound) return undefined;
   throw error;
 }

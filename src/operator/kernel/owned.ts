@@ -2,6 +2,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { objectId } from '../../kube/object-key.ts';
 import { hashOf } from '../../schema/platform/revision-of.ts';
 import { sameQuantity } from './quantity.ts';
+import { isComposite } from '../../schema/json.ts';
 
 /** The annotation with the hash of the last applied intent, on each applied object. */
 export const APPLIED = 'gx.dev/applied';
@@ -40,18 +41,12 @@ export function covers(live: unknown, wanted: unknown): boolean {
   if (wanted === undefined || wanted === null) return true;
   if (live === undefined || live === null) return isEmpty(wanted);
   if (Array.isArray(wanted)) return Array.isArray(live) && coversList(live, wanted);
-  if (typeof wanted === 'object') {
-    const known = live as Record<string, unknown>;
-    return typeof live === 'object' && Object.entries(wanted).every(([name, value]) => covers(known[name], value));
-  }
+  if (isComposite(wanted)) return isComposite(live) && Object.entries(wanted).every(([name, value]) => covers(live[name], value));
   return live === wanted || (typeof live === 'string' && typeof wanted === 'string' && sameQuantity(live, wanted));
 }
 
-type Entry = { name?: unknown; uid?: unknown };
-
 function coversList(live: unknown[], wanted: unknown[]): boolean {
-  const keyOf = (item: unknown): unknown =>
-    typeof item === 'object' && item !== null ? ((item as Entry).name ?? (item as Entry).uid) : undefined;
+  const keyOf = (item: unknown): unknown => (isComposite(item) ? (item['name'] ?? item['uid']) : undefined);
   if (wanted.length > 0 && wanted.every((item) => keyOf(item) !== undefined)) {
     return wanted.every((item) => live.some((candidate) => keyOf(candidate) === keyOf(item) && covers(candidate, item)));
   }
@@ -61,7 +56,7 @@ function coversList(live: unknown[], wanted: unknown[]): boolean {
 function isEmpty(value: unknown): boolean {
   if (value === '') return true;
   if (Array.isArray(value)) return value.length === 0;
-  return typeof value === 'object' && value !== null && Object.values(value).every(isEmpty);
+  return isComposite(value) && Object.values(value).every(isEmpty);
 }
 
 /** Returns the writes by which the existing objects become the desired ones. */

@@ -1,4 +1,4 @@
-import { API_VERSION, type DeploymentResource, type ObjectMeta } from '../../schema/platform/custom-resources.ts';
+import { ownerReference, type DeploymentResource, type ObjectMeta } from '../../schema/platform/custom-resources.ts';
 import { wordsFor, type GivenWords } from '../../schema/platform/object-keys.ts';
 import { DATABASE_OF, DEPLOYMENT, ownLabels, type Component } from '../../schema/platform/labels.ts';
 
@@ -17,16 +17,7 @@ export function childMetadata(deployment: DeploymentResource, component: Compone
 
 export const ownedMetadata = (deployment: DeploymentResource, component: Component, name: string): ObjectMeta => ({
   ...childMetadata(deployment, component, name),
-  ownerReferences: [
-    {
-      apiVersion: API_VERSION,
-      kind: 'Deployment',
-      name: deployment.metadata.name,
-      uid: deployment.metadata.uid ?? '',
-      controller: true,
-      blockOwnerDeletion: true,
-    },
-  ],
+  ownerReferences: [ownerReference('Deployment', deployment.metadata)],
 });
 
 /**

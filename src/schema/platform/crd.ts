@@ -1,8 +1,7 @@
 import type { Column } from './columns.ts';
 import type { CustomKind } from './custom-kinds.ts';
 import { CATEGORY, GROUP, VERSION } from './custom-resources.ts';
-
-type Json = Record<string, unknown>;
+import type { Json } from '../json.ts';
 
 /** Returns the CustomResourceDefinition of a kind, as plain JSON. */
 export function customResourceDefinition(kind: CustomKind): Json {

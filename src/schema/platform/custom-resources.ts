@@ -6,14 +6,11 @@ import { DatabaseSpec, engineRules } from './database-spec.ts';
 import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES } from './deployment.ts';
 import type { GitIntegrationSpec } from './git-integration.ts';
 import { NetworkSpec } from './network-spec.ts';
-import type { ObjectMeta } from './object-meta.ts';
 import { orderedRules, ResourceSpec } from './resource-spec.ts';
 import { GUARDS, REVISION_STATUSES } from './revision.ts';
 import { QueueReplicas, scalingStatus, SleepSpec } from './scaling-spec.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
 import { DateTime, resourceForm, StringEnum, Uuid, withRules, type ResourceForm } from '../types.ts';
-
-export type { ObjectMeta } from './object-meta.ts';
 
 export const GROUP = 'gx.dev';
 export const VERSION = 'v1alpha1';
@@ -220,6 +217,43 @@ export const TracingProjectSpec = withRules(
   [{ rule: 'self == oldSelf', message: "spec: a tracing project can't be changed" }],
 );
 export type TracingProjectSpec = Static<typeof TracingProjectSpec>;
+
+export type ObjectMeta = {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerReference[];
+  /**
+   * Who wrote which field, and when. It is half of an object's size, so watches keep nothing of it, or only the times.
+   */
+  managedFields?: { manager?: string; subresource?: string; time?: string; fieldsV1?: object }[];
+};
+
+type OwnerReference = {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+};
+
+/** Returns the reference that an object has to the custom resource with which it is deleted. */
+export const ownerReference = (kind: 'Deployment' | 'Revision', { name, uid = '' }: Pick<ObjectMeta, 'name' | 'uid'>): OwnerReference => ({
+  apiVersion: API_VERSION,
+  kind,
+  name,
+  uid,
+  controller: true,
+  blockOwnerDeletion: true,
+});
 
 type Resource<Spec, Status> = { apiVersion: string; kind: string; metadata: ObjectMeta; spec: Spec; status?: Status };
 

@@ -18,7 +18,7 @@ export function holderOfId<T extends Identified>(deployment: T, others: readonly
   const rivals = others.filter((other) => lower(other.metadata.uid) !== uid);
   return (
     rivals.find((other) => lower(other.metadata.uid) === id) ??
-    rivals.find((other) => lower(other.spec.id) === id && ageOf(other) < ageOf(deployment))
+    rivals.find((other) => lower(other.spec.id) === id && orderOfCreation(other) < orderOfCreation(deployment))
   );
 }
 
@@ -29,4 +29,5 @@ export const idAmong = <T extends Identified>(deployment: T, others: readonly T[
     : lower(deployment.spec.id);
 
 /** Returns a sort key by creation, then uid, so that all processes agree. */
-const ageOf = ({ metadata }: Identified): string => `${metadata.creationTimestamp ?? ''}/${metadata.uid ?? ''}`;
+export const orderOfCreation = ({ metadata }: Pick<DeploymentResource, 'metadata'>): string =>
+  `${metadata.creationTimestamp ?? ''}/${metadata.uid ?? ''}`;

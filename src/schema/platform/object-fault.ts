@@ -1,3 +1,5 @@
+import { isComposite } from '../json.ts';
+
 /**
  * Why an object of the cluster is not worked on as it is: nested too deep, too large, or of a shape that its readers
  * fail on. Stable words for machines.
@@ -18,7 +20,7 @@ export const REST_LIMIT = 393_216;
 /** Returns about how many characters a value has as JSON; Infinity if it is nested deeper than that. */
 export function jsonLength(value: unknown, depth: number): number {
   if (typeof value === 'string') return value.length + 2;
-  if (typeof value !== 'object' || value === null) return 5;
+  if (!isComposite(value)) return 5;
   if (depth === 0) return Infinity;
   let length = 2;
   if (Array.isArray(value)) for (const item of value) length += jsonLength(item, depth - 1) + 1;

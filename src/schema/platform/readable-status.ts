@@ -1,5 +1,6 @@
 import { KINDS } from './custom-kinds.ts';
 import { API_VERSION } from './custom-resources.ts';
+import { type Json, isObject } from '../json.ts';
 
 /*
  * Only the operator writes a status, and the definitions of the custom resources keep its form. But anyone who may
@@ -8,11 +9,8 @@ import { API_VERSION } from './custom-resources.ts';
  */
 
 type Form = { type?: string; format?: string; properties?: Record<string, Form>; required?: string[]; items?: Form };
-type Json = Record<string, unknown>;
 
 const STATUSES: ReadonlyMap<string, Form> = new Map(KINDS.map(({ kind, status = {} }) => [kind, status as Form]));
-
-const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const FITS: Readonly<Record<string, (value: unknown, form: Form) => boolean>> = {
   string: (value, { format }) => typeof value === 'string' && (format !== 'date-time' || !Number.isNaN(Date.parse(value))),
@@ -20,7 +18,7 @@ const FITS: Readonly<Record<string, (value: unknown, form: Form) => boolean>> = 
   boolean: (value) => typeof value === 'boolean',
   array: (value) => Array.isArray(value),
   object: (value, { properties = {}, required = [] }) =>
-    isRecord(value) &&
+    isObject(value) &&
     required.every((name) => Object.hasOwn(value, name)) &&
     Object.entries(properties).every(([name, form]) => !Object.hasOwn(value, name) || fits(value[name], form)),
 };
@@ -45,7 +43,7 @@ export function withReadableStatus<T extends object>(object: T): T {
   const { apiVersion, kind, status } = object as { apiVersion?: unknown; kind?: unknown; status?: unknown };
   const form = apiVersion === API_VERSION && typeof kind === 'string' ? STATUSES.get(kind) : undefined;
   if (form === undefined || status === undefined) return object;
-  if (!isRecord(status)) return { ...object, status: undefined };
+  if (!isObject(status)) return { ...object, status: undefined };
   const kept = readable(status, form);
   return kept === status ? object : { ...object, status: kept };
 }

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
-import { API_VERSION, type DeploymentResource, type RevisionResource } from './custom-resources.ts';
+import { API_VERSION, ownerReference, type DeploymentResource, type RevisionResource } from './custom-resources.ts';
 import { DEPLOYMENT, TENANT } from './labels.ts';
 import { labelValue, revisionName } from '../names.ts';
+import { isComposite } from '../json.ts';
 
 /**
  * Returns JSON with sorted keys, so that equal values have equal text. Keys that are numbers come first, by size, as
@@ -11,11 +12,10 @@ import { labelValue, revisionName } from '../names.ts';
 export const canonicalJson = (value: unknown): string => JSON.stringify(sorted(value));
 
 function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (!isComposite(value) || value instanceof Date) return value;
   if (Array.isArray(value)) return value.map(sorted);
-  const record = value as Record<string, unknown>;
-  const keys = Object.keys(record).toSorted();
-  return Object.fromEntries(keys.map((key) => [key, sorted(record[key])]));
+  const keys = Object.keys(value).toSorted();
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
 }
 
 /** Hashes that are kept, some 2 MB of them. */
@@ -59,16 +59,7 @@ export function revisionOf(deployment: DeploymentResource, pushed: { push?: numb
       name: revisionName(metadata.name, number, pushed.push),
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
       labels: { [DEPLOYMENT]: labelValue(metadata.name), ...(tenant !== undefined && { [TENANT]: tenant }) },
-      ownerReferences: [
-        {
-          apiVersion: API_VERSION,
-          kind: 'Deployment',
-          name: metadata.name,
-          uid: metadata.uid ?? '',
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
+      ownerReferences: [ownerReference('Deployment', metadata)],
     },
     spec: {
       deployment: metadata.name,

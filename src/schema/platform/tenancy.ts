@@ -1,4 +1,5 @@
 import type { DeploymentResource, ListenerResource, ObjectMeta, TracingProjectResource } from './custom-resources.ts';
+import { orderOfCreation } from './deployment-ids.ts';
 import { TENANT } from './labels.ts';
 
 /**
@@ -30,16 +31,13 @@ export function joinedTenant(
 /** Each namespace that belongs to somebody, with its Listener. */
 export type Owners = ReadonlyMap<string, ListenerResource>;
 
-/** Returns a sort key by creation, then uid, so that all processes agree on the order. */
-const ageOf = ({ metadata }: ListenerResource): string => `${metadata.creationTimestamp ?? ''}/${metadata.uid ?? ''}`;
-
 /**
  * Returns each namespace with the Listener that it belongs to: the oldest that names it, of the tenant that it has
  * joined. So a claim takes nothing from anybody. A namespace that no such Listener names belongs to nobody.
  */
 export function ownersOf(listeners: readonly ListenerResource[], joined: JoinedTenant, defaultTenantId: string): Owners {
   const owners = new Map<string, ListenerResource>();
-  for (const listener of listeners.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))) {
+  for (const listener of listeners.toSorted((a, b) => (orderOfCreation(a) < orderOfCreation(b) ? -1 : 1))) {
     const tenant = namedTenant(listener.spec, defaultTenantId);
     for (const namespace of listener.spec.namespaces)
       if (!owners.has(namespace) && joined(namespace) === tenant) owners.set(namespace, listener);

@@ -1,7 +1,7 @@
 import { Command } from '@langchain/langgraph';
 import { describe, expect, it } from 'vitest';
 import { PROTOCOL_MODES, ProtocolEventsOfRun } from '../../../src/agent/graph-thread/event-streaming/convert.ts';
-import { eventText } from '../../../src/agent/graph-thread/event-streaming/event-text.ts';
+import { eventText } from '../../../src/agent/graph-thread/event-streaming/protocol-stream.ts';
 import { approval, tools } from './graphs/graphs.ts';
 import { capturedData, capturedLines, lines, type WireEvent } from './wire.ts';
 

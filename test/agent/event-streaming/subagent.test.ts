@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { describe, expect, it } from 'vitest';
 import { ProtocolEventsOfRun } from '../../../src/agent/graph-thread/event-streaming/convert.ts';
-import { eventText } from '../../../src/agent/graph-thread/event-streaming/event-text.ts';
+import { eventText } from '../../../src/agent/graph-thread/event-streaming/protocol-stream.ts';
 import { capturedData, capturedLines, lines, type WireEvent } from './wire.ts';
 
 /* An agent that another agent's tool calls, as LangGraph.js streams it. */

@@ -1,6 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
+import { slept } from '../../../pause.ts';
 import type { Database } from '../base/pool.ts';
 import { useKey } from './encryption-keys.ts';
 import { endPass, forgetKeys, olderKeys, rewriteSome, takePass, type OlderKeys, type Pass } from './rewrite.ts';
@@ -100,7 +100,3 @@ export class Reencryption {
     if (gone.length > 0) log.info({ keys: gone }, 'no value of these keys is left; GX_AES_KEY needs them no more');
   }
 }
-
-/** Returns false when the signal ends the wait. */
-const slept = (milliseconds: number, signal: AbortSignal): Promise<boolean> =>
-  wait(milliseconds, true, { signal, ref: false }).catch(() => false);

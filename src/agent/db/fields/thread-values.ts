@@ -3,6 +3,7 @@ import type { Place } from '../../encryption/codec.ts';
 import { fieldText } from '../base/json-field.ts';
 import type { Tail } from './long-states.ts';
 import type { Db } from '../base/pool.ts';
+import { isComposite } from '../../../schema/json.ts';
 
 /*
  * How the last state of a thread stands in its row. Searches look into it, so it is `jsonb`. Postgres needs 5 ms to
@@ -19,7 +20,7 @@ export const threadValuesPlace = (thread_id: string): Place => ({ kind: 'thread.
 export type StateText = { values: string | undefined; plain?: string | undefined };
 
 /** Returns true for a field that a search finds by an index. */
-export const isPlainField = (value: unknown): boolean => typeof value !== 'object' || value === null;
+export const isPlainField = (value: unknown): boolean => !isComposite(value);
 
 const plainFields = (state: object): string =>
   JSON.stringify(Object.fromEntries(Object.entries(state).filter(([, value]) => isPlainField(value))));

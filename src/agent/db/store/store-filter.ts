@@ -1,4 +1,5 @@
 import { Invalid } from '../../../errors.ts';
+import { isObject } from '../../../schema/json.ts';
 
 /*
  * The conditions by which items of the store are found, as SQL. `parameter` takes a value and returns its place in the
@@ -26,7 +27,7 @@ export function filterConditions(filter: Record<string, unknown>, parameter: Par
 }
 
 const hasOperators = (wanted: unknown): wanted is Record<string, unknown> =>
-  typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted) && Object.keys(wanted).some((name) => name.startsWith('$'));
+  isObject(wanted) && Object.keys(wanted).some((name) => name.startsWith('$'));
 
 function comparisons(field: string, wanted: Record<string, unknown>, parameter: Parameter): string[] {
   return Object.entries(wanted).map(([name, operand]) => {

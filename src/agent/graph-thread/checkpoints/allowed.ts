@@ -1,8 +1,6 @@
 import { load } from '@langchain/core/load';
+import { type Json, isComposite } from '../../../schema/json.ts';
 
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const isRecord = ({ lc, type, id }: Json): boolean => lc === 1 && type === 'constructor' && Array.isArray(id);
 
 /** The classes beyond messages that gx.json allows values of a state to be made of (`allowed_json_modules`). */
@@ -23,7 +21,7 @@ export class Allowed {
 
   /** Returns whether a record of an allowed class is anywhere in the value. */
   isIn(value: unknown): boolean {
-    if (this.#ids.size === 0 || !isObject(value)) return false;
+    if (this.#ids.size === 0 || !isComposite(value)) return false;
     return this.permits(value) || Object.values(value).some((part) => this.isIn(part));
   }
 
@@ -42,7 +40,7 @@ export class Allowed {
 
   /** Returns the value with every record that is not allowed marked, so that the loader takes it as data. */
   #guarded(value: unknown): unknown {
-    if (!isObject(value)) return value;
+    if (!isComposite(value)) return value;
     if (Array.isArray(value)) return value.map((part) => this.#guarded(part));
     if ('lc' in value && !this.permits(value) && !this.#isMessage(value)) return { __lc_escaped__: value };
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, this.#guarded(part)]));

@@ -2,10 +2,7 @@ import { toJson } from '../serialise.ts';
 import { isSame } from './same.ts';
 import { message, messageData, messageName, setField, type Form, type Serde } from './serde.ts';
 import { StoredMessage } from './stored-message.ts';
-
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+import { type Json, isComposite } from '../../../schema/json.ts';
 
 /**
  * An element of a list as it is stored, shared by all versions that have it. Callers get new objects made from it,
@@ -27,8 +24,8 @@ export class Element {
 
   constructor(stored: unknown) {
     this.stored = stored;
-    this.#name = isObject(stored) ? messageName(stored) : undefined;
-    this.#isPlain = !isObject(stored) || isData(stored);
+    this.#name = isComposite(stored) ? messageName(stored) : undefined;
+    this.#isPlain = !isComposite(stored) || isData(stored);
     this.weight = weigh(stored);
   }
 
@@ -60,7 +57,7 @@ export class Element {
 
   /** Returns true when the value surely equals the stored one: it holds the same, so it would be written alike. */
   is(value: unknown, serde: Serde): boolean {
-    if (!isObject(value)) return value === this.stored;
+    if (!isComposite(value)) return value === this.stored;
     if (this.#name !== undefined) return this.#messageOf(this.#name).isHeldBy(value);
     this.#pristine ??= this.#isPlain ? { value: this.live(serde, 'objects') } : false;
     return this.#pristine !== false && isSame(value, this.#pristine.value);
@@ -79,13 +76,13 @@ const UNDEFINED = 'undefined';
 
 /** Returns true for a value that JSON alone can express, and for LangGraph's record of an undefined one. */
 function isData(value: Json): boolean {
-  if (Array.isArray(value)) return value.every((part) => !isObject(part) || isData(part));
+  if (Array.isArray(value)) return value.every((part) => !isComposite(part) || isData(part));
   if ('lc' in value) return value['lc'] === 2 && value['type'] === UNDEFINED;
-  return !('__lc_escaped__' in value) && Object.values(value).every((part) => !isObject(part) || isData(part));
+  return !('__lc_escaped__' in value) && Object.values(value).every((part) => !isComposite(part) || isData(part));
 }
 
 function copied(value: unknown): unknown {
-  if (!isObject(value)) return value;
+  if (!isComposite(value)) return value;
   if (Array.isArray(value)) return value.map(copied);
   if ('lc' in value && value['type'] === UNDEFINED) return undefined;
   const copy: Json = {};
@@ -101,6 +98,6 @@ const OF_AN_OBJECT = 200;
 
 function weigh(value: unknown): number {
   if (typeof value === 'string') return 2 * value.length;
-  if (!isObject(value)) return 16;
+  if (!isComposite(value)) return 16;
   return Object.values(value).reduce<number>((sum, part) => sum + weigh(part), OF_AN_OBJECT);
 }

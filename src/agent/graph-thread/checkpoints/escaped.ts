@@ -1,12 +1,11 @@
 import { types } from 'node:util';
 import { DeltaSnapshot } from '@langchain/langgraph-checkpoint';
+import { type Json, isComposite, isObject } from '../../../schema/json.ts';
 
 /*
  * Data may look like a record in which LangGraph or LangChain writes an object of some class. Where a value holds such
  * data, it is marked when it is stored, so that it comes back as the data that it was.
  */
-
-type Json = Record<string, unknown>;
 
 /** The type of the record in which data that looks like a record stands. */
 const ESCAPED = 'escaped';
@@ -19,10 +18,8 @@ const looksLikeRecord = ({ lc, type }: Json): boolean => (lc === 2 && TYPES.has(
 
 /** Returns the data that a record holds, which its reader does not interpret; undefined for any other record. */
 export function escapedData({ lc, type, value }: Json): Json | undefined {
-  return lc === 2 && type === ESCAPED && isObject(value) && !Array.isArray(value) ? value : undefined;
+  return lc === 2 && type === ESCAPED && isObject(value) ? value : undefined;
 }
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 
 /** Returns true for an object that JSON has field by field, and not in a form of its own. */
 const isOfFields = (value: Json): boolean => typeof value['toJSON'] !== 'function';
@@ -36,7 +33,7 @@ const isClosed = (value: Json): boolean =>
  * their own stay unchanged; messages mark their data themselves.
  */
 export function escaped(value: unknown, known = new Map<object, unknown>()): unknown {
-  if (!isObject(value) || isClosed(value)) return value;
+  if (!isComposite(value) || isClosed(value)) return value;
   const before = known.get(value);
   if (before !== undefined) return before;
   if (!isOfFields(value)) return escapedForm(value, known);
@@ -69,7 +66,7 @@ function filled<C extends object>(
 /** A message's own form is a record, and is left to it. Other forms, such as that of a `Send`, are data. */
 function escapedForm(value: Json, known: Map<object, unknown>): unknown {
   const form = (value['toJSON'] as () => unknown)();
-  if (!isObject(form) || form === value || looksLikeRecord(form)) return value;
+  if (!isComposite(form) || form === value || looksLikeRecord(form)) return value;
   known.set(value, value);
   const copy = escaped(form, known);
   known.set(value, copy);
@@ -84,7 +81,7 @@ const UNDEFINED = { lc: 2, type: 'undefined' };
 
 function plainOnly(_: string, value: unknown): unknown {
   if (value === undefined) return UNDEFINED;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) throw EXOTIC;
   return value;
@@ -95,7 +92,7 @@ function plainOnly(_: string, value: unknown): unknown {
  * data.
  */
 function unmarkedOnly(this: Json, name: string, value: unknown): unknown {
-  if (isObject(value) && value['lc'] !== undefined && this[name] === value && looksLikeRecord(value)) throw LOOKALIKE;
+  if (isComposite(value) && value['lc'] !== undefined && this[name] === value && looksLikeRecord(value)) throw LOOKALIKE;
   return plainOnly(name, value);
 }
 

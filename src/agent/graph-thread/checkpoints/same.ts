@@ -1,6 +1,4 @@
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+import { type Json, isComposite } from '../../../schema/json.ts';
 
 /**
  * Returns true when two values hold the same. Only lists, plain objects and LangChain's own objects can be compared,
@@ -8,7 +6,7 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
  */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
-  if (!isObject(one) || !isObject(other)) return Number.isNaN(one) && Number.isNaN(other);
+  if (!isComposite(one) || !isComposite(other)) return Number.isNaN(one) && Number.isNaN(other);
   const prototype: unknown = Object.getPrototypeOf(one);
   if (prototype !== Object.getPrototypeOf(other)) return false;
   if (prototype === Object.prototype || prototype === null) return holdsSame(one, other);
@@ -29,7 +27,7 @@ function holdsSame(one: Json, other: Json): boolean {
 /** Compares the form in which LangChain writes its objects: the arguments of their constructor, as they are now. */
 function isSameMessage(one: Json, other: Json): boolean {
   const [given, others] = [one['lc_kwargs'], other['lc_kwargs']];
-  if (!isObject(given) || !isObject(others)) return false;
+  if (!isComposite(given) || !isComposite(others)) return false;
   const names = Object.keys(given);
   if (names.length !== Object.keys(others).length) return false;
   for (const name of names) {

@@ -2,6 +2,7 @@ import { DeltaSnapshot, type SerializerProtocol } from '@langchain/langgraph-che
 import * as langchain from '@langchain/core/messages';
 import { Allowed } from './allowed.ts';
 import { dataText, escaped, escapedData } from './escaped.ts';
+import { type Json, isComposite, isObject } from '../../../schema/json.ts';
 
 /*
  * This file holds the form in which values of channels are stored: LangGraph's, with a short way for plain data and
@@ -10,7 +11,6 @@ import { dataText, escaped, escapedData } from './escaped.ts';
  * can write into a state could have any class made otherwise.
  */
 
-type Json = Record<string, unknown>;
 type Message = new (fields: Json) => object;
 
 /**
@@ -57,12 +57,11 @@ class MessageRecord {
 /** The name under which LangChain writes data that looks like a record of its own. */
 const ESCAPED = '__lc_escaped__';
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 const isUndefined = (value: Json): boolean => value['lc'] === 2 && value['type'] === 'undefined';
 
 /** Returns true when nothing in the value has to be made by LangChain's own loader. */
 function isPlain(value: unknown): boolean {
-  if (!isObject(value)) return true;
+  if (!isComposite(value)) return true;
   if (Array.isArray(value)) return value.every(isPlain);
   if ('lc' in value) return isUndefined(value);
   return !(ESCAPED in value) && Object.values(value).every(isPlain);
@@ -78,7 +77,7 @@ export function messageName(record: Json): string | undefined {
 function classOfMessage({ lc, type, id, kwargs }: Json): string | undefined {
   if (lc !== 1 || type !== 'constructor' || !Array.isArray(id) || id[0] !== 'langchain_core' || id[1] !== 'messages') return undefined;
   const name: unknown = id.at(-1);
-  return typeof name === 'string' && Object.hasOwn(TYPES, name) && isObject(kwargs) && !Array.isArray(kwargs) ? name : undefined;
+  return typeof name === 'string' && Object.hasOwn(TYPES, name) && isObject(kwargs) ? name : undefined;
 }
 
 /**
@@ -133,7 +132,7 @@ export function messageFields(name: string, stored: Json): Json {
   const fields = fieldsOf(name);
   const given: Json = {};
   for (const [written, value] of Object.entries(stored))
-    if (!isObject(value) || !isUndefined(value)) setField(given, fieldName(written, fields), value);
+    if (!isComposite(value) || !isUndefined(value)) setField(given, fieldName(written, fields), value);
   return given;
 }
 
@@ -142,16 +141,18 @@ export function messageFields(name: string, stored: Json): Json {
  * absent elsewhere. `inner` makes the other objects in it; without it the data is plain.
  */
 export function messageData(value: unknown, inner?: (record: Json) => unknown): unknown {
-  if (!isObject(value)) return value;
+  if (!isComposite(value)) return value;
   if (Array.isArray(value))
-    return value.length === 0 ? [] : value.map((part: unknown) => (isObject(part) && isUndefined(part) ? null : messageData(part, inner)));
+    return value.length === 0
+      ? []
+      : value.map((part: unknown) => (isComposite(part) && isUndefined(part) ? null : messageData(part, inner)));
   if (inner !== undefined && 'lc' in value) return inner(value);
   // A message marks values that are only data, whatever they look like.
-  if (inner !== undefined && isObject(value[ESCAPED]) && Object.keys(value).length === 1) return value[ESCAPED];
+  if (inner !== undefined && isComposite(value[ESCAPED]) && Object.keys(value).length === 1) return value[ESCAPED];
   const copy: Json = {};
   for (const name of Object.keys(value)) {
     const part = value[name];
-    if (!isObject(part)) setField(copy, name, part);
+    if (!isComposite(part)) setField(copy, name, part);
     else if (!isUndefined(part)) setField(copy, name, messageData(part, inner));
   }
   return copy;
@@ -171,7 +172,7 @@ type Making = { form: Form; late: Late[]; allowed: Allowed };
 
 /** Returns a parsed value with new objects, and leaves the parsed one as it is. */
 function revived(part: unknown, making: Making, place: { holder: Json; name: string }): unknown {
-  if (!isObject(part)) return part;
+  if (!isComposite(part)) return part;
   if (!('lc' in part)) return revivedParts(part, making);
   if (part['lc'] === 2) return isUndefined(part) ? undefined : builtIn(part, making);
   const name = classOfMessage(part);
@@ -187,7 +188,7 @@ function revivedParts(parts: Json, making: Making): Json {
   const holder = (Array.isArray(parts) ? [] : {}) as Json;
   for (const name of Object.keys(parts)) {
     const part = parts[name];
-    setField(holder, name, isObject(part) ? revived(part, making, { holder, name }) : part);
+    setField(holder, name, isComposite(part) ? revived(part, making, { holder, name }) : part);
   }
   return holder;
 }
@@ -264,7 +265,7 @@ export class Serde implements SerializerProtocol {
 
   /** Does the same for a value that is already parsed, and leaves it as it is. */
   async revive(value: unknown, form: Form = 'objects'): Promise<unknown> {
-    if (!isObject(value)) return value;
+    if (!isComposite(value)) return value;
     const root: Json = {};
     const late: Late[] = [];
     root['value'] = revived(value, { form, late, allowed: this.#allowed }, { holder: root, name: 'value' });

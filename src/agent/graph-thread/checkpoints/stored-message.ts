@@ -1,7 +1,6 @@
 import { fieldOf, isSame } from './same.ts';
 import { messageClass, messageData, messageFields } from './serde.ts';
-
-type Json = Record<string, unknown>;
+import { type Json, isComposite } from '../../../schema/json.ts';
 
 /** The fields that LangChain would write of a message that nobody has changed. */
 type Unchanged = { prototype: object; names: string[]; fields: unknown[] };
@@ -37,10 +36,10 @@ export class StoredMessage {
     if (Object.getPrototypeOf(value) !== prototype) return false;
     const one = value as Json;
     const given = one['lc_kwargs'];
-    if (typeof given !== 'object' || given === null) return false;
+    if (!isComposite(given)) return false;
     let at = 0;
     for (const name in given) {
-      const own = fieldOf(one, name, given as Json);
+      const own = fieldOf(one, name, given);
       // Nearly always the fields come in the order that they have here.
       const field = names[at] === name ? at : names.indexOf(name);
       if (field === -1 || (own !== fields[field] && !isSame(own, fields[field]))) return false;

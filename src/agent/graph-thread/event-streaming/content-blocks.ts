@@ -1,8 +1,7 @@
 import { blockForm } from '../../stream/protocol/state-form.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /* This file sends a whole message like a streamed one: block by block. */
-
-type Json = Record<string, unknown>;
 
 /** Returns the events of a whole message. `head` has the fields of its beginning beside the id. */
 export function messageEvents(content: unknown, head: { id?: unknown; role: string } & Json, finish: Json = {}): Json[] {

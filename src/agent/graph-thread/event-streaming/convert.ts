@@ -4,18 +4,15 @@ import type { Chunk } from '../events.ts';
 import { messageEvents } from './content-blocks.ts';
 import { GraphsUnderWay, type GraphStatus, type LifecycleEvent } from './graphs-under-way.ts';
 import { MessageParts, type EventsOfMessage } from './message-parts.ts';
+import { type Json, isObject } from '../../../schema/json.ts';
 
 /* This file converts the chunks that LangGraph streams to events of protocol v2. */
-
-type Json = Record<string, unknown>;
 
 /** `node` is the node that the event comes from. `whole`: messages in the data keep all their fields. */
 export type ProtocolEvent = EventPlace & { data: unknown; node?: string | undefined; whole?: true };
 
 /** The modes to ask LangGraph for; LangGraph itself adds one small `checkpoints` chunk before each state. */
 export const PROTOCOL_MODES = ['values', 'updates', 'messages', 'tools', 'custom', 'tasks'];
-
-const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const INTERRUPT = '__interrupt__';
 
@@ -55,8 +52,8 @@ export class ProtocolEventsOfRun {
     switch (method) {
       case 'values':
       case 'updates': {
-        const { [INTERRUPT]: interrupts, ...data } = isRecord(payload) ? payload : {};
-        const event: ProtocolEvent = { method, namespace, data: isRecord(payload) ? data : payload };
+        const { [INTERRUPT]: interrupts, ...data } = isObject(payload) ? payload : {};
+        const event: ProtocolEvent = { method, namespace, data: isObject(payload) ? data : payload };
         // A state that says only that the graph waits is not sent.
         const isEmpty = method === 'values' && interrupts !== undefined && Object.keys(data).length === 0;
         return [...(isEmpty ? [] : [event]), ...this.#inputs(namespace, interrupts)];
@@ -101,7 +98,7 @@ export class ProtocolEventsOfRun {
     if (part['event'] === 'message-start') return [event({ role: 'ai', ...part })];
     if (part['event'] !== 'message-finish') return [event(part)];
     const { responseMetadata, ...rest } = part;
-    return [event(isRecord(responseMetadata) && Object.keys(responseMetadata).length > 0 ? { ...rest, metadata: responseMetadata } : rest)];
+    return [event(isObject(responseMetadata) && Object.keys(responseMetadata).length > 0 ? { ...rest, metadata: responseMetadata } : rest)];
   }
 
   /** Converts from LangGraph.js up to 1.2, which streams messages and their parts, not their blocks. */
@@ -162,7 +159,7 @@ const roleOf = (type: unknown): string => (['human', 'system', 'tool'].includes(
 
 /** Returns a custom event. A payload with a name is that of its own channel, `custom:<name>`. */
 function customEvent(namespace: string[], payload: unknown): ProtocolEvent {
-  const name = isRecord(payload) && typeof payload['name'] === 'string' ? payload['name'] : undefined;
+  const name = isObject(payload) && typeof payload['name'] === 'string' ? payload['name'] : undefined;
   return { method: 'custom', name, namespace, data: name === undefined ? { payload } : payload };
 }
 
@@ -199,7 +196,7 @@ function toolMessage(namespace: string[], callId: string, output: unknown): Prot
 /** Returns the tool's message: the output itself, or the message within the update of a command. */
 function answerOf(output: unknown, callId: string): Json | undefined {
   if (isMessage(output)) return plainMessage(output);
-  const messages = isRecord(output) && isRecord(output['update']) ? output['update']['messages'] : undefined;
+  const messages = isObject(output) && isObject(output['update']) ? output['update']['messages'] : undefined;
   if (!Array.isArray(messages)) return undefined;
   return messages
     .filter(isMessage)

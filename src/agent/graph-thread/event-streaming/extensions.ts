@@ -2,13 +2,12 @@ import { convertToProtocolEvent } from '@langchain/langgraph';
 import type { Chunk } from '../events.ts';
 import type { MakeTransformer, StreamTransformer, TransformedEvent } from '../load.ts';
 import type { ProtocolEvent } from './convert.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /*
  * This file runs a graph's own stream transformers on its events. LangGraph.js takes them when a graph is compiled.
  * Values that they push into named channels go to clients, as `custom:<name>`.
  */
-
-type Json = Record<string, unknown>;
 
 /** A channel of a transformer; one without a name stays within the process. */
 type Channel = { channelName?: string; _wire(onPush: (item: unknown) => void): void; _close(): void; _fail(error: unknown): void };

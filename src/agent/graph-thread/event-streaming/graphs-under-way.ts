@@ -1,9 +1,9 @@
+import type { Json } from '../../../schema/json.ts';
+
 /*
  * This file knows which graphs of a run are under way (its subgraphs and subagents), from the chunks that LangGraph
  * streams of them.
  */
-
-type Json = Record<string, unknown>;
 
 /** The states that a graph goes through; only graphs within another are `started`. */
 export type GraphStatus = 'started' | 'completed' | 'failed' | 'interrupted';
@@ -20,7 +20,8 @@ function partsOf(segment = ''): { node: string; task: string } {
   return at === -1 ? { node: segment, task: '' } : { node: segment.slice(0, at), task: segment.slice(at + 1) };
 }
 
-const isWithin = (namespace: string[], outer: string[]): boolean => outer.every((segment, at) => namespace[at] === segment);
+/** Returns true for a namespace that is the outer one, or lies below it. */
+export const isNamespaceWithin = (namespace: string[], outer: string[]): boolean => outer.every((segment, at) => namespace[at] === segment);
 
 export class GraphsUnderWay {
   /** Namespaces that are graphs, and not just tasks of one. */
@@ -95,7 +96,7 @@ export class GraphsUnderWay {
 
   /** Closes graphs, the innermost first. */
   #close(outer: string[], event: GraphStatus): LifecycleEvent[] {
-    const ended = [...this.#open.values()].filter(({ namespace }) => isWithin(namespace, outer)).toReversed();
+    const ended = [...this.#open.values()].filter(({ namespace }) => isNamespaceWithin(namespace, outer)).toReversed();
     for (const { namespace } of ended) {
       this.#open.delete(keyOf(namespace));
       // The graph may begin again under the same name, when the run goes on after an interrupt.

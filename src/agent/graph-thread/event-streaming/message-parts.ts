@@ -1,4 +1,6 @@
+import { isNamespaceWithin } from './graphs-under-way.ts';
 import { blockForm } from '../../stream/protocol/state-form.ts';
+import type { Json } from '../../../schema/json.ts';
 
 /*
  * This file tells messages that come part by part, as LangGraph.js up to 1.2 streams them, like those that newer
@@ -6,16 +8,12 @@ import { blockForm } from '../../stream/protocol/state-form.ts';
  * its task.
  */
 
-type Json = Record<string, unknown>;
-
 type Block = { index: number; content: Json };
 type OpenMessage = { id: unknown; task: string[]; blocks: Map<string, Block>; usage: Usage | undefined };
 type Usage = Record<'input_tokens' | 'output_tokens' | 'total_tokens', number>;
 
 /** Events of the message with this id. */
 export type EventsOfMessage = { id: unknown; task: string[]; events: Json[] };
-
-const isWithin = (task: string[], outer: string[]): boolean => outer.every((segment, at) => task[at] === segment);
 
 export class MessageParts {
   readonly #open = new Map<unknown, OpenMessage>();
@@ -39,7 +37,7 @@ export class MessageParts {
 
   /** Ends the messages of a task that has ended; a task without a name stands for the run. */
   ended(task: string[]): EventsOfMessage[] {
-    return [...this.#open.values()].filter((message) => isWithin(message.task, task)).map((message) => this.#finish(message));
+    return [...this.#open.values()].filter((message) => isNamespaceWithin(message.task, task)).map((message) => this.#finish(message));
   }
 
   #finish({ id, task, blocks, usage }: OpenMessage): EventsOfMessage {

@@ -1,9 +1,10 @@
 import type { RunSpec } from '../../../schema/wire/wall/run-in-thread.ts';
 import { eventName } from '../../stream/event-name.ts';
+import { stateMessage } from '../../stream/protocol/state-form.ts';
 import type { Chunk } from '../events.ts';
 import type { MakeTransformer } from '../load.ts';
+import { plainMessage, toJson } from '../serialise.ts';
 import { PROTOCOL_MODES, ProtocolEventsOfRun, type ProtocolEvent } from './convert.ts';
-import { eventText } from './event-text.ts';
 import { Extensions } from './extensions.ts';
 import type { GraphStatus } from './graphs-under-way.ts';
 
@@ -79,4 +80,11 @@ class EmittedEvents implements ProtocolStream {
     const now = Date.now();
     for (const event of events) this.#emit(eventName(event), eventText(event, now));
   }
+}
+
+/** Returns an event as one line of JSON: the `params` of its form on the wire. `timestamp` is in milliseconds. */
+export function eventText({ namespace, node, data, whole }: ProtocolEvent, timestamp: number): string {
+  const from = node === undefined ? '' : `,"node":${JSON.stringify(node)}`;
+  const text = whole === true ? toJson(data) : toJson(data, (message) => stateMessage(plainMessage(message)));
+  return `{"namespace":${JSON.stringify(namespace)},"timestamp":${timestamp}${from},"data":${text}}`;
 }

@@ -1,13 +1,12 @@
+import { type Json, isObject } from '../../../schema/json.ts';
+
 /*
  * This file gives the messages of a state the form of protocol v2: the fields that a page needs, content in blocks, and
  * calls of tools beside it.
  */
 
-type Json = Record<string, unknown>;
-
-const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isFilled = (value: unknown): boolean =>
-  Array.isArray(value) ? value.length > 0 : isRecord(value) ? Object.keys(value).length > 0 : value !== undefined && value !== null;
+  Array.isArray(value) ? value.length > 0 : isObject(value) ? Object.keys(value).length > 0 : value !== undefined && value !== null;
 
 const TYPES = new Set(['human', 'ai', 'system', 'tool', 'function', 'remove']);
 /** Fields that go out whenever they have a value. */
@@ -19,7 +18,7 @@ const MORE: Record<string, string[] | undefined> = {
 };
 
 /** Returns whether plain data is a message, as those of a stored state are. */
-export const isMessageForm = (value: unknown): value is Json => isRecord(value) && TYPES.has(value['type'] as string) && 'content' in value;
+export const isMessageForm = (value: unknown): value is Json => isObject(value) && TYPES.has(value['type'] as string) && 'content' in value;
 
 export function stateMessage(message: Json): Json {
   const type = message['type'] as string;
@@ -56,13 +55,13 @@ const contentForm = (content: unknown): unknown => (Array.isArray(content) ? con
 /** Returns one part of a message's content as a standard block; a part without a standard form is wrapped. */
 export function blockForm(part: unknown): Json {
   if (typeof part === 'string') return { type: 'text', text: part };
-  if (!isRecord(part) || typeof part['type'] !== 'string') return { type: 'non_standard', value: part };
+  if (!isObject(part) || typeof part['type'] !== 'string') return { type: 'non_standard', value: part };
   if (BLOCKS.has(part['type'])) return withSnakeCase(part);
   if (part['type'] === 'image_url') {
     const image = part['image_url'];
-    return { type: 'image', url: isRecord(image) ? image['url'] : image };
+    return { type: 'image', url: isObject(image) ? image['url'] : image };
   }
-  if (part['type'] === 'input_audio' && isRecord(part['input_audio'])) {
+  if (part['type'] === 'input_audio' && isObject(part['input_audio'])) {
     const { data, format } = part['input_audio'];
     return { type: 'audio', base64: data, ...(typeof format === 'string' && { mime_type: `audio/${format}` }) };
   }
@@ -77,7 +76,7 @@ function withSnakeCase({ mimeType, ...block }: Json): Json {
 /** Returns a stored state with its messages in this form, wherever they are. */
 export function stateForm(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stateForm);
-  if (!isRecord(value)) return value;
+  if (!isObject(value)) return value;
   if (isMessageForm(value)) return stateMessage(value);
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, stateForm(part)]));
 }

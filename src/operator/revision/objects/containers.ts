@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { Container } from '../../../schema/platform/container.ts';
 import type { SecurityContext } from '../../../schema/platform/pod-parts.ts';
+import { isComposite } from '../../../schema/json.ts';
 
 /** Kubernetes runs a container that is restarted on its own as an init container that stays. */
 export const isNativeSidecar = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always';
@@ -37,7 +38,7 @@ export const RESTRICTED = { allowPrivilegeEscalation: false, capabilities: { dro
  */
 export function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
+  if (!isComposite(value)) return value;
   const kept = Object.entries(value).filter(([name, inner]) => inner !== null && !(name === 'readOnly' && inner === false));
   return Object.fromEntries(kept.map(([name, inner]) => [name, withoutNulls(inner)]));
 }

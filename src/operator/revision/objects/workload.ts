@@ -1,6 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
-import { API_VERSION, type RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { ownerReference, type RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { BEGAN_WITH, DATABASE_ADDRESS, DEPLOYMENT, ownLabels, REVISION, selectorOf } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { wordsFor } from '../../../schema/platform/object-keys.ts';
@@ -27,16 +27,7 @@ export function workload(revision: RevisionResource, wish: WorkloadWish, setting
       ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
       labels: { ...others.labels, ...own },
       annotations: { ...others.annotations, ...origin, ...(wish.beganWith !== undefined && { [BEGAN_WITH]: String(wish.beganWith) }) },
-      ownerReferences: [
-        {
-          apiVersion: API_VERSION,
-          kind: 'Revision',
-          name: metadata.name,
-          uid: metadata.uid ?? '',
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
+      ownerReferences: [ownerReference('Revision', metadata)],
     },
     spec: {
       ...(wish.replicas !== undefined && { replicas: wish.replicas }),

@@ -2,18 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { kinds, type KubeObject } from '../../../../kube/kube.ts';
 import { PASSWORD_ROTATED } from '../../../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import { PASSWORD_TASK } from '../../../../schema/platform/labels.ts';
 import { names } from '../../../../schema/names.ts';
 import { conditionIn } from '../../../kernel/conditions.ts';
 import type { StatedCondition } from '../../../kernel/outcome.ts';
+import { diagnose, statusOfPod } from '../../../pods/diagnose.ts';
 import { isDatabaseUp } from '../ready.ts';
 import { databaseCredential } from './secret.ts';
 import type { DatabaseSecret, PartDeps } from '../../../reports/part-report.ts';
-import type { DatabasePass } from '../../database.ts';
+import type { DatabasePass, DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';
 import { isUsedEverywhere, nextStep, type RotationStep, type Task } from './next-step.ts';
 import { listCredentials } from './list.ts';
 import { isDoubted, markLost } from './lost.ts';
-import { isDone, runTask } from './job-pod.ts';
+import { passwordJob, type PasswordTask } from './job.ts';
 
 /** The Secret with which pods are to be started, the change under way, and the request that has been fulfilled. */
 export type PasswordState = {
@@ -109,6 +111,31 @@ async function run(step: Extract<RotationStep, { do: 'run' }>, { deps, deploymen
   return step.task === 'set'
     ? underWay('SettingPassword', `The new password is being set in the database.${details}`)
     : underWay('RetiringPassword', `All pods use the new password; the former one is being revoked.${details}`);
+}
+
+/** Makes the pod that changes the password in the database, unless it exists. Returns its problem, if any. */
+async function runTask(
+  deps: PartDeps,
+  deployment: DeploymentResource,
+  task: PasswordTask,
+  pass: Omit<Pass, 'known'>,
+): Promise<string | undefined> {
+  const { view, signal, now } = pass;
+  const job = passwordJob(deployment, task, deps.settings);
+  const pod = podOf(view, job.metadata.name);
+  if (pod === undefined) await deps.writer.create(job, signal);
+  const patience = { now: now.getTime(), imagePullSeconds: deps.settings.imagePullPatienceSeconds };
+  return diagnose(undefined, pod === undefined ? [] : [pod], patience)?.message;
+}
+
+/** Returns the pod of a Job. One that a node gave up does not count, because its Job makes another. */
+const podOf = ({ passwordPods }: Pick<DatabaseView, 'passwordPods'>, job: string): KubeObject | undefined =>
+  passwordPods.find((pod) => pod.metadata.annotations?.[PASSWORD_TASK] === job && statusOfPod(pod).phase !== 'Failed');
+
+/** Returns true when the pod of the Job has done its task. */
+function isDone(view: Pick<DatabaseView, 'passwordPods'>, job: string): boolean {
+  const pod = podOf(view, job);
+  return pod !== undefined && statusOfPod(pod).phase === 'Succeeded';
 }
 
 /** Removes the former credential last. As long as it exists, a change continues from here after a crash. */

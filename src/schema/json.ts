@@ -1,0 +1,8 @@
+/** An object of JSON whose fields nobody has checked yet. */
+export type Json = Record<string, unknown>;
+
+/** Returns true for an object or a list: for a value that has parts. */
+export const isComposite = (value: unknown): value is Json => typeof value === 'object' && value !== null;
+
+/** Returns true for an object with named fields: neither null nor a list. */
+export const isObject = (value: unknown): value is Json => isComposite(value) && !Array.isArray(value);
