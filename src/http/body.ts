@@ -27,8 +27,8 @@ const SMALL = 32 * 1024;
 const IN_TURN = 256 * 1024;
 
 /**
- * Different names of fields in a body. V8 takes 1 to 2 microseconds for each of 10,000, ten times as long as for a known
- * one, and still longer for each of more.
+ * Different names of fields in a body. V8 takes 1 to 2 microseconds for each of 10,000, ten times as long as for a
+ * known one, and still longer for each of more.
  */
 const MOST_NAMES = 10_000;
 
