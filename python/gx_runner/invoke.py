@@ -21,10 +21,12 @@ from gx_runner.saver import MemorySaver, Saver, keep
 from gx_runner.snapshot import interrupts_of
 from gx_runner.store import Store
 from gx_runner.user import with_user
-from gx_runner.wire import Message, Wall
+from gx_runner.wire import Message, RefusedError, Wall
 
 # Fields of an outcome that are attachments, in the order of the schema.
 ATTACHED = ("values", "plain", "interrupts")
+# The database under the checkpoints does not answer, so that another try may succeed.
+_UNAVAILABLE = 503
 
 Spec = dict[str, Any]
 Outcome = dict[str, Any]
@@ -90,6 +92,8 @@ async def invoke(spec: Spec, deps: Deps) -> Outcome:
     except (Exception, SystemExit) as error:
         if deps.stop.asked:
             return await _ended(progress, "interrupted")
+        if isinstance(error, RefusedError) and error.status == _UNAVAILABLE:
+            return {"status": "interrupted", "waiting": False, "retry": True}
         return {**_result(progress.events), "status": "error", "waiting": False, "error": failure_of(error)}
 
 

@@ -145,13 +145,37 @@ describe('a stream', () => {
 });
 
 describe('a stop', () => {
-  test('of an async node takes no time', async () => {
+  /** Starts a run, and returns once its node is under way. */
+  async function begun(graph: string, input: Record<string, unknown>): Promise<{ thread_id: string; run_id: string }> {
     const thread_id = await newThread();
-    const { run_id } = await agent.client.runs.create(thread_id, 'slow', { input: { question: 'q' } });
-    await until('it has begun', async () => (await agent.client.threads.getState(thread_id)).next.includes('wait'));
+    const { run_id } = await agent.client.runs.create(thread_id, graph, { input });
+    const steps = 'select 1 from gx.checkpoints where thread_id = $1 offset 1';
+    await until('its node is under way', async () => (await database.sql(steps, [thread_id])).length > 0);
+    return { thread_id, run_id };
+  }
+
+  test.each([
+    ['an async node', 'slow', { question: 'q' }, 'wait'],
+    ['a node in a thread', 'blocks', { pause: 20 }, 'block'],
+  ])('of %s waits for nothing, and costs no other run its runner', async (_, graph, input, node) => {
+    const runner = runnerOf(agent);
+    const { thread_id, run_id } = await begun(graph, input);
+    const at = performance.now();
+    await agent.client.runs.cancel(thread_id, run_id, true);
+    // A runner that does not obey is ended after two seconds.
+    expect(performance.now() - at).toBeLessThan(1500);
+    expect(await statusOf(thread_id, run_id)).toBe('interrupted');
+    expect((await agent.client.threads.getState(thread_id)).next).toEqual([node]);
+    expect(runnerOf(agent)).toBe(runner);
+  });
+
+  test('of a node that holds the loop ends the runner, and the other runs go on', async () => {
+    const other = await begun('counter', { to: 20, pause: 0.2 });
+    const { thread_id, run_id } = await begun('holds', { pause: 60 });
     await agent.client.runs.cancel(thread_id, run_id, true);
     expect(await statusOf(thread_id, run_id)).toBe('interrupted');
-    expect((await agent.client.threads.getState(thread_id)).next).toEqual(['wait']);
+    expect(await ended(other.thread_id, other.run_id)).toBe('success');
+    expect((await agent.client.threads.getState(other.thread_id)).values).toMatchObject({ done: 20 });
   });
 });
 
@@ -160,9 +184,11 @@ describe('a runner that is killed', () => {
     const thread_id = await newThread();
     const input = { to: 20, pause: 0.1 };
     const { run_id } = await agent.client.runs.create(thread_id, 'counter', { input, config: { recursion_limit: 100 } });
-    const stored = 'select 1 from gx.checkpoints where thread_id = $1 offset 4';
-    await until('it has stored some steps', async () => (await database.sql(stored, [thread_id])).length > 0);
-    process.kill(runnerOf(agent), 'SIGKILL');
+    const runner = await until('it has stored some steps', async () => {
+      const { pids = [] } = (await agent.client.threads.getState(thread_id)).values as { pids?: number[] };
+      return pids.length > 3 && pids.at(-1)!;
+    });
+    process.kill(runner, 'SIGKILL');
     expect(await ended(thread_id, run_id)).toBe('success');
     const values = (await agent.client.threads.getState(thread_id)).values as { done: number; pids: number[] };
     // Each step adds its process, so none of the twenty was done twice.

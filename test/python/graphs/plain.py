@@ -1,14 +1,19 @@
 """Graphs of plain nodes: they echo, count, fail, wait, block, and send work to copies of a node."""
 
 import asyncio
+import datetime
+import decimal
 import logging
 import operator
 import os
 import time
+from dataclasses import dataclass
 from typing import Annotated, Any
 
+from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
+from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 log = logging.getLogger("graphs.plain")
@@ -85,3 +90,57 @@ async def measure(state: dict[str, Any]) -> Words:
 
 
 spread = StateGraph(Words).add_node("measure", measure).add_conditional_edges(START, to_each, ["measure"]).compile()
+
+
+async def leave(state: Question) -> Question:
+    raise SystemExit(3)
+
+
+quits = StateGraph(Question).add_node("leave", leave).add_edge(START, "leave").compile()
+
+
+class Anything(TypedDict, total=False):
+    value: Any
+
+
+async def make_odd(state: Anything) -> Anything:
+    get_stream_writer()({"large": 2**70, "half": "a\ud800b"})
+    moment = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
+    values = {"set": {1}, "bytes": b"ab", "decimal": decimal.Decimal("1.5"), "moment": moment, "nan": float("nan")}
+    return {"value": {**values, 7: "seven", "pair": (1, 2)}}
+
+
+odd = StateGraph(Anything).add_node("make_odd", make_odd).add_edge(START, "make_odd").compile()
+
+
+@dataclass
+class Profile:
+    name: str
+
+
+@dataclass
+class Unnamed:
+    name: str
+
+
+class Typed(BaseModel):
+    profile: Profile | None = None
+    anything: Any = None
+    kinds: list[str] = []
+
+
+async def look(state: Typed) -> dict[str, Any]:
+    kinds = [type(state).__name__, type(state.profile).__name__, type(state.anything).__name__]
+    return {"profile": Profile("p"), "anything": Unnamed("u"), "kinds": kinds}
+
+
+typed = StateGraph(Typed).add_node("look", look).add_edge(START, "look").compile()
+
+
+async def hold(state: Count) -> Count:
+    time.sleep(state["pause"])
+    return {"done": 1}
+
+
+# It blocks the loop, as an async node that waits without awaiting does.
+holds = StateGraph(Count).add_node("hold", hold).add_edge(START, "hold").compile()
