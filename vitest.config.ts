@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
  */
 const files = globSync('test/**/*.test.ts').toSorted();
 /** Folders whose tests all need the same. */
-const OWN = ['system', 'builds', 'scale', 'packets', 'crash', 'browser'];
+const OWN = ['system', 'builds', 'scale', 'packets', 'crash', 'browser', 'python'];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
   if (own !== undefined) return own;
@@ -64,6 +64,16 @@ export default defineConfig({
           hookTimeout: 120_000,
           // Each starts several servers, and measures how long they take.
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'python',
+          include: of('python'),
+          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/python-global.ts'],
+          expect,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
         },
       },
       {

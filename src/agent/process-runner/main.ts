@@ -38,6 +38,12 @@ async function store(message: Stored, { storage, runs, send }: Deps): Promise<vo
   }
 }
 
+/** Answers a question. An answer about a thread holds all that was put for it before. */
+async function answer(question: RunnerQuestion, { storage, runs, send }: Deps): Promise<void> {
+  if (question.kind === 'read') await runs.underWay(question.thread_id);
+  send(await answerRunner(storage, question));
+}
+
 type OfStorage = Stored | RunnerQuestion;
 
 const OF_STORAGE = new Set<string>(['put', 'writes', 'read', 'begin', 'store', 'delete_thread'] satisfies OfStorage['kind'][]);
@@ -50,7 +56,7 @@ const hearer =
   (message: FromRunner): void => {
     if (isOfStorage(message)) {
       if (message.kind === 'put' || message.kind === 'writes') void store(message, deps);
-      else void answerRunner(deps.storage, message).then(deps.send);
+      else void answer(message, deps);
       return;
     }
     switch (message.kind) {

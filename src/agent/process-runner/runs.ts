@@ -8,7 +8,7 @@ import type { StepStorage } from '../run-storage/step-storage.ts';
 type Deps = { steps: StepStorage<ListElement>; send: (message: ToRunner) => void; tell: (message: FromThread) => void };
 
 /** `tail` settles when all steps so far are on their way; `failure` is that of the first which could not be stored. */
-type RunHere = { done: PromiseWithResolvers<Outcome>; tail: Promise<unknown>; isLost: boolean };
+type RunHere = { threadId: string; done: PromiseWithResolvers<Outcome>; tail: Promise<unknown>; isLost: boolean };
 
 /** The runs under way in a runner, as the thread that stores for it sees them. */
 export class RunsOfRunner {
@@ -31,8 +31,8 @@ export class RunsOfRunner {
   }
 
   async #carryOut(spec: RunSpec): Promise<void> {
-    const { run_id, kwargs } = spec;
-    const run: RunHere = { done: Promise.withResolvers<Outcome>(), tail: Promise.resolve(), isLost: false };
+    const { run_id, thread_id: threadId, kwargs } = spec;
+    const run: RunHere = { threadId, done: Promise.withResolvers<Outcome>(), tail: Promise.resolve(), isLost: false };
     this.#runs.set(run_id, run);
     const lost = (): void => {
       run.isLost = true;
@@ -72,6 +72,11 @@ export class RunsOfRunner {
     const storing = run.tail.then(store);
     run.tail = storing.catch(() => this.#deps.send({ kind: 'abort', run_id: runId!, goes_on: true }));
     return storing;
+  }
+
+  /** Settles when all steps that the thread's runs have sent so far are on their way. Never fails. */
+  async underWay(threadId: string): Promise<void> {
+    await Promise.all([...this.#runs.values()].filter((run) => run.threadId === threadId).map((run) => run.tail));
   }
 
   written(waitId: number): void {

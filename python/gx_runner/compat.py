@@ -1,0 +1,30 @@
+"""Names of LangGraph that are not public, each with its probe. No other file uses one."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+# Where a call may bring a checkpointer of its own, whatever namespace it is about.
+CHECKPOINTER = "__pregel_checkpointer"
+
+
+def server_runtime(access: str, *, store: Any, user: Any, context: Any) -> Any:
+    """Returns the runtime that a factory of graphs is given, or None where the SDK has none."""
+    try:
+        from langgraph_sdk import runtime
+    except ImportError:
+        return None
+    execution, read = getattr(runtime, "_ExecutionRuntime", None), getattr(runtime, "_ReadRuntime", None)
+    if execution is None or read is None:
+        return None
+    if access == "threads.create_run":
+        return execution(access_context=access, user=user, store=store, context=context)
+    return read(access_context=access, user=user, store=store)
+
+
+def is_server_runtime(annotation: Any) -> bool:
+    """Returns whether a parameter is annotated as the runtime, also as a text or with a type of context."""
+    if annotation is inspect.Parameter.empty:
+        return False
+    return "ServerRuntime" in (annotation if isinstance(annotation, str) else repr(annotation))

@@ -1,0 +1,75 @@
+"""Schemas and drawings of graphs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import TypeAdapter, create_model
+
+from gx_runner.loading import Graph
+from gx_runner.state import Args, States
+
+_log = logging.getLogger("gx_runner")
+
+
+async def schemas(args: Args, states: States) -> Any:
+    """Returns the JSON Schemas of a graph."""
+    async with states.graph(args, "assistants.read") as graph:
+        return {"graph_id": args["graph_id"], **_schemas(graph)}
+
+
+async def drawing(args: Args, states: States) -> Any:
+    """Returns nodes and edges, with as many levels of subgraphs as asked for."""
+    async with states.graph(args, "assistants.read") as graph:
+        drawn = (await graph.aget_graph(xray=args["xray"])).to_json()
+    for node in drawn["nodes"]:
+        if isinstance(data := node.get("data"), dict) and isinstance(data.get("id"), list):
+            node["data"] = {"name": data.get("name")}
+    return drawn
+
+
+async def subgraphs(args: Args, states: States) -> Any:
+    """Returns the schemas of the subgraphs, by namespace."""
+    async with states.graph(args, "assistants.read") as graph:
+        found = graph.aget_subgraphs(namespace=args.get("namespace"), recurse=args.get("recurse") is True)
+        return {name: _schemas(one) async for name, one in found}  # type: ignore[arg-type]
+
+
+def _schemas(graph: Graph) -> dict[str, Any]:
+    return {
+        "input_schema": _or_null(graph.get_input_jsonschema),
+        "output_schema": _or_null(graph.get_output_jsonschema),
+        "state_schema": _or_null(lambda: _state_schema(graph)),
+        "config_schema": _or_null(lambda: _config_schema(graph)),
+        "context_schema": _or_null(graph.get_context_jsonschema),
+    }
+
+
+def _or_null(schema: Callable[[], Any]) -> Any:
+    try:
+        return schema()
+    except Exception as error:
+        _log.warning("A schema of a graph can't be made: %s", error)
+        return None
+
+
+def _state_schema(graph: Graph) -> Any:
+    fields = {name: (_type_of(graph.channels[name]), None) for name in graph.stream_channels_list if name in graph.channels}
+    return create_model(graph.get_name("State"), **fields).model_json_schema()  # type: ignore[call-overload]
+
+
+def _type_of(channel: Any) -> Any:
+    """Returns the type of a channel's updates; any, where it has no schema."""
+    try:
+        TypeAdapter(channel.UpdateType).json_schema()
+    except Exception:
+        return Any
+    return channel.UpdateType
+
+
+def _config_schema(graph: Graph) -> Any:
+    """Returns the schema of the settings that a graph asks for in `configurable`."""
+    context = graph.context_schema
+    return None if context is None else TypeAdapter(context).json_schema()

@@ -1,0 +1,102 @@
+"""JSON of any value of a graph, in the form that clients know."""
+
+from __future__ import annotations
+
+import base64
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import ipaddress
+import pathlib
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+# Characters of JSON above which a state with fields is long (LONG in run-in-thread.ts).
+LONG = 16_000
+_LARGEST_INTEGER = 2**63
+
+
+def to_json(value: object) -> bytes:
+    """Returns the JSON of a value. What JSON has no form for becomes null."""
+    try:
+        return orjson.dumps(value, default=_form, option=_OPTIONS)
+    except orjson.JSONEncodeError:
+        # Texts with half a character and integers of more than 64 bits are rare, and this finds them one by one.
+        return orjson.dumps(_plain(value, set()), option=_OPTIONS)
+
+
+def is_long(text: bytes) -> bool:
+    """Returns whether the JSON of a state is stored as text beside its plain fields."""
+    if len(text) <= LONG or not text.startswith(b"{"):
+        return False
+    return len(text.decode().encode("utf-16-le")) // 2 > LONG
+
+
+def plain_fields(state: Mapping[str, object]) -> bytes:
+    """Returns, as JSON, the fields of a state that are neither objects nor lists there."""
+    texts = {name: to_json(value) for name, value in state.items()}
+    return orjson.dumps({name: orjson.Fragment(text) for name, text in texts.items() if text[:1] not in (b"{", b"[")})
+
+
+def _form(value: Any) -> Any:
+    for types, form in _FORMS:
+        if isinstance(value, types):
+            return form(value)
+    if not isinstance(value, type):
+        if hasattr(value, "node") and hasattr(value, "arg"):
+            return {"node": value.node, "args": value.arg}
+        for method in ("model_dump", "dict", "_asdict"):
+            if callable(made := getattr(value, method, None)):
+                return made()
+    return None
+
+
+def _number(value: decimal.Decimal) -> int | float:
+    return int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
+
+
+_FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
+    (BaseException, lambda error: {"error": type(error).__name__, "message": str(error)}),
+    ((set, frozenset, collections.deque), list),
+    (datetime.timedelta, lambda delta: delta.total_seconds()),
+    (decimal.Decimal, _number),
+    ((pathlib.PurePath, ipaddress.IPv4Address, ipaddress.IPv6Address, complex), str),
+    (re.Pattern, lambda pattern: pattern.pattern),
+    ((bytes, bytearray, memoryview), lambda data: base64.b64encode(data).decode()),
+    (str, lambda text: text.encode(errors="replace").decode()),
+    (int, str),
+    (Mapping, dict),
+)
+
+
+def _plain(value: Any, within: set[int]) -> Any:
+    """Returns the value with all that orjson refuses in another form."""
+    if value is None or isinstance(value, (bool, float, uuid.UUID, datetime.date, datetime.time)):
+        return value
+    if isinstance(value, enum.Enum):
+        return _plain(value.value, within)
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, int):
+        return value if -_LARGEST_INTEGER <= value < _LARGEST_INTEGER else str(value)
+    if id(value) in within:
+        raise ValueError("The value contains itself, so that it has no JSON.")
+    within = within | {id(value)}
+    if isinstance(value, dict):
+        return {_key(key): _plain(one, within) for key, one in value.items()}
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_asdict"):
+        return [_plain(one, within) for one in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name), within) for field in dataclasses.fields(value)}
+    return _plain(_form(value), within)
+
+
+def _key(key: Any) -> Any:
+    return key.encode(errors="replace").decode() if isinstance(key, str) else key

@@ -1,0 +1,161 @@
+"""Events of a run, made from the chunks that LangGraph streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from langchain_core.messages import BaseMessage, BaseMessageChunk, message_chunk_to_message
+
+from gx_runner.encode import to_json
+from gx_runner.snapshot import checkpoint_of
+
+Event = tuple[str, Any]
+
+_INTERRUPT = "__interrupt__"
+# Modes whose events tell of a step after its state.
+_AFTER_STATE = ("checkpoints", "debug", "events")
+
+
+class Chunk(NamedTuple):
+    """A chunk as LangGraph streams it."""
+
+    namespace: tuple[str, ...]
+    mode: str
+    payload: Any
+
+
+def graph_modes(wanted: list[str]) -> list[str]:
+    """Returns the modes to ask LangGraph for.
+
+    `values` is always among them, because the last one is the result of the run, and `updates`, because a stop before or
+    behind a node shows only there.
+    """
+    asked = ["messages" if mode == "messages-tuple" else mode for mode in wanted if mode != "events"]
+    return list(dict.fromkeys([*asked, "values", "updates"]))
+
+
+class EventsOfRun:
+    """Turns the chunks of one run into its events. It remembers the last state, and messages that are not over yet."""
+
+    def __init__(self, wanted: list[str]) -> None:
+        self._wanted = wanted
+        # Messages that are being streamed, by id, each with the name of the event that ends it.
+        self._messages: dict[str, tuple[BaseMessageChunk, str]] = {}
+        self._ends: list[Event] = []
+        self._written: tuple[Any, bytes] | None = None
+        self.values: Any = None
+        # True once any part of the graph has stopped to wait.
+        self.stopped = False
+
+    def text(self, data: Any) -> bytes:
+        """Returns the JSON of an event. The last state is serialised once, because mostly it is the last event, too."""
+        if data is not self.values or data is None:
+            return to_json(data)
+        if self._written is None or self._written[0] is not data:
+            self._written = (data, to_json(data))
+        return self._written[1]
+
+    def of(self, chunk: Chunk) -> list[Event]:
+        """Returns the events that a chunk makes."""
+        if "messages" not in self._wanted:
+            return self._events_of(chunk)
+        events = self._events_of(chunk)
+        if not _is_of_old_step(chunk):
+            events = [*self.end(), *events]
+        if chunk.mode == "values" and not chunk.namespace:
+            self._end_messages()
+        return events if any(mode in self._wanted for mode in _AFTER_STATE) else [*events, *self.end()]
+
+    def end(self) -> list[Event]:
+        """Returns the events that are still to be sent when the graph has ended."""
+        ends, self._ends = self._ends, []
+        return ends
+
+    def _events_of(self, chunk: Chunk) -> list[Event]:
+        def name(event: str) -> str:
+            return "|".join((event, *chunk.namespace))
+
+        if chunk.mode == "values":
+            return self._values(chunk, name)
+        if chunk.mode == "messages":
+            return self._messages_of(chunk.payload, name)
+        if chunk.mode == "updates" and isinstance(chunk.payload, dict) and _INTERRUPT in chunk.payload:
+            self.stopped = True
+        if chunk.mode not in self._wanted:
+            return []
+        form = _FORMS.get(chunk.mode)
+        return [(name(chunk.mode), form(chunk.payload) if form else chunk.payload)]
+
+    def _values(self, chunk: Chunk, name: Callable[[str], str]) -> list[Event]:
+        payload, is_root = chunk.payload, not chunk.namespace
+        asks = isinstance(payload, dict) and _INTERRUPT in payload
+        if asks:
+            self.stopped = True
+            if is_root and len(payload) > 1:
+                self.values = {field: value for field, value in payload.items() if field != _INTERRUPT}
+        elif is_root:
+            self.values = payload
+        if "values" not in self._wanted or (asks and not payload[_INTERRUPT]):
+            return []
+        if asks and is_root and isinstance(self.values, dict):
+            return [(name("values"), {**self.values, _INTERRUPT: payload[_INTERRUPT]})]
+        return [(name("values"), payload)]
+
+    def _messages_of(self, payload: Any, name: Callable[[str], str]) -> list[Event]:
+        message, metadata = payload
+        if not isinstance(message, BaseMessage):
+            return []
+        events: list[Event] = []
+        if "messages-tuple" in self._wanted:
+            events.append((name("messages"), [message, metadata]))
+        if "messages" in self._wanted:
+            events.extend(self._whole(message, metadata, name))
+        return events
+
+    def _whole(self, message: BaseMessage, metadata: Any, name: Callable[[str], str]) -> list[Event]:
+        end = name("messages/complete")
+        if not isinstance(message, BaseMessageChunk):
+            return [(end, [message])]
+        message_id = str(message.id)
+        before = self._messages.get(message_id)
+        whole: Any = message if before is None else before[0] + message
+        self._messages[message_id] = (whole, end)
+        first: list[Event] = [] if before else [(name("messages/metadata"), {message_id: {"metadata": metadata}})]
+        return [*first, (name("messages/partial"), [message_chunk_to_message(whole)])]
+
+    def _end_messages(self) -> None:
+        """Ends all messages of the step whose state is now known, because its tasks are over."""
+        self._ends.extend((end, [message_chunk_to_message(whole)]) for whole, end in self._messages.values())
+        self._messages.clear()
+
+
+def _is_of_old_step(chunk: Chunk) -> bool:
+    """Returns true for a chunk at the end of a step, false for one that may come in the next step."""
+    is_checkpoint = chunk.mode == "debug" and chunk.payload.get("type") == "checkpoint"
+    return chunk.mode in ("values", "checkpoints") or is_checkpoint
+
+
+def _shown(config: Any) -> dict[str, Any] | None:
+    """Returns a configuration without the objects that LangGraph puts there."""
+    if config is None:
+        return None
+    configurable = {name: value for name, value in config.get("configurable", {}).items() if not name.startswith("__")}
+    return {**config, "configurable": configurable}
+
+
+def _checkpoint_form(payload: Any) -> dict[str, Any]:
+    return {**payload, "config": _shown(payload.get("config")), "parent_config": _shown(payload.get("parent_config"))}
+
+
+def _debug_form(event: Any) -> Any:
+    """Returns the payload of the mode `debug`, where a checkpoint also names itself and its parent."""
+    if event.get("type") != "checkpoint":
+        return event
+    payload = event["payload"]
+    parent = checkpoint_of(payload.get("parent_config"))
+    places = {"checkpoint": checkpoint_of(payload.get("config")), "parent_checkpoint": parent}
+    return {**event, "payload": {**_checkpoint_form(payload), **places}}
+
+
+_FORMS: dict[str, Callable[[Any], Any]] = {"checkpoints": _checkpoint_form, "debug": _debug_form}

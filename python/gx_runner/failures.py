@@ -1,0 +1,49 @@
+"""Reports of what was raised: for the outcome of a run, and for the answer to a call."""
+
+from __future__ import annotations
+
+from gx_runner.wire import RefusedError
+
+# Names of LangGraph's errors for values and nodes that a graph does not take.
+_OF_THE_CALLER = {"InvalidUpdateError", "EmptyInputError"}
+# Codes of errors for the same, and for a message that is not one; they stand in the text of the error.
+_CODES = ("MESSAGE_COERCION_FAILURE", "INVALID_CONCURRENT_GRAPH_UPDATE", "INVALID_GRAPH_NODE_RETURN_VALUE")
+_LONGEST_NAME = 100
+
+
+class ProblemError(Exception):
+    """A call that can not be answered, with an HTTP status and a sentence for the client."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class UnknownNodeError(Exception):
+    """A command goes to a node that the graph does not have."""
+
+
+# Clients read the name of an error.
+UnknownNodeError.__name__ = "UnknownNode"
+
+
+def failure_of(error: BaseException) -> dict[str, str]:
+    """Returns the name and the message of an error. A graph also raises errors that can not be printed."""
+    if isinstance(error, SystemExit):
+        return {"error": "SystemExit", "message": "sys.exit was called: a graph ends by returning or raising."}
+    try:
+        return {"error": type(error).__name__, "message": str(error)}
+    except Exception:
+        return {"error": type(error).__name__, "message": "The graph raised an error that can not be printed."}
+
+
+def refusal_of(error: BaseException, writes: bool) -> tuple[int, str]:
+    """Returns the answer to a call that failed. `writes`: the call writes state, whose values come from the caller."""
+    if isinstance(error, (ProblemError, RefusedError)):
+        return error.status, str(error)
+    failure = failure_of(error)
+    name, message = failure["error"], failure["message"]
+    if name in _OF_THE_CALLER or (writes and isinstance(error, ValueError)) or any(code in message for code in _CODES):
+        return 400, message
+    # The message is the graph's own and may hold data that no client should see; the log has it.
+    return 500, f"The graph failed ({name[:_LONGEST_NAME]}); the log of the server says why."

@@ -1,0 +1,255 @@
+"""Runs one graph to its end, its stop, or its failure."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import importlib.metadata
+import uuid
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gx_runner.command import invoked_input, refuse_unknown
+from gx_runner.encode import is_long, plain_fields, to_json
+from gx_runner.events import Chunk, Event, EventsOfRun, graph_modes
+from gx_runner.failures import ProblemError, failure_of
+from gx_runner.loading import Graph, LoadedGraph, Use
+from gx_runner.resume import from_last, is_under_way, stop_reached
+from gx_runner.saver import MemorySaver, Saver, keep
+from gx_runner.snapshot import interrupts_of
+from gx_runner.store import Store
+from gx_runner.user import with_user
+from gx_runner.wire import Message, RefusedError, Wall
+
+# Fields of an outcome that are attachments, in the order of the schema.
+ATTACHED = ("values", "plain", "interrupts")
+# The database under the checkpoints does not answer, so that another try may succeed.
+_UNAVAILABLE = 503
+
+Spec = dict[str, Any]
+Outcome = dict[str, Any]
+
+
+@dataclass
+class Stop:
+    """The stop of a run under way. Where it `goes_on` elsewhere, nobody is to hear of an end."""
+
+    asked: bool = False
+    goes_on: bool = False
+
+
+@dataclass(frozen=True)
+class Deps:
+    """The parts that a run uses."""
+
+    wall: Wall
+    loaded: LoadedGraph
+    store: Store
+    stop: Stop
+    emit: Callable[[list[tuple[str, bytes]]], None]
+    heard: Callable[[], bool]
+
+
+@dataclass
+class Progress:
+    """The state of a run that is under way."""
+
+    events: EventsOfRun
+    thread_id: str
+    graph: Graph | None = None
+
+
+@dataclass
+class Call:
+    """A call of a graph."""
+
+    spec: Spec
+    graph: Graph
+    config: dict[str, Any]
+    keywords: dict[str, Any] = field(default_factory=dict)
+
+
+class LostError(Exception):
+    """Another worker has the run."""
+
+
+async def invoke(spec: Spec, deps: Deps) -> Outcome:
+    """Carries out a run. The outcome says how it went, with its attachments as JSON."""
+    progress = Progress(EventsOfRun(spec["kwargs"]["stream_mode"]), spec["thread_id"])
+    if deps.heard():
+        deps.emit([("metadata", to_json({"run_id": spec["run_id"], "attempt": spec["attempt"]}))])
+    try:
+        return await _carry_out(spec, deps, progress)
+    except LostError:
+        return {"status": "interrupted", "waiting": False, "lost": True}
+    except asyncio.CancelledError as error:
+        if not deps.stop.asked:
+            # The graph itself was cancelled by something within it.
+            return {**_result(progress.events), "status": "error", "waiting": False, "error": failure_of(error)}
+        return await _ended(progress, "interrupted")
+    except (Exception, SystemExit) as error:
+        if deps.stop.asked:
+            return await _ended(progress, "interrupted")
+        if isinstance(error, RefusedError) and error.status == _UNAVAILABLE:
+            return {"status": "interrupted", "waiting": False, "retry": True}
+        return {**_result(progress.events), "status": "error", "waiting": False, "error": failure_of(error)}
+
+
+async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
+    kwargs = spec["kwargs"]
+    if kwargs.get("protocol"):
+        raise ProblemError(501, "Event streaming is not supported for Python graphs; use the streams of runs.")
+    saver = Saver(deps.wall, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
+    memory = MemorySaver() if kwargs["temporary"] else None
+    goes_on = await is_under_way(spec, saver)
+    config = from_last(_config(spec)) if goes_on else _config(spec)
+    use = Use(config, "threads.create_run", deps.store, kwargs["context"])
+    async with deps.loaded.opened(use) as made:
+        graph = bound(made, memory or saver, deps.store, spec["graph_id"])
+        progress.graph = graph
+        refuse_unknown(kwargs, list(graph.nodes))
+        if goes_on and (reached := await stop_reached(graph, spec)) is not None:
+            return _outcome(reached.values, "success", waiting=True, interrupts=interrupts_of(reached))
+        await _begin(spec, deps)
+        given = None if goes_on else await invoked_input(graph, spec)
+        await _execute(given, Call(spec, graph, config, _keywords(graph, kwargs)), progress, deps)
+        outcome = await _ended(progress, "success")
+        if memory is not None and kwargs.get("keeps_waiting") and outcome["waiting"]:
+            return await _kept(outcome, memory, saver, spec["thread_id"])
+        return outcome
+
+
+def bound(graph: Graph, checkpointer: Any, store: Store, graph_id: str) -> Graph:
+    """Returns the graph with the storage of the server in place of its own."""
+    name = graph_id if graph.name == "LangGraph" else graph.name
+    return graph.copy(update={"checkpointer": checkpointer, "store": store, "name": name})
+
+
+async def _begin(spec: Spec, deps: Deps) -> None:
+    """Asks whether a later attempt still has the run, before it calls the graph."""
+    if spec["attempt"] == 1:
+        return
+    answer = await deps.wall.ask({"kind": "begin", "run_id": spec["run_id"], "attempt": spec["attempt"]})
+    if not answer.message["begins"]:
+        raise LostError
+
+
+def _config(spec: Spec) -> dict[str, Any]:
+    given = spec["kwargs"]["config"]
+    own = {"run_attempt": spec["attempt"], "langgraph_version": importlib.metadata.version("langgraph")}
+    about = {"langgraph_plan": "self_hosted", "langgraph_host": "self-hosted", "langgraph_api_url": None}
+    configurable = with_user(given.get("configurable") or {})
+    names = ("tags", "recursion_limit", "max_concurrency", "run_name")
+    config = {name: given[name] for name in names if given.get(name) is not None}
+    return {
+        **config,
+        "metadata": {**(given.get("metadata") or {}), **own, **about},
+        "configurable": {**configurable, "thread_id": spec["thread_id"], "run_id": spec["run_id"]},
+        **({"run_id": uuid.UUID(spec["run_id"])} if spec["attempt"] == 1 else {}),
+    }
+
+
+def _keywords(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
+    keywords = {
+        "stream_mode": graph_modes(kwargs["stream_mode"]),
+        "subgraphs": kwargs["subgraphs"],
+        "durability": kwargs["durability"],
+    }
+    for name in ("interrupt_before", "interrupt_after"):
+        if kwargs[name] is not None:
+            keywords[name] = kwargs[name]
+    if kwargs["context"] is not None:
+        keywords["context"] = _context(graph, kwargs["context"])
+    return keywords
+
+
+def _context(graph: Graph, given: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of the context that its class has: a class is made with no other ones."""
+    schema = graph.context_schema
+    if dataclasses.is_dataclass(schema):
+        names = {one.name for one in dataclasses.fields(schema)}
+        return {name: value for name, value in given.items() if name in names}
+    return given
+
+
+async def _execute(given: Any, call: Call, progress: Progress, deps: Deps) -> None:
+    def tell(events: list[Event]) -> None:
+        # Events that nobody reads are not made into text, which takes long where the state is long.
+        if events and deps.heard():
+            deps.emit([(name, progress.events.text(data)) for name, data in events])
+
+    async with contextlib.aclosing(_pieces(given, call)) as pieces:
+        async for piece in pieces:
+            tell(progress.events.of(piece) if isinstance(piece, Chunk) else [piece])
+            await deps.wall.room()
+    tell(progress.events.end())
+
+
+async def _pieces(given: Any, call: Call) -> AsyncGenerator[Chunk | Event]:
+    subgraphs = call.spec["kwargs"]["subgraphs"]
+    config: Any = call.config
+    if "events" not in call.spec["kwargs"]["stream_mode"]:
+        # LangGraph's type hides that this is a generator, which has to be closed.
+        stream: AsyncGenerator[Any] = call.graph.astream(given, config, **call.keywords)  # type: ignore[assignment]
+        async with contextlib.aclosing(stream) as chunks:
+            async for chunk in chunks:
+                yield _chunk(chunk, subgraphs)
+        return
+    root: str | None = None
+    async for event in call.graph.astream_events(given, config, version="v2", **call.keywords):
+        root = root or event["run_id"]
+        if "langsmith:hidden" in event.get("tags", []):
+            continue
+        # The run's own chunks are sent by their own modes.
+        if event["event"] == "on_chain_stream" and event["run_id"] == root:
+            yield _chunk(event["data"]["chunk"], subgraphs)
+        else:
+            yield ("events", event)
+
+
+def _chunk(chunk: Any, subgraphs: bool) -> Chunk:
+    return Chunk(tuple(chunk[0]), chunk[1], chunk[2]) if subgraphs else Chunk((), chunk[0], chunk[1])
+
+
+def _result(events: EventsOfRun) -> Outcome:
+    return {} if events.values is None else _values(events.values, events.text(events.values))
+
+
+def _values(state: Any, text: bytes) -> Outcome:
+    return {"values": text, **({"plain": plain_fields(state)} if isinstance(state, dict) and is_long(text) else {})}
+
+
+def _outcome(state: Any, status: str, *, waiting: bool, interrupts: dict[str, list[Any]]) -> Outcome:
+    return {**_values(state, to_json(state)), "status": status, "waiting": waiting, "interrupts": to_json(interrupts)}
+
+
+async def _ended(progress: Progress, status: str) -> Outcome:
+    """Returns how the run ended. A graph that stopped on the way is asked for its open questions."""
+    events, graph = progress.events, progress.graph
+    if graph is None or (not events.stopped and status == "success"):
+        return {**_result(events), "status": status, "waiting": False, "interrupts": b"{}"}
+    try:
+        state = await graph.aget_state({"configurable": {"thread_id": progress.thread_id}})
+    except Exception:
+        return {**_result(events), "status": status, "waiting": False}
+    if events.values is None and state.created_at is not None:
+        # A run that was stopped before it sent any state is where the last checkpoint of its thread is.
+        return _outcome(state.values, status, waiting=bool(state.next), interrupts=interrupts_of(state))
+    return {**_result(events), "status": status, "waiting": bool(state.next), "interrupts": to_json(interrupts_of(state))}
+
+
+async def _kept(outcome: Outcome, memory: MemorySaver, saver: Saver, thread_id: str) -> Outcome:
+    """Stores where a temporary run waits, so that another run can answer. Without a question it is over."""
+    if outcome.get("interrupts", b"{}") == b"{}":
+        return {**outcome, "waiting": False}
+    await keep(memory, saver, thread_id)
+    return outcome
+
+
+def done_message(run_id: str, outcome: Outcome) -> tuple[Message, list[bytes]]:
+    """Returns the last message of a run, and its attachments."""
+    attached = [outcome[name] for name in ATTACHED if name in outcome]
+    lengths = {name: len(outcome[name]) for name in ATTACHED if name in outcome}
+    return {"kind": "done", "run_id": run_id, "outcome": {**outcome, **lengths}}, attached

@@ -1,0 +1,189 @@
+"""Loads the graphs of gx.json: compiled ones, builders, and functions that make one for each call."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.machinery
+import importlib.util
+import inspect
+import os
+import re
+import sys
+import traceback
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from langgraph.pregel import Pregel
+
+from gx_runner.compat import is_server_runtime, server_runtime
+from gx_runner.failures import ProblemError
+from gx_runner.user import with_user
+
+Graph = Pregel[Any, Any, Any, Any]
+
+
+class LoadError(Exception):
+    """A graph can not be loaded; the sentence is for a person."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """The reason why a graph is made: `access` in the words of LangGraph's ServerRuntime."""
+
+    config: dict[str, Any]
+    access: str
+    store: Any = None
+    context: Any = None
+
+
+@dataclass(frozen=True)
+class LoadedGraph:
+    """`nodes` are the names of its nodes; None where each call may make others."""
+
+    graph_id: str
+    make: Callable[[Use], Any]
+    nodes: list[str] | None
+
+    @contextlib.asynccontextmanager
+    async def opened(self, use: Use) -> AsyncIterator[Graph]:
+        """Yields the graph for one call. What the function has opened for it is closed behind the call."""
+        async with contextlib.AsyncExitStack() as stack:
+            value = self.make(use)
+            if inspect.isawaitable(value):
+                value = await value
+            if inspect.isasyncgen(value):
+                value = contextlib.asynccontextmanager(lambda made=value: made)()
+            elif inspect.isgenerator(value):
+                value = contextlib.contextmanager(lambda made=value: made)()
+            if not isinstance(value, Pregel) and hasattr(value, "__aenter__"):
+                value = await stack.enter_async_context(value)
+            elif not isinstance(value, Pregel) and hasattr(value, "__enter__"):
+                value = stack.enter_context(value)
+            yield _compiled(value, self.graph_id)
+
+
+def load_graphs(sources: list[dict[str, Any]], *, partial: bool) -> tuple[dict[str, LoadedGraph], dict[str, str]]:
+    """Loads all graphs. Raises `LoadError`, or returns its sentence beside the others where they are to be served."""
+    graphs: dict[str, LoadedGraph] = {}
+    failures: dict[str, str] = {}
+    for source in sources:
+        graph_id = source["graphId"]
+        try:
+            graphs[graph_id] = _load(source)
+        except LoadError as error:
+            if not partial:
+                raise
+            failures[graph_id] = str(error)
+            graphs[graph_id] = LoadedGraph(graph_id, _raising(str(error)), None)
+    return graphs, failures
+
+
+def _raising(sentence: str) -> Callable[[Use], Any]:
+    def make(_: Use) -> Any:
+        raise ProblemError(500, sentence)
+
+    return make
+
+
+def _load(source: dict[str, Any]) -> LoadedGraph:
+    graph_id, file, name = source["graphId"], source["file"], source["exportName"]
+    try:
+        module = _module(file)
+    except BaseException as error:
+        raise LoadError(f'Graph "{graph_id}": {_sentence(error, file)}') from error
+    if not hasattr(module, name):
+        raise LoadError(f'Graph "{graph_id}": {file} has no variable named "{name}".')
+    return _loaded(getattr(module, name), graph_id)
+
+
+def _module(path: str) -> ModuleType:
+    """Imports a file, or a module: its dotted name stands in the place of the file, in the folder of gx.json."""
+    folder, name = os.path.split(path)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    if not os.path.isfile(path):
+        return importlib.import_module(name)
+    full = re.sub(r"\.py$", "", path).strip("/").replace("/", "__").replace(".", "_")
+    if full in sys.modules:
+        return sys.modules[full]
+    loader = importlib.machinery.SourceFileLoader(full, path)
+    spec = importlib.util.spec_from_loader(full, loader)
+    if spec is None:
+        raise ImportError(f"{path} is no Python file.")
+    module = importlib.util.module_from_spec(spec)
+    # Pickles and annotations of the module look for it there.
+    sys.modules[full] = module
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        del sys.modules[full]
+        raise
+    return module
+
+
+def _sentence(error: BaseException, file: str) -> str:
+    """Returns one line that says what failed, and where in the user's code."""
+    text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}"
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_of_the_import(frame.filename)]
+    return f"{own[-1].filename}:{own[-1].lineno}: {text}" if own else f"{file} can't be loaded: {text}"
+
+
+def _is_of_the_import(filename: str) -> bool:
+    return (
+        filename.startswith("<frozen") or os.path.dirname(filename) == os.path.dirname(__file__) or "importlib" in filename
+    )
+
+
+def _loaded(exported: Any, graph_id: str) -> LoadedGraph:
+    if isinstance(exported, Pregel) or not callable(exported) or hasattr(exported, "compile"):
+        graph = _compiled(exported, graph_id)
+        return LoadedGraph(graph_id, lambda _: graph, list(graph.nodes))
+    return LoadedGraph(graph_id, _factory(exported, graph_id), None)
+
+
+def _compiled(value: Any, graph_id: str) -> Graph:
+    if isinstance(value, Pregel):
+        return value
+    if callable(compiles := getattr(value, "compile", None)) and isinstance(graph := compiles(), Pregel):
+        return graph
+    kind = type(value).__name__
+    raise LoadError(f'Graph "{graph_id}": a {kind} is neither a graph, nor a graph builder, nor a function that makes one.')
+
+
+def _factory(function: Callable[..., Any], graph_id: str) -> Callable[[Use], Any]:
+    """Returns the function with its arguments chosen: none, the configuration, the runtime, or both."""
+    parameters = [one for one in inspect.signature(function).parameters.values() if _is_asked(one)]
+    runtimes = [one.name for one in parameters if is_server_runtime(one.annotation)]
+    if len(parameters) > 2 or len(runtimes) > 1 or (len(parameters) == 2 and not runtimes):
+        raise LoadError(f'Graph "{graph_id}": its function may take a config and a ServerRuntime, and nothing more.')
+
+    def make(use: Use) -> Any:
+        given = [_runtime(use, graph_id) if one.name in runtimes else _config(use) for one in parameters]
+        if len(given) == 2:
+            return function(**{one.name: value for one, value in zip(parameters, given, strict=True)})
+        return function(*given)
+
+    return make
+
+
+def _is_asked(parameter: inspect.Parameter) -> bool:
+    is_bundle = parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return not is_bundle and parameter.default is inspect.Parameter.empty
+
+
+def _config(use: Use) -> dict[str, Any]:
+    configurable = with_user(use.config.get("configurable") or {})
+    return {**use.config, "configurable": {**configurable, "__is_for_execution__": use.access == "threads.create_run"}}
+
+
+def _runtime(use: Use, graph_id: str) -> Any:
+    user = _config(use)["configurable"].get("langgraph_auth_user")
+    runtime = server_runtime(use.access, store=use.store, user=user, context=use.context)
+    if runtime is None:
+        raise ProblemError(500, f'Graph "{graph_id}" asks for a ServerRuntime, which its langgraph-sdk does not have.')
+    return runtime

@@ -1,0 +1,89 @@
+"""Lines that graphs log and print, with the ids of their runs."""
+
+from __future__ import annotations
+
+import contextvars
+import datetime
+import io
+import logging
+import sys
+import traceback
+from typing import Any
+
+from gx_runner.wire import Wall
+
+_IDS: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVar("gx_run", default=None)
+_LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal": 50, "silent": 100}
+
+
+def of_run(spec: dict[str, Any]) -> None:
+    """From now on, lines of this task and of those that it starts carry the ids of the run."""
+    _IDS.set({name: spec[name] for name in ("run_id", "thread_id", "graph_id")})
+
+
+def _node() -> dict[str, str]:
+    from langchain_core.runnables.config import var_child_runnable_config
+
+    metadata = (var_child_runnable_config.get() or {}).get("metadata") or {}
+    return {"node": metadata["langgraph_node"]} if "langgraph_node" in metadata else {}
+
+
+def _word(level: int) -> str:
+    return next(name for name, least in reversed(_LEVELS.items()) if level >= least or name == "trace")
+
+
+class _Lines(logging.Handler):
+    def __init__(self, wall: Wall) -> None:
+        super().__init__()
+        self._wall = wall
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self.write(_word(record.levelno), record.getMessage(), record)
+        except Exception:
+            self.handleError(record)
+
+    def write(self, level: str, text: str, record: logging.LogRecord | None = None) -> None:
+        time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line: dict[str, Any] = {"level": level, "time": time, "process": "runner", "source": "graph"}
+        line |= {**(_IDS.get() or {}), **_node()}
+        if record is not None:
+            line["logger"] = record.name
+            if record.exc_info is not None and (error := record.exc_info[1]) is not None:
+                stack = "".join(traceback.format_exception(error))
+                line["err"] = {"type": type(error).__name__, "message": str(error), "stack": stack}
+        from gx_runner.encode import to_json
+
+        self._wall.send({"kind": "log", "line": to_json({**line, "msg": text}).decode()})
+
+
+class _Printed(io.TextIOBase):
+    """Standard output: a line that a run prints becomes a line of the log, and any other one goes on."""
+
+    def __init__(self, out: Any, lines: _Lines) -> None:
+        self._out = out
+        self._lines = lines
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if _IDS.get() is None:
+            self._out.write(text)
+        else:
+            for line in text.splitlines():
+                if line.strip():
+                    self._lines.write("info", line)
+        return len(text)
+
+    def flush(self) -> None:
+        self._out.flush()
+
+
+def serve_logs(wall: Wall, level: str) -> None:
+    """Sends the lines of `logging`, and those that runs print."""
+    lines = _Lines(wall)
+    logging.addLevelName(_LEVELS["trace"], "TRACE")
+    logging.basicConfig(handlers=[lines], level=_LEVELS.get(level, logging.INFO), force=True)
+    logging.captureWarnings(True)
+    sys.stdout = _Printed(sys.stdout, lines)

@@ -1,0 +1,98 @@
+"""The runs under way: they begin, are stopped, and send their events in batches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from gx_runner.failures import ProblemError, failure_of
+from gx_runner.invoke import Deps, Outcome, Spec, Stop, done_message, invoke
+from gx_runner.loading import LoadedGraph
+from gx_runner.logs import of_run
+from gx_runner.store import Store
+from gx_runner.wire import Wall
+
+
+class Runs:
+    """All methods are called on the loop of the graphs."""
+
+    def __init__(self, wall: Wall, graphs: dict[str, LoadedGraph], store: Store) -> None:
+        self._wall = wall
+        self._graphs = graphs
+        self._store = store
+        self._tasks: dict[str, tuple[asyncio.Task[None], Stop]] = {}
+        self._unheard: set[str] = set()
+
+    def begin(self, spec: Spec) -> None:
+        """Carries out a run beside the others."""
+        run_id = spec["run_id"]
+        if spec["unheard"]:
+            self._unheard.add(run_id)
+        stop = Stop()
+        self._tasks[run_id] = (asyncio.get_running_loop().create_task(self._run(spec, stop)), stop)
+
+    def abort(self, run_id: str, goes_on: bool) -> None:
+        """Asks a run to stop as soon as it can."""
+        if run_id in self._tasks:
+            task, stop = self._tasks[run_id]
+            stop.asked, stop.goes_on = True, goes_on
+            task.cancel()
+
+    def hear(self, run_id: str) -> None:
+        """From now on, the events of the run are read."""
+        self._unheard.discard(run_id)
+
+    async def _run(self, spec: Spec, stop: Stop) -> None:
+        run_id = spec["run_id"]
+        of_run(spec)
+        batch = _Batch(self._wall, run_id)
+        outcome = await self._outcome(spec, stop, batch.add)
+        self._tasks.pop(run_id, None)
+        self._unheard.discard(run_id)
+        batch.flush()
+        try:
+            message, attached = done_message(run_id, outcome)
+            self._wall.send(message, *attached)
+        except ValueError as error:
+            # The last state is too long for a frame.
+            self._wall.send({"kind": "done", "run_id": run_id, "outcome": _failed(error)})
+
+    async def _outcome(self, spec: Spec, stop: Stop, emit: Callable[[list[tuple[str, bytes]]], None]) -> Outcome:
+        run_id, graph_id = spec["run_id"], spec["graph_id"]
+        try:
+            if graph_id not in self._graphs:
+                raise ProblemError(404, f'Graph "{graph_id}" is not part of this revision.')
+            return await invoke(
+                spec,
+                Deps(self._wall, self._graphs[graph_id], self._store, stop, emit, lambda: run_id not in self._unheard),
+            )
+        except asyncio.CancelledError:
+            # The run was stopped while it looked for its end.
+            return {"status": "interrupted", "waiting": False}
+        except BaseException as error:
+            return _failed(error)
+
+
+def _failed(error: BaseException) -> Outcome:
+    return {"status": "error", "waiting": False, "error": failure_of(error)}
+
+
+class _Batch:
+    """Collects the events of one turn of the loop, so that a burst of events crosses in one message."""
+
+    def __init__(self, wall: Wall, run_id: str) -> None:
+        self._wall = wall
+        self._run_id = run_id
+        self._events: list[tuple[str, bytes]] = []
+
+    def add(self, events: list[tuple[str, bytes]]) -> None:
+        if not self._events:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._events.extend(events)
+
+    def flush(self) -> None:
+        if self._events:
+            events, self._events = self._events, []
+            batch: list[Any] = [[name, len(text)] for name, text in events]
+            self._wall.send({"kind": "events", "run_id": self._run_id, "batch": batch}, *(text for _, text in events))

@@ -1,0 +1,53 @@
+"""LangGraph's snapshots in the form of the interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.types import PregelTask, StateSnapshot
+
+
+def interrupts_of(state: StateSnapshot) -> dict[str, list[Any]]:
+    """Returns the questions that each task waits with: task id -> its interrupts."""
+    return {task.id: list(task.interrupts) for task in state.tasks if task.interrupts}
+
+
+def thread_state(state: StateSnapshot) -> dict[str, Any]:
+    """Returns a snapshot as the interface's ThreadState."""
+    checkpoint, parent = checkpoint_of(state.config), checkpoint_of(state.parent_config)
+    return {
+        "values": {} if state.values is None else state.values,
+        "next": list(state.next),
+        "tasks": [_task(task) for task in state.tasks],
+        "metadata": state.metadata or {},
+        "created_at": state.created_at,
+        "checkpoint": checkpoint,
+        "parent_checkpoint": parent,
+        "interrupts": [one for interrupts in interrupts_of(state).values() for one in interrupts],
+        "checkpoint_id": checkpoint and checkpoint.get("checkpoint_id"),
+        "parent_checkpoint_id": parent and parent.get("checkpoint_id"),
+    }
+
+
+def _task(task: PregelTask) -> dict[str, Any]:
+    within = task.state
+    return {
+        "id": task.id,
+        "name": task.name,
+        "path": task.path,
+        "error": None if task.error is None else str(task.error),
+        "interrupts": list(task.interrupts),
+        "checkpoint": checkpoint_of(within) if isinstance(within, dict) else None,
+        "state": thread_state(within) if isinstance(within, StateSnapshot) else None,
+        "result": task.result,
+    }
+
+
+def checkpoint_of(config: Any) -> dict[str, Any] | None:
+    """Returns the checkpoint that a configuration names; None where it names none."""
+    place = (config or {}).get("configurable") or {}
+    checkpoint_id, namespace = place.get("checkpoint_id"), place.get("checkpoint_ns")
+    if checkpoint_id is None and not namespace:
+        return None
+    checkpoint = {"thread_id": place.get("thread_id"), "checkpoint_ns": namespace or ""}
+    return checkpoint if checkpoint_id is None else {**checkpoint, "checkpoint_id": checkpoint_id}

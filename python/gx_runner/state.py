@@ -1,0 +1,112 @@
+"""States of threads: read, listed, and written by hand."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from langgraph.types import StateUpdate
+
+from gx_runner.command import command_of
+from gx_runner.compat import CHECKPOINTER
+from gx_runner.failures import ProblemError
+from gx_runner.invoke import bound
+from gx_runner.loading import Graph, LoadedGraph, Use
+from gx_runner.saver import Saver
+from gx_runner.snapshot import interrupts_of, thread_state
+from gx_runner.store import Store
+from gx_runner.wire import Wall
+
+Args = dict[str, Any]
+
+
+class States:
+    """Answers questions about threads."""
+
+    def __init__(self, wall: Wall, graphs: dict[str, LoadedGraph], store: Store) -> None:
+        self._saver = Saver(wall)
+        self._graphs = graphs
+        self._store = store
+
+    @contextlib.asynccontextmanager
+    async def graph(self, args: Args, access: str) -> AsyncIterator[Graph]:
+        """Yields the graph of a call."""
+        graph_id = args["graph_id"]
+        if graph_id not in self._graphs:
+            raise ProblemError(404, f'Graph "{graph_id}" is not part of this revision.')
+        made_with = args.get("made_with") or {}
+        place = _config(args)["configurable"] if "thread_id" in args else {}
+        config = {**made_with, "configurable": {**(made_with.get("configurable") or {}), **place}}
+        async with self._graphs[graph_id].opened(Use(config, access, self._store)) as made:
+            yield bound(made, self._saver, self._store, graph_id)
+
+    async def state(self, args: Args) -> Any:
+        """Returns the state of a thread."""
+        async with self.graph(args, "threads.read") as graph:
+            config = self._readable(graph, _config(args))
+            return thread_state(await graph.aget_state(config, subgraphs=args.get("subgraphs") is True))
+
+    async def history(self, args: Args) -> Any:
+        """Returns earlier states, newest first."""
+        before = args.get("before")
+        if isinstance(before, str):
+            before = {"checkpoint_id": before}
+        options: dict[str, Any] = {"limit": args["limit"]}
+        if before:
+            options["before"] = {"configurable": before.get("configurable", before)}
+        if args.get("metadata"):
+            options["filter"] = args["metadata"]
+        async with self.graph(args, "threads.read") as graph:
+            states = graph.aget_state_history(self._readable(graph, _config(args)), **options)
+            return [thread_state(state) async for state in states]
+
+    async def update(self, args: Args) -> Any:
+        """Writes state as a node would, and returns where the thread stands after it."""
+        async with self.graph(args, "threads.update") as graph:
+            as_node = args.get("as_node")
+            written = await graph.aupdate_state(
+                _config(args), args.get("values"), **({"as_node": as_node} if as_node else {})
+            )
+            return await self._after(graph, written)
+
+    async def supersteps(self, args: Args) -> Any:
+        """Writes a history of states."""
+        if any(not step["updates"] for step in args["supersteps"]):
+            raise ProblemError(400, "supersteps: each needs at least one update.")
+        steps = [[_update(one) for one in step["updates"]] for step in args["supersteps"]]
+        async with self.graph(args, "threads.update") as graph:
+            return await self._after(graph, await graph.abulk_update_state(_config(args), steps))
+
+    def _readable(self, graph: Graph, config: Any) -> Any:
+        """Returns the place to read. LangGraph does not find a graph that a node calls without declaring it."""
+        path = _path(config["configurable"]["checkpoint_ns"])
+        if path == "" or any(True for _ in graph.get_subgraphs(namespace=path, recurse=True)):
+            return config
+        return {"configurable": {**config["configurable"], CHECKPOINTER: self._saver}}
+
+    async def _after(self, graph: Graph, written: Any) -> Any:
+        place = written["configurable"]
+        state = await graph.aget_state({"configurable": {"thread_id": place["thread_id"], "checkpoint_ns": ""}})
+        names = ("thread_id", "checkpoint_ns", "checkpoint_id")
+        checkpoint = {name: place.get(name, "") for name in names}
+        return {
+            "answer": {"checkpoint": checkpoint, "configurable": checkpoint, "checkpoint_id": place.get("checkpoint_id")},
+            "thread": {"values": state.values, "waiting": bool(state.next), "interrupts": interrupts_of(state)},
+        }
+
+
+def _config(args: Args) -> Any:
+    given = {name: one for name, one in (args.get("checkpoint") or {}).items() if one is not None and name != "thread_id"}
+    return {"configurable": {"checkpoint_ns": "", **given, "thread_id": args["thread_id"]}}
+
+
+def _path(namespace: str) -> str:
+    """Returns the names of the nodes that lead to a namespace. Its other parts are ids and numbers of calls."""
+    return "|".join(part.split(":")[0] for part in namespace.split("|") if not part.isdigit())
+
+
+def _update(update: dict[str, Any]) -> StateUpdate:
+    command = update.get("command")
+    values: Any = command_of(command) if command else update.get("values")
+    return StateUpdate(values, update.get("as_node"))

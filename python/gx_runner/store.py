@@ -1,0 +1,95 @@
+"""The store of the deployment, as graphs see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import orjson
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+from gx_runner.failures import ProblemError
+from gx_runner.wire import Answer, Message, Wall
+
+
+class Store(BaseStore):
+    """LangGraph's store, whose items the server keeps."""
+
+    def __init__(self, wall: Wall) -> None:
+        self._wall = wall
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carries out operations in their order."""
+        return [_result(op, await self._wall.ask(_question(op))) for op in ops]
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Does the same for code that can not await."""
+        return [_result(op, self._wall.ask_now(_question(op))) for op in ops]
+
+
+def _question(op: Op) -> Message:
+    return {"kind": "store", "operation": _operation(op)}
+
+
+def _operation(op: Op) -> Message:
+    if isinstance(op, GetOp):
+        return {"does": "get", "namespace": list(op.namespace), "key": op.key}
+    if isinstance(op, PutOp):
+        return _put(op)
+    if isinstance(op, SearchOp):
+        of_prefix = {"namespace_prefix": list(op.namespace_prefix), "filter": op.filter, "query": op.query}
+        return {"does": "search", "search": {**of_prefix, "limit": op.limit, "offset": op.offset}}
+    if isinstance(op, ListNamespacesOp):
+        return _namespaces(op)
+    raise ProblemError(501, f"The store does not know the operation {type(op).__name__}.")
+
+
+def _put(op: PutOp) -> Message:
+    item: Message = {"namespace": list(op.namespace), "key": op.key}
+    if op.value is None:
+        return {"does": "delete", **item}
+    if isinstance(op.ttl, (int, float)):
+        raise ProblemError(501, "The store does not support a time to live of one item; gx.json sets it in store.ttl.")
+    index = {} if op.index is None else {"index": op.index}
+    return {"does": "put", **item, "value": op.value, **index}
+
+
+def _namespaces(op: ListNamespacesOp) -> Message:
+    conditions = op.match_conditions or ()
+    for kind in ("prefix", "suffix"):
+        if sum(one.match_type == kind for one in conditions) > 1:
+            raise ProblemError(501, f"The store lists namespaces by one {kind}, not by several.")
+    search = {"prefix": _path(conditions, "prefix"), "suffix": _path(conditions, "suffix"), "max_depth": op.max_depth}
+    return {"does": "namespaces", "search": {**search, "limit": op.limit, "offset": op.offset}}
+
+
+def _path(conditions: Iterable[MatchCondition], kind: str) -> list[str] | None:
+    return next((list(one.path) for one in conditions if one.match_type == kind), None)
+
+
+def _result(op: Op, answer: Answer) -> Result:
+    found = orjson.loads(answer.blobs)
+    if isinstance(op, GetOp):
+        return None if found is None else Item(**_fields(found))
+    if isinstance(op, SearchOp):
+        return [SearchItem(**_fields(item), score=item.get("score")) for item in found]
+    if isinstance(op, ListNamespacesOp):
+        return [tuple(namespace) for namespace in found]
+    return None
+
+
+def _fields(item: dict[str, Any]) -> dict[str, Any]:
+    times = {name: datetime.fromisoformat(item[name].replace("Z", "+00:00")) for name in ("created_at", "updated_at")}
+    return {"value": item["value"], "key": item["key"], "namespace": tuple(item["namespace"]), **times}
