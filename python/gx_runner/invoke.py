@@ -34,10 +34,9 @@ Outcome = dict[str, Any]
 
 @dataclass
 class Stop:
-    """The stop of a run under way. Where it `goes_on` elsewhere, nobody is to hear of an end."""
+    """The stop of a run under way."""
 
     asked: bool = False
-    goes_on: bool = False
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,11 @@ class Runs:
         stop = Stop()
         self._tasks[run_id] = (asyncio.get_running_loop().create_task(self._run(spec, stop)), stop)
 
-    def abort(self, run_id: str, goes_on: bool) -> None:
+    def abort(self, run_id: str) -> None:
         """Asks a run to stop as soon as it can."""
         if run_id in self._tasks:
             task, stop = self._tasks[run_id]
-            stop.asked, stop.goes_on = True, goes_on
+            stop.asked = True
             task.cancel()
 
     def hear(self, run_id: str) -> None:

@@ -96,7 +96,7 @@ class Server:
         if kind == "run":
             self._runs.begin(message["spec"])
         elif kind == "abort":
-            self._runs.abort(message["run_id"], message["goes_on"])
+            self._runs.abort(message["run_id"])
         elif kind == "hear":
             self._runs.hear(message["run_id"])
         elif kind == "call":
