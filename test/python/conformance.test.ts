@@ -16,7 +16,7 @@ test('the suite for checkpointers passes', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gx-conformance-'));
   const file = join(folder, 'report.json');
   const runner = `${inject('python')}/python ${resolve('test/python/conformance.py')}`;
-  const agent = await startPython(database.uri, { GX_RUNNER: runner, CONFORMANCE_REPORT: file });
+  const agent = await startPython(database.uri, { GX_RUNNER: runner, PYTHONPATH: resolve('python'), CONFORMANCE_REPORT: file });
   const report = await until('the suite is over', () => JSON.parse(readFileSync(file, 'utf8')) as Report);
   await agent.kill('SIGKILL');
   await rm(folder, { recursive: true });
