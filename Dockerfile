@@ -113,6 +113,8 @@ ENV GX_CONFIG=/agent/gx.json GX_BUILD_FOLDER=/agent/.gx-build NODE_OPTIONS="--ma
 WORKDIR /agent
 USER 10001:10001
 EXPOSE 8000
+# The runner of graphs in Python, for images that add a Python with LangGraph.
+COPY python/gx_runner /app/python/gx_runner
 COPY src /app/src
 RUN node /app/src/compile-cache.ts
 ENTRYPOINT ["node", "/app/src/main.ts", "agent-server"]

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const LENGTH = 12;
 /** Folders of a checkout that are no sources. */
-const LOCAL = ['node_modules', '.gx'];
+const LOCAL = ['node_modules', '.gx', '__pycache__'];
 
 /** Returns a hash of some texts, and of the files below some paths with their names and whether they are executable. */
 export function contentKey(root: string, paths: readonly string[], texts: readonly string[]): string {

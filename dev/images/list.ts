@@ -43,7 +43,7 @@ const buildkit = product({
   base: 'BUILDKIT',
   parent: { stage: 'gx-builder', image: builder },
 });
-const agentServer = product({ name: 'gx-agent-server', inputs: ['src'], parent: onApp });
+const agentServer = product({ name: 'gx-agent-server', inputs: ['src', 'python/gx_runner'], parent: onApp });
 
 /** Returns every image, a parent before its children. Each example with a gx.json is one. */
 export function images(): Image[] {
