@@ -124,6 +124,30 @@ class Saver(BaseCheckpointSaver[str]):
         """Does the same for code that can not await."""
         self._wall.ask_now({"kind": "delete_thread", "thread_id": thread_id})
 
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Deletes the checkpoints of runs, in all threads."""
+        await self._wall.ask(_of_runs(run_ids))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Does the same for code that can not await."""
+        self._wall.ask_now(_of_runs(run_ids))
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copies the checkpoints of a thread to another, which has none."""
+        await self._wall.ask(_copy(source_thread_id, target_thread_id))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Does the same for code that can not await."""
+        self._wall.ask_now(_copy(source_thread_id, target_thread_id))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keeps only the last checkpoint of each graph of the threads, or none."""
+        await self._wall.ask(_prune(thread_ids, strategy))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Does the same for code that can not await."""
+        self._wall.ask_now(_prune(thread_ids, strategy))
+
     async def _send(self, message: Message, blobs: Sequence[bytes]) -> None:
         if self._waits:
             await self._wall.ask(message, *blobs)
@@ -215,6 +239,20 @@ async def keep(memory: MemorySaver, saver: Saver, thread_id: str) -> None:
 
 def _at(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}}
+
+
+def _of_runs(run_ids: Sequence[str]) -> Message:
+    return {"kind": "delete_runs", "run_ids": [str(run_id) for run_id in run_ids]}
+
+
+def _copy(source: str, target: str) -> Message:
+    return {"kind": "copy_thread", "from": str(source), "to": str(target)}
+
+
+def _prune(thread_ids: Sequence[str], strategy: str) -> Message:
+    if strategy not in ("keep_latest", "delete"):
+        raise ValueError(f'"{strategy}" is no strategy to prune threads by: there are "keep_latest" and "delete".')
+    return {"kind": "prune", "thread_ids": [str(thread_id) for thread_id in thread_ids], "strategy": strategy}
 
 
 def _one(config: RunnableConfig) -> Message:

@@ -29,8 +29,8 @@ test('the suite for checkpointers passes', async () => {
     get_tuple: 10,
     list: 16,
     delete_thread: 5,
-    delete_for_runs: 0,
-    copy_thread: 0,
-    prune: 0,
+    delete_for_runs: 7,
+    copy_thread: 8,
+    prune: 8,
   });
 });

@@ -58,11 +58,27 @@ async function answer({ steps, items }: Storage, question: RunnerQuestion): Prom
       return { kind: 'begun', ask_id, begins: await steps.begin(question) };
     case 'store':
       return { kind: 'results', ask_id, json: JSON.stringify((await operate(items, question.operation)) ?? null) };
-    case 'delete_thread':
-      await steps.deleteThread(question.thread_id);
-      return { kind: 'saved', ask_id };
     case 'read':
       return { kind: 'found', ask_id, checkpoints: (await read(steps, question)).map(found) };
+    default:
+      await change(steps, question);
+      return { kind: 'saved', ask_id };
+  }
+}
+
+type Upkeep = Extract<RunnerQuestion, { kind: 'delete_thread' | 'delete_runs' | 'copy_thread' | 'prune' }>;
+
+/** Changes checkpoints that are stored. */
+function change(steps: Storage['steps'], question: Upkeep): Promise<void> {
+  switch (question.kind) {
+    case 'delete_thread':
+      return steps.deleteThread(question.thread_id);
+    case 'delete_runs':
+      return steps.deleteRuns(question.run_ids);
+    case 'copy_thread':
+      return steps.copyThread(question.from, question.to);
+    case 'prune':
+      return steps.prune(question.thread_ids, question.strategy);
   }
 }
 

@@ -40,13 +40,17 @@ async function store(message: Stored, { storage, runs, send }: Deps): Promise<vo
 
 /** Answers a question. An answer about a thread holds all that was put for it before. */
 async function answer(question: RunnerQuestion, { storage, runs, send }: Deps): Promise<void> {
-  if (question.kind === 'read') await runs.underWay(question.thread_id);
+  const threadId = question.kind === 'copy_thread' ? question.from : question.kind === 'read' ? question.thread_id : undefined;
+  if (threadId !== undefined) await runs.underWay(threadId);
   send(await answerRunner(storage, question));
 }
 
 type OfStorage = Stored | RunnerQuestion;
 
-const OF_STORAGE = new Set<string>(['put', 'writes', 'read', 'begin', 'store', 'delete_thread'] satisfies OfStorage['kind'][]);
+const OF_STORAGE = new Set<string>([
+  ...(['put', 'writes', 'read', 'begin', 'store'] satisfies OfStorage['kind'][]),
+  ...(['delete_thread', 'delete_runs', 'copy_thread', 'prune'] satisfies OfStorage['kind'][]),
+]);
 
 const isOfStorage = (message: FromRunner): message is OfStorage => OF_STORAGE.has(message.kind);
 

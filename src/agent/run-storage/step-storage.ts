@@ -2,6 +2,7 @@ import { asError } from '../../errors.ts';
 import { Batcher } from '../db/base/batcher.ts';
 import { IN_A_PACK, packGraphs } from '../db/checkpoints/checkpoint-packs.ts';
 import { deleteCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
+import { copyCheckpointsTo, deleteCheckpointsOfRuns, pruneThreads } from '../db/threads/checkpointer-calls.ts';
 import { writeSteps, type AttemptOfRun, type NewValue, type NewWrites } from '../db/checkpoints/checkpoints.ts';
 import { markBegun } from '../db/runs/leases.ts';
 import { graphKey, listsOf, nextList, type ListVersion } from '../db/checkpoints/list-rows.ts';
@@ -212,6 +213,22 @@ export class StepStorage<E extends ListElement> {
 
   deleteThread(threadId: string): Promise<void> {
     return deleteCheckpoints(this.#db, [threadId]);
+  }
+
+  /** Removes the steps of the runs. A thread of theirs that has a run under way is refused. */
+  deleteRuns(runIds: string[]): Promise<void> {
+    return deleteCheckpointsOfRuns(this.#db, runIds);
+  }
+
+  /** Copies all that the thread's runs have stored so far to another thread, which has nothing. */
+  async copyThread(from: string, to: string): Promise<void> {
+    await this.#settled(from);
+    await copyCheckpointsTo(this.#db, from, to);
+  }
+
+  /** Keeps only the last step of each graph of the threads, or none. A thread that has a run under way is refused. */
+  prune(threadIds: string[], strategy: 'keep_latest' | 'delete'): Promise<void> {
+    return pruneThreads(this.#db, threadIds, strategy);
   }
 }
 

@@ -219,6 +219,9 @@ const fromRunner: FromRunner[] = [
   { kind: 'store', ask_id: 1, operation: { does: 'search', search: { limit: 1, offset: 0, query: AWKWARD } } },
   { kind: 'store', ask_id: 1, operation: { does: 'namespaces', search: { limit: 1, offset: 0, prefix: ['*'] } } },
   { kind: 'delete_thread', ask_id: 1, thread_id: 'thread' },
+  { kind: 'delete_runs', ask_id: 1, run_ids: ['run', AWKWARD] },
+  { kind: 'copy_thread', ask_id: 1, from: 'thread', to: 'other' },
+  { kind: 'prune', ask_id: 1, thread_ids: ['thread'], strategy: 'keep_latest' },
 ];
 
 /** Returns the kinds, and the operations and questions, that a schema or a message names. */

@@ -142,17 +142,22 @@ export function keepLatestCheckpoints(db: Database, threadId: string, changeable
   return db.transaction(async (tx) => {
     const active = await lockActive(tx, threadId, changeable);
     if (active === undefined || active.length > 0 || (await isThreadHeld(tx, threadId))) return false;
-    await unpackCheckpoints(tx, threadId);
-    const kept = await keptCheckpoints(tx, threadId);
-    for (const one of kept) if (one.newest) await storeListsWhole(tx, threadId, one);
-    const values = [threadId, kept.map(({ checkpoint_ns }) => checkpoint_ns), kept.map(({ checkpoint_id }) => checkpoint_id)];
-    const isKept = '(checkpoint_ns, checkpoint_id) in (select * from unnest($2::text[], $3::text[]))';
-    await tx.query({ text: `delete from gx.checkpoint_writes where thread_id = $1 and not ${isKept}`, values });
-    await tx.query({ text: `delete from gx.checkpoints where thread_id = $1 and not ${isKept}`, values });
-    await deleteUnusedValues(tx, threadId, null);
+    await pruneCheckpoints(tx, threadId);
     await storeStateWhole(tx, threadId);
     return true;
   });
+}
+
+/** Does so for the checkpoints alone, in a transaction that holds the thread. */
+export async function pruneCheckpoints(tx: Db, threadId: string): Promise<void> {
+  await unpackCheckpoints(tx, threadId);
+  const kept = await keptCheckpoints(tx, threadId);
+  for (const one of kept) if (one.newest) await storeListsWhole(tx, threadId, one);
+  const values = [threadId, kept.map(({ checkpoint_ns }) => checkpoint_ns), kept.map(({ checkpoint_id }) => checkpoint_id)];
+  const isKept = '(checkpoint_ns, checkpoint_id) in (select * from unnest($2::text[], $3::text[]))';
+  await tx.query({ text: `delete from gx.checkpoint_writes where thread_id = $1 and not ${isKept}`, values });
+  await tx.query({ text: `delete from gx.checkpoints where thread_id = $1 and not ${isKept}`, values });
+  await deleteUnusedValues(tx, threadId, null);
 }
 
 async function storeListsWhole(tx: Db, threadId: string, { checkpoint_ns, checkpoint_id }: Kept): Promise<void> {

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { JsonObject } from '../../agent/agent-types.ts';
 import { StoreNamespaces, StoreSearch } from '../../agent/store-item.ts';
+import { StringEnum } from '../../types.ts';
 import { Bytes, JsonTextOf, Maybe, MessageOf, OrNull } from './forms.ts';
 import { RunnerStart } from './graph-start.ts';
 import { FromAnyRunner, ToAnyRunner } from './graphs.ts';
@@ -28,6 +29,10 @@ import { Call } from './operations.ts';
  * `results`, or `refused` with an HTTP status and a sentence. An answer holds all that was put for the thread before.
  * Before an attempt after the first calls the graph, it asks `begin`; where `begun` says false, another worker has the
  * run, and its `done` says `lost`.
+ *
+ * Upkeep. `delete_thread`, `delete_runs`, `copy_thread` and `prune` change checkpoints alone, not the records of
+ * threads and runs. The last three are refused with 409 for a thread whose checkpoints a run under way may write. So is
+ * a copy to a thread that has checkpoints.
  */
 
 const ask_id = Type.Integer();
@@ -111,6 +116,9 @@ const RunnerQuestion = Type.Union([
   MessageOf('begin', { ask_id, run_id: Type.String(), attempt: Type.Integer() }),
   MessageOf('store', { ask_id, operation: StoreOperation }),
   MessageOf('delete_thread', { ask_id, thread_id: Type.String() }),
+  MessageOf('delete_runs', { ask_id, run_ids: Type.Array(Type.String()) }),
+  MessageOf('copy_thread', { ask_id, from: Type.String(), to: Type.String() }),
+  MessageOf('prune', { ask_id, thread_ids: Type.Array(Type.String()), strategy: StringEnum(['keep_latest', 'delete']) }),
 ]);
 export type RunnerQuestion = Static<typeof RunnerQuestion>;
 
