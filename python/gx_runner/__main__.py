@@ -9,6 +9,7 @@ import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gx_runner.exchange import Exchanges
 from gx_runner.wire import VERSION, Message, Wall
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def _serve_environment(added: dict[str, str]) -> None:
 class _Runner:
     def __init__(self, wall: Wall) -> None:
         self._wall = wall
+        self._exchanges = Exchanges(wall)
         self._server: Server | None = None
 
     def hear(self, message: Message, blobs: bytes) -> None:
@@ -42,6 +44,9 @@ class _Runner:
             self._start(message)
         elif "ask_id" in message:
             self._wall.answered(message, blobs)
+        elif message["kind"] == "exchange":
+            # Not by the loop of the graphs, which a graph may hold while it waits for an answer.
+            self._exchanges.hear(message["message"], blobs)
         elif self._server is not None:
             self._server.hear(message)
 
@@ -59,7 +64,7 @@ class _Runner:
             sentence = f"The Python of the graphs ({sys.executable}) lacks a package: {error}. Install langgraph there."
             self._wall.send({"kind": "broken", "sentence": sentence})
             return
-        self._server = Server(self._wall)
+        self._server = Server(self._wall, self._exchanges)
         self._server.start(message["start"])
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import sys
+from collections.abc import Callable
 from typing import Any
 
 # Where a call may bring a checkpointer of its own, whatever namespace it is about.
@@ -28,3 +30,19 @@ def is_server_runtime(annotation: Any) -> bool:
     if annotation is inspect.Parameter.empty:
         return False
     return "ServerRuntime" in (annotation if isinstance(annotation, str) else repr(annotation))
+
+
+def replace_sync_client(replaced: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replaces langgraph_sdk's `get_sync_client` in all modules from which it is imported."""
+    try:
+        import langgraph_sdk
+    except ImportError:
+        return
+    of_sdk = ("langgraph_sdk", "langgraph_sdk.client", "langgraph_sdk._sync", "langgraph_sdk._sync.client")
+    names = (*of_sdk, "langgraph.pregel.remote")
+    original = langgraph_sdk.get_sync_client
+    made = replaced(original)
+    for name in names:
+        module: Any = sys.modules.get(name)
+        if getattr(module, "get_sync_client", None) is original:
+            module.get_sync_client = made

@@ -13,9 +13,11 @@ from typing import Any
 
 from gx_runner import describe
 from gx_runner.encode import to_json
+from gx_runner.exchange import Exchanges
 from gx_runner.failures import ProblemError, refusal_of
 from gx_runner.loading import LoadError, load_graphs
 from gx_runner.logs import serve_logs
+from gx_runner.loopback import offer_loopback
 from gx_runner.runs import Runs
 from gx_runner.state import States
 from gx_runner.store import Store
@@ -32,8 +34,9 @@ Answering = Callable[[dict[str, Any]], Awaitable[Any]]
 class Server:
     """The graphs' side of the wall."""
 
-    def __init__(self, wall: Wall) -> None:
+    def __init__(self, wall: Wall, exchanges: Exchanges) -> None:
         self._wall = wall
+        self._exchanges = exchanges
         self._loop = asyncio.new_event_loop()
         self._runs: Runs | None = None
         self._answers: dict[str, Answering] = {}
@@ -50,6 +53,7 @@ class Server:
 
     def _serve(self, settings: dict[str, Any]) -> None:
         serve_logs(self._wall, settings["logLevel"])
+        offer_loopback(self._exchanges)
         try:
             # No loop runs meanwhile, so that a module may run one of its own.
             graphs, failures = load_graphs(settings["graphs"], partial=settings["partial"])
