@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from langchain_core.runnables.config import var_child_runnable_config
+
 # Where a call may bring a checkpointer of its own, whatever namespace it is about.
 CHECKPOINTER = "__pregel_checkpointer"
 
@@ -46,3 +48,29 @@ def replace_sync_client(replaced: Callable[[Callable[..., Any]], Callable[..., A
         module: Any = sys.modules.get(name)
         if getattr(module, "get_sync_client", None) is original:
             module.get_sync_client = made
+
+
+def run_control(graph: Any, drains: Callable[[], bool]) -> dict[str, Any]:
+    """Returns the keyword by which a call of the graph stops between two steps once `drains` says so.
+
+    LangGraph has it since 1.2. Graphs within nodes get the same object, and do not stop by it: a node that is stopped in
+    its middle begins again, with all that stands beside the graph in it.
+    """
+    try:
+        from langgraph.runtime import RunControl
+    except ImportError:
+        return {}
+    if "control" not in inspect.signature(graph.astream).parameters:
+        return {}
+
+    class Control(RunControl):
+        @property
+        def drain_requested(self) -> bool:
+            return super().drain_requested or (drains() and var_child_runnable_config.get() is None)
+
+    return {"control": Control()}
+
+
+def is_drained(error: BaseException) -> bool:
+    """Returns whether LangGraph raised the error between two steps because the run was asked to stop there."""
+    return type(error).__name__ == "GraphDrained"

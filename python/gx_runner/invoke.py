@@ -19,6 +19,7 @@ from gx_runner.loading import Graph, LoadedGraph, Use
 from gx_runner.resume import from_last, is_under_way, stop_reached
 from gx_runner.saver import MemorySaver, Saver, keep
 from gx_runner.snapshot import interrupts_of
+from gx_runner.stop import Stop
 from gx_runner.store import Store
 from gx_runner.user import with_user
 from gx_runner.wire import Message, RefusedError, Wall
@@ -30,13 +31,6 @@ _UNAVAILABLE = 503
 
 Spec = dict[str, Any]
 Outcome = dict[str, Any]
-
-
-@dataclass
-class Stop:
-    """The stop of a run under way."""
-
-    asked: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +85,8 @@ async def invoke(spec: Spec, deps: Deps) -> Outcome:
     except (Exception, SystemExit) as error:
         if deps.stop.asked:
             return await _ended(progress, "interrupted")
+        if deps.stop.drained_by(error):
+            return {"status": "interrupted", "waiting": False, "drained": True}
         if isinstance(error, RefusedError) and error.status == _UNAVAILABLE:
             return {"status": "interrupted", "waiting": False, "retry": True}
         return {**_result(progress.events), "status": "error", "waiting": False, "error": failure_of(error)}
@@ -113,7 +109,8 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
             return _outcome(reached.values, "success", waiting=True, interrupts=interrupts_of(reached))
         await _begin(spec, deps)
         given = None if goes_on else await invoked_input(graph, spec)
-        await _execute(given, Call(spec, graph, config, _keywords(graph, kwargs)), progress, deps)
+        keywords = {**_keywords(graph, kwargs), **deps.stop.between(graph)}
+        await _execute(given, Call(spec, graph, config, keywords), progress, deps)
         outcome = await _ended(progress, "success")
         if memory is not None and kwargs.get("keeps_waiting") and outcome["waiting"]:
             return await _kept(outcome, memory, saver, spec["thread_id"])
@@ -179,10 +176,16 @@ async def _execute(given: Any, call: Call, progress: Progress, deps: Deps) -> No
         if events and deps.heard():
             deps.emit([(name, progress.events.text(data)) for name, data in events])
 
-    async with contextlib.aclosing(_pieces(given, call)) as pieces:
-        async for piece in pieces:
-            tell(progress.events.of(piece) if isinstance(piece, Chunk) else [piece])
-            await deps.wall.room()
+    try:
+        async with contextlib.aclosing(_pieces(given, call)) as pieces:
+            async for piece in pieces:
+                tell(progress.events.of(piece) if isinstance(piece, Chunk) else [piece])
+                await deps.wall.room()
+    except Exception as error:
+        # The last step is over, and the next attempt sends nothing of it.
+        if deps.stop.drained_by(error):
+            tell(progress.events.end())
+        raise
     tell(progress.events.end())
 
 

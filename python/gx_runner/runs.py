@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gx_runner.failures import ProblemError, failure_of
-from gx_runner.invoke import Deps, Outcome, Spec, Stop, done_message, invoke
+from gx_runner.invoke import Deps, Outcome, Spec, done_message, invoke
 from gx_runner.loading import LoadedGraph
 from gx_runner.logs import of_run
+from gx_runner.stop import Stop
 from gx_runner.store import Store
 from gx_runner.wire import Wall
 
@@ -38,6 +39,11 @@ class Runs:
             task, stop = self._tasks[run_id]
             stop.asked = True
             task.cancel()
+
+    def drain(self, run_id: str) -> None:
+        """Asks a run to stop between two of its steps, from where it goes on elsewhere."""
+        if run_id in self._tasks:
+            self._tasks[run_id][1].drain()
 
     def hear(self, run_id: str) -> None:
         """From now on, the events of the run are read."""

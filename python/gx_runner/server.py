@@ -101,6 +101,8 @@ class Server:
             self._runs.begin(message["spec"])
         elif kind == "abort":
             self._runs.abort(message["run_id"])
+        elif kind == "drain":
+            self._runs.drain(message["run_id"])
         elif kind == "hear":
             self._runs.hear(message["run_id"])
         elif kind == "call":

@@ -1,0 +1,30 @@
+"""The stop of a run under way: as soon as it can, or between two of its steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gx_runner.compat import is_drained, run_control
+
+
+class Stop:
+    """The stop of one run, as the run sees it."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._drains = False
+
+    def drain(self) -> None:
+        """Has the run stop between two steps."""
+        self._drains = True
+
+    def drained_by(self, error: BaseException) -> bool:
+        """Returns whether the graph stopped because `drain` asked for that. One that has asked itself has failed."""
+        return self._drains and not self.asked and is_drained(error)
+
+    def between(self, graph: Any) -> dict[str, Any]:
+        """Returns the keyword by which a call of the graph stops where `drain` asks for it.
+
+        It is empty for a graph that knows no such stop, as those of older versions of LangGraph: it runs on.
+        """
+        return run_control(graph, lambda: self._drains)
