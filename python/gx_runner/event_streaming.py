@@ -1,0 +1,102 @@
+"""Calls of graphs that stream by LangGraph's own event streaming, its version "v3"."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import importlib.metadata
+import importlib.util
+import warnings
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import BaseModel
+
+from gx_runner.events import Chunk
+from gx_runner.failures import ProblemError
+from gx_runner.loading import Graph
+from gx_runner.protocol import INTERRUPT, TASKS
+
+if TYPE_CHECKING:
+    from langgraph.stream import AsyncGraphRunStream, ProtocolEvent, StreamTransformer
+
+# The warning is about the call in this file, which no user can change.
+warnings.filterwarnings("ignore", message="The v3 streaming protocol on Pregel is experimental")
+
+_MODES = ("values", "updates", "messages", "tools", "custom", "tasks", "checkpoints")
+
+Saw = Callable[[Chunk], object]
+Take = Callable[[Any], Awaitable[None]]
+
+
+def refuse_older() -> None:
+    """Raises `ProblemError` where LangGraph has no event streaming of its own."""
+    if importlib.util.find_spec("langgraph.stream") is None:
+        version = importlib.metadata.version("langgraph")
+        raise ProblemError(
+            501, f"Event streaming needs LangGraph 1.2 or newer, and this is {version}: use the streams of runs instead."
+        )
+
+
+async def stream_events(graph: Graph, given: Any, config: Any, keywords: dict[str, Any], saw: Saw, take: Take) -> None:
+    """Runs a graph to its end. `take` gets its events, and `saw` its states and updates before any transformer."""
+    run = await graph.astream_events(given, config, version="v3", transformers=[_watching(graph, saw)], **keywords)
+    # A reader that is cancelled leaves the graph under way, so that the reader is another task than this one.
+    reading = asyncio.ensure_future(_read(run, take))
+    try:
+        await asyncio.wait({reading})
+    finally:
+        await run.abort()
+        await asyncio.wait({reading})
+    reading.result()
+
+
+async def _read(run: AsyncGraphRunStream, take: Take) -> None:
+    async for event in run:
+        await take(event)
+
+
+def _watching(graph: Graph, saw: Saw) -> Callable[[tuple[str, ...]], StreamTransformer]:
+    """Returns a transformer that asks for all modes, and sees the events before those that other ones hold back."""
+    from langgraph.stream import StreamChannel, StreamTransformer
+
+    class Watching(StreamTransformer):
+        before_builtins = True
+        required_stream_modes = _MODES
+
+        def init(self) -> dict[str, Any]:
+            self._tasks: StreamChannel[Any] = StreamChannel(TASKS)
+            return {TASKS: self._tasks}
+
+        def process(self, event: ProtocolEvent) -> bool:
+            # Subgraphs have transformers of their own, which see the same events again.
+            if not self.scope:
+                method, params = event["method"], event["params"]
+                if method == "tasks":
+                    self._tasks.push((params["namespace"], params["data"]))
+                elif method in ("values", "updates"):
+                    saw(_chunk(graph, event))
+            return True
+
+    return Watching
+
+
+def _chunk(graph: Graph, event: ProtocolEvent) -> Chunk:
+    """Returns an event in the form of LangGraph's other streams."""
+    params = event["params"]
+    namespace, data, interrupts = tuple(params["namespace"]), params["data"], params.get("interrupts", ())
+    if not namespace and isinstance(graph, CompiledStateGraph):
+        data = _fields(data)
+    if interrupts and isinstance(data, dict):
+        data = {**data, INTERRUPT: interrupts}
+    return Chunk(namespace, event["method"], data)
+
+
+def _fields(state: Any) -> Any:
+    """Returns the fields of a state that LangGraph has put into its class."""
+    if isinstance(state, BaseModel):
+        return {name: getattr(state, name) for name in state.model_fields_set}
+    if dataclasses.is_dataclass(state) and not isinstance(state, type):
+        return {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
+    return state

@@ -1,0 +1,148 @@
+"""Graphs for event streaming: the agents of the captured streams, and graphs that do other things."""
+
+import operator
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.config import get_stream_writer
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.stream import StreamChannel, StreamTransformer
+from langgraph.types import interrupt
+
+from graphs.plain import slow
+
+
+class Progress(MessagesState, total=False):
+    value: str
+    items: Annotated[list[str], operator.add]
+
+
+class Note(MessagesState, total=False):
+    note: str
+
+
+def _say(step: str, phase: str, **more: Any) -> None:
+    get_stream_writer()({"name": "progress", "step": step, "phase": phase, **more})
+
+
+def _model(*answers: str) -> GenericFakeChatModel:
+    return GenericFakeChatModel(messages=iter([AIMessage(content=answer) for answer in answers]))
+
+
+async def _within(state: Note) -> dict[str, Any]:
+    _say("sub_node", "start")
+    _say("sub_node", "end")
+    return {"messages": [AIMessage(id="sub-msg-1", content="from subgraph")], "note": "ran"}
+
+
+_sub = StateGraph(Note).add_node("sub", _within).add_edge(START, "sub").compile()
+
+
+async def stream_message(state: Progress) -> dict[str, Any]:
+    _say("stream_message", "start")
+    message = await _model("Hello, world!").ainvoke("hi")
+    _say("stream_message", "end")
+    return {"messages": [message], "value": "x", "items": ["streamed"]}
+
+
+async def call_tool(state: Progress) -> dict[str, Any]:
+    _say("call_tool", "start")
+    _say("call_tool", "end")
+    call = {"name": "search", "args": {"query": "v3"}, "id": "tc-1"}
+    answer = ToolMessage(content="result for 'v3'", tool_call_id="tc-1")
+    return {"messages": [AIMessage(id="ai-msg-2", content="", tool_calls=[call]), answer], "items": ["tool"]}
+
+
+async def ask_human(state: Progress) -> dict[str, Any]:
+    _say("ask_human", "start")
+    answer = interrupt("Are we good?")
+    _say("ask_human", "end", answer=answer)
+    return {"messages": [AIMessage(id="ai-msg-3", content=f"Human said: {answer}")], "items": ["asked"]}
+
+
+async def run_subgraph(state: Progress) -> dict[str, Any]:
+    _say("run_subgraph", "start")
+    result = await _sub.ainvoke({"messages": [], "note": ""})
+    _say("run_subgraph", "end")
+    return {"messages": result["messages"], "items": ["sub"]}
+
+
+# A model that streams, a tool call written by hand, a question, a subgraph called within a node.
+agent = (
+    StateGraph(Progress)
+    .add_node("stream_message", stream_message)
+    .add_node("call_tool", call_tool)
+    .add_node("ask_human", ask_human)
+    .add_node("run_subgraph", run_subgraph)
+    .add_edge(START, "stream_message")
+    .add_edge("stream_message", "call_tool")
+    .add_edge("call_tool", "ask_human")
+    .add_edge("ask_human", "run_subgraph")
+    .compile()
+)
+
+
+@tool
+async def search(query: str) -> str:
+    """Searches."""
+    return f"result for '{query}'"
+
+
+async def decide(state: MessagesState) -> dict[str, Any]:
+    call = {"name": "search", "args": {"query": "v3"}, "id": "tc-1"}
+    return {"messages": [AIMessage(id="ai-tools-call", name="v3_tools_agent", content="", tool_calls=[call])]}
+
+
+async def conclude(state: MessagesState) -> dict[str, Any]:
+    return {"messages": [AIMessage(id="ai-tools-final", name="v3_tools_agent", content="Done.")]}
+
+
+# An agent's two nodes with a tool between them.
+tools_agent = (
+    StateGraph(MessagesState)
+    .add_node("agent", decide)
+    .add_node("tools", ToolNode([search]))
+    .add_node("answer", conclude)
+    .add_edge(START, "agent")
+    .add_edge("agent", "tools")
+    .add_edge("tools", "answer")
+    .compile()
+)
+
+
+async def stream_itself(state: MessagesState) -> dict[str, Any]:
+    parts = [part async for part in _model("Part by part").astream("hi")]
+    return {"messages": [AIMessage(id=parts[0].id, content="".join(str(part.content) for part in parts))]}
+
+
+# A model whose parts its node reads.
+itself = StateGraph(MessagesState).add_node("stream_itself", stream_itself).add_edge(START, "stream_itself").compile()
+
+
+# A graph that can only be stopped while its subgraph is under way.
+patient = StateGraph(MessagesState).add_node("inner", slow).add_edge(START, "inner").compile()
+
+
+class Steps(StreamTransformer):
+    """Counts the states in a channel of its own, and holds all updates back."""
+
+    def init(self) -> dict[str, Any]:
+        self._steps: StreamChannel[int] = StreamChannel("steps")
+        self._count = 0
+        return {"steps": self._steps}
+
+    def process(self, event: Any) -> bool:
+        if event["method"] == "values" and not self.scope:
+            self._count += 1
+            self._steps.push(self._count)
+        return event["method"] != "updates"
+
+
+_transformers: list[Callable[..., Any]] = [Steps]
+transformed = (
+    StateGraph(Note).add_node("note", lambda _: {"note": "ran"}).add_edge(START, "note").compile(transformers=_transformers)
+)
