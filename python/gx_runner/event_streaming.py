@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import importlib.metadata
 import importlib.util
 import warnings
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
-
-from langgraph.graph.state import CompiledStateGraph
-from pydantic import BaseModel
 
 from gx_runner.events import Chunk
 from gx_runner.failures import ProblemError
@@ -41,7 +37,7 @@ def refuse_older() -> None:
 
 async def stream_events(graph: Graph, given: Any, config: Any, keywords: dict[str, Any], saw: Saw, take: Take) -> None:
     """Runs a graph to its end. `take` gets its events, and `saw` its states and updates before any transformer."""
-    run = await graph.astream_events(given, config, version="v3", transformers=[_watching(graph, saw)], **keywords)
+    run = await graph.astream_events(given, config, version="v3", transformers=[_watching(saw)], **keywords)
     # A reader that is cancelled leaves the graph under way, so that the reader is another task than this one.
     reading = asyncio.ensure_future(_read(run, take))
     try:
@@ -57,7 +53,7 @@ async def _read(run: AsyncGraphRunStream, take: Take) -> None:
         await take(event)
 
 
-def _watching(graph: Graph, saw: Saw) -> Callable[[tuple[str, ...]], StreamTransformer]:
+def _watching(saw: Saw) -> Callable[[tuple[str, ...]], StreamTransformer]:
     """Returns a transformer that asks for all modes, and sees the events before those that other ones hold back."""
     from langgraph.stream import StreamChannel, StreamTransformer
 
@@ -76,27 +72,16 @@ def _watching(graph: Graph, saw: Saw) -> Callable[[tuple[str, ...]], StreamTrans
                 if method == "tasks":
                     self._tasks.push((params["namespace"], params["data"]))
                 elif method in ("values", "updates"):
-                    saw(_chunk(graph, event))
+                    saw(_chunk(event))
             return True
 
     return Watching
 
 
-def _chunk(graph: Graph, event: ProtocolEvent) -> Chunk:
+def _chunk(event: ProtocolEvent) -> Chunk:
     """Returns an event in the form of LangGraph's other streams."""
     params = event["params"]
-    namespace, data, interrupts = tuple(params["namespace"]), params["data"], params.get("interrupts", ())
-    if not namespace and isinstance(graph, CompiledStateGraph):
-        data = _fields(data)
+    data, interrupts = params["data"], params.get("interrupts", ())
     if interrupts and isinstance(data, dict):
         data = {**data, INTERRUPT: interrupts}
-    return Chunk(namespace, event["method"], data)
-
-
-def _fields(state: Any) -> Any:
-    """Returns the fields of a state that LangGraph has put into its class."""
-    if isinstance(state, BaseModel):
-        return {name: getattr(state, name) for name in state.model_fields_set}
-    if dataclasses.is_dataclass(state) and not isinstance(state, type):
-        return {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
-    return state
+    return Chunk(tuple(params["namespace"]), event["method"], data)

@@ -26,8 +26,7 @@ const newThread = (): WireThread & { id: string } => {
 };
 
 /** Starts a run on a new thread, and reads its events up to its end. */
-async function run(assistant_id: string, input: unknown, channels = ALL): Promise<ReadEvent[]> {
-  const thread = newThread();
+async function run(assistant_id: string, input: unknown, channels = ALL, thread: WireThread = newThread()): Promise<ReadEvent[]> {
   await thread.command('run.start', { assistant_id, input });
   return thread.read({ channels: [...new Set([...channels, 'lifecycle'])] }, isRunEnd);
 }
@@ -71,6 +70,23 @@ describe('the events of', () => {
       { event: 'tool-finished', tool_call_id: 'tc-1', output: expect.objectContaining({ content: "result for 'v3'" }) as object },
     ]);
     expect(of(events, 'messages')[0]!.params).toMatchObject({ namespace: ['tools:tc-1'], data: { role: 'tool', tool_call_id: 'tc-1' } });
+  });
+
+  test('an agent that calls another one by a tool are those of the captured stream', async () => {
+    const events = await run('deep_agent', { messages: [{ role: 'user', content: 'research' }] });
+    const places = ['tasks ', 'checkpoints ', 'updates ', 'tools [] tool-output-delta'];
+    expect(without(lines(events), ...places)).toEqual(capturedLines('subagent'));
+    const deltas = dataOf(events, 'tools').filter(({ event }) => event === 'tool-output-delta');
+    expect(deltas.map(({ delta }) => delta)).toEqual(['asks ', '{"agent":"researcher"}']);
+    const started = of(events, 'lifecycle').find(({ params }) => params.data['event'] === 'started')!;
+    const [namespace = ''] = started.params.namespace;
+    expect(started.params.data).toEqual({
+      event: 'started',
+      namespace: [namespace],
+      graph_name: 'researcher',
+      trigger_call_id: namespace.replace('tools:', ''),
+      cause: { type: 'toolCall', tool_call_id: 'tc-task-1' },
+    });
   });
 
   test('a graph tell of each checkpoint before its state, and of each task', async () => {
@@ -147,6 +163,16 @@ describe('a question', () => {
     expect(of(all, 'input.requested')).toHaveLength(1);
     expect(dataOf(all, 'values').at(-1)).toMatchObject({ approved: 'fine', published: true });
   });
+
+  test('is answered by the official client as soon as it is seen', async () => {
+    const stream = agent.client.threads.stream({ assistantId: 'approval' });
+    const questions = await stream.subscribe('input');
+    await stream.run.start({ input: { draft: 'd' } });
+    for await (const event of questions) if (event.method === 'input.requested') break;
+    const { run_id } = await stream.run.start({ input: 'by the client' });
+    expect(await agent.client.runs.join(stream.threadId, run_id!)).toMatchObject({ approved: 'by the client', published: true });
+    await stream.close();
+  });
 });
 
 describe('a run', () => {
@@ -168,6 +194,20 @@ describe('a run', () => {
     const events = await run('fails', {});
     expect(events.at(-1)!.params.data).toEqual({ event: 'failed', graph_name: 'fails', error: 'The node fails.' });
   });
+});
+
+test('a LangGraph without event streaming fails such a run with a sentence, and serves others', async () => {
+  const other = await startPython(database.uri, {}, 'older.gx.json');
+  try {
+    const events = await run('older', question, ALL, new WireThread(other.url, randomUUID()));
+    expect(events.at(-1)!.params.data).toMatchObject({
+      event: 'failed',
+      error: expect.stringMatching(/^Event streaming needs LangGraph 1\.2 or newer, and this is \d/),
+    });
+    expect(await other.client.runs.wait(null, 'older', { input: question })).toMatchObject({ messages: [{}, { content: 'Hello' }] });
+  } finally {
+    await other.kill('SIGKILL');
+  }
 });
 
 test('the official client starts a run, reads its messages, state, questions and subgraphs, and answers', async () => {

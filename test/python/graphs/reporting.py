@@ -8,10 +8,10 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.config import get_stream_writer
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, ToolRuntime
 from langgraph.stream import StreamChannel, StreamTransformer
-from langgraph.types import interrupt
+from langgraph.types import Command, Send, interrupt
 
 from graphs.plain import slow
 
@@ -110,6 +110,51 @@ tools_agent = (
     .add_edge(START, "agent")
     .add_edge("agent", "tools")
     .add_edge("tools", "answer")
+    .compile()
+)
+
+
+_ANSWER = "v3 streaming is event-typed and thread-centric."
+
+
+async def _research(state: MessagesState) -> dict[str, Any]:
+    return {"messages": [AIMessage(id="res-1", name="researcher", content=_ANSWER)]}
+
+
+_researcher = StateGraph(MessagesState).add_node("model", _research).add_edge(START, "model").compile()
+
+
+@tool
+async def task(description: str, subagent_type: str, runtime: ToolRuntime) -> Command[Any]:
+    """Has a subagent work."""
+    runtime.emit_output_delta("asks ")
+    runtime.emit_output_delta({"agent": subagent_type})
+    given = {"messages": [("human", description)]}
+    found = await _researcher.ainvoke(given, {"metadata": {"lc_agent_name": subagent_type}})
+    return Command(update={"messages": [ToolMessage(found["messages"][-1].content, tool_call_id=runtime.tool_call_id)]})
+
+
+async def supervise(state: MessagesState) -> dict[str, Any]:
+    if isinstance(state["messages"][-1], ToolMessage):
+        return {"messages": [AIMessage(id="sup-2", name="v3_deep_agent", content="Done.")]}
+    args = {"subagent_type": "researcher", "description": "research v3 streaming"}
+    call = {"name": "task", "args": args, "id": "tc-task-1"}
+    return {"messages": [AIMessage(id="sup-1", name="v3_deep_agent", content="", tool_calls=[call])]}
+
+
+def to_tools(state: MessagesState) -> Any:
+    calls = getattr(state["messages"][-1], "tool_calls", [])
+    return [Send("tools", {"__type": "tool_call_with_context", "tool_call": call, "state": state}) for call in calls] or END
+
+
+# An agent that calls another one by a tool.
+deep_agent = (
+    StateGraph(MessagesState)
+    .add_node("model", supervise)
+    .add_node("tools", ToolNode([task]))
+    .add_edge(START, "model")
+    .add_conditional_edges("model", to_tools, ["tools", END])
+    .add_edge("tools", "model")
     .compile()
 )
 
