@@ -111,6 +111,27 @@ describe('the events of', () => {
 });
 
 describe('messages', () => {
+  test('of a state have their content in standard blocks', async () => {
+    const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
+    const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+    const content = ['Look', picture, sound, { type: 'odd', number: 1 }];
+    const [first] = dataOf(await run('itself', { messages: [{ role: 'user', content }] }), 'values');
+    expect(first).toEqual({
+      messages: [
+        {
+          type: 'human',
+          id: expect.any(String) as string,
+          content: [
+            { type: 'text', text: 'Look' },
+            { type: 'image', url: 'https://example.com/a.png' },
+            { type: 'audio', base64: 'AAAA', mime_type: 'audio/wav' },
+            { type: 'non_standard', value: { type: 'odd', number: 1 } },
+          ],
+        },
+      ],
+    });
+  });
+
   test('come token by token, from the node and the run of their model', async () => {
     const events = of(await run('chat', question), 'messages').map(({ params }) => params as typeof params & { node?: string });
     const parts = events.map(({ data }) => data);
@@ -162,6 +183,19 @@ describe('a question', () => {
     expect(dataOf(all, 'lifecycle').map(({ event }) => event)).toEqual([...one, 'running', 'started', 'completed', 'completed']);
     expect(of(all, 'input.requested')).toHaveLength(1);
     expect(dataOf(all, 'values').at(-1)).toMatchObject({ approved: 'fine', published: true });
+  });
+
+  test('is answered at once, however often', async () => {
+    const answered = async (answer: string): Promise<unknown> => {
+      const thread = newThread();
+      await thread.command('run.start', { assistant_id: 'outer', input: { draft: 'd' } });
+      await thread.read({ channels: ['input', 'lifecycle'] }, ({ method }) => method === 'input.requested');
+      const { result } = await thread.command('run.start', { assistant_id: 'outer', input: answer });
+      return agent.client.runs.join(thread.id, (result as { run_id: string }).run_id);
+    };
+    const answers = Array.from({ length: 20 }, (_, at) => `the ${at}th`);
+    const states = await Promise.all(answers.map(answered));
+    expect(states).toEqual(answers.map((approved) => ({ draft: 'd', approved, published: true })));
   });
 
   test('is answered by the official client as soon as it is seen', async () => {
