@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import importlib.util
+import logging
 import warnings
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 # The warning is about the call in this file, which no user can change.
 warnings.filterwarnings("ignore", message="The v3 streaming protocol on Pregel is experimental")
 
+_log = logging.getLogger("gx_runner")
 _MODES = ("values", "updates", "messages", "tools", "custom", "tasks", "checkpoints")
 
 Saw = Callable[[Chunk], object]
@@ -37,15 +39,21 @@ def refuse_older() -> None:
 
 async def stream_events(graph: Graph, given: Any, config: Any, keywords: dict[str, Any], saw: Saw, take: Take) -> None:
     """Runs a graph to its end. `take` gets its events, and `saw` its states and updates before any transformer."""
-    run = await graph.astream_events(given, config, version="v3", transformers=[_watching(saw)], **keywords)
+    ended = asyncio.Event()
+    run = await graph.astream_events(given, config, version="v3", transformers=[_watching(saw, ended)], **keywords)
     # A reader that is cancelled leaves the graph under way, so that the reader is another task than this one.
     reading = asyncio.ensure_future(_read(run, take))
     try:
         await asyncio.wait({reading})
     finally:
+        # The call of `abort` ends the transformers, too.
+        is_whole = ended.is_set()
         await run.abort()
         await asyncio.wait({reading})
-    reading.result()
+    if not is_whole:
+        reading.result()
+    elif error := reading.exception():
+        _log.error("A stream transformer failed at the end of its graph, which keeps its result.", exc_info=error)
 
 
 async def _read(run: AsyncGraphRunStream, take: Take) -> None:
@@ -53,7 +61,7 @@ async def _read(run: AsyncGraphRunStream, take: Take) -> None:
         await take(event)
 
 
-def _watching(saw: Saw) -> Callable[[tuple[str, ...]], StreamTransformer]:
+def _watching(saw: Saw, ended: asyncio.Event) -> Callable[[tuple[str, ...]], StreamTransformer]:
     """Returns a transformer that asks for all modes, and sees the events before those that other ones hold back."""
     from langgraph.stream import StreamChannel, StreamTransformer
 
@@ -74,6 +82,10 @@ def _watching(saw: Saw) -> Callable[[tuple[str, ...]], StreamTransformer]:
                 elif method in ("values", "updates"):
                     saw(_chunk(event))
             return True
+
+        def finalize(self) -> None:
+            if not self.scope:
+                ended.set()
 
     return Watching
 

@@ -172,6 +172,17 @@ itself = StateGraph(MessagesState).add_node("stream_itself", stream_itself).add_
 patient = StateGraph(MessagesState).add_node("inner", slow).add_edge(START, "inner").compile()
 
 
+async def write_cycle(state: Note) -> dict[str, Any]:
+    cycle: dict[str, Any] = {}
+    cycle["itself"] = cycle
+    get_stream_writer()(cycle)
+    return {"note": "ran"}
+
+
+# A graph that streams data without a form in JSON.
+cyclic = StateGraph(Note).add_node("write_cycle", write_cycle).add_edge(START, "write_cycle").compile()
+
+
 class Steps(StreamTransformer):
     """Counts the states in a channel of its own, and holds all updates back."""
 
@@ -187,7 +198,30 @@ class Steps(StreamTransformer):
         return event["method"] != "updates"
 
 
-_transformers: list[Callable[..., Any]] = [Steps]
-transformed = (
-    StateGraph(Note).add_node("note", lambda _: {"note": "ran"}).add_edge(START, "note").compile(transformers=_transformers)
-)
+class Broken(StreamTransformer):
+    """Fails when the graph has ended, or at its first event."""
+
+    at_first = False
+
+    def init(self) -> dict[str, Any]:
+        return {}
+
+    def process(self, event: Any) -> bool:
+        if self.at_first:
+            raise ValueError("The transformer is broken.")
+        return True
+
+    def finalize(self) -> None:
+        raise ValueError("The transformer is broken at its end.")
+
+
+class BrokenAtFirst(Broken):
+    at_first = True
+
+
+def _noting(transformer: Callable[..., Any]) -> Any:
+    builder = StateGraph(Note).add_node("note", lambda _: {"note": "ran"}).add_edge(START, "note")
+    return builder.compile(transformers=[transformer])
+
+
+transformed, unkept, breaking = _noting(Steps), _noting(Broken), _noting(BrokenAtFirst)
