@@ -23,13 +23,13 @@ LONG = 16_000
 _LARGEST_INTEGER = 2**63
 
 
-def to_json(value: object) -> bytes:
-    """Returns the JSON of a value. What JSON has no form for becomes null."""
+def to_json(value: object, form: Callable[[Any], Any] | None = None) -> bytes:
+    """Returns the JSON of a value. `form` returns that of objects which JSON does not have, in place of `form_of`."""
     try:
-        return orjson.dumps(value, default=_form, option=_OPTIONS)
+        return orjson.dumps(value, default=form or form_of, option=_OPTIONS)
     except orjson.JSONEncodeError:
         # Texts with half a character and integers of more than 64 bits are rare, and this finds them one by one.
-        return orjson.dumps(_plain(value, set()), option=_OPTIONS)
+        return orjson.dumps(_plain(value, set(), form or form_of), option=_OPTIONS)
 
 
 def is_long(text: bytes) -> bool:
@@ -45,7 +45,8 @@ def plain_fields(state: Mapping[str, object]) -> bytes:
     return orjson.dumps({name: orjson.Fragment(text) for name, text in texts.items() if text[:1] not in (b"{", b"[")})
 
 
-def _form(value: Any) -> Any:
+def form_of(value: Any) -> Any:
+    """Returns the form of an object that JSON does not have; None where there is none."""
     for types, form in _FORMS:
         if isinstance(value, types):
             return form(value)
@@ -76,12 +77,12 @@ _FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
 )
 
 
-def _plain(value: Any, within: set[int]) -> Any:
+def _plain(value: Any, within: set[int], form: Callable[[Any], Any]) -> Any:
     """Returns the value with all that orjson refuses in another form."""
     if value is None or isinstance(value, (bool, float, uuid.UUID, datetime.date, datetime.time)):
         return value
     if isinstance(value, enum.Enum):
-        return _plain(value.value, within)
+        return _plain(value.value, within, form)
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, int):
@@ -90,12 +91,12 @@ def _plain(value: Any, within: set[int]) -> Any:
         raise ValueError("The value contains itself, so that it has no JSON.")
     within = within | {id(value)}
     if isinstance(value, dict):
-        return {_key(key): _plain(one, within) for key, one in value.items()}
+        return {_key(key): _plain(one, within, form) for key, one in value.items()}
     if isinstance(value, (list, tuple)) and not hasattr(value, "_asdict"):
-        return [_plain(one, within) for one in value]
+        return [_plain(one, within, form) for one in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name), within) for field in dataclasses.fields(value)}
-    return _plain(_form(value), within)
+        return {field.name: _plain(getattr(value, field.name), within, form) for field in dataclasses.fields(value)}
+    return _plain(form(value), within, form)
 
 
 def _key(key: Any) -> Any:

@@ -13,9 +13,11 @@ from typing import Any
 
 from gx_runner.command import invoked_input, refuse_unknown
 from gx_runner.encode import is_long, plain_fields, to_json
+from gx_runner.event_streaming import refuse_older, stream_events
 from gx_runner.events import Chunk, Event, EventsOfRun, graph_modes
-from gx_runner.failures import ProblemError, failure_of
+from gx_runner.failures import failure_of
 from gx_runner.loading import Graph, LoadedGraph, Use
+from gx_runner.protocol import ProtocolStream
 from gx_runner.resume import from_last, is_under_way, stop_reached
 from gx_runner.saver import MemorySaver, Saver, keep
 from gx_runner.snapshot import interrupts_of
@@ -51,6 +53,8 @@ class Progress:
 
     events: EventsOfRun
     thread_id: str
+    # None in a run that was started without event streaming.
+    protocol: ProtocolStream | None
     graph: Graph | None = None
 
 
@@ -70,32 +74,43 @@ class LostError(Exception):
 
 async def invoke(spec: Spec, deps: Deps) -> Outcome:
     """Carries out a run. The outcome says how it went, with its attachments as JSON."""
-    progress = Progress(EventsOfRun(spec["kwargs"]["stream_mode"]), spec["thread_id"])
+    kwargs = spec["kwargs"]
+    protocol = ProtocolStream(spec["graph_id"], deps.emit) if kwargs.get("protocol") else None
+    # A run that event streaming started has none of the plain streams.
+    progress = Progress(EventsOfRun([] if protocol else kwargs["stream_mode"]), spec["thread_id"], protocol)
     if deps.heard():
         deps.emit([("metadata", to_json({"run_id": spec["run_id"], "attempt": spec["attempt"]}))])
+    if protocol:
+        protocol.begin()
     try:
-        return await _carry_out(spec, deps, progress)
-    except LostError:
+        outcome = await _carry_out(spec, deps, progress)
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        return await _stopped(error, progress, deps.stop)
+    if protocol:
+        protocol.end("interrupted" if progress.events.stopped else "completed")
+    return outcome
+
+
+async def _stopped(error: BaseException, progress: Progress, stop: Stop) -> Outcome:
+    """Returns the outcome of a run that has raised: another worker has it, or it was stopped, or it has failed."""
+    if isinstance(error, LostError):
         return {"status": "interrupted", "waiting": False, "lost": True}
-    except asyncio.CancelledError as error:
-        if not deps.stop.asked:
-            # The graph itself was cancelled by something within it.
-            return {**_result(progress.events), "status": "error", "waiting": False, "error": failure_of(error)}
+    if not stop.asked and stop.drained_by(error):
+        return {"status": "interrupted", "waiting": False, "drained": True}
+    if not stop.asked and isinstance(error, RefusedError) and error.status == _UNAVAILABLE:
+        return {"status": "interrupted", "waiting": False, "retry": True}
+    if progress.protocol:
+        progress.protocol.end("interrupted" if stop.asked else "failed")
+    if stop.asked:
         return await _ended(progress, "interrupted")
-    except (Exception, SystemExit) as error:
-        if deps.stop.asked:
-            return await _ended(progress, "interrupted")
-        if deps.stop.drained_by(error):
-            return {"status": "interrupted", "waiting": False, "drained": True}
-        if isinstance(error, RefusedError) and error.status == _UNAVAILABLE:
-            return {"status": "interrupted", "waiting": False, "retry": True}
-        return {**_result(progress.events), "status": "error", "waiting": False, "error": failure_of(error)}
+    # The graph may also have been cancelled by something within it.
+    return {**_result(progress.events), "status": "error", "waiting": False, "error": failure_of(error)}
 
 
 async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
     kwargs = spec["kwargs"]
     if kwargs.get("protocol"):
-        raise ProblemError(501, "Event streaming is not supported for Python graphs; use the streams of runs.")
+        refuse_older()
     saver = Saver(deps.wall, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
     memory = MemorySaver() if kwargs["temporary"] else None
     goes_on = await is_under_way(spec, saver)
@@ -148,11 +163,9 @@ def _config(spec: Spec) -> dict[str, Any]:
 
 
 def _keywords(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
-    keywords = {
-        "stream_mode": graph_modes(kwargs["stream_mode"]),
-        "subgraphs": kwargs["subgraphs"],
-        "durability": kwargs["durability"],
-    }
+    keywords = {"durability": kwargs["durability"]}
+    if not kwargs.get("protocol"):
+        keywords |= {"stream_mode": graph_modes(kwargs["stream_mode"]), "subgraphs": kwargs["subgraphs"]}
     for name in ("interrupt_before", "interrupt_after"):
         if kwargs[name] is not None:
             keywords[name] = kwargs[name]
@@ -171,6 +184,10 @@ def _context(graph: Graph, given: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _execute(given: Any, call: Call, progress: Progress, deps: Deps) -> None:
+    if progress.protocol:
+        await _execute_streaming(given, call, progress, progress.protocol, deps.wall)
+        return
+
     def tell(events: list[Event]) -> None:
         # Events that nobody reads are not made into text, which takes long where the state is long.
         if events and deps.heard():
@@ -187,6 +204,14 @@ async def _execute(given: Any, call: Call, progress: Progress, deps: Deps) -> No
             tell(progress.events.end())
         raise
     tell(progress.events.end())
+
+
+async def _execute_streaming(given: Any, call: Call, progress: Progress, protocol: ProtocolStream, wall: Wall) -> None:
+    async def take(event: Any) -> None:
+        protocol.take(event)
+        await wall.room()
+
+    await stream_events(call.graph, given, call.config, call.keywords, progress.events.of, take)
 
 
 async def _pieces(given: Any, call: Call) -> AsyncGenerator[Chunk | Event]:

@@ -26,8 +26,6 @@ type Hosts = {
   partial: boolean;
 };
 
-const NO_EVENT_STREAMING = 'Event streaming (protocol v2) does not serve graphs in Python yet: start the run by the routes of runs.';
-
 /** The hosts of a server with graphs in Python. Each run and call goes to the host of its graph's language. */
 export class HostByLanguage implements GraphHost {
   readonly #javascript: LanguageHost | undefined;
@@ -61,8 +59,7 @@ export class HostByLanguage implements GraphHost {
   }
 
   async run(spec: RunSpec, listener: RunListener): Promise<void> {
-    const isPython = this.#isPython(spec.graph_id);
-    const refusal = isPython ? (this.#fault ?? (spec.kwargs.protocol ? NO_EVENT_STREAMING : undefined)) : undefined;
+    const refusal = this.#isPython(spec.graph_id) ? this.#fault : undefined;
     if (refusal === undefined) return this.#of(spec.graph_id)?.run(spec, listener);
     const outcome = { status: 'error', waiting: false, error: { error: 'Problem', message: refusal } } as const;
     // A run ends after it was given.
