@@ -99,7 +99,7 @@ async def _stopped(error: BaseException, progress: Progress, stop: Stop) -> Outc
         return {"status": "interrupted", "waiting": False, "drained": True}
     if not stop.asked and isinstance(error, RefusedError) and error.status == _UNAVAILABLE:
         return {"status": "interrupted", "waiting": False, "retry": True}
-    if progress.protocol:
+    if progress.protocol and not stop.goes_on:
         progress.protocol.end("interrupted" if stop.asked else "failed")
     if stop.asked:
         return await _ended(progress, "interrupted")

@@ -33,11 +33,11 @@ class Runs:
         stop = Stop()
         self._tasks[run_id] = (asyncio.get_running_loop().create_task(self._run(spec, stop)), stop)
 
-    def abort(self, run_id: str) -> None:
-        """Asks a run to stop as soon as it can."""
+    def abort(self, run_id: str, *, goes_on: bool) -> None:
+        """Asks a run to stop as soon as it can. Where it `goes_on` elsewhere, nobody is to hear of an end."""
         if run_id in self._tasks:
             task, stop = self._tasks[run_id]
-            stop.asked = True
+            stop.asked, stop.goes_on = True, goes_on
             task.cancel()
 
     def drain(self, run_id: str) -> None:

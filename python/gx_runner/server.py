@@ -100,7 +100,7 @@ class Server:
         if kind == "run":
             self._runs.begin(message["spec"])
         elif kind == "abort":
-            self._runs.abort(message["run_id"])
+            self._runs.abort(message["run_id"], goes_on=message["goes_on"])
         elif kind == "drain":
             self._runs.drain(message["run_id"])
         elif kind == "hear":

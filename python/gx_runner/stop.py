@@ -12,6 +12,7 @@ class Stop:
 
     def __init__(self) -> None:
         self.asked = False
+        self.goes_on = False
         self._drains = False
 
     def drain(self) -> None:
