@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { startDatabases } from '../bench/agent/databases.ts';
-import { imageEnvironment } from '../kit/image-environment.ts';
+import { memorySettings } from '../kit/image-environment.ts';
 import { attempt, openStreams, sendHalf, sendSlowly } from './attacks.ts';
 import { attackBodies } from './bodies.ts';
 import { besideNeighbour } from './neighbour.ts';
@@ -79,8 +79,7 @@ async function attack(server: WatchedServer, verdicts: Verdicts): Promise<void> 
 export async function attackAgent(verdicts: Verdicts): Promise<void> {
   const databases = await startDatabases();
   try {
-    const { NODE_OPTIONS = '' } = imageEnvironment('gx-agent-server');
-    const env = { DATABASE_URI: await databases.fresh(), GX_CONFIG: GRAPHS, N_JOBS_PER_WORKER: '0', NODE_OPTIONS };
+    const env = { DATABASE_URI: await databases.fresh(), GX_CONFIG: GRAPHS, N_JOBS_PER_WORKER: '0', ...memorySettings('gx-agent-server') };
     const server = await startWatched(['agent-server'], env, '/ok');
     await attack(server, verdicts);
     await server.stop();

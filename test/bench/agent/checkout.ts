@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { UsageError } from '../../../dev/errors.ts';
+import { memorySettings } from '../../kit/image-environment.ts';
 import { freePort, startServer, type BenchServer } from './servers.ts';
 
 /**
@@ -13,8 +14,8 @@ type ServerSettings = { database: string; slots?: number; apart?: boolean; confi
 
 /** A checkout of this project, whose agent server is measured. Nothing is written into its folder. */
 export type Checkout = {
-  /** The flags of V8 that the server's image sets. */
-  nodeOptions: string;
+  /** What the server's image says of the use of memory, as variables. */
+  memory: Record<string, string>;
   /**
    * Fills the cache of compiled sources, as the image's build does. The cache is filled anew, because V8 takes nothing
    * that was compiled under other flags.
@@ -29,10 +30,10 @@ export type Checkout = {
 /** Returns the checkout in `folder`. Its compiled sources go to `cache` in this checkout's .run/bench. */
 export function checkoutAt(folder: string, cache: string): Checkout {
   const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8');
-  const nodeOptions = /GX_CONFIG=.* NODE_OPTIONS="([^"]+)"/.exec(dockerfile)![1]!;
+  const memory = memorySettings('gx-agent-server', folder);
   const loader = /^RUN node \/app\/(\S+)$/m.exec(dockerfile)![1]!;
   const compileCache = resolve('.run/bench', cache);
-  const compiled = { NODE_OPTIONS: nodeOptions, NODE_COMPILE_CACHE: compileCache };
+  const compiled = { ...memory, NODE_COMPILE_CACHE: compileCache };
   const startOne = async ({ database, slots = 10, config = 'gx.json', env: more = {} }: ServerSettings): Promise<BenchServer> => {
     const port = await freePort();
     const env = {
@@ -50,7 +51,7 @@ export function checkoutAt(folder: string, cache: string): Checkout {
     return { ...server, own: { database, slots } };
   };
   return {
-    nodeOptions,
+    memory,
     compile: () => {
       rmSync(compileCache, { recursive: true, force: true });
       execFileSync(process.execPath, [loader], { cwd: folder, env: { PATH: process.env.PATH, ...compiled }, stdio: 'ignore' });
