@@ -89,14 +89,19 @@ def _raising(sentence: str) -> Callable[[Use], Any]:
 
 
 def _load(source: dict[str, Any]) -> LoadedGraph:
-    graph_id, file, name = source["graphId"], source["file"], source["exportName"]
+    graph_id = source["graphId"]
+    return _loaded(loaded_attribute(f'Graph "{graph_id}"', source["file"], source["exportName"]), graph_id)
+
+
+def loaded_attribute(what: str, file: str, name: str) -> Any:
+    """Returns a variable of a file or a module. `what` is the part that it is for, and begins the sentence of a fault."""
     try:
         module = _module(file)
     except BaseException as error:
-        raise LoadError(f'Graph "{graph_id}": {_sentence(error, file)}') from error
+        raise LoadError(f"{what}: {_sentence(error, file)}") from error
     if not hasattr(module, name):
-        raise LoadError(f'Graph "{graph_id}": {file} has no variable named "{name}".')
-    return _loaded(getattr(module, name), graph_id)
+        raise LoadError(f'{what}: {file} has no variable named "{name}".')
+    return getattr(module, name)
 
 
 def _module(path: str) -> ModuleType:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gx_runner import describe
+from gx_runner.embed import Embedder
 from gx_runner.encode import to_json
 from gx_runner.exchange import Exchanges
 from gx_runner.failures import ProblemError, refusal_of
@@ -42,6 +43,7 @@ class Server:
         self._answers: dict[str, Answering] = {}
         self._asked_at: float | None = None
         self._calls: set[asyncio.Task[None]] = set()
+        self._embedder: Embedder | None = None
 
     def start(self, settings: dict[str, Any]) -> None:
         """Loads the graphs and serves them, in a thread of its own."""
@@ -49,7 +51,10 @@ class Server:
 
     def hear(self, message: Message) -> None:
         """Hands a message to the loop of the graphs."""
-        self._loop.call_soon_threadsafe(self._heard, message)
+        if self._embedder is not None and message.get("operation") == "embed":
+            self._embedder.carry_out(self._call(message))
+        else:
+            self._loop.call_soon_threadsafe(self._heard, message)
 
     def _serve(self, settings: dict[str, Any]) -> None:
         serve_logs(self._wall, settings["logLevel"])
@@ -57,15 +62,17 @@ class Server:
         try:
             # No loop runs meanwhile, so that a module may run one of its own.
             graphs, failures = load_graphs(settings["graphs"], partial=settings["partial"])
+            embedder = None if settings.get("index") is None else Embedder(settings["index"])
         except LoadError as error:
             self._wall.send({"kind": "broken", "sentence": str(error)})
             return
         if settings["traced"]:
             _log.warning("Python graphs send no spans: their steps are missing in the traces.")
-        store = Store(self._wall)
+        store = Store(self._wall, settings.get("storeLife"))
         states = States(self._wall, graphs, store)
         self._runs = Runs(self._wall, graphs, store)
-        self._answers = _answers(states)
+        self._answers = _answers(states, embedder)
+        self._embedder = embedder
         self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-node"))
         asyncio.set_event_loop(self._loop)
         ready = {"kind": "ready", "version": VERSION, "nodes": {graph_id: one.nodes for graph_id, one in graphs.items()}}
@@ -124,8 +131,14 @@ class Server:
             self._wall.send({"kind": "failed", "call_id": call_id, "status": status, "message": sentence})
 
 
-def _answers(states: States) -> dict[str, Answering]:
+def _answers(states: States, embedder: Embedder | None) -> dict[str, Answering]:
+    async def embed(args: dict[str, Any]) -> Any:
+        if embedder is None:
+            raise ProblemError(400, "gx.json names no store.index whose embedding is in Python.")
+        return await embedder.embed(args["texts"])
+
     return {
+        "embed": embed,
         "state": states.state,
         "history": states.history,
         "update": states.update,

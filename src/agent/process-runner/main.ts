@@ -7,7 +7,9 @@ import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
 import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import type { FromRunner, RunnerQuestion, ToRunner } from '../../schema/wire/wall/runner.ts';
 import { openRunStorage } from '../run-storage/open.ts';
+import type { Embed } from '../gx-json/embed.ts';
 import { answerRunner, refusedAnswer, storeStep, storeWrites } from './answers.ts';
+import { Embeddings } from './embeddings.ts';
 import { RunnerProcess } from './runner-process.ts';
 import { RunsOfRunner } from './runs.ts';
 import { elementOf } from './stored-values.ts';
@@ -25,7 +27,7 @@ const tell = (message: FromThread): void => port.postMessage(message);
 
 type Storage = Awaited<ReturnType<typeof openRunStorage<ReturnType<typeof elementOf>>>>;
 type Stored = Extract<FromRunner, { kind: 'put' | 'writes' }>;
-type Deps = { storage: Storage; runs: RunsOfRunner; send: (message: ToRunner) => void };
+type Deps = { storage: Storage; runs: RunsOfRunner; embeddings: Embeddings; send: (message: ToRunner) => void };
 
 async function store(message: Stored, { storage, runs, send }: Deps): Promise<void> {
   const { ask_id } = message;
@@ -73,6 +75,10 @@ const hearer =
       case 'log':
         line(message.line);
         return;
+      case 'result':
+      case 'failed':
+        if (!deps.embeddings.heard(message)) tell(message);
+        return;
       case 'events':
         if (!deps.runs.isLost(message.run_id)) tell(message);
         return;
@@ -81,7 +87,7 @@ const hearer =
     }
   };
 
-function serve({ runs, send }: Deps): void {
+function serve({ runs, embeddings, send }: Deps): void {
   port.on('message', (message: ToThread) => {
     switch (message.kind) {
       case 'run':
@@ -89,6 +95,10 @@ function serve({ runs, send }: Deps): void {
         return;
       case 'written':
         runs.written(message.wait_id);
+        return;
+      case 'embedded':
+      case 'not_embedded':
+        embeddings.heardOfServer(message);
         return;
       case 'start':
         return;
@@ -99,20 +109,25 @@ function serve({ runs, send }: Deps): void {
 }
 
 /** Returns the settings that a runner needs: neither the database nor a key is among them. */
-const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog }: ThreadStart) =>
-  ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
+const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog, index, storeLife }: ThreadStart) =>
+  ({
+    ...{ graphs, partial, logLevel, env, traced, spanContents, sendsLog, storeLife },
+    index: index?.language === 'python' ? index : undefined,
+  }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
 
 /** Opens the storage and the runner, and serves them until the runner ends. */
 async function start(given: ThreadStart): Promise<void> {
   const also = given.sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
   const log = createLog({ level: given.logLevel, process: 'process-runner', also });
-  const storage = await openRunStorage(given, { name: 'gx-process-runner', elementOf, log });
+  const embeddings = new Embeddings({ language: given.index?.language, send: (message) => send(message), tell });
+  const embed: Embed = (texts) => embeddings.embed(texts);
+  const storage = await openRunStorage(given, { name: 'gx-process-runner', elementOf, embed, log });
   const line = (text: string): void => {
     process.stdout.write(`${text}\n`);
     also?.(text);
   };
   const send = (message: ToRunner): void => child.send(message);
-  const deps = { storage, runs: new RunsOfRunner({ steps: storage.steps, send, tell }), send };
+  const deps = { storage, runs: new RunsOfRunner({ steps: storage.steps, send, tell }), embeddings, send };
   const heard = hearer(deps, line);
   let isReady = false;
   const hear = (message: FromRunner): void => {
