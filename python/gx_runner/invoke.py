@@ -21,6 +21,7 @@ from gx_runner.protocol import ProtocolStream
 from gx_runner.resume import from_last, is_under_way, stop_reached
 from gx_runner.saver import MemorySaver, Saver, keep
 from gx_runner.snapshot import interrupts_of
+from gx_runner.spans import SpanHandler, Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
 from gx_runner.user import with_user
@@ -33,6 +34,7 @@ _UNAVAILABLE = 503
 
 Spec = dict[str, Any]
 Outcome = dict[str, Any]
+Emit = Callable[[list[tuple[str, bytes]]], None]
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,10 @@ class Deps:
     loaded: LoadedGraph
     store: Store
     stop: Stop
-    emit: Callable[[list[tuple[str, bytes]]], None]
+    emit: Emit
     heard: Callable[[], bool]
+    # None where runs are not traced.
+    spans: Spans | None
 
 
 @dataclass
@@ -125,7 +129,7 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
         await _begin(spec, deps)
         given = None if goes_on else await invoked_input(graph, spec)
         keywords = {**_keywords(graph, kwargs), **deps.stop.between(graph)}
-        await _execute(given, Call(spec, graph, config, keywords), progress, deps)
+        await _execute(given, Call(spec, graph, _traced(config, deps.spans), keywords), progress, deps)
         outcome = await _ended(progress, "success")
         if memory is not None and kwargs.get("keeps_waiting") and outcome["waiting"]:
             return await _kept(outcome, memory, saver, spec["thread_id"])
@@ -160,6 +164,10 @@ def _config(spec: Spec) -> dict[str, Any]:
         "configurable": {**configurable, "thread_id": spec["thread_id"], "run_id": spec["run_id"]},
         **({"run_id": uuid.UUID(spec["run_id"])} if spec["attempt"] == 1 else {}),
     }
+
+
+def _traced(config: dict[str, Any], spans: Spans | None) -> dict[str, Any]:
+    return config if spans is None else {**config, "callbacks": [SpanHandler(spans)]}
 
 
 def _keywords(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:

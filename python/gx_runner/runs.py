@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from gx_runner.failures import ProblemError, failure_of
-from gx_runner.invoke import Deps, Outcome, Spec, done_message, invoke
+from gx_runner.invoke import Deps, Emit, Outcome, Spec, done_message, invoke
 from gx_runner.loading import LoadedGraph
 from gx_runner.logs import of_run
+from gx_runner.spans import Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
 from gx_runner.wire import Wall
@@ -18,10 +19,13 @@ from gx_runner.wire import Wall
 class Runs:
     """All methods are called on the loop of the graphs."""
 
-    def __init__(self, wall: Wall, graphs: dict[str, LoadedGraph], store: Store) -> None:
+    def __init__(
+        self, wall: Wall, graphs: dict[str, LoadedGraph], store: Store, spans_of: Callable[[Spec], Spans | None]
+    ) -> None:
         self._wall = wall
         self._graphs = graphs
         self._store = store
+        self._spans_of = spans_of
         self._tasks: dict[str, tuple[asyncio.Task[None], Stop]] = {}
         self._unheard: set[str] = set()
 
@@ -53,7 +57,10 @@ class Runs:
         run_id = spec["run_id"]
         of_run(spec)
         batch = _Batch(self._wall, run_id)
-        outcome = await self._outcome(spec, stop, batch.add)
+        spans = self._spans_of(spec)
+        outcome = await self._outcome(spec, stop, batch.add, spans)
+        if spans is not None:
+            spans.close()
         self._tasks.pop(run_id, None)
         self._unheard.discard(run_id)
         batch.flush()
@@ -64,15 +71,13 @@ class Runs:
             # The last state is too long for a frame.
             self._wall.send({"kind": "done", "run_id": run_id, "outcome": _failed(error)})
 
-    async def _outcome(self, spec: Spec, stop: Stop, emit: Callable[[list[tuple[str, bytes]]], None]) -> Outcome:
+    async def _outcome(self, spec: Spec, stop: Stop, emit: Emit, spans: Spans | None) -> Outcome:
         run_id, graph_id = spec["run_id"], spec["graph_id"]
         try:
             if graph_id not in self._graphs:
                 raise ProblemError(404, f'Graph "{graph_id}" is not part of this revision.')
-            return await invoke(
-                spec,
-                Deps(self._wall, self._graphs[graph_id], self._store, stop, emit, lambda: run_id not in self._unheard),
-            )
+            loaded, heard = self._graphs[graph_id], lambda: run_id not in self._unheard
+            return await invoke(spec, Deps(self._wall, loaded, self._store, stop, emit, heard, spans))
         except asyncio.CancelledError:
             # The run was stopped while it looked for its end.
             return {"status": "interrupted", "waiting": False}

@@ -20,6 +20,7 @@ from gx_runner.loading import LoadError, load_graphs
 from gx_runner.logs import serve_logs
 from gx_runner.loopback import offer_loopback
 from gx_runner.runs import Runs
+from gx_runner.spans import Span, Spans
 from gx_runner.state import States
 from gx_runner.store import Store
 from gx_runner.wire import VERSION, Message, Wall
@@ -66,11 +67,9 @@ class Server:
         except LoadError as error:
             self._wall.send({"kind": "broken", "sentence": str(error)})
             return
-        if settings["traced"]:
-            _log.warning("Python graphs send no spans: their steps are missing in the traces.")
         store = Store(self._wall, settings.get("storeLife"))
         states = States(self._wall, graphs, store)
-        self._runs = Runs(self._wall, graphs, store)
+        self._runs = Runs(self._wall, graphs, store, lambda spec: self._spans_of(spec, settings))
         self._answers = _answers(states, embedder)
         self._embedder = embedder
         self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-node"))
@@ -79,6 +78,12 @@ class Server:
         self._wall.send({**ready, "failures": failures} if settings["partial"] else ready)
         self._wall.live(self._late)
         self._run_forever()
+
+    def _spans_of(self, spec: dict[str, Any], settings: dict[str, Any]) -> Spans | None:
+        def send(spans: list[Span]) -> None:
+            self._wall.send({"kind": "spans", "run_id": spec["run_id"], "spans": spans})
+
+        return Spans(spec, send, contents=settings.get("spanContents") is True) if settings["traced"] else None
 
     def _run_forever(self) -> None:
         """Runs the loop. A graph that calls sys.exit must not end its neighbours."""
