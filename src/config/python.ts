@@ -13,6 +13,8 @@ export type PythonSettings = {
   modulePath: string | undefined;
   /** How many processes there are, at most. */
   processes: number;
+  /** Megabytes that each may take; 0 for a share of the pod's. */
+  megabytes: number;
 };
 
 export const pythonSettings = (read: SettingsReader): PythonSettings => ({
@@ -21,4 +23,5 @@ export const pythonSettings = (read: SettingsReader): PythonSettings => ({
   commands: read.text(['PATH'], '').split(path.delimiter).filter(Boolean),
   modulePath: read.optional(['PYTHONPATH']),
   processes: read.integer(['GX_PYTHON_PROCESSES'], 1, { min: 1, max: 64 }),
+  megabytes: read.integer(['GX_PYTHON_MEMORY_MB'], 0, { min: 0, max: 1_048_576 }),
 });

@@ -8,8 +8,8 @@ type Deps = { language: Language | undefined; send: (message: ToRunner) => void;
 type CallAnswer = Extract<FromRunner, { call_id: number }>;
 type ServerAnswer = Extract<ToThread, { embed_id: number }>;
 
-/** Makes texts into vectors for the store: in the runner itself where the embedding is in Python, else at the server. */
-export class Embeddings {
+/** Makes texts into vectors for the store: in the runner where the embedding is in Python, else at the server. */
+export class RunnerEmbeddings {
   readonly #isHere: boolean;
   readonly #asked: AskedEmbeddings;
 

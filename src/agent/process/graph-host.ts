@@ -9,7 +9,7 @@ import type { GraphsFile } from '../gx-json/read.ts';
 import { HostByLanguage, type GraphHost, type PythonGraphs } from '../graphs/host.ts';
 import { interpreterFor } from '../graphs/interpreter.ts';
 import { LanguageHost, type HostSettings } from '../graphs/language-host.ts';
-import { threadLimits } from '../graphs/memory.ts';
+import { pythonMegabytes, threadLimits } from '../graphs/memory.ts';
 import { openProcess } from '../graphs/process.ts';
 import { interpreterFault, pythonRunner } from '../graphs/python.ts';
 import type { EmbedAnywhere } from '../graphs/thread.ts';
@@ -57,18 +57,18 @@ function byLanguage({ config, file: { graphs } }: Of): Record<GraphSource['langu
 
 type PythonOf = { config: AgentConfig; file: GraphsFile; graphs: GraphSource[] };
 
-function pythonGraphs(
-  { config: { python: settings }, file: { folder, env }, graphs }: PythonOf,
-  hostOf: (runner: ThreadStart['runner']) => LanguageHost,
-): PythonGraphs {
+function pythonGraphs({ config, file, graphs }: PythonOf, hostOf: (runner: ThreadStart['runner']) => LanguageHost): PythonGraphs {
+  const { folder, env } = file;
+  const settings = config.python;
   const ids = graphs.map(({ graphId }) => graphId);
   const chosen = interpreterFor({ settings, folder, exists: existsSync });
   if ('fault' in chosen) return { graphs: ids, host: chosen, faultOf: () => Promise.resolve(undefined) };
   const { program } = chosen;
+  const megabytes = pythonMegabytes(settings, { isAlone: !neededLanguages({ config, file }).has('javascript') });
   const modulePath = settings.modulePath ?? env['PYTHONPATH'];
   return {
     graphs: ids,
-    host: hostOf(pythonRunner({ program, folder, modulePath })),
+    host: hostOf(pythonRunner({ program, folder, modulePath, megabytes })),
     faultOf: () => interpreterFault({ program, folder }),
   };
 }

@@ -65,7 +65,7 @@ const toThread: ToThread[] = [
     start: {
       graphs: [{ graphId: 'chat', language: 'javascript', file: '/chat.ts', exportName: 'graph', description: null }],
       partial: true,
-      runner: { command: ['python3', 'runner.py'], folder: '/', variables: { PYTHONPATH: '/python' } },
+      runner: { command: ['python3', 'runner.py'], folder: '/', variables: { PYTHONPATH: '/python' }, megabytes: 512 },
       index: { language: 'javascript', embed: { provider: 'openai', model: 'small', folder: '/' }, dims: 3, fields: ['$'] },
       storeLife: { defaultTtl: null, refresh: true },
       database: { uri: 'postgresql://localhost/gx', poolSize: 3, statementTimeoutSeconds: 30 },

@@ -1,6 +1,6 @@
 import { Annotation, START, StateGraph, type LangGraphRunnableConfig } from '@langchain/langgraph';
 
-const State = Annotation.Root({ texts: Annotation<string[]>(), query: Annotation<string>(), found: Annotation<string[]>() });
+const State = Annotation.Root({ texts: Annotation<string[] | undefined>(), query: Annotation<string>(), found: Annotation<string[]>() });
 
 /** Keeps items and finds them by meaning, as `keeps` of searching.py. */
 export const keeps = new StateGraph(State)

@@ -59,11 +59,15 @@ const ofAnyRunner = {
   storeLife: Maybe(StoreLife),
 };
 
-/** How a runner in another process is started: its command, the folder that it works in, and variables of its own. */
+/**
+ * How a runner in another process is started: its command, the folder that it works in, variables of its own, and the
+ * megabytes beyond which it is ended.
+ */
 const RunnerCommand = Type.Object({
   command: Type.Array(Type.String()),
   folder: Maybe(Type.String()),
   variables: Maybe(Variables),
+  megabytes: Maybe(Type.Integer()),
 });
 export type RunnerCommand = Static<typeof RunnerCommand>;
 

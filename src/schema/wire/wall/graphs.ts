@@ -42,8 +42,8 @@ import { Outcome, RunSpec, Span } from './run-in-thread.ts';
  * not know. The server gives up a call after a minute; an answer that comes later is ignored.
  *
  * Embeddings. A thread makes texts into vectors by itself where `index` of `start` has its language. Else it asks the
- * server: `embed` with a number of its own, which gets one answer, `embedded` with the vectors, or `not_embedded` with an
- * HTTP status and a sentence. The server asks a thread of that language by the call of the same name.
+ * server: `embed` with a number of its own gets one answer, `embedded` with the vectors, or `not_embedded` with an HTTP
+ * status and a sentence. The server asks a thread of that language by the call of the same name.
  *
  * Exchanges. `exchange` carries a message of exchange.ts: graphs ask their server, also while they load. The server
  * asks nothing.
