@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -19,6 +18,7 @@ from gx_runner.failures import ProblemError, refusal_of
 from gx_runner.loading import LoadError, load_graphs
 from gx_runner.logs import serve_logs
 from gx_runner.loopback import offer_loopback
+from gx_runner.loops import Loops, run_forever
 from gx_runner.runs import Runs
 from gx_runner.spans import Span, Spans
 from gx_runner.state import States
@@ -69,30 +69,22 @@ class Server:
             return
         store = Store(self._wall, settings.get("storeLife"))
         states = States(self._wall, graphs, store)
-        self._runs = Runs(self._wall, graphs, store, lambda spec: self._spans_of(spec, settings))
+        executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-node")
+        self._loop.set_default_executor(executor)
+        loops = Loops(self._loop, executor, settings.get("isolatedLoops") or 0)
+        self._runs = Runs(self._wall, graphs, store, loops, lambda spec: self._spans_of(spec, settings))
         self._answers = _answers(states, embedder)
         self._embedder = embedder
-        self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-node"))
-        asyncio.set_event_loop(self._loop)
         ready = {"kind": "ready", "version": VERSION, "nodes": {graph_id: one.nodes for graph_id, one in graphs.items()}}
         self._wall.send({**ready, "failures": failures} if settings["partial"] else ready)
         self._wall.live(self._late)
-        self._run_forever()
+        run_forever(self._loop)
 
     def _spans_of(self, spec: dict[str, Any], settings: dict[str, Any]) -> Spans | None:
         def send(spans: list[Span]) -> None:
             self._wall.send({"kind": "spans", "run_id": spec["run_id"], "spans": spans})
 
         return Spans(spec, send, contents=settings.get("spanContents") is True) if settings["traced"] else None
-
-    def _run_forever(self) -> None:
-        """Runs the loop. A graph that calls sys.exit must not end its neighbours."""
-        while True:
-            try:
-                self._loop.run_forever()
-                os._exit(0)
-            except (SystemExit, KeyboardInterrupt):
-                _log.error("sys.exit was called: a graph ends by returning or raising.")
 
     def _late(self) -> float:
         """Returns by how many milliseconds the loop is late, and asks it again. The wall calls it twice a second."""

@@ -117,7 +117,7 @@ function serve({ runs, embeddings, send }: Deps): void {
 }
 
 /** Returns the settings that a runner needs: neither the database nor a key is among them. */
-const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog, index, storeLife }: ThreadStart) =>
+const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog, index, ...more }: ThreadStart) =>
   ({
     graphs,
     partial,
@@ -127,7 +127,8 @@ const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sends
     spanContents,
     sendsLog,
     index: index?.language === 'python' ? index : undefined,
-    storeLife,
+    storeLife: more.storeLife,
+    isolatedLoops: more.isolatedLoops,
   }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
 
 /** Opens the storage and the runner, and serves them until the runner ends. */

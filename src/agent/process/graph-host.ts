@@ -84,6 +84,7 @@ function hostSettings(
       ...of,
       partial,
       index: file.index,
+      isolatedLoops: config.python.isolatedLoops ? Math.max(1, config.jobs.slots) : undefined,
       storeLife: expirySettings(file.settings).store,
       allowedModules: file.settings.checkpointer?.serde?.allowed_json_modules,
       database: { ...config.database, poolSize },

@@ -67,6 +67,7 @@ const toThread: ToThread[] = [
       partial: true,
       runner: { command: ['python3', 'runner.py'], folder: '/', variables: { PYTHONPATH: '/python' }, megabytes: 512 },
       index: { language: 'javascript', embed: { provider: 'openai', model: 'small', folder: '/' }, dims: 3, fields: ['$'] },
+      isolatedLoops: 10,
       storeLife: { defaultTtl: null, refresh: true },
       database: { uri: 'postgresql://localhost/gx', poolSize: 3, statementTimeoutSeconds: 30 },
       encryption: { keys: ['AAAA'], encrypts: true, names: ['secret'], strict: true },

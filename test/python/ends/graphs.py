@@ -1,6 +1,7 @@
 """Graphs that are stopped, hold the loop, or eat memory, and one that goes on beside them."""
 
 import asyncio
+import threading
 import time
 
 from langgraph.graph import START, StateGraph
@@ -53,3 +54,27 @@ waits = StateGraph(Noted).add_node("wait", wait).add_edge(START, "wait").compile
 busy = StateGraph(Noted).add_node("compute", compute).add_edge(START, "compute").compile()
 holds = StateGraph(Noted).add_node("sleep", sleep_in_the_loop).add_edge(START, "sleep").compile()
 eats = StateGraph(Noted).add_node("eat", eat).add_edge(START, "eat").compile()
+
+
+class Place(TypedDict, total=False):
+    loop: str
+    node: str
+
+
+async def look_at_loop(state: Place) -> Place:
+    await asyncio.sleep(0.2)
+    return {"loop": threading.current_thread().name}
+
+
+def look_at_node(state: Place) -> Place:
+    return {"node": threading.current_thread().name}
+
+
+where = (
+    StateGraph(Place)
+    .add_node("at_loop", look_at_loop)
+    .add_node("at_node", look_at_node)
+    .add_edge(START, "at_loop")
+    .add_edge("at_loop", "at_node")
+    .compile()
+)

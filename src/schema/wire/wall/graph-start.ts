@@ -57,6 +57,8 @@ const ofAnyRunner = {
   index: Maybe(StoreIndex),
   /** Absent when items of the store live forever. */
   storeLife: Maybe(StoreLife),
+  /** The event loops that runs of Python are spread over; absent where they share one. */
+  isolatedLoops: Maybe(Type.Integer()),
 };
 
 /**
