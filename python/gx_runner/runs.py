@@ -20,11 +20,17 @@ from gx_runner.wire import Wall
 
 @dataclass
 class _Begun:
-    """A run under way. Its task is there once its loop has begun with it."""
+    """A run that its loop was given. It is under way from its first step on."""
 
     loop: asyncio.AbstractEventLoop
     stop: Stop
     task: asyncio.Task[None] | None = None
+    under_way: bool = False
+
+    def cancel(self) -> None:
+        """Cancels the task. One that is cancelled before its first step would report no end; it sees the stop itself."""
+        if self.task is not None and self.under_way:
+            self.task.cancel()
 
 
 class Runs:
@@ -62,7 +68,7 @@ class Runs:
         """Asks a run to stop as soon as it can. Where it `goes_on` elsewhere, nobody is to hear of an end."""
         if (begun := self._begun.get(run_id)) is not None:
             begun.stop.asked, begun.stop.goes_on = True, goes_on
-            do_on(begun.loop, lambda: begun.task is not None and begun.task.cancel())
+            do_on(begun.loop, begun.cancel)
 
     def drain(self, run_id: str) -> None:
         """Asks a run to stop between two of its steps, from where it goes on elsewhere."""
@@ -75,6 +81,7 @@ class Runs:
 
     async def _run(self, spec: Spec, begun: _Begun) -> None:
         run_id = spec["run_id"]
+        begun.under_way = True
         of_run(spec)
         batch = _Batch(self._wall, run_id)
         spans = self._spans_of(spec)
@@ -95,6 +102,8 @@ class Runs:
     async def _outcome(self, spec: Spec, stop: Stop, emit: Emit, spans: Spans | None) -> Outcome:
         run_id, graph_id = spec["run_id"], spec["graph_id"]
         try:
+            if stop.asked:
+                raise asyncio.CancelledError
             if graph_id not in self._graphs:
                 raise ProblemError(404, f'Graph "{graph_id}" is not part of this revision.')
             loaded, heard = self._graphs[graph_id], lambda: run_id not in self._unheard

@@ -81,6 +81,17 @@ test('a cancel reaches a node that awaits within 50 ms', async () => {
   expect(taken.at(-1)).toBeLessThan(2000);
 });
 
+test('a cancel that comes before the first step of a run ends that run alone', async () => {
+  await start();
+  // Shorter than the time that a graph has to obey.
+  const held = await begun('holds', { seconds: 1.2 });
+  const { thread_id, run_id } = await begin('waits');
+  await agent.client.runs.cancel(thread_id, run_id, true);
+  expect((await statusOf(run_id)).status).toBe('interrupted');
+  await until('the other one is done', async () => (await statusOf(held.run_id)).status === 'success');
+  expect(agent.output()).not.toContain('ending the thread of a graph');
+});
+
 test.each(['busy', 'holds'])('a loop that is held (%s) ends with its process, and its neighbours go on', async (graph) => {
   await start();
   const record = openRecord();
