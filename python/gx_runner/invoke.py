@@ -24,6 +24,7 @@ from gx_runner.snapshot import interrupts_of
 from gx_runner.spans import SpanHandler, Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
+from gx_runner.unstored import NamingMemorySaver, NamingSaver
 from gx_runner.user import with_user
 from gx_runner.wire import Message, RefusedError, Wall
 
@@ -115,8 +116,8 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
     kwargs = spec["kwargs"]
     if kwargs.get("protocol"):
         refuse_older()
-    saver = Saver(deps.wall, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
-    memory = MemorySaver() if kwargs["temporary"] else None
+    saver = NamingSaver(deps.wall, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
+    memory = NamingMemorySaver() if kwargs["temporary"] else None
     goes_on = await is_under_way(spec, saver)
     config = from_last(_config(spec)) if goes_on else _config(spec)
     use = Use(config, "threads.create_run", deps.store, kwargs["context"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,7 +17,7 @@ from gx_runner.embed import Embedder
 from gx_runner.encode import to_json
 from gx_runner.exchange import Exchanges
 from gx_runner.failures import ProblemError, refusal_of
-from gx_runner.loading import LoadError, load_graphs
+from gx_runner.loading import LoadError, load_graphs, own_place
 from gx_runner.logs import serve_logs
 from gx_runner.loopback import offer_loopback
 from gx_runner.loops import Loops, run_forever
@@ -27,6 +29,8 @@ from gx_runner.wire import VERSION, Message, Wall
 
 # Nodes that are plain functions run in threads. So many of them can wait for something at a time.
 _THREADS = 40
+# Milliseconds after which a loop that answers nothing is told of; such a runner gets no new work (main.ts beside it).
+_HELD = 1500
 _WRITES = ("update", "supersteps")
 _log = logging.getLogger("gx_runner")
 
@@ -43,6 +47,8 @@ class Server:
         self._runs: Runs | None = None
         self._answers: dict[str, Answering] = {}
         self._asked_at: float | None = None
+        self._told_of_held = False
+        self._thread = 0
         self._calls: set[asyncio.Task[None]] = set()
         self._embedder: Embedder | None = None
 
@@ -58,6 +64,7 @@ class Server:
             self._loop.call_soon_threadsafe(self._heard, message)
 
     def _serve(self, settings: dict[str, Any]) -> None:
+        self._thread = threading.get_ident()
         serve_logs(self._wall, settings["logLevel"])
         offer_loopback(self._exchanges)
         try:
@@ -89,10 +96,23 @@ class Server:
     def _late(self) -> float:
         """Returns by how many milliseconds the loop is late, and asks it again. The wall calls it twice a second."""
         if self._asked_at is not None:
-            return (time.monotonic() - self._asked_at) * 1000
-        self._asked_at = time.monotonic()
+            late = (time.monotonic() - self._asked_at) * 1000
+            self._tell_of_held(late)
+            return late
+        self._asked_at, self._told_of_held = time.monotonic(), False
         self._loop.call_soon_threadsafe(self._in_time)
         return 0.0
+
+    def _tell_of_held(self, late: float) -> None:
+        """Logs once where the loop is held, which stalls all runs on it."""
+        frame = sys._current_frames().get(self._thread)
+        if late < _HELD or self._told_of_held or frame is None:
+            return
+        self._told_of_held = True
+        place = own_place(traceback.extract_stack(frame))
+        _log.warning(
+            "The event loop of the graphs is held at %s: code that waits there stalls all runs of the process.", place
+        )
 
     def _in_time(self) -> None:
         self._asked_at = None
