@@ -19,6 +19,14 @@ class ProblemError(Exception):
         self.status = status
 
 
+class FactoryError(Exception):
+    """What a function has opened for a graph has failed. `place` says where, without the error's own words."""
+
+    def __init__(self, place: str, error: BaseException) -> None:
+        super().__init__(f"{place}: {failure_of(error)['message']}")
+        self.place = place
+
+
 class UnknownNodeError(Exception):
     """A command goes to a node that the graph does not have."""
 
@@ -41,6 +49,8 @@ def refusal_of(error: BaseException, writes: bool) -> tuple[int, str]:
     """Returns the answer to a call that failed. `writes`: the call writes state, whose values come from the caller."""
     if isinstance(error, (ProblemError, RefusedError)):
         return error.status, str(error)
+    if isinstance(error, FactoryError):
+        return 500, f"{error.place}; the log of the server says why."
     failure = failure_of(error)
     name, message = failure["error"], failure["message"]
     if name in _OF_THE_CALLER or (writes and isinstance(error, ValueError)) or any(code in message for code in _CODES):

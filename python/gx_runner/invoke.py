@@ -21,8 +21,10 @@ from gx_runner.protocol import ProtocolStream
 from gx_runner.resume import from_last, is_under_way, stop_reached
 from gx_runner.saver import MemorySaver, Saver, keep
 from gx_runner.snapshot import interrupts_of
+from gx_runner.spans import SpanHandler, Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
+from gx_runner.unstored import NamingMemorySaver, NamingSaver
 from gx_runner.user import with_user
 from gx_runner.wire import Message, RefusedError, Wall
 
@@ -33,6 +35,7 @@ _UNAVAILABLE = 503
 
 Spec = dict[str, Any]
 Outcome = dict[str, Any]
+Emit = Callable[[list[tuple[str, bytes]]], None]
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,10 @@ class Deps:
     loaded: LoadedGraph
     store: Store
     stop: Stop
-    emit: Callable[[list[tuple[str, bytes]]], None]
+    emit: Emit
     heard: Callable[[], bool]
+    # None where runs are not traced.
+    spans: Spans | None
 
 
 @dataclass
@@ -111,8 +116,8 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
     kwargs = spec["kwargs"]
     if kwargs.get("protocol"):
         refuse_older()
-    saver = Saver(deps.wall, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
-    memory = MemorySaver() if kwargs["temporary"] else None
+    saver = NamingSaver(deps.wall, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
+    memory = NamingMemorySaver() if kwargs["temporary"] else None
     goes_on = await is_under_way(spec, saver)
     config = from_last(_config(spec)) if goes_on else _config(spec)
     use = Use(config, "threads.create_run", deps.store, kwargs["context"])
@@ -125,7 +130,7 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
         await _begin(spec, deps)
         given = None if goes_on else await invoked_input(graph, spec)
         keywords = {**_keywords(graph, kwargs), **deps.stop.between(graph)}
-        await _execute(given, Call(spec, graph, config, keywords), progress, deps)
+        await _execute(given, Call(spec, graph, _traced(config, deps.spans), keywords), progress, deps)
         outcome = await _ended(progress, "success")
         if memory is not None and kwargs.get("keeps_waiting") and outcome["waiting"]:
             return await _kept(outcome, memory, saver, spec["thread_id"])
@@ -160,6 +165,10 @@ def _config(spec: Spec) -> dict[str, Any]:
         "configurable": {**configurable, "thread_id": spec["thread_id"], "run_id": spec["run_id"]},
         **({"run_id": uuid.UUID(spec["run_id"])} if spec["attempt"] == 1 else {}),
     }
+
+
+def _traced(config: dict[str, Any], spans: Spans | None) -> dict[str, Any]:
+    return config if spans is None else {**config, "callbacks": [SpanHandler(spans)]}
 
 
 def _keywords(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:

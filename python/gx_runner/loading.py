@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import functools
 import importlib
 import importlib.machinery
 import importlib.util
 import inspect
+import logging
 import os
 import re
 import sys
@@ -19,10 +22,14 @@ from typing import Any
 from langgraph.pregel import Pregel
 
 from gx_runner.compat import is_server_runtime, server_runtime
-from gx_runner.failures import ProblemError
+from gx_runner.failures import FactoryError, ProblemError
 from gx_runner.user import with_user
 
 Graph = Pregel[Any, Any, Any, Any]
+
+# Seconds after which the log tells of a graph that is still being made.
+_LATE_SECONDS = 10
+_log = logging.getLogger("gx_runner")
 
 
 class LoadError(Exception):
@@ -41,28 +48,86 @@ class Use:
 
 @dataclass(frozen=True)
 class LoadedGraph:
-    """`nodes` are the names of its nodes; None where each call may make others."""
+    """`nodes` are the names of its nodes; None where each call may make others. `at` is the place of the function."""
 
     graph_id: str
     make: Callable[[Use], Any]
     nodes: list[str] | None
+    at: str = ""
 
     @contextlib.asynccontextmanager
     async def opened(self, use: Use) -> AsyncIterator[Graph]:
         """Yields the graph for one call. What the function has opened for it is closed behind the call."""
-        async with contextlib.AsyncExitStack() as stack:
-            value = self.make(use)
-            if inspect.isawaitable(value):
-                value = await value
-            if inspect.isasyncgen(value):
-                value = contextlib.asynccontextmanager(lambda made=value: made)()
-            elif inspect.isgenerator(value):
-                value = contextlib.contextmanager(lambda made=value: made)()
-            if not isinstance(value, Pregel) and hasattr(value, "__aenter__"):
-                value = await stack.enter_async_context(value)
-            elif not isinstance(value, Pregel) and hasattr(value, "__enter__"):
-                value = stack.enter_context(value)
-            yield _compiled(value, self.graph_id)
+        async with _told_when_late(f'Graph "{self.graph_id}": its function at {self.at}'):
+            manager = _manager(await _awaited(self.make(use)))
+            value = await self._entered(manager)
+        try:
+            yield self._graph(value)
+        except BaseException as error:
+            await self._left(manager, error)
+            raise
+        await self._left(manager, None)
+
+    def _graph(self, value: Any) -> Graph:
+        try:
+            return _compiled(value, self.graph_id)
+        except LoadError:
+            kind = type(value).__name__
+            sentence = f'Graph "{self.graph_id}": its function at {self.at} made a {kind}, which is no graph.'
+            raise ProblemError(500, sentence) from None
+
+    async def _entered(self, manager: Any) -> Any:
+        try:
+            if hasattr(manager, "__aenter__"):
+                return await manager.__aenter__()
+            return manager.__enter__() if hasattr(manager, "__enter__") else manager
+        except Exception as error:
+            raise self._failed("on enter", error) from error
+
+    async def _left(self, manager: Any, error: BaseException | None) -> None:
+        """Closes what was opened. A failure of that does not take the place of the error that ended the call."""
+        about = (None, None, None) if error is None else (type(error), error, error.__traceback__)
+        try:
+            if hasattr(manager, "__aenter__"):
+                await manager.__aexit__(*about)
+            elif hasattr(manager, "__enter__"):
+                manager.__exit__(*about)
+        except Exception as failure:
+            failed = self._failed("on exit", failure)
+            if error is None:
+                raise failed from failure
+            if failure is not error:
+                _log.error("%s", failed, exc_info=failure)
+
+    def _failed(self, when: str, error: Exception) -> FactoryError:
+        place = own_place(traceback.extract_tb(error.__traceback__)) or self.at
+        return FactoryError(
+            f'Graph "{self.graph_id}": its context manager failed {when} at {place} ({type(error).__name__})', error
+        )
+
+
+async def _awaited(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
+
+
+def _manager(value: Any) -> Any:
+    """Returns what a function has made, as a context manager where it is a generator."""
+    if inspect.isasyncgen(value):
+        return contextlib.asynccontextmanager(lambda: value)()
+    if inspect.isgenerator(value):
+        return contextlib.contextmanager(lambda: value)()
+    return value
+
+
+@contextlib.asynccontextmanager
+async def _told_when_late(what: str) -> AsyncIterator[None]:
+    """Logs that something has not come to its end, which nobody sees otherwise until its caller gives up."""
+    sentence = f"{what} has not made the graph for {_LATE_SECONDS} seconds."
+    timer = asyncio.get_running_loop().call_later(_LATE_SECONDS, _log.warning, sentence)
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def load_graphs(sources: list[dict[str, Any]], *, partial: bool) -> tuple[dict[str, LoadedGraph], dict[str, str]]:
@@ -89,14 +154,19 @@ def _raising(sentence: str) -> Callable[[Use], Any]:
 
 
 def _load(source: dict[str, Any]) -> LoadedGraph:
-    graph_id, file, name = source["graphId"], source["file"], source["exportName"]
+    graph_id = source["graphId"]
+    return _loaded(loaded_attribute(f'Graph "{graph_id}"', source["file"], source["exportName"]), graph_id)
+
+
+def loaded_attribute(what: str, file: str, name: str) -> Any:
+    """Returns a variable of a file or a module. `what` is the part that it is for, and begins the sentence of a fault."""
     try:
         module = _module(file)
     except BaseException as error:
-        raise LoadError(f'Graph "{graph_id}": {_sentence(error, file)}') from error
+        raise LoadError(f"{what}: {_sentence(error, file)}") from error
     if not hasattr(module, name):
-        raise LoadError(f'Graph "{graph_id}": {file} has no variable named "{name}".')
-    return _loaded(getattr(module, name), graph_id)
+        raise LoadError(f'{what}: {file} has no variable named "{name}".')
+    return getattr(module, name)
 
 
 def _module(path: str) -> ModuleType:
@@ -133,6 +203,16 @@ def _sentence(error: BaseException, file: str) -> str:
     return f"{own[-1].filename}:{own[-1].lineno}: {text}" if own else f"{file} can't be loaded: {text}"
 
 
+def own_place(frames: traceback.StackSummary) -> str | None:
+    """Returns the innermost file and line of the user's code, also where a library is at work for it."""
+    own = [one for one in frames if not _is_of_the_import(one.filename) and not _is_of_a_library(one.filename)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else None
+
+
+def _is_of_a_library(filename: str) -> bool:
+    return "site-packages" in filename or filename.startswith(os.path.dirname(os.__file__))
+
+
 def _is_of_the_import(filename: str) -> bool:
     return (
         filename.startswith("<frozen") or os.path.dirname(filename) == os.path.dirname(__file__) or "importlib" in filename
@@ -143,7 +223,16 @@ def _loaded(exported: Any, graph_id: str) -> LoadedGraph:
     if isinstance(exported, Pregel) or not callable(exported) or hasattr(exported, "compile"):
         graph = _compiled(exported, graph_id)
         return LoadedGraph(graph_id, lambda _: graph, list(graph.nodes))
-    return LoadedGraph(graph_id, _factory(exported, graph_id), None)
+    return LoadedGraph(graph_id, _factory(exported, graph_id), None, _defined_at(exported))
+
+
+def _defined_at(function: Any) -> str:
+    """Returns the file and the line of a function, or else its name."""
+    inner = inspect.unwrap(function.func if isinstance(function, functools.partial) else function)
+    code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
+    if code is None:
+        return getattr(inner, "__qualname__", type(inner).__name__)
+    return f"{code.co_filename}:{code.co_firstlineno}"
 
 
 def _compiled(value: Any, graph_id: str) -> Graph:
@@ -160,7 +249,9 @@ def _factory(function: Callable[..., Any], graph_id: str) -> Callable[[Use], Any
     parameters = [one for one in inspect.signature(function).parameters.values() if _is_asked(one)]
     runtimes = [one.name for one in parameters if is_server_runtime(one.annotation)]
     if len(parameters) > 2 or len(runtimes) > 1 or (len(parameters) == 2 and not runtimes):
-        raise LoadError(f'Graph "{graph_id}": its function may take a config and a ServerRuntime, and nothing more.')
+        takes = ", ".join(one.name for one in parameters)
+        may = f"its function at {_defined_at(function)} may take a config and a ServerRuntime, and nothing more"
+        raise LoadError(f'Graph "{graph_id}": {may}; it takes {takes}.')
 
     def make(use: Use) -> Any:
         given = [_runtime(use, graph_id) if one.name in runtimes else _config(use) for one in parameters]

@@ -4,25 +4,52 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from gx_runner.failures import ProblemError, failure_of
-from gx_runner.invoke import Deps, Outcome, Spec, done_message, invoke
+from gx_runner.invoke import Deps, Emit, Outcome, Spec, done_message, invoke
 from gx_runner.loading import LoadedGraph
 from gx_runner.logs import of_run
+from gx_runner.loops import Loops, do_on
+from gx_runner.spans import Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
 from gx_runner.wire import Wall
 
 
-class Runs:
-    """All methods are called on the loop of the graphs."""
+@dataclass
+class _Begun:
+    """A run that its loop was given. It is under way from its first step on."""
 
-    def __init__(self, wall: Wall, graphs: dict[str, LoadedGraph], store: Store) -> None:
+    loop: asyncio.AbstractEventLoop
+    stop: Stop
+    task: asyncio.Task[None] | None = None
+    under_way: bool = False
+
+    def cancel(self) -> None:
+        """Cancels the task. One that is cancelled before its first step would report no end; it sees the stop itself."""
+        if self.task is not None and self.under_way:
+            self.task.cancel()
+
+
+class Runs:
+    """All public methods are called on the loop of the graphs; a run may have another one."""
+
+    def __init__(
+        self,
+        wall: Wall,
+        graphs: dict[str, LoadedGraph],
+        store: Store,
+        loops: Loops,
+        spans_of: Callable[[Spec], Spans | None],
+    ) -> None:
         self._wall = wall
+        self._loops = loops
         self._graphs = graphs
         self._store = store
-        self._tasks: dict[str, tuple[asyncio.Task[None], Stop]] = {}
+        self._spans_of = spans_of
+        self._begun: dict[str, _Begun] = {}
         self._unheard: set[str] = set()
 
     def begin(self, spec: Spec) -> None:
@@ -30,31 +57,39 @@ class Runs:
         run_id = spec["run_id"]
         if spec["unheard"]:
             self._unheard.add(run_id)
-        stop = Stop()
-        self._tasks[run_id] = (asyncio.get_running_loop().create_task(self._run(spec, stop)), stop)
+        begun = self._begun[run_id] = _Begun(self._loops.take(), Stop())
+
+        def start() -> None:
+            begun.task = begun.loop.create_task(self._run(spec, begun))
+
+        do_on(begun.loop, start)
 
     def abort(self, run_id: str, *, goes_on: bool) -> None:
         """Asks a run to stop as soon as it can. Where it `goes_on` elsewhere, nobody is to hear of an end."""
-        if run_id in self._tasks:
-            task, stop = self._tasks[run_id]
-            stop.asked, stop.goes_on = True, goes_on
-            task.cancel()
+        if (begun := self._begun.get(run_id)) is not None:
+            begun.stop.asked, begun.stop.goes_on = True, goes_on
+            do_on(begun.loop, begun.cancel)
 
     def drain(self, run_id: str) -> None:
         """Asks a run to stop between two of its steps, from where it goes on elsewhere."""
-        if run_id in self._tasks:
-            self._tasks[run_id][1].drain()
+        if (begun := self._begun.get(run_id)) is not None:
+            begun.stop.drain()
 
     def hear(self, run_id: str) -> None:
         """From now on, the events of the run are read."""
         self._unheard.discard(run_id)
 
-    async def _run(self, spec: Spec, stop: Stop) -> None:
+    async def _run(self, spec: Spec, begun: _Begun) -> None:
         run_id = spec["run_id"]
+        begun.under_way = True
         of_run(spec)
         batch = _Batch(self._wall, run_id)
-        outcome = await self._outcome(spec, stop, batch.add)
-        self._tasks.pop(run_id, None)
+        spans = self._spans_of(spec)
+        outcome = await self._outcome(spec, begun.stop, batch.add, spans)
+        if spans is not None:
+            spans.close()
+        self._begun.pop(run_id, None)
+        self._loops.give_back(begun.loop)
         self._unheard.discard(run_id)
         batch.flush()
         try:
@@ -64,15 +99,15 @@ class Runs:
             # The last state is too long for a frame.
             self._wall.send({"kind": "done", "run_id": run_id, "outcome": _failed(error)})
 
-    async def _outcome(self, spec: Spec, stop: Stop, emit: Callable[[list[tuple[str, bytes]]], None]) -> Outcome:
+    async def _outcome(self, spec: Spec, stop: Stop, emit: Emit, spans: Spans | None) -> Outcome:
         run_id, graph_id = spec["run_id"], spec["graph_id"]
         try:
+            if stop.asked:
+                raise asyncio.CancelledError
             if graph_id not in self._graphs:
                 raise ProblemError(404, f'Graph "{graph_id}" is not part of this revision.')
-            return await invoke(
-                spec,
-                Deps(self._wall, self._graphs[graph_id], self._store, stop, emit, lambda: run_id not in self._unheard),
-            )
+            loaded, heard = self._graphs[graph_id], lambda: run_id not in self._unheard
+            return await invoke(spec, Deps(self._wall, loaded, self._store, stop, emit, heard, spans))
         except asyncio.CancelledError:
             # The run was stopped while it looked for its end.
             return {"status": "interrupted", "waiting": False}

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gx_runner import describe
+from gx_runner.embed import Embedder
 from gx_runner.encode import to_json
 from gx_runner.exchange import Exchanges
 from gx_runner.failures import ProblemError, refusal_of
-from gx_runner.loading import LoadError, load_graphs
+from gx_runner.loading import LoadError, load_graphs, own_place
 from gx_runner.logs import serve_logs
 from gx_runner.loopback import offer_loopback
+from gx_runner.loops import Loops, run_forever
 from gx_runner.runs import Runs
+from gx_runner.spans import Span, Spans
 from gx_runner.state import States
 from gx_runner.store import Store
 from gx_runner.wire import VERSION, Message, Wall
 
 # Nodes that are plain functions run in threads. So many of them can wait for something at a time.
 _THREADS = 40
+# Milliseconds after which a loop that answers nothing is told of; such a runner gets no new work (main.ts beside it).
+_HELD = 1500
 _WRITES = ("update", "supersteps")
 _log = logging.getLogger("gx_runner")
 
@@ -41,7 +47,10 @@ class Server:
         self._runs: Runs | None = None
         self._answers: dict[str, Answering] = {}
         self._asked_at: float | None = None
+        self._told_of_held = False
+        self._thread = 0
         self._calls: set[asyncio.Task[None]] = set()
+        self._embedder: Embedder | None = None
 
     def start(self, settings: dict[str, Any]) -> None:
         """Loads the graphs and serves them, in a thread of its own."""
@@ -49,46 +58,61 @@ class Server:
 
     def hear(self, message: Message) -> None:
         """Hands a message to the loop of the graphs."""
-        self._loop.call_soon_threadsafe(self._heard, message)
+        if self._embedder is not None and message.get("operation") == "embed":
+            self._embedder.carry_out(self._call(message))
+        else:
+            self._loop.call_soon_threadsafe(self._heard, message)
 
     def _serve(self, settings: dict[str, Any]) -> None:
+        self._thread = threading.get_ident()
         serve_logs(self._wall, settings["logLevel"])
         offer_loopback(self._exchanges)
         try:
             # No loop runs meanwhile, so that a module may run one of its own.
             graphs, failures = load_graphs(settings["graphs"], partial=settings["partial"])
+            embedder = None if settings.get("index") is None else Embedder(settings["index"])
         except LoadError as error:
             self._wall.send({"kind": "broken", "sentence": str(error)})
             return
-        if settings["traced"]:
-            _log.warning("Python graphs send no spans: their steps are missing in the traces.")
-        store = Store(self._wall)
+        store = Store(self._wall, settings.get("storeLife"))
         states = States(self._wall, graphs, store)
-        self._runs = Runs(self._wall, graphs, store)
-        self._answers = _answers(states)
-        self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-node"))
-        asyncio.set_event_loop(self._loop)
+        executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-node")
+        self._loop.set_default_executor(executor)
+        loops = Loops(self._loop, executor, settings.get("isolatedLoops") or 0)
+        self._runs = Runs(self._wall, graphs, store, loops, lambda spec: self._spans_of(spec, settings))
+        self._answers = _answers(states, embedder)
+        self._embedder = embedder
         ready = {"kind": "ready", "version": VERSION, "nodes": {graph_id: one.nodes for graph_id, one in graphs.items()}}
         self._wall.send({**ready, "failures": failures} if settings["partial"] else ready)
         self._wall.live(self._late)
-        self._run_forever()
+        run_forever(self._loop)
 
-    def _run_forever(self) -> None:
-        """Runs the loop. A graph that calls sys.exit must not end its neighbours."""
-        while True:
-            try:
-                self._loop.run_forever()
-                os._exit(0)
-            except (SystemExit, KeyboardInterrupt):
-                _log.error("sys.exit was called: a graph ends by returning or raising.")
+    def _spans_of(self, spec: dict[str, Any], settings: dict[str, Any]) -> Spans | None:
+        def send(spans: list[Span]) -> None:
+            self._wall.send({"kind": "spans", "run_id": spec["run_id"], "spans": spans})
+
+        return Spans(spec, send, contents=settings.get("spanContents") is True) if settings["traced"] else None
 
     def _late(self) -> float:
         """Returns by how many milliseconds the loop is late, and asks it again. The wall calls it twice a second."""
         if self._asked_at is not None:
-            return (time.monotonic() - self._asked_at) * 1000
-        self._asked_at = time.monotonic()
+            late = (time.monotonic() - self._asked_at) * 1000
+            self._tell_of_held(late)
+            return late
+        self._asked_at, self._told_of_held = time.monotonic(), False
         self._loop.call_soon_threadsafe(self._in_time)
         return 0.0
+
+    def _tell_of_held(self, late: float) -> None:
+        """Logs once where the loop is held, which stalls all runs on it."""
+        frame = sys._current_frames().get(self._thread)
+        if late < _HELD or self._told_of_held or frame is None:
+            return
+        self._told_of_held = True
+        place = own_place(traceback.extract_stack(frame))
+        _log.warning(
+            "The event loop of the graphs is held at %s: code that waits there stalls all runs of the process.", place
+        )
 
     def _in_time(self) -> None:
         self._asked_at = None
@@ -124,8 +148,14 @@ class Server:
             self._wall.send({"kind": "failed", "call_id": call_id, "status": status, "message": sentence})
 
 
-def _answers(states: States) -> dict[str, Answering]:
+def _answers(states: States, embedder: Embedder | None) -> dict[str, Answering]:
+    async def embed(args: dict[str, Any]) -> Any:
+        if embedder is None:
+            raise ProblemError(400, "gx.json names no store.index whose embedding is in Python.")
+        return await embedder.embed(args["texts"])
+
     return {
+        "embed": embed,
         "state": states.state,
         "history": states.history,
         "update": states.update,

@@ -18,17 +18,25 @@ from langgraph.store.base import (
     Result,
     SearchItem,
     SearchOp,
+    TTLConfig,
 )
 
 from gx_runner.failures import ProblemError
 from gx_runner.wire import Answer, Message, Wall
 
+# A hundred years in minutes (LONGEST_LIFE in store-item.ts).
+_LONGEST_LIFE = 52_596_000
+
 
 class Store(BaseStore):
     """LangGraph's store, whose items the server keeps."""
 
-    def __init__(self, wall: Wall) -> None:
+    supports_ttl = True
+
+    def __init__(self, wall: Wall, life: dict[str, Any] | None) -> None:
+        """`life` says how long items live that say nothing themselves; forever where it is None."""
         self._wall = wall
+        self.ttl_config: TTLConfig = {"refresh_on_read": True} if life is None else _config(life)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Carries out operations in their order."""
@@ -39,18 +47,23 @@ class Store(BaseStore):
         return [_result(op, self._wall.ask_now(_question(op))) for op in ops]
 
 
+def _config(life: dict[str, Any]) -> TTLConfig:
+    return {"default_ttl": life["defaultTtl"], "refresh_on_read": life["refresh"]}
+
+
 def _question(op: Op) -> Message:
     return {"kind": "store", "operation": _operation(op)}
 
 
 def _operation(op: Op) -> Message:
     if isinstance(op, GetOp):
-        return {"does": "get", "namespace": list(op.namespace), "key": op.key}
+        return {"does": "get", "namespace": list(op.namespace), "key": op.key, "refresh": op.refresh_ttl}
     if isinstance(op, PutOp):
         return _put(op)
     if isinstance(op, SearchOp):
+        renewing = {"refresh_ttl": op.refresh_ttl}
         of_prefix = {"namespace_prefix": list(op.namespace_prefix), "filter": op.filter, "query": op.query}
-        return {"does": "search", "search": {**of_prefix, "limit": op.limit, "offset": op.offset}}
+        return {"does": "search", "search": {**of_prefix, "limit": op.limit, "offset": op.offset, **renewing}}
     if isinstance(op, ListNamespacesOp):
         return _namespaces(op)
     raise ProblemError(501, f"The store does not know the operation {type(op).__name__}.")
@@ -60,10 +73,10 @@ def _put(op: PutOp) -> Message:
     item: Message = {"namespace": list(op.namespace), "key": op.key}
     if op.value is None:
         return {"does": "delete", **item}
-    if isinstance(op.ttl, (int, float)):
-        raise ProblemError(501, "The store does not support a time to live of one item; gx.json sets it in store.ttl.")
+    if op.ttl is not None and not 0 < op.ttl <= _LONGEST_LIFE:
+        raise ProblemError(422, f"The ttl of an item are minutes above 0 and up to {_LONGEST_LIFE}, not {op.ttl}.")
     index = {} if op.index is None else {"index": op.index}
-    return {"does": "put", **item, "value": op.value, **index}
+    return {"does": "put", **item, "value": op.value, "ttl": op.ttl, **index}
 
 
 def _namespaces(op: ListNamespacesOp) -> Message:

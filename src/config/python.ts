@@ -13,6 +13,10 @@ export type PythonSettings = {
   modulePath: string | undefined;
   /** How many processes there are, at most. */
   processes: number;
+  /** Whether each run has an event loop and a thread of its own there. */
+  isolatedLoops: boolean;
+  /** Megabytes that each may take; 0 for a share of the pod's. */
+  megabytes: number;
 };
 
 export const pythonSettings = (read: SettingsReader): PythonSettings => ({
@@ -21,4 +25,6 @@ export const pythonSettings = (read: SettingsReader): PythonSettings => ({
   commands: read.text(['PATH'], '').split(path.delimiter).filter(Boolean),
   modulePath: read.optional(['PYTHONPATH']),
   processes: read.integer(['GX_PYTHON_PROCESSES'], 1, { min: 1, max: 64 }),
+  isolatedLoops: read.flag(['GX_JOB_ISOLATED_LOOPS', 'BG_JOB_ISOLATED_LOOPS'], false),
+  megabytes: read.integer(['GX_PYTHON_MEMORY_MB'], 0, { min: 0, max: 1_048_576 }),
 });

@@ -10,7 +10,8 @@ import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
 import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
 import { BEAT_MILLISECONDS, versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import { bindFetchBy } from '../exchange/fetch.ts';
-import { loadEmbed } from '../gx-json/embed.ts';
+import { AskedEmbeddings } from '../gx-json/asked-embeddings.ts';
+import { loadEmbed, type Embed } from '../gx-json/embed.ts';
 import { openRunStorage } from '../run-storage/open.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
 import { Element } from './checkpoints/element.ts';
@@ -57,6 +58,8 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
         return;
       case 'exchange':
       case 'start':
+      case 'embedded':
+      case 'not_embedded':
     }
   });
 }
@@ -72,6 +75,16 @@ function serveFetch(): void {
   port.on('message', (message: ToThread) => {
     if (message.kind === 'exchange') hear(message.message);
   });
+}
+
+/** Has the server embed texts, where the embedding is in another language. */
+function embedAtServer(): Embed {
+  const asked = new AskedEmbeddings((embed_id, texts) => tell({ kind: 'embed', embed_id, texts }));
+  port.on('message', (message: ToThread) => {
+    if (message.kind === 'embedded') asked.answered(message.embed_id, message.json);
+    else if (message.kind === 'not_embedded') asked.refused(message.embed_id, message);
+  });
+  return (texts) => asked.embed(texts);
 }
 
 /**
@@ -131,7 +144,7 @@ async function start({
   // Modules of graphs may ask for the logger while they load.
   const duringRun = serveLogger(log);
   register();
-  const embed = storing.index && (await loadEmbed(storing.index));
+  const embed = storing.index && (storing.index.language === 'javascript' ? await loadEmbed(storing.index) : embedAtServer());
   const elementOf = (stored: unknown): Element => new Element(stored);
   const { steps, items } = await openRunStorage(storing, { name: 'gx-graph-thread', elementOf, embed, log });
   const { graphs, failures } = await loadGraphs(sources, { partial });

@@ -1,4 +1,5 @@
 import { Problem, StartError } from '../../errors.ts';
+import type { Language } from '../../schema/agent/code-place.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
@@ -24,6 +25,8 @@ type Hosts = {
   python: PythonGraphs;
   /** Whether the other graphs are served when Python can't be started. */
   partial: boolean;
+  /** The language whose runners embed texts. */
+  embeds: Language;
 };
 
 /** The hosts of a server with graphs in Python. Each run and call goes to the host of its graph's language. */
@@ -33,15 +36,17 @@ export class HostByLanguage implements GraphHost {
   readonly #given: PythonGraphs;
   readonly #pythonGraphs: ReadonlySet<string>;
   readonly #partial: boolean;
+  readonly #embeds: Language;
   /** Why no graph in Python is served. */
   #fault: string | undefined;
 
-  constructor({ javascript, python, partial }: Hosts) {
+  constructor({ javascript, python, partial, embeds }: Hosts) {
     this.#javascript = javascript;
     this.#given = python;
     this.#python = 'fault' in python.host ? undefined : python.host;
     this.#pythonGraphs = new Set(python.graphs);
     this.#partial = partial;
+    this.#embeds = embeds;
   }
 
   async open(): Promise<GraphFailures> {
@@ -83,9 +88,9 @@ export class HostByLanguage implements GraphHost {
   }
 
   async call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
-    const host = 'graph_id' in args ? this.#of(args.graph_id) : this.#javascript;
+    const host = 'graph_id' in args ? this.#of(args.graph_id) : this.#ofLanguage(this.#embeds);
     if (host !== undefined) return host.call(operation, args);
-    throw new Problem(500, this.#fault ?? 'There is no graph in JavaScript that could answer.');
+    throw new Problem(500, this.#fault ?? 'There is no graph in this language that could answer.');
   }
 
   serve(answer: AnswerCall): void {
@@ -106,7 +111,11 @@ export class HostByLanguage implements GraphHost {
 
   /** Returns the host of a graph; undefined where its language is not served. */
   #of(graphId: string): LanguageHost | undefined {
-    if (!this.#isPython(graphId)) return this.#javascript;
+    return this.#ofLanguage(this.#isPython(graphId) ? 'python' : 'javascript');
+  }
+
+  #ofLanguage(language: Language): LanguageHost | undefined {
+    if (language === 'javascript') return this.#javascript;
     return this.#fault === undefined ? this.#python : undefined;
   }
 

@@ -8,12 +8,14 @@ import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
 const MODULES = fileURLToPath(new URL('../../../python', import.meta.url));
 
 type Place = { program: string; /** The folder of gx.json. */ folder: string; modulePath: string | undefined };
+type Limits = { megabytes: number | undefined };
 
 /** Returns how graphs in Python are run. Modules of the user are found in the folder of gx.json and by his own path. */
-export const pythonRunner = ({ program, folder, modulePath }: Place): RunnerCommand => ({
+export const pythonRunner = ({ program, folder, modulePath, megabytes }: Place & Limits): RunnerCommand => ({
   command: [program, '-m', 'gx_runner'],
   folder,
   variables: { PYTHONPATH: [MODULES, ...(modulePath === undefined ? [] : [modulePath])].join(path.delimiter) },
+  megabytes,
 });
 
 const OLD = 3;

@@ -1,4 +1,4 @@
-import { Problem, StartError, Unavailable } from '../../errors.ts';
+import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { OwnCall } from '../../schema/wire/wall/exchange.ts';
 import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
@@ -23,11 +23,15 @@ export type RunListener = {
   gone(reason: 'killed' | 'crashed'): void;
 };
 
+/** Makes texts into vectors, whatever language the embedding is in. */
+export type EmbedAnywhere = (texts: string[]) => Promise<JsonText<number[][]>>;
+
 type ThreadOptions = {
   open: OpenRunner;
   heapMegabytes: number;
   alone: boolean;
   calls: ThreadCalls;
+  embed?: EmbedAnywhere | undefined;
   log: Log;
   line?: ((line: string) => void) | undefined;
 };
@@ -49,6 +53,7 @@ export class GraphThread {
   readonly #runner: Runner;
   readonly #log: Log;
   readonly #line: ((line: string) => void) | undefined;
+  readonly #embed: EmbedAnywhere | undefined;
   readonly #started = Promise.withResolvers<Loaded>();
   readonly #runs = new Map<string, RunListener>();
   readonly #calls = new Map<number, PendingCall>();
@@ -61,10 +66,11 @@ export class GraphThread {
   #killed = false;
   ended = false;
 
-  constructor(start: ThreadStart, { open, heapMegabytes, alone, calls, log, line }: ThreadOptions) {
+  constructor(start: ThreadStart, { open, heapMegabytes, alone, calls, embed, log, line }: ThreadOptions) {
     this.alone = alone;
     this.#log = log;
     this.#line = line;
+    this.#embed = embed;
     this.ready = this.#started.promise;
     // Callers that wait for the thread handle the failure. If nobody waits, it is logged when the thread ends.
     this.ready.catch(() => undefined);
@@ -159,12 +165,25 @@ export class GraphThread {
       case 'exchange':
         this.#exchanges.hear(message.message);
         return;
+      case 'embed':
+        void this.#answerEmbed(message);
+        return;
       case 'result':
       case 'failed':
         this.#answered(message);
         return;
       default:
         this.#hearOfRun(message);
+    }
+  }
+
+  async #answerEmbed({ embed_id, texts }: Extract<FromThread, { kind: 'embed' }>): Promise<void> {
+    try {
+      if (this.#embed === undefined) throw new Problem(501, 'This server makes no vectors for graph threads.');
+      this.#runner.send({ kind: 'embedded', embed_id, json: await this.#embed(texts) });
+    } catch (thrown) {
+      const { message } = asError(thrown);
+      this.#runner.send({ kind: 'not_embedded', embed_id, status: thrown instanceof Problem ? thrown.status : 500, message });
     }
   }
 

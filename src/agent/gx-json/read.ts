@@ -43,18 +43,13 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
   const settings = validGxJson(all, named);
   const folder = path.dirname(named);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
-  const python = graphs.find(({ language }) => language === 'python');
-  if (python !== undefined && settings.store?.index !== undefined)
-    throw new StartError(
-      `${named}: "store.index" is not served beside graphs in Python yet, such as "${python.graphId}": their items would not be found.`,
-    );
   return {
     path: named,
     folder,
     settings,
     graphs,
     env: withProject(environment(settings, named), langsmithProject),
-    index: storeIndex(settings, folder),
+    index: storeIndex(settings, folder, graphs),
     auth: exportOf(settings.auth?.path, folder),
     app: exportOf(settings.http?.app, folder),
     encryption: exportOf(settings.encryption?.path, folder),
@@ -63,7 +58,7 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
 }
 
 /** The keys whose code runs beside the graphs. */
-const PARTS = ['auth.path', 'encryption.path', 'http.app', 'store.index.embed'];
+const PARTS = ['auth.path', 'encryption.path', 'http.app'];
 
 /** Throws a `StartError` that names the part whose code is Python. */
 function refusePythonParts(settings: unknown, file: string): void {
@@ -71,7 +66,7 @@ function refusePythonParts(settings: unknown, file: string): void {
     const reference = valueOfKey(settings, key);
     if (typeof reference === 'string' && languageOf(reference) === 'python')
       throw new StartError(
-        `${file}: "${key}" is ${reference}, and this server does not serve it in Python yet: only graphs may be Python.`,
+        `${file}: "${key}" is ${reference}, and this server does not serve it in Python yet: only graphs and embeddings may be Python.`,
       );
   }
 }
@@ -101,19 +96,23 @@ function exportOf(ref: string | undefined, folder: string): ModuleExport | undef
   return { file, exportName };
 }
 
-function storeIndex({ store }: GxJson, folder: string): StoreIndex | undefined {
+function storeIndex({ store }: GxJson, folder: string, graphs: GraphSource[]): StoreIndex | undefined {
   if (store?.index === undefined) return undefined;
   const { dims, embed, fields = ['$'] } = store.index;
-  return { embed: embedSource(embed, folder), dims, fields };
+  return { ...embedding(embed, folder, graphs), dims, fields };
 }
 
 /** A path begins so, or has the ending of a file; everything else is `provider:model`, whose model may have a colon. */
-const PATH = /^[./]|\.[cm]?[jt]sx?:[^:]+$/;
+const PATH = /^[./]|\.([cm]?[jt]sx?|py):[^:]+$/;
 
-function embedSource(embed: string, folder: string): StoreIndex['embed'] {
-  if (!PATH.test(embed)) return { provider: embed.slice(0, embed.indexOf(':')), model: embed.slice(embed.indexOf(':') + 1), folder };
-  const { file, exportName } = source('store', embed, folder);
-  return { file, exportName };
+/** A path tells its language. A provider is asked in Python where all graphs are in Python. */
+function embedding(embed: string, folder: string, graphs: GraphSource[]): Pick<StoreIndex, 'language' | 'embed'> {
+  if (PATH.test(embed) || languageOf(embed) === 'python') {
+    const { language, file, exportName } = source('store', embed, folder);
+    return { language, embed: { file, exportName } };
+  }
+  const provided = { provider: embed.slice(0, embed.indexOf(':')), model: embed.slice(embed.indexOf(':') + 1), folder };
+  return { language: graphs.every(({ language }) => language === 'python') ? 'python' : 'javascript', embed: provided };
 }
 
 const withProject = (env: Record<string, string>, project: string | undefined): Record<string, string> =>

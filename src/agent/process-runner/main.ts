@@ -7,7 +7,10 @@ import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
 import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import type { FromRunner, RunnerQuestion, ToRunner } from '../../schema/wire/wall/runner.ts';
 import { openRunStorage } from '../run-storage/open.ts';
+import type { Embed } from '../gx-json/embed.ts';
 import { answerRunner, refusedAnswer, storeStep, storeWrites } from './answers.ts';
+import { RunnerEmbeddings } from './embeddings.ts';
+import { MemoryWatch } from './memory-watch.ts';
 import { RunnerProcess } from './runner-process.ts';
 import { RunsOfRunner } from './runs.ts';
 import { elementOf } from './stored-values.ts';
@@ -25,7 +28,13 @@ const tell = (message: FromThread): void => port.postMessage(message);
 
 type Storage = Awaited<ReturnType<typeof openRunStorage<ReturnType<typeof elementOf>>>>;
 type Stored = Extract<FromRunner, { kind: 'put' | 'writes' }>;
-type Deps = { storage: Storage; runs: RunsOfRunner; send: (message: ToRunner) => void };
+type Deps = {
+  storage: Storage;
+  runs: RunsOfRunner;
+  embeddings: RunnerEmbeddings;
+  isFull: () => boolean;
+  send: (message: ToRunner) => void;
+};
 
 async function store(message: Stored, { storage, runs, send }: Deps): Promise<void> {
   const { ask_id } = message;
@@ -54,24 +63,29 @@ const OF_STORAGE = new Set<string>([
 
 const isOfStorage = (message: FromRunner): message is OfStorage => OF_STORAGE.has(message.kind);
 
+function hearOfStorage(message: OfStorage, deps: Deps): void {
+  if (message.kind === 'put' || message.kind === 'writes') void store(message, deps);
+  else void answer(message, deps);
+}
+
 /** Returns the hearer of a runner's messages. */
 const hearer =
   (deps: Deps, line: (text: string) => void) =>
   (message: FromRunner): void => {
-    if (isOfStorage(message)) {
-      if (message.kind === 'put' || message.kind === 'writes') void store(message, deps);
-      else void answer(message, deps);
-      return;
-    }
+    if (isOfStorage(message)) return hearOfStorage(message, deps);
     switch (message.kind) {
       case 'done':
         deps.runs.done(message.run_id, message.outcome);
         return;
       case 'beat':
-        if (message.late < MOST_LATE) tell({ kind: 'beat', full: message.full });
+        if (message.late < MOST_LATE) tell({ kind: 'beat', full: message.full || deps.isFull() });
         return;
       case 'log':
         line(message.line);
+        return;
+      case 'result':
+      case 'failed':
+        if (!deps.embeddings.heard(message)) tell(message);
         return;
       case 'events':
         if (!deps.runs.isLost(message.run_id)) tell(message);
@@ -81,7 +95,7 @@ const hearer =
     }
   };
 
-function serve({ runs, send }: Deps): void {
+function serve({ runs, embeddings, send }: Deps): void {
   port.on('message', (message: ToThread) => {
     switch (message.kind) {
       case 'run':
@@ -89,6 +103,10 @@ function serve({ runs, send }: Deps): void {
         return;
       case 'written':
         runs.written(message.wait_id);
+        return;
+      case 'embedded':
+      case 'not_embedded':
+        embeddings.heardOfServer(message);
         return;
       case 'start':
         return;
@@ -99,20 +117,34 @@ function serve({ runs, send }: Deps): void {
 }
 
 /** Returns the settings that a runner needs: neither the database nor a key is among them. */
-const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog }: ThreadStart) =>
-  ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
+const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog, index, ...more }: ThreadStart) =>
+  ({
+    graphs,
+    partial,
+    logLevel,
+    env,
+    traced,
+    spanContents,
+    sendsLog,
+    index: index?.language === 'python' ? index : undefined,
+    storeLife: more.storeLife,
+    isolatedLoops: more.isolatedLoops,
+  }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
 
 /** Opens the storage and the runner, and serves them until the runner ends. */
 async function start(given: ThreadStart): Promise<void> {
   const also = given.sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
   const log = createLog({ level: given.logLevel, process: 'process-runner', also });
-  const storage = await openRunStorage(given, { name: 'gx-process-runner', elementOf, log });
+  const embeddings = new RunnerEmbeddings({ language: given.index?.language, send: (message) => send(message), tell });
+  const embed: Embed = (texts) => embeddings.embed(texts);
+  const storage = await openRunStorage(given, { name: 'gx-process-runner', elementOf, embed, log });
   const line = (text: string): void => {
     process.stdout.write(`${text}\n`);
     also?.(text);
   };
   const send = (message: ToRunner): void => child.send(message);
-  const deps = { storage, runs: new RunsOfRunner({ steps: storage.steps, send, tell }), send };
+  const runs = new RunsOfRunner({ steps: storage.steps, send, tell });
+  const deps = { storage, runs, embeddings, isFull: () => memory.full, send };
   const heard = hearer(deps, line);
   let isReady = false;
   const hear = (message: FromRunner): void => {
@@ -123,9 +155,11 @@ async function start(given: ThreadStart): Promise<void> {
   const pid = new Int32Array(workerData as SharedArrayBuffer);
   const child: RunnerProcess = new RunnerProcess({ runner: given.runner ?? { command: [] }, hear, log });
   Atomics.store(pid, 0, child.pid);
+  const memory = new MemoryWatch({ pid: child.pid, megabytes: given.runner?.megabytes, exceeded: (sentence) => child.kill(sentence) });
   serve(deps);
   send({ kind: 'start', version: WALL_VERSION, start: forRunner(given) });
   const sentence = await child.ended;
+  memory.stop();
   Atomics.store(pid, 0, 0);
   if (!isReady) throw new StartError(sentence);
   await deps.runs.end();

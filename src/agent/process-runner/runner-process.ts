@@ -14,6 +14,7 @@ type Options = { runner: RunnerCommand; hear: (message: FromRunner) => void; log
 export class RunnerProcess {
   readonly #child: ChildProcess;
   readonly #socket: Duplex;
+  #reason: string | undefined;
   /** Settles with a sentence once nothing more is heard of the runner. */
   readonly ended: Promise<string>;
 
@@ -48,7 +49,9 @@ export class RunnerProcess {
     this.#socket.write(toFrame(ToRunner, message));
   }
 
-  kill(): void {
+  /** Ends the process. `ended` gives the reason if there is one, else how the process ended. */
+  kill(reason?: string): void {
+    this.#reason ??= reason;
     this.#child.kill('SIGKILL');
   }
 
@@ -68,6 +71,6 @@ export class RunnerProcess {
   /** Settles when the process has ended and all that it sent is read. */
   async #exited(): Promise<string> {
     const [code, signal] = (await once(this.#child, 'close')) as [number | null, NodeJS.Signals | null];
-    return `The runner ended ${signal === null ? `with the code ${code}` : `by ${signal}`}.`;
+    return this.#reason ?? `The runner ended ${signal === null ? `with the code ${code}` : `by ${signal}`}.`;
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { AgentConfig } from '../../config/agent.ts';
 import { StartError } from '../../errors.ts';
+import type { Language } from '../../schema/agent/code-place.ts';
 import type { GraphSource, ThreadStart } from '../../schema/wire/wall/graph-start.ts';
 import { shareOut, sharesByLanguage, type LanguageShares } from '../db/base/shares.ts';
 import { expirySettings } from '../gx-json/expiry.ts';
@@ -8,28 +9,43 @@ import type { GraphsFile } from '../gx-json/read.ts';
 import { HostByLanguage, type GraphHost, type PythonGraphs } from '../graphs/host.ts';
 import { interpreterFor } from '../graphs/interpreter.ts';
 import { LanguageHost, type HostSettings } from '../graphs/language-host.ts';
-import { threadLimits } from '../graphs/memory.ts';
+import { pythonMegabytes, threadLimits } from '../graphs/memory.ts';
 import { openProcess } from '../graphs/process.ts';
 import { interpreterFault, pythonRunner } from '../graphs/python.ts';
+import type { EmbedAnywhere } from '../graphs/thread.ts';
 import type { Logging } from '../tracing/agent-log.ts';
 
 /** `partial`: the graphs that can be loaded are served without the others. */
 type HostOptions = Logging & { partial: boolean };
-type Of = { config: AgentConfig; file: Pick<GraphsFile, 'graphs'> };
+type Of = { config: AgentConfig; file: Pick<GraphsFile, 'graphs' | 'index'> };
 
 /** Returns the host of the graphs: one of worker threads, and one of processes where graphs are in Python. */
 export function graphHost(config: AgentConfig, file: GraphsFile, options: HostOptions): GraphHost {
   const shares = sharesOf({ config, file });
   const { javascript, python } = byLanguage({ config, file });
+  const needed = neededLanguages({ config, file });
+  const embed: EmbedAnywhere = (texts) => host.call('embed', { texts });
   const hostOf = (graphs: GraphSource[], threads: number, runner?: ThreadStart['runner']): LanguageHost => {
     const settings = hostSettings({ config, file, poolSize: shares.perThread }, options, { graphs, runner });
-    return new LanguageHost({ ...settings, threads, ...(runner && { open: openProcess }) });
+    return new LanguageHost({ ...settings, embed, threads, ...(runner && { open: openProcess }) });
   };
-  if (config.runner !== undefined) return hostOf(file.graphs, shares.javascript, { command: config.runner });
-  const ofJavaScript = javascript.length > 0 ? hostOf(javascript, shares.javascript) : undefined;
-  if (ofJavaScript !== undefined && python.length === 0) return ofJavaScript;
-  const ofPython = pythonGraphs({ config, file, graphs: python }, (runner) => hostOf(python, shares.python, runner));
-  return new HostByLanguage({ javascript: ofJavaScript, python: ofPython, partial: options.partial });
+  const open = (): GraphHost => {
+    if (config.runner !== undefined) return hostOf(file.graphs, shares.javascript, { command: config.runner });
+    const ofJavaScript = needed.has('javascript') ? hostOf(javascript, shares.javascript) : undefined;
+    if (ofJavaScript !== undefined && !needed.has('python')) return ofJavaScript;
+    const ofPython = pythonGraphs({ config, file, graphs: python }, (runner) => hostOf(python, shares.python, runner));
+    const embeds = file.index?.language ?? 'javascript';
+    return new HostByLanguage({ javascript: ofJavaScript, python: ofPython, partial: options.partial, embeds });
+  };
+  const host = open();
+  return host;
+}
+
+/** Returns the languages that have a graph, or the embedding. */
+function neededLanguages({ config, file }: Of): ReadonlySet<Language> {
+  if (config.runner !== undefined) return new Set(['javascript']);
+  const embedding = file.index === undefined ? [] : [file.index.language];
+  return new Set([...file.graphs.map(({ language }) => language), ...embedding]);
 }
 
 function byLanguage({ config, file: { graphs } }: Of): Record<GraphSource['language'], GraphSource[]> {
@@ -41,18 +57,18 @@ function byLanguage({ config, file: { graphs } }: Of): Record<GraphSource['langu
 
 type PythonOf = { config: AgentConfig; file: GraphsFile; graphs: GraphSource[] };
 
-function pythonGraphs(
-  { config: { python: settings }, file: { folder, env }, graphs }: PythonOf,
-  hostOf: (runner: ThreadStart['runner']) => LanguageHost,
-): PythonGraphs {
+function pythonGraphs({ config, file, graphs }: PythonOf, hostOf: (runner: ThreadStart['runner']) => LanguageHost): PythonGraphs {
+  const { folder, env } = file;
+  const settings = config.python;
   const ids = graphs.map(({ graphId }) => graphId);
   const chosen = interpreterFor({ settings, folder, exists: existsSync });
   if ('fault' in chosen) return { graphs: ids, host: chosen, faultOf: () => Promise.resolve(undefined) };
   const { program } = chosen;
+  const megabytes = pythonMegabytes(settings, { isAlone: !neededLanguages({ config, file }).has('javascript') });
   const modulePath = settings.modulePath ?? env['PYTHONPATH'];
   return {
     graphs: ids,
-    host: hostOf(pythonRunner({ program, folder, modulePath })),
+    host: hostOf(pythonRunner({ program, folder, modulePath, megabytes })),
     faultOf: () => interpreterFault({ program, folder }),
   };
 }
@@ -68,6 +84,7 @@ function hostSettings(
       ...of,
       partial,
       index: file.index,
+      isolatedLoops: config.python.isolatedLoops ? Math.max(1, config.jobs.slots) : undefined,
       storeLife: expirySettings(file.settings).store,
       allowedModules: file.settings.checkpointer?.serde?.allowed_json_modules,
       database: { ...config.database, poolSize },
@@ -92,10 +109,10 @@ function hostSettings(
  * where they are not enough for threads of both languages.
  */
 export function sharesOf({ config, file }: Of): LanguageShares {
-  const { javascript, python } = byLanguage({ config, file });
+  const needed = neededLanguages({ config, file });
   const wanted = {
-    javascript: javascript.length > 0 ? threadLimits(config.jobs).threads : 0,
-    python: python.length > 0 ? config.python.processes : 0,
+    javascript: needed.has('javascript') ? threadLimits(config.jobs).threads : 0,
+    python: needed.has('python') ? config.python.processes : 0,
   };
   const shares = sharesByLanguage(shareOut({ ...config.database, threads: wanted.javascript + wanted.python }), wanted);
   if (shares !== undefined) return shares;

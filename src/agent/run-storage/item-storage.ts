@@ -7,6 +7,7 @@ import type { SemanticSearch } from '../gx-json/semantic-search.ts';
 const FOR_EVER: StoreLife = { defaultTtl: null, refresh: true };
 
 type ItemKey = { namespace: string[]; key: string };
+type NewItem = ItemKey & { value: object; index?: unknown; ttl?: number | null | undefined };
 
 /** The deployment's store, as graphs use it. */
 export class ItemStorage {
@@ -20,14 +21,14 @@ export class ItemStorage {
     this.#semanticSearch = semanticSearch;
   }
 
-  async get(at: ItemKey): Promise<StoreItem | null> {
-    return (await getItem(this.#db, { ...at, refresh: this.#life.refresh })) ?? null;
+  async get({ namespace, key, refresh = this.#life.refresh }: ItemKey & { refresh?: boolean | undefined }): Promise<StoreItem | null> {
+    return (await getItem(this.#db, { namespace, key, refresh })) ?? null;
   }
 
-  /** `index` says which paths of the value are searched by meaning. */
-  async put({ index, ...item }: ItemKey & { value: object; index?: unknown }): Promise<void> {
+  /** `index` says which paths of the value are searched by meaning, `ttl` how many minutes it lives. */
+  async put({ index, ttl = this.#life.defaultTtl, ...item }: NewItem): Promise<void> {
     const indexed = await this.#semanticSearch?.vectorsOf(item.value, index);
-    await putItem(this.#db, { ...item, ttl: this.#life.defaultTtl, indexed });
+    await putItem(this.#db, { ...item, ttl, indexed });
   }
 
   delete(at: ItemKey): Promise<void> {
@@ -37,7 +38,7 @@ export class ItemStorage {
   /** Returns items under a namespace: the nearest to the query if there is one, else the newest. */
   async search({ query, ...search }: StoreSearch): Promise<FoundItem[]> {
     const near = query ? await this.#semanticSearch?.near(query) : undefined;
-    return searchItems(this.#db, { ...search, refresh_ttl: this.#life.refresh }, near);
+    return searchItems(this.#db, { ...search, refresh_ttl: search.refresh_ttl ?? this.#life.refresh }, near);
   }
 
   namespaces(search: StoreNamespaces): Promise<string[][]> {

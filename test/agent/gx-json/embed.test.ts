@@ -14,7 +14,12 @@ afterEach(() => vi.unstubAllEnvs());
 
 const load = (embed: string, folder = import.meta.dirname): ReturnType<typeof loadEmbed> => {
   const at = embed.indexOf(':');
-  return loadEmbed({ embed: { provider: embed.slice(0, at), model: embed.slice(at + 1), folder }, dims: 2, fields: ['$'] });
+  return loadEmbed({
+    language: 'javascript',
+    embed: { provider: embed.slice(0, at), model: embed.slice(at + 1), folder },
+    dims: 2,
+    fields: ['$'],
+  });
 };
 
 test("the provider's model is asked, through the project's package", async () => {

@@ -31,13 +31,21 @@ test('graphs in Python are files or modules, beside those in JavaScript', () => 
   ]);
 });
 
+const OLLAMA = { provider: 'ollama', model: 'nomic-embed-text:latest', folder };
+const talk = './talk.py:graph';
+
 test.each([
-  ['./src/embed.ts:embed', { file: join(folder, 'src/embed.ts'), exportName: 'embed' }],
-  ['src/embed.js:embed', { file: join(folder, 'src/embed.js'), exportName: 'embed' }],
-  ['openai:text-embedding-3-small', { provider: 'openai', model: 'text-embedding-3-small', folder }],
-  ['ollama:nomic-embed-text:latest', { provider: 'ollama', model: 'nomic-embed-text:latest', folder }],
-])('an embedding is a file and an export, or a provider and a model: %s', (embed, expected) => {
-  expect(read({ graphs, store: { index: { dims: 3, embed } } }).index).toEqual({ embed: expected, dims: 3, fields: ['$'] });
+  ['./src/embed.ts:embed', 'javascript', { file: join(folder, 'src/embed.ts'), exportName: 'embed' }, { talk }],
+  ['src/embed.js:embed', 'javascript', { file: join(folder, 'src/embed.js'), exportName: 'embed' }, graphs],
+  ['./src/embed.py:embed', 'python', { file: join(folder, 'src/embed.py'), exportName: 'embed' }, graphs],
+  ['src/embed.py:embed', 'python', { file: join(folder, 'src/embed.py'), exportName: 'embed' }, graphs],
+  ['my.embed:embed', 'python', { file: 'my.embed', exportName: 'embed' }, graphs],
+  ['openai:text-embedding-3-small', 'javascript', { provider: 'openai', model: 'text-embedding-3-small', folder }, graphs],
+  ['ollama:nomic-embed-text:latest', 'javascript', OLLAMA, { ...graphs, talk }],
+  ['ollama:nomic-embed-text:latest', 'python', OLLAMA, { talk }],
+])('an embedding is a place in code, or a provider and a model: %s in %s', (embed, language, expected, of) => {
+  const { index } = read({ graphs: of, store: { index: { dims: 3, embed } } });
+  expect(index).toEqual({ language, embed: expected, dims: 3, fields: ['$'] });
 });
 
 test('env is a map, or a file of lines', () => {
@@ -125,8 +133,6 @@ test.each([
   ['an application in Python', { graphs, http: { app: './app.py:app' } }, '"http.app"'],
   ['an application in Python without a name', { graphs, http: { app: './app.py' } }, '"http.app"'],
   ['encryption in Python', { graphs, encryption: { path: './seal.py:encryption' } }, '"encryption.path"'],
-  ['an embedding in Python', { graphs, store: { index: { dims: 3, embed: './embed.py:embed' } } }, '"store.index.embed"'],
-  ['an embedding in a module of Python', { graphs, store: { index: { dims: 3, embed: 'my.embed:embed' } } }, '"store.index.embed"'],
   ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
   ['components that are not files', { graphs, ui: { chat: { path: './ui.tsx' } } }, 'ui.chat'],
   ['an unknown key of components', { graphs, ui_config: { shard: [] } }, 'ui_config.shard'],
@@ -134,11 +140,6 @@ test.each([
   ['an unknown key of auth', { graphs, auth: { path: './auth.ts:auth', keys: [] } }, 'auth.keys'],
   ['a cache of callers without headers', { graphs, auth: { path: './auth.ts:auth', cache: {} } }, 'auth.cache'],
   ['another store of checkpoints', { graphs, checkpointer: { backend: 'mongo' } }, 'checkpointer.backend'],
-  [
-    'search by meaning beside a graph in Python',
-    { graphs: { ...graphs, talk: './talk.py:graph' }, store: { index: { dims: 3, embed: './embed.ts:embed' } } },
-    '"store.index" is not served beside graphs in Python yet, such as "talk"',
-  ],
   ['semantic search without an embedding', { graphs, store: { index: { dims: 3 } } }, 'store.index'],
 ])('a start with %s fails and names it', (_, content, named) => {
   let thrown: unknown;

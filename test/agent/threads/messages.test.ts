@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AnswerCall } from '../../../src/agent/exchange/thread-calls.ts';
 import { readGraphsFile } from '../../../src/agent/gx-json/read.ts';
 import { LanguageHost } from '../../../src/agent/graphs/language-host.ts';
-import type { RunListener } from '../../../src/agent/graphs/thread.ts';
+import type { EmbedAnywhere, RunListener } from '../../../src/agent/graphs/thread.ts';
 import { openWorker, type OpenRunner } from '../../../src/agent/graphs/worker.ts';
 import { createLog } from '../../../src/log.ts';
 import type { RunKwargs } from '../../../src/schema/agent/run.ts';
@@ -63,7 +63,7 @@ const INSIDE = {
 const startOf = (config: string): ThreadStart => {
   const { graphs, index, env } = readGraphsFile(resolve(config));
   return {
-    graphs: [...graphs, INSIDE],
+    graphs: [...graphs, INSIDE, { ...INSIDE, graphId: 'keeps', exportName: 'keeps' }],
     partial: false,
     index,
     env,
@@ -75,8 +75,8 @@ const startOf = (config: string): ThreadStart => {
   };
 };
 
-const hostOf = (start: ThreadStart): LanguageHost =>
-  new LanguageHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open: openRecorded });
+const hostOf = (start: ThreadStart, embed?: EmbedAnywhere): LanguageHost =>
+  new LanguageHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open: openRecorded, embed });
 
 /** Requests that graphs left before they were answered. */
 const left: string[] = [];
@@ -121,7 +121,7 @@ const kwargs: RunKwargs = {
   durability: 'async',
 };
 
-async function run(thread_id: string, more: Partial<RunSpec> = {}, started?: (runId: string) => void): Promise<Outcome> {
+async function run(thread_id: string, more: Partial<RunSpec> = {}, started?: (runId: string) => void, at = host): Promise<Outcome> {
   const run_id = randomUUID();
   const spec: RunSpec = { run_id, thread_id, graph_id: 'steps', attempt: 1, kwargs, empty: true, alone: false, unheard: false, ...more };
   const { promise, resolve: done, reject } = Promise.withResolvers<Outcome>();
@@ -132,7 +132,7 @@ async function run(thread_id: string, more: Partial<RunSpec> = {}, started?: (ru
     done,
     gone: (reason) => reject(new Error(reason)),
   };
-  await host.run(spec, listener);
+  await at.run(spec, listener);
   started?.(run_id);
   return promise;
 }
@@ -167,9 +167,27 @@ const KINDS: Record<ToThread['kind'] | FromThread['kind'], true> = {
   result: true,
   failed: true,
   exchange: true,
+  embed: true,
+  embedded: true,
+  not_embedded: true,
 };
 
 const asking = (path: string): Partial<RunSpec> => ({ graph_id: 'inside', kwargs: { ...kwargs, input: { path } } });
+
+/** Runs a graph that keeps an item, where the server embeds its text, and where it does not. */
+async function embeddingElsewhere(start: ThreadStart): Promise<void> {
+  const of: ThreadStart = { ...start, index: { ...start.index!, language: 'python' } };
+  const keeping: Partial<RunSpec> = { graph_id: 'keeps', kwargs: { ...kwargs, input: { path: 'red' } } };
+  for (const [embed, expected] of [
+    [() => Promise.resolve('[[1,0,0]]'), { status: 'success' }],
+    [undefined, { status: 'error', error: { error: 'Problem', message: 'This server makes no vectors for graph threads.' } }],
+  ] as const) {
+    const elsewhere = hostOf(of, embed);
+    await elsewhere.open();
+    expect(await run(randomUUID(), keeping, undefined, elsewhere)).toMatchObject(expected);
+    await elsewhere.close();
+  }
+}
 
 test('every kind of message, and every operation, can go to another process', async () => {
   const thread_id = randomUUID();
@@ -198,6 +216,7 @@ test('every kind of message, and every operation, can go to another process', as
   const lost = hostOf({ ...start, graphs: [{ ...start.graphs[0]!, file: '/nowhere.ts' }] });
   await expect(lost.open()).rejects.toThrow('/nowhere.ts');
   await lost.close();
+  await embeddingElsewhere(start);
 
   const isSeen = (kind: string): boolean => [...sent, ...heard].some((one) => one.kind === kind);
   await until('every kind is seen', () => Promise.resolve(Object.keys(KINDS).every(isSeen)));

@@ -65,8 +65,9 @@ const toThread: ToThread[] = [
     start: {
       graphs: [{ graphId: 'chat', language: 'javascript', file: '/chat.ts', exportName: 'graph', description: null }],
       partial: true,
-      runner: { command: ['python3', 'runner.py'], folder: '/', variables: { PYTHONPATH: '/python' } },
-      index: { embed: { provider: 'openai', model: 'small', folder: '/' }, dims: 3, fields: ['$'] },
+      runner: { command: ['python3', 'runner.py'], folder: '/', variables: { PYTHONPATH: '/python' }, megabytes: 512 },
+      index: { language: 'javascript', embed: { provider: 'openai', model: 'small', folder: '/' }, dims: 3, fields: ['$'] },
+      isolatedLoops: 10,
       storeLife: { defaultTtl: null, refresh: true },
       database: { uri: 'postgresql://localhost/gx', poolSize: 3, statementTimeoutSeconds: 30 },
       encryption: { keys: ['AAAA'], encrypts: true, names: ['secret'], strict: true },
@@ -84,6 +85,8 @@ const toThread: ToThread[] = [
   { kind: 'drain', run_id: 'run' },
   { kind: 'hear', run_id: 'run' },
   { kind: 'written', wait_id: 1 },
+  { kind: 'embedded', embed_id: 1, json: '[[0.6,0.8]]' },
+  { kind: 'not_embedded', embed_id: 2, status: 500, message: AWKWARD },
   { kind: 'call', call_id: 1, operation: 'state', args: { ...ids, checkpoint: null, subgraphs: undefined } },
   { kind: 'call', call_id: 2, operation: 'history', args: { ...ids, limit: 10, before: { checkpoint_id: 'a' }, metadata: { step: 1 } } },
   { kind: 'call', call_id: 3, operation: 'update', args: { ...ids, values: [{ left: 1 }], as_node: null } },
@@ -112,6 +115,7 @@ const fromThread: FromThread[] = [
     ],
   },
   { kind: 'wait', wait_id: 1, run_id: 'run' },
+  { kind: 'embed', embed_id: 1, texts: [AWKWARD] },
   {
     kind: 'spans',
     run_id: 'run',
@@ -172,8 +176,11 @@ const fromUserCode: FromUserCode[] = [
 const at = { thread_id: 'thread', namespace: 'sub|1', checkpoint_id: 'b' };
 const blobOf = { channel: 'messages', type: 'py:msgpack', blob: all };
 
+/** Kinds of messages that threads alone have, and those that they have in another form. */
+const OF_THREADS = ['start', 'written', 'embedded', 'not_embedded', 'beat', 'wait', 'embed'];
+
 const toRunner: ToRunner[] = [
-  ...toThread.filter(({ kind }) => kind !== 'start' && kind !== 'written').map((message) => message as ToRunner),
+  ...toThread.filter(({ kind }) => !OF_THREADS.includes(kind)).map((message) => message as ToRunner),
   {
     kind: 'start',
     version,
@@ -196,7 +203,7 @@ const toRunner: ToRunner[] = [
 const asked = { run_id: 'run', ask_id: 1 };
 
 const fromRunner: FromRunner[] = [
-  ...fromThread.filter(({ kind }) => kind !== 'beat' && kind !== 'wait').map((message) => message as FromRunner),
+  ...fromThread.filter(({ kind }) => !OF_THREADS.includes(kind)).map((message) => message as FromRunner),
   { kind: 'beat', full: true, late: 0.5 },
   {
     kind: 'put',
@@ -213,8 +220,8 @@ const fromRunner: FromRunner[] = [
   { kind: 'read', ask_id: 1, thread_id: 'thread', namespace: '', limit: 1 },
   { kind: 'read', ask_id: 1, thread_id: 'thread', before: 'b', checkpoint_id: 'a', metadata: { step: 1 } },
   { kind: 'begin', run_id: 'run', attempt: 2, ask_id: 1 },
-  { kind: 'store', ask_id: 1, operation: { does: 'get', namespace: ['a'], key: 'k' } },
-  { kind: 'store', ask_id: 1, operation: { does: 'put', namespace: ['a'], key: 'k', value: { a: AWKWARD }, index: false } },
+  { kind: 'store', ask_id: 1, operation: { does: 'get', namespace: ['a'], key: 'k', refresh: false } },
+  { kind: 'store', ask_id: 1, operation: { does: 'put', namespace: ['a'], key: 'k', value: { a: AWKWARD }, index: false, ttl: null } },
   { kind: 'store', ask_id: 1, operation: { does: 'delete', namespace: ['a'], key: 'k' } },
   { kind: 'store', ask_id: 1, operation: { does: 'search', search: { limit: 1, offset: 0, query: AWKWARD } } },
   { kind: 'store', ask_id: 1, operation: { does: 'namespaces', search: { limit: 1, offset: 0, prefix: ['*'] } } },

@@ -21,6 +21,8 @@ export type EmbedModel = Static<typeof EmbedModel>;
 
 /** `store.index` of gx.json. */
 const StoreIndex = Type.Object({
+  /** The language whose runners make texts into vectors. */
+  language: StringEnum(LANGUAGES),
   embed: Type.Union([ModuleExport, EmbedModel]),
   dims: Type.Integer(),
   fields: Type.Array(Type.String()),
@@ -51,27 +53,33 @@ const ofAnyRunner = {
   spanContents: Maybe(Type.Boolean()),
   /** Whether the runner sends the lines of its log. */
   sendsLog: Type.Boolean(),
+  /** How items of the store are indexed by meaning; absent when gx.json asks for none. */
+  index: Maybe(StoreIndex),
+  /** Absent when items of the store live forever. */
+  storeLife: Maybe(StoreLife),
+  /** The event loops that runs of Python are spread over; absent where they share one. */
+  isolatedLoops: Maybe(Type.Integer()),
 };
 
-/** How a runner in another process is started: its command, the folder that it works in, and variables of its own. */
+/**
+ * How a runner in another process is started: its command, the folder that it works in, variables of its own, and the
+ * megabytes beyond which it is ended.
+ */
 const RunnerCommand = Type.Object({
   command: Type.Array(Type.String()),
   folder: Maybe(Type.String()),
   variables: Maybe(Variables),
+  megabytes: Maybe(Type.Integer()),
 });
 export type RunnerCommand = Static<typeof RunnerCommand>;
 
-/** The configuration of a runner in another process, which stores by messages. */
+/** The configuration of a runner in another process, which stores by messages. `index` is there where it embeds. */
 export const RunnerStart = Type.Object(ofAnyRunner);
 
 export const ThreadStart = Type.Object({
   ...ofAnyRunner,
   /** The process that runs the graphs; absent where the thread runs them itself. */
   runner: Maybe(RunnerCommand),
-  /** How items of the store are indexed by meaning; absent when gx.json asks for none. */
-  index: Maybe(StoreIndex),
-  /** Absent when items of the store live forever. */
-  storeLife: Maybe(StoreLife),
   /** The thread opens a pool of its own: runs read and write their checkpoints there. */
   database: Type.Object({ uri: Type.String(), poolSize: Type.Integer(), statementTimeoutSeconds: Type.Number() }),
   /** How the thread encrypts and decrypts stored values; absent where nothing is encrypted. */

@@ -41,6 +41,10 @@ import { Outcome, RunSpec, Span } from './run-in-thread.ts';
  * was first; it does not answer), 500 for a fault of the graph's own code, 501 for an operation that the thread does
  * not know. The server gives up a call after a minute; an answer that comes later is ignored.
  *
+ * Embeddings. A thread makes texts into vectors by itself where `index` of `start` has its language. Else it asks the
+ * server: `embed` with a number of its own gets one answer, `embedded` with the vectors, or `not_embedded` with an HTTP
+ * status and a sentence. The server asks a thread of that language by the call of the same name.
+ *
  * Exchanges. `exchange` carries a message of exchange.ts: graphs ask their server, also while they load. The server
  * asks nothing.
  */
@@ -48,6 +52,7 @@ import { Outcome, RunSpec, Span } from './run-in-thread.ts';
 const run_id = Type.String();
 const wait_id = Type.Integer();
 const call_id = Type.Integer();
+const embed_id = Type.Integer();
 
 /** The messages to a thread as well as to a runner in another process (runner.ts). */
 export const ToAnyRunner = Type.Union([
@@ -62,6 +67,8 @@ const Others = Type.Union([
   MessageOf('start', { version: Type.String(), start: ThreadStart }),
   ToAnyRunner,
   MessageOf('written', { wait_id }),
+  MessageOf('embedded', { embed_id, json: JsonTextOf<number[][]>() }),
+  MessageOf('not_embedded', { embed_id, status: Type.Integer(), message: Type.String() }),
 ]);
 
 export const ToThread = Type.Union([Others, Call]);
@@ -89,5 +96,10 @@ export const FromAnyRunner = Type.Union([
   MessageOf('exchange', { message: exchangeFor(OwnCall) }),
 ]);
 
-export const FromThread = Type.Union([FromAnyRunner, MessageOf('beat', { full: Type.Boolean() }), MessageOf('wait', { wait_id, run_id })]);
+export const FromThread = Type.Union([
+  FromAnyRunner,
+  MessageOf('beat', { full: Type.Boolean() }),
+  MessageOf('wait', { wait_id, run_id }),
+  MessageOf('embed', { embed_id, texts: Type.Array(Type.String()) }),
+]);
 export type FromThread = Static<typeof FromThread>;

@@ -58,8 +58,16 @@ const itemKey = { namespace: Type.Array(Type.String()), key: Type.String() };
 
 /** An operation of the store. Its result is that of the same route of the public interface. */
 export const StoreOperation = Type.Union([
-  Type.Object({ does: Type.Literal('get'), ...itemKey }),
-  Type.Object({ does: Type.Literal('put'), ...itemKey, value: JsonObject('The value to keep.'), index: Type.Optional(Type.Unknown()) }),
+  /** `refresh` says whether the item lives on by this; absent, as gx.json says. */
+  Type.Object({ does: Type.Literal('get'), ...itemKey, refresh: Maybe(Type.Boolean()) }),
+  /** `ttl` are minutes, or null for an item that lives forever; absent, as gx.json says. */
+  Type.Object({
+    does: Type.Literal('put'),
+    ...itemKey,
+    value: JsonObject('The value to keep.'),
+    index: Type.Optional(Type.Unknown()),
+    ttl: Maybe(OrNull(Type.Number())),
+  }),
   Type.Object({ does: Type.Literal('delete'), ...itemKey }),
   Type.Object({ does: Type.Literal('search'), search: StoreSearch }),
   Type.Object({ does: Type.Literal('namespaces'), search: StoreNamespaces }),

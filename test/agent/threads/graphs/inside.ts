@@ -1,4 +1,4 @@
-import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
+import { Annotation, END, START, StateGraph, type LangGraphRunnableConfig } from '@langchain/langgraph';
 
 const State = Annotation.Root({ path: Annotation<string>(), heard: Annotation<string[]>() });
 
@@ -13,3 +13,12 @@ export const graph = new StateGraph(State)
   .addNode('ask', async ({ path }) => ({ heard: [early, await post(path, 'while it runs')] }))
   .addEdge(START, 'ask')
   .addEdge('ask', END);
+
+/** Keeps an item in the store. */
+export const keeps = new StateGraph(State)
+  .addNode('keep', async ({ path }, { store }: LangGraphRunnableConfig) => {
+    await store!.put(['kept'], path, { text: path });
+    return { heard: [path] };
+  })
+  .addEdge(START, 'keep')
+  .addEdge('keep', END);

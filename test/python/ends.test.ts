@@ -1,0 +1,140 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { openRecord, type Recorded } from '../agent/wire/stopping/record.ts';
+import type { AgentProcess } from '../kit/agent-server.ts';
+import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
+import { until } from '../kit/until.ts';
+import { startPython } from './agent.ts';
+
+/* Stops of Python runs, and processes that take too much: how soon they end, and what becomes of their neighbours. */
+
+const folder = mkdtempSync(path.join(tmpdir(), 'gx-ends-'));
+let database: TestDatabase;
+let agent: AgentProcess;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterEach(() => agent.kill('SIGKILL'));
+afterAll(async () => {
+  await database.drop();
+  rmSync(folder, { recursive: true });
+});
+
+const start = async (env: Record<string, string> = {}): Promise<void> => {
+  agent = await startPython(database.uri, env, 'ends/gx.json');
+};
+
+type Started = { thread_id: string; run_id: string; note: string };
+
+let notes = 0;
+async function begin(graph: string, input: Record<string, unknown> = {}): Promise<Started> {
+  notes += 1;
+  const note = path.join(folder, `note-${notes}`);
+  const { thread_id } = await agent.client.threads.create();
+  const config = { recursion_limit: 10_000 };
+  const { run_id } = await agent.client.runs.create(thread_id, graph, { input: { note, ...input }, config });
+  return { thread_id, run_id, note };
+}
+
+/** Returns the times at which the node noted something. */
+function timesIn(note: string): number[] {
+  try {
+    return readFileSync(note, 'utf8').split('\n').slice(0, -1).map(Number);
+  } catch {
+    return [];
+  }
+}
+const begun = async (graph: string, input: Record<string, unknown> = {}): Promise<Started> => {
+  const started = await begin(graph, input);
+  await until('its node is under way', () => timesIn(started.note).length > 0);
+  return started;
+};
+const statusOf = async (run: string): Promise<{ status: string; lost: number }> =>
+  (await database.sql<{ status: string; lost: number }>('select status, lost from gx.run where run_id = $1', [run]))[0]!;
+
+/** Starts runs that count until the record is open, and returns once all of them have stored some steps. */
+async function counting(record: Recorded): Promise<string[]> {
+  const input = { journal: record.journal, gate: record.gate };
+  const runs = await Promise.all(Array.from({ length: 3 }, () => begin('counting', input)));
+  const ids = runs.map(({ run_id }) => run_id);
+  await until('all count', () => ids.every((id) => record.of(id).length > 2));
+  return ids;
+}
+
+test('a cancel reaches a node that awaits within 50 ms', async () => {
+  await start();
+  const taken: number[] = [];
+  for (let count = 0; count < 7; count += 1) {
+    const { thread_id, run_id, note } = await begun('waits');
+    const asked = Date.now();
+    await agent.client.runs.cancel(thread_id, run_id, true);
+    const [, stopped] = timesIn(note);
+    taken.push(stopped! - asked);
+    expect((await statusOf(run_id)).status).toBe('interrupted');
+  }
+  taken.sort((a, b) => a - b);
+  expect(taken[3]).toBeLessThan(50);
+  // A machine that has other work may be late at times.
+  expect(taken.at(-1)).toBeLessThan(2000);
+});
+
+test('a cancel that comes before the first step of a run ends that run alone', async () => {
+  await start();
+  // Shorter than the time that a graph has to obey.
+  const held = await begun('holds', { seconds: 1.2 });
+  const { thread_id, run_id } = await begin('waits');
+  await agent.client.runs.cancel(thread_id, run_id, true);
+  expect((await statusOf(run_id)).status).toBe('interrupted');
+  await until('the other one is done', async () => (await statusOf(held.run_id)).status === 'success');
+  expect(agent.output()).not.toContain('ending the thread of a graph');
+});
+
+test.each(['busy', 'holds'])('a loop that is held (%s) ends with its process, and its neighbours go on', async (graph) => {
+  await start();
+  const record = openRecord();
+  const neighbours = await counting(record);
+  const { thread_id, run_id } = await begun(graph, { seconds: 60 });
+  const asked = Date.now();
+  await agent.client.runs.cancel(thread_id, run_id, true);
+  const ended = Date.now();
+  expect((await statusOf(run_id)).status).toBe('interrupted');
+  const moved = (id: string): boolean => new Set(record.of(id).map(({ pid }) => pid)).size === 2;
+  await until('all neighbours go on', () => neighbours.every(moved));
+  const late = neighbours.map((id) => {
+    const lines = record.of(id);
+    const at = lines.findIndex(({ pid }) => pid !== lines[0]!.pid);
+    // Only the step that was cut off is done again.
+    expect([lines[at - 1]!.step, lines[at - 1]!.step! + 1]).toContain(lines[at]!.step);
+    return lines[at]!.at - ended;
+  });
+  // The graph has two seconds to obey. Twice the time, because the machine may have other work.
+  expect(ended - asked).toBeLessThan(5000);
+  expect(Math.max(...late)).toBeLessThan(6000);
+  record.open();
+  await until('they end', async () => (await Promise.all(neighbours.map(statusOf))).every(({ status }) => status === 'success'));
+  record.remove();
+});
+
+test('a process that takes more memory than it may is ended, which costs its neighbours none of their lives', async () => {
+  await start({ GX_PYTHON_MEMORY_MB: '300', BG_JOB_MAX_RETRIES: '2' });
+  const neighbours = await Promise.all(Array.from({ length: 2 }, () => begin('counter', { to: 15, pause: 0.1 })));
+  const eater = await begin('eats');
+  await until('it is given up', async () => (await statusOf(eater.run_id)).status === 'error', 150);
+  const result = await agent.client.runs.join(eater.thread_id, eater.run_id);
+  expect(result).toMatchObject({
+    __error__: { error: 'WorkerLost', message: expect.stringMatching(/given up after 2 attempts/) as string },
+  });
+  const done = async (): Promise<false | { lost: number }[]> => {
+    const found = await Promise.all(neighbours.map(({ run_id }) => statusOf(run_id)));
+    return found.every(({ status }) => status === 'success') && found;
+  };
+  // Each goes on alone, one behind the other.
+  const rows = await until('the neighbours are done', done, 150);
+  expect(rows.map(({ lost }) => lost)).toEqual([0, 0]);
+  for (const { thread_id } of neighbours) expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 15 });
+  expect(agent.output()).toMatch(/The runner took \d+ MB of memory, and may take 300: it is ended\. GX_PYTHON_MEMORY_MB allows more\./);
+  expect(await agent.client.runs.wait(null, 'echo', { input: { question: 'x' } })).toMatchObject({ answer: 'echo: x' });
+});
