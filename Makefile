@@ -40,7 +40,7 @@ test-matrix: install ## users' graphs with other versions of LangGraph, zod and 
 test-protocols: install ## MCP's suite for servers in both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
 	@node test/protocols/main.ts
 
-test-python: install ## Python graphs in the runner of python/, with ruff, mypy, and LangGraph's packages checked by hash (needs python3)
+test-python: install ## Python graphs in the runner of python/, and the agent server's tests over Python twins of their graphs, with ruff, mypy, and LangGraph's packages checked by hash (needs python3)
 	@node test/python/main.ts
 
 test-builder: install ## the stages of a build from git, with a real registry and a real git host

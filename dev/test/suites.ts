@@ -45,7 +45,7 @@ export const SUITES: Record<string, Check[]> = {
   agent: [vitest('agent')],
   crash: [vitest('crash')],
   browser: [vitest('browser')],
-  python: [vitest('python')],
+  python: [vitest('python'), vitest('twins')],
   charts: [vitest('charts')],
   builder: [vitest('builder')],
   shapes: [vitest('shapes')],
