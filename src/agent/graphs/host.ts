@@ -26,6 +26,8 @@ type Hosts = {
   partial: boolean;
 };
 
+const NOBODY = 'There is no graph in JavaScript that could answer.';
+
 /** The hosts of a server with graphs in Python. Each run and call goes to the host of its graph's language. */
 export class HostByLanguage implements GraphHost {
   readonly #javascript: LanguageHost | undefined;
@@ -59,9 +61,9 @@ export class HostByLanguage implements GraphHost {
   }
 
   async run(spec: RunSpec, listener: RunListener): Promise<void> {
-    const refusal = this.#isPython(spec.graph_id) ? this.#fault : undefined;
-    if (refusal === undefined) return this.#of(spec.graph_id)?.run(spec, listener);
-    const outcome = { status: 'error', waiting: false, error: { error: 'Problem', message: refusal } } as const;
+    const host = this.#of(spec.graph_id);
+    if (host !== undefined) return host.run(spec, listener);
+    const outcome = { status: 'error', waiting: false, error: { error: 'Problem', message: this.#fault ?? NOBODY } } as const;
     // A run ends after it was given.
     setImmediate(() => listener.done(outcome));
   }
@@ -85,7 +87,7 @@ export class HostByLanguage implements GraphHost {
   async call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
     const host = 'graph_id' in args ? this.#of(args.graph_id) : this.#javascript;
     if (host !== undefined) return host.call(operation, args);
-    throw new Problem(500, this.#fault ?? 'There is no graph in JavaScript that could answer.');
+    throw new Problem(500, this.#fault ?? NOBODY);
   }
 
   serve(answer: AnswerCall): void {
@@ -104,10 +106,10 @@ export class HostByLanguage implements GraphHost {
     return this.#pythonGraphs.has(graphId);
   }
 
-  /** Returns the host of a graph; undefined where its language is not served. */
+  /** Returns the host of a graph; undefined where its language is not served. Any host refuses an unknown one. */
   #of(graphId: string): LanguageHost | undefined {
-    if (!this.#isPython(graphId)) return this.#javascript;
-    return this.#fault === undefined ? this.#python : undefined;
+    const python = this.#fault === undefined ? this.#python : undefined;
+    return this.#isPython(graphId) ? python : (this.#javascript ?? python);
   }
 
   async #openPython(): Promise<GraphFailures> {

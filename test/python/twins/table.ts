@@ -13,6 +13,7 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/wire/openers.test.ts': {},
   'test/agent/wire/held-threads.test.ts': {},
   'test/agent/wire/health.test.ts': {},
+  'test/agent/wire/failed-calls.test.ts': {},
   'test/agent/mcp/questions.test.ts': {},
   'test/agent/mcp/wire.test.ts': {},
   'test/agent/mcp/callers.test.ts': {},
