@@ -5,8 +5,15 @@
 
 type LeftOut = Record<string, string>;
 
+const ZOD = 'It is about schemas in zod; those of Python graphs have tests in test/python.';
+const INDEX = 'The server does not serve `store.index` beside graphs in Python yet.';
+
 export const TWINS: Record<string, LeftOut> = {
   'test/agent/wire/cancel.test.ts': {},
+  'test/agent/wire/contract.test.ts': {
+    'a graph of annotations on a server without TypeScript is described by the zod schema of its context alone': ZOD,
+    'items of the store are found by meaning, unless they were kept out': INDEX,
+  },
   'test/agent/wire/streams.test.ts': {},
   'test/agent/wire/thread-state.test.ts': {},
   'test/agent/wire/steering.test.ts': {},
