@@ -52,8 +52,15 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/a2a/processes.test.ts': {},
   'test/agent/a2a/push.test.ts': {},
   'test/agent/wire/files.test.ts': {},
+  'test/agent/once/protocols.test.ts': {},
   'test/agent/once/requests.test.ts': {},
   'test/agent/once/callers.test.ts': {},
+  'test/agent/wire/auth.test.ts': {},
+  'test/agent/wire/keys.test.ts': {},
+  'test/agent/wire/records.test.ts': {},
+  'test/agent/wire/fields.test.ts': {},
+  'test/agent/wire/queries.test.ts': {},
+  'test/agent/wire/defaults.test.ts': {},
 };
 
 const isIn = (test: string, name: string): boolean => test === name || test.startsWith(`${name} > `);
