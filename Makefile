@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-builder test-shapes test-browser test-package test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-twins test-builder test-shapes test-browser test-package test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -40,8 +40,11 @@ test-matrix: install ## users' graphs with other versions of LangGraph, zod and 
 test-protocols: install ## MCP's suite for servers in both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
 	@node test/protocols/main.ts
 
-test-python: install ## Python graphs in the runner of python/, with ruff, mypy, and LangGraph's packages checked by hash (needs python3)
+test-python: install ## Python graphs in the runner of python/, and first tests over Python twins, with ruff, mypy, and LangGraph's packages checked by hash (needs python3)
 	@node test/python/main.ts
+
+test-twins: install ## the agent server's tests over Python twins of their graphs (needs python3)
+	@node dev/test/main.ts twins
 
 test-builder: install ## the stages of a build from git, with a real registry and a real git host
 	@node dev/test/main.ts builder

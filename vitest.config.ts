@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { TWINS } from './test/python/twins/table.ts';
 
 /*
  * The imports of a test say what it needs: a real API server, a real Postgres, or nothing. `make check` runs `unit`.
@@ -71,6 +72,17 @@ export default defineConfig({
           name: 'python',
           include: of('python'),
           globalSetup: ['test/kit/postgres-global.ts', 'test/kit/python-global.ts'],
+          expect,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'twins',
+          include: Object.keys(TWINS),
+          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/python-global.ts'],
+          setupFiles: ['test/python/twins/setup.ts'],
           expect,
           testTimeout: 180_000,
           hookTimeout: 120_000,

@@ -12,7 +12,10 @@ export type Check = {
 /** How many test files run at once. They mostly wait for servers and databases, so two cores carry two of them. */
 const FILES = Math.max(2, availableParallelism() - 1);
 
-const vitest = (project: string): Check => ({
+/** The twins that tell most of a change to the runner of Python graphs, within a minute or two. */
+const FIRST_TWINS = ['contract', 'failed-calls', 'steering', 'thread-state', 'wire/streams', 'event-streaming', 'mcp/questions'];
+
+const vitest = (project: string, files: string[] = []): Check => ({
   name: `tests: ${project}`,
   command: [
     'vitest',
@@ -23,6 +26,7 @@ const vitest = (project: string): Check => ({
     '--reporter=dot',
     '--reporter=json',
     `--outputFile.json=.run/test/${project}.json`,
+    ...files,
   ],
   vitest: true,
 });
@@ -45,7 +49,8 @@ export const SUITES: Record<string, Check[]> = {
   agent: [vitest('agent')],
   crash: [vitest('crash')],
   browser: [vitest('browser')],
-  python: [vitest('python')],
+  python: [vitest('python'), vitest('twins', FIRST_TWINS)],
+  twins: [vitest('twins')],
   charts: [vitest('charts')],
   builder: [vitest('builder')],
   shapes: [vitest('shapes')],

@@ -88,7 +88,7 @@ def _plain(value: Any, within: set[int], form: Callable[[Any], Any]) -> Any:
     if isinstance(value, int):
         return value if -_LARGEST_INTEGER <= value < _LARGEST_INTEGER else str(value)
     if id(value) in within:
-        raise ValueError("The value contains itself, so that it has no JSON.")
+        raise ValueError("The value is circular, so it has no JSON.")
     within = within | {id(value)}
     if isinstance(value, dict):
         return {_key(key): _plain(one, within, form) for key, one in value.items()}

@@ -7,6 +7,7 @@ import datetime
 import io
 import logging
 import sys
+import threading
 import traceback
 from typing import Any
 
@@ -86,4 +87,11 @@ def serve_logs(wall: Wall, level: str) -> None:
     logging.addLevelName(_LEVELS["trace"], "TRACE")
     logging.basicConfig(handlers=[lines], level=_LEVELS.get(level, logging.INFO), force=True)
     logging.captureWarnings(True)
+    threading.excepthook = _thread_failed
     sys.stdout = _Printed(sys.stdout, lines)
+
+
+def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+    # Nobody waits for a thread that a graph has started, so only the log can tell.
+    if failed.exc_value is not None and not isinstance(failed.exc_value, SystemExit):
+        logging.getLogger("gx_runner").error("a thread of a graph failed", exc_info=failed.exc_value)

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { Client } from '@langchain/langgraph-sdk';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { twinsOf } from './twins.ts';
 import { until } from './until.ts';
 
 export type AgentProcess = {
@@ -31,13 +32,15 @@ export async function freePort(): Promise<number> {
 /** Starts the agent server as a process of its own, without waiting for it. */
 export async function spawnAgent({ database, config = GRAPHS, env = {}, port }: Options): Promise<AgentProcess> {
   const chosen = port ?? (await freePort());
+  const twins = twinsOf(config);
   const child = spawn(process.execPath, ['src/main.ts', 'agent-server'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
       ...COMPILE_CACHE,
       DATABASE_URI: database,
-      GX_CONFIG: resolve(config),
+      GX_CONFIG: resolve(twins.config),
+      ...twins.env,
       GX_SERVER_PORT: String(chosen),
       GX_SERVER_HOST: '127.0.0.1',
       ...env,

@@ -167,7 +167,7 @@ describe('custom data', () => {
 
   test('that has no JSON fails the run', async () => {
     const { data } = (await run('cyclic', {})).at(-1)!.params;
-    expect(data).toMatchObject({ event: 'failed', error: 'The value contains itself, so that it has no JSON.' });
+    expect(data).toMatchObject({ event: 'failed', error: 'The value is circular, so it has no JSON.' });
   });
 });
 

@@ -29,6 +29,8 @@ type Hosts = {
   embeds: Language;
 };
 
+const NOBODY = 'There is no graph in this language that could answer.';
+
 /** The hosts of a server with graphs in Python. Each run and call goes to the host of its graph's language. */
 export class HostByLanguage implements GraphHost {
   readonly #javascript: LanguageHost | undefined;
@@ -64,9 +66,9 @@ export class HostByLanguage implements GraphHost {
   }
 
   async run(spec: RunSpec, listener: RunListener): Promise<void> {
-    const refusal = this.#isPython(spec.graph_id) ? this.#fault : undefined;
-    if (refusal === undefined) return this.#of(spec.graph_id)?.run(spec, listener);
-    const outcome = { status: 'error', waiting: false, error: { error: 'Problem', message: refusal } } as const;
+    const host = this.#of(spec.graph_id);
+    if (host !== undefined) return host.run(spec, listener);
+    const outcome = { status: 'error', waiting: false, error: { error: 'Problem', message: this.#fault ?? NOBODY } } as const;
     // A run ends after it was given.
     setImmediate(() => listener.done(outcome));
   }
@@ -90,7 +92,7 @@ export class HostByLanguage implements GraphHost {
   async call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {
     const host = 'graph_id' in args ? this.#of(args.graph_id) : this.#ofLanguage(this.#embeds);
     if (host !== undefined) return host.call(operation, args);
-    throw new Problem(500, this.#fault ?? 'There is no graph in this language that could answer.');
+    throw new Problem(500, this.#fault ?? NOBODY);
   }
 
   serve(answer: AnswerCall): void {
@@ -109,9 +111,10 @@ export class HostByLanguage implements GraphHost {
     return this.#pythonGraphs.has(graphId);
   }
 
-  /** Returns the host of a graph; undefined where its language is not served. */
+  /** Returns the host of a graph; undefined where its language is not served. Any host refuses an unknown one. */
   #of(graphId: string): LanguageHost | undefined {
-    return this.#ofLanguage(this.#isPython(graphId) ? 'python' : 'javascript');
+    if (this.#isPython(graphId)) return this.#ofLanguage('python');
+    return this.#javascript ?? this.#ofLanguage('python');
   }
 
   #ofLanguage(language: Language): LanguageHost | undefined {

@@ -2,6 +2,7 @@ import { Unavailable } from '../../errors.ts';
 import type { FromThread } from '../../schema/wire/wall/graphs.ts';
 import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import type { ToRunner } from '../../schema/wire/wall/runner.ts';
+import { versions } from '../kernel/versions.ts';
 import type { ListElement } from '../run-storage/lists.ts';
 import type { StepStorage } from '../run-storage/step-storage.ts';
 
@@ -9,6 +10,15 @@ type Deps = { steps: StepStorage<ListElement>; send: (message: ToRunner) => void
 
 /** `tail` settles when all steps so far are on their way; `failure` is that of the first which could not be stored. */
 type RunHere = { threadId: string; done: PromiseWithResolvers<Outcome>; tail: Promise<unknown>; isLost: boolean };
+
+const { version } = versions();
+
+/** Returns the run with the version of this server in its metadata, which the runner does not know. */
+function withVersion(spec: RunSpec): RunSpec {
+  const { config } = spec.kwargs;
+  const metadata = { ...(config['metadata'] as object | undefined), langgraph_api_version: version };
+  return { ...spec, kwargs: { ...spec.kwargs, config: { ...config, metadata } } };
+}
 
 /** The runs under way in a runner, as the thread that stores for it sees them. */
 export class RunsOfRunner {
@@ -46,7 +56,7 @@ export class RunsOfRunner {
     };
     const outcome = await this.#deps.steps
       .during(spec, storing, () => {
-        this.#deps.send({ kind: 'run', spec });
+        this.#deps.send({ kind: 'run', spec: withVersion(spec) });
         return run.done.promise;
       })
       .catch((error: unknown) => failed(error, run.isLost));

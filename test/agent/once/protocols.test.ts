@@ -133,6 +133,9 @@ describe('a call of a tool', () => {
     return (sent['result'] ?? sent['error']) as Json;
   }
 
+  /** Returns an answer with its text as read: its fields come in another order from the database. */
+  const readOf = ({ content, ...others }: Json): object => ({ ...others, content: JSON.parse((content as { text: string }[])[0]!.text) });
+
   test('with a key is one run, whatever the number of the request', async () => {
     const [key, before] = [randomUUID(), await made()];
     const calls = Array.from({ length: 6 }, (_, id) => callTool(id % 2 === 0 ? one : other, { left: 2, pause: 150 }, { key, id }));
@@ -154,7 +157,8 @@ describe('a call of a tool', () => {
     const [asks, ends] = [randomUUID(), randomUUID()];
     const asked = await callTool(one, { request: 'go' }, { name: 'approval', key: asks });
     expect((asked['structuredContent'] as Json)['thread_id']).toEqual(expect.any(String));
-    expect(await callTool(other, { request: 'go' }, { name: 'approval', key: asks })).toEqual(asked);
+    const again = await callTool(other, { request: 'go' }, { name: 'approval', key: asks });
+    expect(readOf(again)).toEqual(readOf(asked));
     await callTool(one, { left: 1 }, { key: ends });
     await expect
       .poll(() => callTool(one, { left: 1 }, { key: ends }))

@@ -11,7 +11,7 @@ let database: TestDatabase;
 let agent: AgentProcess;
 let wire: { server: Server; away: boolean; sockets: Set<Socket> };
 
-/** A proxy to the database that can cut the connections of graph threads, and only those. */
+/** A proxy to the database that can cut the connections of graphs, and only those. */
 async function openWire(): Promise<number> {
   wire = { server: createServer(), away: false, sockets: new Set() };
   wire.server.on('connection', (client: Socket) => {
@@ -21,7 +21,7 @@ async function openWire(): Promise<number> {
     client.on('close', () => upstream.destroy());
     // The first message of a connection says whose it is.
     client.once('data', (first: Buffer) => {
-      if (first.includes('gx-graph-thread')) {
+      if (/gx-(graph-thread|process-runner)/.test(first.toString('latin1'))) {
         wire.sockets.add(client);
         if (wire.away) return client.destroy();
       }

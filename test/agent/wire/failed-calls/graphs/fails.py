@@ -1,0 +1,42 @@
+"""The Python twin of fails.ts: takes small numbers, and fails in its own code on larger ones."""
+
+from typing import Annotated, NoReturn
+
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+
+def _given(_: int, given: int) -> int:
+    if given > 10:
+        raise TypeError("the reducer is broken")
+    return given
+
+
+class State(TypedDict, total=False):
+    count: Annotated[int, _given]
+
+
+graph = StateGraph(State).add_node("step", lambda _: {"count": 1}).add_edge(START, "step").add_edge("step", END).compile()
+
+
+class RangeError(Exception):
+    """Bears the name of the other twin's error."""
+
+
+class Error(Exception):
+    """Can not be told."""
+
+    def __str__(self) -> NoReturn:
+        raise ValueError("do not touch")
+
+    __repr__ = __str__
+
+
+def unmade() -> NoReturn:
+    """Fails to make its graph."""
+    raise RangeError("no graph today")
+
+
+def hostile() -> NoReturn:
+    """Raises what nobody may look at."""
+    raise Error

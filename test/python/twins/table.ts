@@ -1,0 +1,94 @@
+/*
+ * The tests of the agent server that run over Python twins of their graphs, too. Each file has its tests that can't,
+ * or groups of them, with the reason.
+ */
+
+type LeftOut = Record<string, string>;
+
+const ONLY_JAVASCRIPT = 'Only JavaScript can throw such a value.';
+const ZOD = 'It is about schemas in zod; those of Python graphs have tests in test/python.';
+const INDEX = 'The server does not serve `store.index` beside graphs in Python yet.';
+const MEMORY = 'Runners of Python graphs have no limit of memory yet.';
+const SERIALIZER = "LangGraph's serializer in Python refuses such a value.";
+
+export const TWINS: Record<string, LeftOut> = {
+  'test/agent/wire/contract.test.ts': {
+    'a graph of annotations on a server without TypeScript is described by the zod schema of its context alone': ZOD,
+    'items of the store are found by meaning, unless they were kept out': INDEX,
+  },
+  'test/agent/wire/broken-graphs.test.ts': {
+    'a graph that > throws a text fails alone, with a sentence': ONLY_JAVASCRIPT,
+    'a graph that > throws nothing fails alone, with a sentence': ONLY_JAVASCRIPT,
+    'a graph that > throws null fails alone, with a sentence': ONLY_JAVASCRIPT,
+    'a graph that > throws a symbol fails alone, with a sentence': ONLY_JAVASCRIPT,
+    'a graph that > throws a promise that fails fails alone, with a sentence': ONLY_JAVASCRIPT,
+    'a graph that > throws what defends itself fails alone, with a sentence': ONLY_JAVASCRIPT,
+    'a graph that > rejects with nothing fails alone, with a sentence': ONLY_JAVASCRIPT,
+    'a graph that > throws a circle fails alone, with a sentence': ONLY_JAVASCRIPT,
+    'a graph that > returns a circle fails alone, with a sentence': SERIALIZER,
+    'a graph that > writes something that fails when it is told to its stream fails where that is read, with a sentence':
+      'The JSON of such an object is null in Python.',
+    'a graph that > returns a number beyond JSON has a result all the same': SERIALIZER,
+    'a graph that > returns a function has a result all the same': SERIALIZER,
+    'a graph that > returns characters that the database does not hold has a result all the same':
+      'Half a character becomes a question mark in Python.',
+    'a graph that > eats all memory is given up after the two lives that are set, and costs its neighbours none': MEMORY,
+  },
+  'test/agent/wire/cancel.test.ts': {},
+  'test/agent/wire/streams.test.ts': {},
+  'test/agent/wire/thread-state.test.ts': {},
+  'test/agent/wire/steering.test.ts': {},
+  'test/agent/wire/openers.test.ts': {},
+  'test/agent/wire/held-threads.test.ts': {},
+  'test/agent/wire/failed-calls.test.ts': {},
+  'test/agent/wire/health.test.ts': {},
+  'test/agent/mcp/questions.test.ts': {},
+  'test/agent/mcp/wire.test.ts': {},
+  'test/agent/mcp/callers.test.ts': {},
+  'test/agent/mcp/processes.test.ts': {},
+  'test/agent/a2a/wire.test.ts': {},
+  'test/agent/a2a/tck.test.ts': {},
+  'test/agent/a2a/callers.test.ts': {},
+  'test/agent/a2a/processes.test.ts': {},
+  'test/agent/a2a/push.test.ts': {},
+  'test/agent/wire/files.test.ts': {},
+  'test/agent/once/protocols.test.ts': {},
+  'test/agent/once/requests.test.ts': {},
+  'test/agent/once/callers.test.ts': {},
+  'test/agent/wire/auth.test.ts': {},
+  'test/agent/wire/keys.test.ts': {},
+  'test/agent/wire/records.test.ts': {},
+  'test/agent/wire/fields.test.ts': {},
+  'test/agent/wire/sdk.test.ts': { 'runs > a graph that throws what is no error takes nothing down': ONLY_JAVASCRIPT },
+  'test/agent/wire/webhooks.test.ts': {},
+  'test/agent/expiry/expiry.test.ts': {},
+  'test/agent/wire/queries.test.ts': {},
+  'test/agent/wire/defaults.test.ts': {},
+  'test/agent/wire/settings.test.ts': {
+    'items that were stored before there was an index are found by meaning after the next start': INDEX,
+  },
+  'test/agent/event-streaming/streaming.test.ts': {},
+  'test/agent/event-streaming/commands.test.ts': {},
+  'test/agent/event-streaming/answers.test.ts': {
+    'of two tabs that answer at once one is the answer, and the input of the other starts anew':
+      'It reads the text that JavaScript makes of an object.',
+  },
+  'test/agent/event-streaming/websocket.test.ts': {},
+  'test/agent/event-streaming/extensions.test.ts': {
+    'a stream transformer > that breaks fails the run, and one that fails to end does not':
+      'LangGraph in Python streams nothing more behind a transformer that fails to end.',
+  },
+  'test/agent/event-streaming/remote-graph.test.ts': {},
+  'test/agent/wire/tool-stops.test.ts': {},
+  'test/agent/wire/handed-on.test.ts': {},
+};
+
+const isIn = (test: string, name: string): boolean => test === name || test.startsWith(`${name} > `);
+
+/** Returns why a test is left out, if it is. */
+export const reasonFor = (leftOut: LeftOut, test: string): string | undefined =>
+  Object.entries(leftOut).find(([name]) => isIn(test, name))?.[1];
+
+/** Returns the names that are left out, and that no test has. */
+export const strays = (leftOut: LeftOut, tests: string[]): string[] =>
+  Object.keys(leftOut).filter((name) => !tests.some((test) => isIn(test, name)));
