@@ -18,6 +18,7 @@ from gx_runner.failures import ProblemError, refusal_of
 from gx_runner.loading import LoadError, load_graphs
 from gx_runner.logs import serve_logs
 from gx_runner.loopback import offer_loopback
+from gx_runner.remembered import Lists
 from gx_runner.runs import Runs
 from gx_runner.state import States
 from gx_runner.store import Store
@@ -63,8 +64,9 @@ class Server:
         if settings["traced"]:
             _log.warning("Python graphs send no spans: their steps are missing in the traces.")
         store = Store(self._wall)
-        states = States(self._wall, graphs, store)
-        self._runs = Runs(self._wall, graphs, store)
+        lists = Lists()
+        states = States(self._wall, graphs, store, lists)
+        self._runs = Runs(self._wall, graphs, store, lists)
         self._answers = _answers(states)
         self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-node"))
         asyncio.set_event_loop(self._loop)
