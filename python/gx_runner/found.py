@@ -46,7 +46,13 @@ def found_in(answer: Answer, known: Mapping[Key, ListVersion], serde: Any, loade
     lists = lists_of(rows, known)
 
     def loaded(value: Message) -> Any:
-        return serde.loads_typed((_own_type(value), behind.next(value["blob"])))
+        kind = _own_type(value)
+        try:
+            return serde.loads_typed((kind, behind.next(value["blob"])))
+        except NotImplementedError:
+            sentence = f'The state holds a value of the type "{kind}", which is not read here.'
+            hint = ' "checkpointer.serde.pickle_fallback" of gx.json allows it.' if kind == "pickle" else ""
+            raise ProblemError(409, sentence + hint) from None
 
     def read(found: Message) -> Found:
         own: dict[str, ListVersion] = {}

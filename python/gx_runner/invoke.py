@@ -18,9 +18,8 @@ from gx_runner.events import Chunk, Event, EventsOfRun, graph_modes
 from gx_runner.failures import failure_of
 from gx_runner.loading import Graph, LoadedGraph, Use
 from gx_runner.protocol import ProtocolStream
-from gx_runner.remembered import Lists
 from gx_runner.resume import from_last, is_under_way, stop_reached
-from gx_runner.saver import MemorySaver, Saver, keep
+from gx_runner.saver import MemorySaver, Saver, Storage, keep
 from gx_runner.snapshot import interrupts_of
 from gx_runner.stop import Stop
 from gx_runner.store import Store
@@ -43,7 +42,7 @@ class Deps:
     wall: Wall
     loaded: LoadedGraph
     store: Store
-    lists: Lists
+    storage: Storage
     stop: Stop
     emit: Callable[[list[tuple[str, bytes]]], None]
     heard: Callable[[], bool]
@@ -113,8 +112,8 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
     kwargs = spec["kwargs"]
     if kwargs.get("protocol"):
         refuse_older()
-    saver = Saver(deps.wall, deps.lists, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
-    memory = MemorySaver() if kwargs["temporary"] else None
+    saver = Saver(deps.wall, deps.storage, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
+    memory = MemorySaver(serde=deps.storage.serde) if kwargs["temporary"] else None
     goes_on = await is_under_way(spec, saver)
     config = from_last(_config(spec)) if goes_on else _config(spec)
     use = Use(config, "threads.create_run", deps.store, kwargs["context"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from gx_runner.elements import Element, Loader
+from gx_runner.elements import Element, Loader, mark_of
 from gx_runner.wire import Message
 
 # Rows of a chain before one sums them up (STEPS in list-rows.ts).
@@ -67,7 +67,8 @@ def identified(
     at = 0
     for one in value:
         place, end = at, min(len(before), at + _AHEAD)
-        while place < end and not before[place].holds(one, loader):
+        mark = mark_of(one) if before else None
+        while place < end and (mark is None or before[place].mark(loader) != mark):
             place += 1
         if place < end:
             passed.extend(before[at:place])

@@ -10,7 +10,7 @@ from gx_runner.compat import classes_of
 from gx_runner.elements import Loader
 from gx_runner.lists import Key, ListVersion
 
-# Bytes of lists that are remembered: some 12,000 short messages.
+# Bytes of lists that are remembered: some 20,000 short messages.
 MOST_BYTES = 24 * 1024 * 1024
 # Checkpoints of each graph: the one that a run stands on, and those that it looked at before.
 _OF_EACH = 3

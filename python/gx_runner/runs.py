@@ -10,7 +10,7 @@ from gx_runner.failures import ProblemError, failure_of
 from gx_runner.invoke import Deps, Outcome, Spec, done_message, invoke
 from gx_runner.loading import LoadedGraph
 from gx_runner.logs import of_run
-from gx_runner.remembered import Lists
+from gx_runner.saver import Storage
 from gx_runner.stop import Stop
 from gx_runner.store import Store
 from gx_runner.wire import Wall
@@ -19,11 +19,11 @@ from gx_runner.wire import Wall
 class Runs:
     """All methods are called on the loop of the graphs."""
 
-    def __init__(self, wall: Wall, graphs: dict[str, LoadedGraph], store: Store, lists: Lists) -> None:
+    def __init__(self, wall: Wall, graphs: dict[str, LoadedGraph], store: Store, storage: Storage) -> None:
         self._wall = wall
         self._graphs = graphs
         self._store = store
-        self._lists = lists
+        self._storage = storage
         self._tasks: dict[str, tuple[asyncio.Task[None], Stop]] = {}
         self._unheard: set[str] = set()
 
@@ -77,7 +77,7 @@ class Runs:
                     self._wall,
                     self._graphs[graph_id],
                     self._store,
-                    self._lists,
+                    self._storage,
                     stop,
                     emit,
                     lambda: run_id not in self._unheard,

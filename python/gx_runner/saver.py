@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import string
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from gx_runner import questions
 from gx_runner.found import LANGUAGE, Found, found_in
@@ -38,6 +39,13 @@ def next_version(current: str | None) -> str:
     return f"{number:010}.{''.join(random.choices(_CHARACTERS, k=10))}"
 
 
+class Storage(NamedTuple):
+    """What the savers of a process share."""
+
+    serde: SerializerProtocol
+    lists: Lists
+
+
 class MemorySaver(InMemorySaver):
     """The steps of a run that nobody goes on from. Its versions are those of the other saver, which may keep them."""
 
@@ -49,11 +57,11 @@ class MemorySaver(InMemorySaver):
 class Saver(BaseCheckpointSaver[str]):
     """Stores by messages, for one run or for a state that is written by hand."""
 
-    def __init__(self, wall: Wall, lists: Lists, *, run_id: str | None = None, waits: bool = True) -> None:
-        """Where it `waits`, a graph goes on only when its step is stored. The savers of a process share the lists."""
-        super().__init__()
+    def __init__(self, wall: Wall, storage: Storage, *, run_id: str | None = None, waits: bool = True) -> None:
+        """Where it `waits`, a graph goes on only when its step is stored. The savers of a process share the storage."""
+        super().__init__(serde=storage.serde)
         self._wall = wall
-        self._lists = lists
+        self._lists = storage.lists
         self._run_id = run_id
         self._waits = waits
 

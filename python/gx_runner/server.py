@@ -20,6 +20,8 @@ from gx_runner.logs import serve_logs
 from gx_runner.loopback import offer_loopback
 from gx_runner.remembered import Lists
 from gx_runner.runs import Runs
+from gx_runner.saver import Storage
+from gx_runner.serializer import serializer_of
 from gx_runner.state import States
 from gx_runner.store import Store
 from gx_runner.wire import VERSION, Message, Wall
@@ -58,15 +60,15 @@ class Server:
         try:
             # No loop runs meanwhile, so that a module may run one of its own.
             graphs, failures = load_graphs(settings["graphs"], partial=settings["partial"])
+            storage = Storage(serializer_of(settings.get("serde")), Lists())
         except LoadError as error:
             self._wall.send({"kind": "broken", "sentence": str(error)})
             return
         if settings["traced"]:
             _log.warning("Python graphs send no spans: their steps are missing in the traces.")
         store = Store(self._wall)
-        lists = Lists()
-        states = States(self._wall, graphs, store, lists)
-        self._runs = Runs(self._wall, graphs, store, lists)
+        states = States(self._wall, graphs, store, storage)
+        self._runs = Runs(self._wall, graphs, store, storage)
         self._answers = _answers(states)
         self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-node"))
         asyncio.set_event_loop(self._loop)

@@ -11,17 +11,18 @@ import threading
 from typing import Any
 
 from gx_runner.remembered import Lists
-from gx_runner.saver import Saver
+from gx_runner.saver import Saver, Storage
+from gx_runner.serializer import serializer_of
 from gx_runner.wire import VERSION, Message, Wall
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
-lists = Lists()
+storage = Storage(serializer_of(None), Lists())
 wall = Wall(socket.socket(fileno=3))
 
 
 @checkpointer_test(name="gx")
 async def saver() -> Any:
-    yield Saver(wall, lists)
+    yield Saver(wall, storage)
 
 
 def play() -> None:

@@ -99,7 +99,7 @@ describe.each<[string, { env: Record<string, string>; config?: string }]>([
 
   test('a thread that was pruned holds its last lists whole, and nothing of a removed message', async () => {
     const thread_id = await edited();
-    const holdsRemoved = `thread_id = $1 and position('m16'::bytea in blob) > 0`;
+    const holdsRemoved = `thread_id = $1 and position('16: word'::bytea in blob) > 0`;
     expect((await count(holdsRemoved, thread_id)) > 0).toBe(name === 'as they are');
     await agent.client.runs.wait(await newThread(), 'tidies', { input: { does: 'prune', given: [thread_id] } });
     expect(await count(`${IN_BYTES} and base is not null`, thread_id)).toBe(0);

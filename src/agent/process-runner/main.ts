@@ -99,8 +99,8 @@ function serve({ runs, send }: Deps): void {
 }
 
 /** Returns the settings that a runner needs: neither the database nor a key is among them. */
-const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog }: ThreadStart) =>
-  ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
+const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog, serde }: ThreadStart) =>
+  ({ graphs, partial, logLevel, env, traced, spanContents, sendsLog, serde }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
 
 /** Opens the storage and the runner, and serves them until the runner ends. */
 async function start(given: ThreadStart): Promise<void> {

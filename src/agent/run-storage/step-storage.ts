@@ -26,7 +26,7 @@ type Storing = { ahead: boolean; written?: Barrier | undefined; metadata?: objec
 /** Where a step stands: a graph of a thread, its last checkpoint there, and the run that makes it. */
 export type StepPlace = { threadId: string; namespace: string; checkpointId: string | undefined; runId: string | undefined };
 
-/** What a list of bytes adds to another version, its base. Its type and bytes are those of its new elements. */
+/** The change that a list in bytes is of another version, its base. Its type and bytes are those of new elements. */
 type NewListInBytes = ListLengths & { base: string | null };
 
 /** A value as it is stored: its type and bytes, or a list by its elements; `fresh` are those that no version has. */

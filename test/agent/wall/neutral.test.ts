@@ -74,6 +74,7 @@ const toThread: ToThread[] = [
       logLevel: 'info',
       env: { NAME: AWKWARD },
       allowedModules: [['langchain', 'schema']],
+      serde: { allowed_json_modules: true, allowed_msgpack_modules: [['a.b', 'C']], pickle_fallback: false },
       traced: true,
       spanContents: undefined,
       sendsLog: false,

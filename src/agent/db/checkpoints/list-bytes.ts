@@ -7,7 +7,7 @@ import type { ListChange, StoredList } from './list-rows.ts';
  * `list:` and the type of its elements: `list:py:msgpack`.
  */
 
-/** What the JSON of a row says. */
+/** The JSON of a row. */
 export type ListLengths = { steps: number; stored: number; parts: ([from: number, to: number] | { new: number[] })[] };
 
 /** A list as it was read: its JSON, and the bytes of its new elements. */
@@ -41,7 +41,7 @@ export function toBytes({ steps, stored, parts }: ListLengths, blob: Uint8Array)
   return Buffer.concat([length, json, blob]);
 }
 
-/** Returns what a row, as base64, holds. */
+/** Returns the content of a row, which comes as base64. */
 export function fromBytes(content: string): ListBytes {
   const row = Buffer.from(content, 'base64');
   const end = LENGTH + row.readUInt32LE(0);

@@ -39,6 +39,15 @@ const Encryption = Type.Object({
   strict: Type.Optional(Type.Boolean()),
 });
 
+const Classes = Type.Union([Type.Literal(true), Type.Array(Type.Array(Type.String()))]);
+
+/** `checkpointer.serde` of gx.json: the settings of LangGraph's serializer in Python. */
+const Serde = Type.Object({
+  allowed_json_modules: Maybe(Classes),
+  allowed_msgpack_modules: Maybe(OrNull(Classes)),
+  pickle_fallback: Maybe(Type.Boolean()),
+});
+
 const ofAnyRunner = {
   graphs: Type.Array(GraphSource),
   /** Whether the other graphs are served when some can't be loaded. */
@@ -51,6 +60,7 @@ const ofAnyRunner = {
   spanContents: Maybe(Type.Boolean()),
   /** Whether the runner sends the lines of its log. */
   sendsLog: Type.Boolean(),
+  serde: Maybe(Serde),
 };
 
 /** How a runner in another process is started: its command, the folder that it works in, and variables of its own. */
