@@ -48,10 +48,11 @@ class _Made(NamedTuple):
 
     number: int
     mark: Mark | None
-    fields_set: frozenset[str]
+    # The fields of a model that were given; None where these are all.
+    fields_set: frozenset[str] | None
 
 
-_NOT_MADE = _Made(0, None, frozenset())
+_NOT_MADE = _Made(0, None, None)
 
 
 class Element:
@@ -86,16 +87,21 @@ class Element:
         made = self._made
         if made.number != loader.number:
             value = loader.loads(self.blob)
-            fields_set = value.__pydantic_fields_set__ if isinstance(value, BaseModel) else ()
-            made = self._made = _Made(loader.number, mark_of(value), frozenset(fields_set))
+            made = self._made = _Made(loader.number, mark_of(value), _fields_set(value))
         return made
 
 
-def _model(kind: type, content: tuple[dict[str, Any], dict[str, Any] | None], fields_set: frozenset[str]) -> Any:
+def _fields_set(value: Any) -> frozenset[str] | None:
+    if not isinstance(value, BaseModel) or value.__pydantic_fields_set__ == value.__dict__.keys():
+        return None
+    return frozenset(value.__pydantic_fields_set__)
+
+
+def _model(kind: type, content: tuple[dict[str, Any], dict[str, Any] | None], fields_set: frozenset[str] | None) -> Any:
     """Returns a model as pydantic's own copies are made, without the work of its constructor."""
     made: Any = object.__new__(kind)
     object.__setattr__(made, "__dict__", content[0])
     object.__setattr__(made, "__pydantic_extra__", content[1])
-    object.__setattr__(made, "__pydantic_fields_set__", set(fields_set))
+    object.__setattr__(made, "__pydantic_fields_set__", set(content[0] if fields_set is None else fields_set))
     object.__setattr__(made, "__pydantic_private__", None)
     return made
