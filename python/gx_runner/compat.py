@@ -71,6 +71,12 @@ def run_control(graph: Any, drains: Callable[[], bool]) -> dict[str, Any]:
     return {"control": Control()}
 
 
+def classes_of(serde: Any) -> Any:
+    """Returns which classes a serializer makes objects of; the same for all serializers of an older LangGraph."""
+    allowed = getattr(serde, "_allowed_msgpack_modules", None)
+    return frozenset(allowed) if isinstance(allowed, (set, tuple, list)) else allowed
+
+
 def is_drained(error: BaseException) -> bool:
     """Returns whether LangGraph raised the error between two steps because the run was asked to stop there."""
     return type(error).__name__ == "GraphDrained"

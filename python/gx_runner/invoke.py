@@ -19,7 +19,7 @@ from gx_runner.failures import failure_of
 from gx_runner.loading import Graph, LoadedGraph, Use
 from gx_runner.protocol import ProtocolStream
 from gx_runner.resume import from_last, is_under_way, stop_reached
-from gx_runner.saver import MemorySaver, Saver, keep
+from gx_runner.saver import MemorySaver, Saver, Storage, keep
 from gx_runner.snapshot import interrupts_of
 from gx_runner.spans import SpanHandler, Spans
 from gx_runner.stop import Stop
@@ -45,6 +45,7 @@ class Deps:
     wall: Wall
     loaded: LoadedGraph
     store: Store
+    storage: Storage
     stop: Stop
     emit: Emit
     heard: Callable[[], bool]
@@ -116,8 +117,8 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
     kwargs = spec["kwargs"]
     if kwargs.get("protocol"):
         refuse_older()
-    saver = NamingSaver(deps.wall, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
-    memory = NamingMemorySaver() if kwargs["temporary"] else None
+    saver = NamingSaver(deps.wall, deps.storage, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
+    memory = NamingMemorySaver(serde=deps.storage.serde) if kwargs["temporary"] else None
     goes_on = await is_under_way(spec, saver)
     config = from_last(_config(spec)) if goes_on else _config(spec)
     use = Use(config, "threads.create_run", deps.store, kwargs["context"])

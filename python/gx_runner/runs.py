@@ -12,6 +12,7 @@ from gx_runner.invoke import Deps, Emit, Outcome, Spec, done_message, invoke
 from gx_runner.loading import LoadedGraph
 from gx_runner.logs import of_run
 from gx_runner.loops import Loops, do_on
+from gx_runner.saver import Storage
 from gx_runner.spans import Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
@@ -41,6 +42,7 @@ class Runs:
         wall: Wall,
         graphs: dict[str, LoadedGraph],
         store: Store,
+        storage: Storage,
         loops: Loops,
         spans_of: Callable[[Spec], Spans | None],
     ) -> None:
@@ -48,6 +50,7 @@ class Runs:
         self._loops = loops
         self._graphs = graphs
         self._store = store
+        self._storage = storage
         self._spans_of = spans_of
         self._begun: dict[str, _Begun] = {}
         self._unheard: set[str] = set()
@@ -107,7 +110,7 @@ class Runs:
             if graph_id not in self._graphs:
                 raise ProblemError(404, f'Graph "{graph_id}" is not part of this revision.')
             loaded, heard = self._graphs[graph_id], lambda: run_id not in self._unheard
-            return await invoke(spec, Deps(self._wall, loaded, self._store, stop, emit, heard, spans))
+            return await invoke(spec, Deps(self._wall, loaded, self._store, self._storage, stop, emit, heard, spans))
         except asyncio.CancelledError:
             # The run was stopped while it looked for its end.
             return {"status": "interrupted", "waiting": False}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import string
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -18,19 +18,32 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from gx_runner.failures import ProblemError
+from gx_runner import questions
+from gx_runner.found import LANGUAGE, Found, found_in
+from gx_runner.lists import Key, ListVersion, identified, next_list
+from gx_runner.remembered import Lists
 from gx_runner.wire import Answer, Message, Wall
 
-# The language that stands before each type of a stored value.
-_LANGUAGE = "py:"
 _CHARACTERS = string.ascii_lowercase + string.digits
+# The type of values, and of elements of lists, that are neither bytes nor nothing.
+_ANY = "msgpack"
+# Bytes of a list below which it is stored whole.
+_SMALL = 1000
 
 
 def next_version(current: str | None) -> str:
     """Returns a version that sorts behind the former one as text. Two checkpoints share none by accident."""
     number = int(str(current).split(".")[0]) + 1 if current is not None else 1
     return f"{number:010}.{''.join(random.choices(_CHARACTERS, k=10))}"
+
+
+class Storage(NamedTuple):
+    """What the savers of a process share."""
+
+    serde: SerializerProtocol
+    lists: Lists
 
 
 class MemorySaver(InMemorySaver):
@@ -44,10 +57,11 @@ class MemorySaver(InMemorySaver):
 class Saver(BaseCheckpointSaver[str]):
     """Stores by messages, for one run or for a state that is written by hand."""
 
-    def __init__(self, wall: Wall, *, run_id: str | None = None, waits: bool = True) -> None:
-        """Where it `waits`, a graph goes on only when its step is stored."""
-        super().__init__()
+    def __init__(self, wall: Wall, storage: Storage, *, run_id: str | None = None, waits: bool = True) -> None:
+        """Where it `waits`, a graph goes on only when its step is stored. The savers of a process share the storage."""
+        super().__init__(serde=storage.serde)
         self._wall = wall
+        self._lists = storage.lists
         self._run_id = run_id
         self._waits = waits
 
@@ -57,13 +71,13 @@ class Saver(BaseCheckpointSaver[str]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Returns one checkpoint, or the last one of its graph."""
-        found = self._found(await self._wall.ask(_one(config)))
-        return found[0] if found else None
+        message, known = self._asked(questions.one(config))
+        return self._last(self._found(await self._wall.ask(message), known))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Does the same for code that can not await."""
-        found = self._found(self._wall.ask_now(_one(config)))
-        return found[0] if found else None
+        message, known = self._asked(questions.one(config))
+        return self._last(self._found(self._wall.ask_now(message), known))
 
     async def alist(
         self,
@@ -74,7 +88,8 @@ class Saver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Yields checkpoints, newest first."""
-        for found in self._found(await self._wall.ask(_some(config, filter, before, limit))):
+        message, known = self._asked(questions.some(config, filter, before, limit))
+        for found, _ in self._found(await self._wall.ask(message), known):
             yield found
 
     def list(
@@ -86,7 +101,8 @@ class Saver(BaseCheckpointSaver[str]):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """Does the same for code that can not await."""
-        yield from self._found(self._wall.ask_now(_some(config, filter, before, limit)))
+        message, known = self._asked(questions.some(config, filter, before, limit))
+        yield from (found for found, _ in self._found(self._wall.ask_now(message), known))
 
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
@@ -94,7 +110,7 @@ class Saver(BaseCheckpointSaver[str]):
         """Stores a checkpoint with the values that are new in it."""
         message, blobs = self._put(config, checkpoint, metadata, new_versions)
         await self._send(message, blobs)
-        return _at(message["thread_id"], message["namespace"], checkpoint["id"])
+        return questions.at(message["thread_id"], message["namespace"], checkpoint["id"])
 
     def put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
@@ -102,7 +118,7 @@ class Saver(BaseCheckpointSaver[str]):
         """Does the same for code that can not await."""
         message, blobs = self._put(config, checkpoint, metadata, new_versions)
         self._send_now(message, blobs)
-        return _at(message["thread_id"], message["namespace"], checkpoint["id"])
+        return questions.at(message["thread_id"], message["namespace"], checkpoint["id"])
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -126,27 +142,27 @@ class Saver(BaseCheckpointSaver[str]):
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Deletes the checkpoints of runs, in all threads."""
-        await self._wall.ask(_of_runs(run_ids))
+        await self._wall.ask(questions.of_runs(run_ids))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Does the same for code that can not await."""
-        self._wall.ask_now(_of_runs(run_ids))
+        self._wall.ask_now(questions.of_runs(run_ids))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copies the checkpoints of a thread to another, which has none."""
-        await self._wall.ask(_copy(source_thread_id, target_thread_id))
+        await self._wall.ask(questions.copy(source_thread_id, target_thread_id))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Does the same for code that can not await."""
-        self._wall.ask_now(_copy(source_thread_id, target_thread_id))
+        self._wall.ask_now(questions.copy(source_thread_id, target_thread_id))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keeps only the last checkpoint of each graph of the threads, or none."""
-        await self._wall.ask(_prune(thread_ids, strategy))
+        await self._wall.ask(questions.prune(thread_ids, strategy))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Does the same for code that can not await."""
-        self._wall.ask_now(_prune(thread_ids, strategy))
+        self._wall.ask_now(questions.prune(thread_ids, strategy))
 
     async def _send(self, message: Message, blobs: Sequence[bytes]) -> None:
         if self._waits:
@@ -164,24 +180,53 @@ class Saver(BaseCheckpointSaver[str]):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> tuple[Message, Sequence[bytes]]:
         place = config["configurable"]
-        values = checkpoint["channel_values"]
-        new = [(name, str(version), *self._dumped(values[name])) for name, version in new_versions.items() if name in values]
+        thread_id, namespace, parent = str(place["thread_id"]), place.get("checkpoint_ns", ""), place.get("checkpoint_id")
+        key = (thread_id, namespace, checkpoint["id"])
+        before = self._lists.of((thread_id, namespace, parent or ""))
+        lists = {channel: one for channel, one in before.items() if channel not in new_versions}
+        new: list[Message] = []
+        blobs: list[bytes] = []
+        stored = self._lists.of(key)
+        for name, version in new_versions.items():
+            # A version never changes, so a list that the first put of the checkpoint has stored stays.
+            if name in stored and stored[name].version == version:
+                lists[name] = stored[name]
+            elif name in checkpoint["channel_values"]:
+                value, blob, made = self._value(checkpoint["channel_values"][name], str(version), before.get(name))
+                new.append({"version": str(version), "channel": name, **value, "blob": len(blob)})
+                blobs.append(blob)
+                if made is not None:
+                    lists[name] = made
+        self._lists.remember(key, lists)
         message = {
             "kind": "put",
             "run_id": self._run_id,
-            "thread_id": str(place["thread_id"]),
-            "namespace": place.get("checkpoint_ns", ""),
+            "thread_id": thread_id,
+            "namespace": namespace,
             "checkpoint_id": checkpoint["id"],
-            "parent": place.get("checkpoint_id"),
+            "parent": parent,
             "checkpoint": {name: part for name, part in checkpoint.items() if name != "channel_values"},
             "metadata": get_checkpoint_metadata(config, metadata),
-            "values": [
-                {"version": version, "channel": name, "type": kind, "blob": len(blob)} for name, version, kind, blob in new
-            ],
+            "values": new,
         }
         if isinstance(step := metadata.get("step"), int):
             message["step"] = step
-        return message, [blob for *_, blob in new]
+        return message, blobs
+
+    def _value(self, value: Any, version: str, before: ListVersion | None) -> tuple[Message, bytes, ListVersion | None]:
+        """Returns how a value is stored, its bytes and, for a list, the version to compare its next one with."""
+        if type(value) is list:
+            new = identified(value, before.elements if before else (), self._lists.loader(self.serde), self._element)
+            if new is not None and sum(len(element.blob) for element in new.elements) >= _SMALL:
+                row, blob, made = next_list(before, version, new)
+                return {"type": LANGUAGE + _ANY, "list": row}, blob, made
+        kind, blob = self._dumped(value)
+        return {"type": kind}, blob, None
+
+    def _element(self, value: Any) -> bytes | None:
+        """Returns the bytes of an element; None where they would not stand alone."""
+        kind, blob = self.serde.dumps_typed(value)
+        return blob if kind == _ANY else None
 
     def _writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
@@ -203,21 +248,23 @@ class Saver(BaseCheckpointSaver[str]):
 
     def _dumped(self, value: Any) -> tuple[str, bytes]:
         kind, blob = self.serde.dumps_typed(value)
-        return _LANGUAGE + kind, blob
+        return LANGUAGE + kind, blob
 
-    def _found(self, answer: Answer) -> Sequence[CheckpointTuple]:
-        """Returns the checkpoints of an answer, behind which stand the bytes of all of their values."""
-        at = 0
+    def _asked(self, message: Message) -> tuple[Message, dict[Key, ListVersion]]:
+        """Returns the question with the lists that need not be read, and these lists."""
+        known = self._lists.known(message["thread_id"], message.get("namespace"))
+        return {**message, "known": [f"{channel}\n{version}" for _, channel, version in known]} if known else message, known
 
-        def loaded(value: Message) -> Any:
-            nonlocal at
-            blob = answer.blobs[at : at + value["blob"]]
-            at += value["blob"]
-            if not value["type"].startswith(_LANGUAGE):
-                raise ProblemError(409, f'A graph in another language has written this thread: it holds "{value["type"]}".')
-            return self.serde.loads_typed((value["type"].removeprefix(_LANGUAGE), blob))
+    def _last(self, found: Sequence[Found]) -> CheckpointTuple | None:
+        """Returns the checkpoint that was found, and remembers its lists."""
+        if not found:
+            return None
+        place = found[0].checkpoint.config["configurable"]
+        self._lists.remember((place["thread_id"], place["checkpoint_ns"], place["checkpoint_id"]), found[0].lists)
+        return found[0].checkpoint
 
-        return [_tuple(found, loaded) for found in answer.message["checkpoints"]]
+    def _found(self, answer: Answer, known: dict[Key, ListVersion]) -> Sequence[Found]:
+        return found_in(answer, known, self.serde, self._lists.loader(self.serde))
 
 
 async def keep(memory: MemorySaver, saver: Saver, thread_id: str) -> None:
@@ -235,59 +282,3 @@ async def keep(memory: MemorySaver, saver: Saver, thread_id: str) -> None:
             writes.setdefault(task_id, []).append((channel, value))
         for task_id, of_task in writes.items():
             await saver.aput_writes(stored, of_task, task_id)
-
-
-def _at(thread_id: str, namespace: str, checkpoint_id: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}}
-
-
-def _of_runs(run_ids: Sequence[str]) -> Message:
-    return {"kind": "delete_runs", "run_ids": [str(run_id) for run_id in run_ids]}
-
-
-def _copy(source: str, target: str) -> Message:
-    return {"kind": "copy_thread", "from": str(source), "to": str(target)}
-
-
-def _prune(thread_ids: Sequence[str], strategy: str) -> Message:
-    if strategy not in ("keep_latest", "delete"):
-        raise ValueError(f'"{strategy}" is no strategy to prune threads by: there are "keep_latest" and "delete".')
-    return {"kind": "prune", "thread_ids": [str(thread_id) for thread_id in thread_ids], "strategy": strategy}
-
-
-def _one(config: RunnableConfig) -> Message:
-    place = config["configurable"]
-    message = {"kind": "read", "thread_id": str(place["thread_id"]), "namespace": place.get("checkpoint_ns", ""), "limit": 1}
-    return {**message, "checkpoint_id": place["checkpoint_id"]} if place.get("checkpoint_id") else message
-
-
-def _some(
-    config: RunnableConfig | None, filter: dict[str, Any] | None, before: RunnableConfig | None, limit: int | None
-) -> Message:
-    place = (config or {}).get("configurable") or {}
-    if "thread_id" not in place:
-        raise ProblemError(400, "Checkpoints are listed by thread; the list of all threads is not supported.")
-    message: Message = {"kind": "read", "thread_id": str(place["thread_id"])}
-    if place.get("checkpoint_ns") is not None:
-        message["namespace"] = place["checkpoint_ns"]
-    if place.get("checkpoint_id"):
-        message["checkpoint_id"] = place["checkpoint_id"]
-    if before is not None:
-        message["before"] = before["configurable"]["checkpoint_id"]
-    if filter:
-        message["metadata"] = filter
-    return {**message, "limit": limit} if limit is not None else message
-
-
-def _tuple(found: Message, loaded: Any) -> CheckpointTuple:
-    values = {value["channel"]: loaded(value) for value in found["values"]}
-    writes = [(write["task_id"], write["channel"], loaded(write)) for write in found["writes"]]
-    place = (found["thread_id"], found["namespace"])
-    checkpoint: Any = {"channel_versions": {}, "versions_seen": {}, **found["checkpoint"], "channel_values": values}
-    return CheckpointTuple(
-        config=_at(*place, found["checkpoint_id"]),
-        checkpoint=checkpoint,
-        metadata=found["metadata"],
-        parent_config=_at(*place, found["parent"]) if found["parent"] is not None else None,
-        pending_writes=writes,
-    )

@@ -21,7 +21,10 @@ from gx_runner.loading import LoadError, load_graphs, own_place
 from gx_runner.logs import serve_logs
 from gx_runner.loopback import offer_loopback
 from gx_runner.loops import Loops, run_forever
+from gx_runner.remembered import Lists
 from gx_runner.runs import Runs
+from gx_runner.saver import Storage
+from gx_runner.serializer import serializer_of
 from gx_runner.spans import Span, Spans
 from gx_runner.state import States
 from gx_runner.store import Store
@@ -71,15 +74,16 @@ class Server:
             # No loop runs meanwhile, so that a module may run one of its own.
             graphs, failures = load_graphs(settings["graphs"], partial=settings["partial"])
             embedder = None if settings.get("index") is None else Embedder(settings["index"])
+            storage = Storage(serializer_of(settings.get("serde")), Lists())
         except LoadError as error:
             self._wall.send({"kind": "broken", "sentence": str(error)})
             return
         store = Store(self._wall, settings.get("storeLife"))
-        states = States(self._wall, graphs, store)
+        states = States(self._wall, graphs, store, storage)
         executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-node")
         self._loop.set_default_executor(executor)
         loops = Loops(self._loop, executor, settings.get("isolatedLoops") or 0)
-        self._runs = Runs(self._wall, graphs, store, loops, lambda spec: self._spans_of(spec, settings))
+        self._runs = Runs(self._wall, graphs, store, storage, loops, lambda spec: self._spans_of(spec, settings))
         self._answers = _answers(states, embedder)
         self._embedder = embedder
         ready = {"kind": "ready", "version": VERSION, "nodes": {graph_id: one.nodes for graph_id, one in graphs.items()}}

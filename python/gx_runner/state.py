@@ -13,7 +13,7 @@ from gx_runner.compat import CHECKPOINTER
 from gx_runner.failures import ProblemError
 from gx_runner.invoke import bound
 from gx_runner.loading import Graph, LoadedGraph, Use
-from gx_runner.saver import Saver
+from gx_runner.saver import Saver, Storage
 from gx_runner.snapshot import interrupts_of, thread_state
 from gx_runner.store import Store
 from gx_runner.wire import Wall
@@ -24,8 +24,8 @@ Args = dict[str, Any]
 class States:
     """Answers questions about threads."""
 
-    def __init__(self, wall: Wall, graphs: dict[str, LoadedGraph], store: Store) -> None:
-        self._saver = Saver(wall)
+    def __init__(self, wall: Wall, graphs: dict[str, LoadedGraph], store: Store, storage: Storage) -> None:
+        self._saver = Saver(wall, storage)
         self._graphs = graphs
         self._store = store
 

@@ -10,16 +10,19 @@ import socket
 import threading
 from typing import Any
 
-from gx_runner.saver import Saver
+from gx_runner.remembered import Lists
+from gx_runner.saver import Saver, Storage
+from gx_runner.serializer import serializer_of
 from gx_runner.wire import VERSION, Message, Wall
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
+storage = Storage(serializer_of(None), Lists())
 wall = Wall(socket.socket(fileno=3))
 
 
 @checkpointer_test(name="gx")
 async def saver() -> Any:
-    yield Saver(wall)
+    yield Saver(wall, storage)
 
 
 def play() -> None:

@@ -43,6 +43,7 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
   const settings = validGxJson(all, named);
   const folder = path.dirname(named);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
+  refuseByLanguage(settings, graphs, named);
   return {
     path: named,
     folder,
@@ -53,7 +54,10 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
     auth: exportOf(settings.auth?.path, folder),
     app: exportOf(settings.http?.app, folder),
     encryption: exportOf(settings.encryption?.path, folder),
-    passedOver: [...passedOverKeys(settings), ...passedOverSections(own, sections)],
+    passedOver: [
+      ...passedOverKeys(settings, { python: graphs.some(({ language }) => language === 'python') }),
+      ...passedOverSections(own, sections),
+    ],
   };
 }
 
@@ -69,6 +73,15 @@ function refusePythonParts(settings: unknown, file: string): void {
         `${file}: "${key}" is ${reference}, and this server does not serve it in Python yet: only graphs and embeddings may be Python.`,
       );
   }
+}
+
+/** Throws a `StartError` that names a setting which graphs in one of the languages can't have. */
+function refuseByLanguage({ checkpointer }: GxJson, graphs: GraphSource[], file: string): void {
+  const javascript = graphs.find(({ language }) => language === 'javascript');
+  if (javascript !== undefined && checkpointer?.serde?.allowed_json_modules === true)
+    throw new StartError(
+      `${file}: "checkpointer.serde.allowed_json_modules" is true, which only graphs in Python can have; name the classes for "${javascript.graphId}".`,
+    );
 }
 
 /** Returns the settings with the sections that they lack. */

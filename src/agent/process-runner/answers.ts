@@ -2,13 +2,14 @@ import { asError, Problem } from '../../errors.ts';
 import type { RunnerAnswer, RunnerPut, RunnerQuestion, RunnerWrites, StoreOperation } from '../../schema/wire/wall/runner.ts';
 import type { ItemStorage } from '../run-storage/item-storage.ts';
 import type { ListElement } from '../run-storage/lists.ts';
+import type { ReadCheckpoint } from '../run-storage/read-checkpoint.ts';
 import type { StepStorage } from '../run-storage/step-storage.ts';
 import { found } from './stored-values.ts';
 
 type Storage = { steps: StepStorage<ListElement>; items: ItemStorage };
 
-/** The beginning of the types that a runner may store: the name of its language. */
-const TYPE = /^[a-z]+:/;
+/** The beginning of the types that a runner may store: the name of its language, which is not that of lists. */
+const TYPE = /^(?!list:)[a-z]+:/;
 
 function allowed<V extends { type: string }>(value: V): V {
   if (!TYPE.test(value.type)) throw new Problem(400, `"${value.type}" is no type of a runner's value: it has no language before a colon.`);
@@ -59,11 +60,16 @@ async function answer({ steps, items }: Storage, question: RunnerQuestion): Prom
     case 'store':
       return { kind: 'results', ask_id, json: JSON.stringify((await operate(items, question.operation)) ?? null) };
     case 'read':
-      return { kind: 'found', ask_id, checkpoints: (await read(steps, question)).map(found) };
+      return foundAnswer(ask_id, await read(steps, question));
     default:
       await change(steps, question);
       return { kind: 'saved', ask_id };
   }
+}
+
+function foundAnswer(ask_id: number, checkpoints: ReadCheckpoint<ListElement>[]): RunnerAnswer {
+  const lists = checkpoints.flatMap(({ listRows }) => listRows);
+  return { kind: 'found', ask_id, ...(lists.length > 0 && { lists }), checkpoints: checkpoints.map(found) };
 }
 
 type Upkeep = Extract<RunnerQuestion, { kind: 'delete_thread' | 'delete_runs' | 'copy_thread' | 'prune' }>;
@@ -83,11 +89,14 @@ function change(steps: Storage['steps'], question: Upkeep): Promise<void> {
 }
 
 /** Reads the last checkpoint of a graph without a statement where the run knows that there is none. */
-async function read(steps: Storage['steps'], { thread_id, namespace, checkpoint_id, ...which }: Extract<RunnerQuestion, { kind: 'read' }>) {
+async function read(
+  steps: Storage['steps'],
+  { thread_id, namespace, checkpoint_id, known, ...which }: Extract<RunnerQuestion, { kind: 'read' }>,
+) {
   const at = { threadId: thread_id, checkpointId: checkpoint_id };
   if (which.limit !== 1 || namespace === undefined || which.before !== undefined || which.metadata !== undefined)
-    return steps.some({ ...at, namespace, ...which }, { looks: false });
-  const one = await steps.one({ ...at, namespace }, { looks: false });
+    return steps.some({ ...at, namespace, known, ...which }, { looks: false });
+  const one = await steps.one({ ...at, namespace }, { looks: false, known });
   return one === undefined ? [] : [one];
 }
 

@@ -127,6 +127,7 @@ const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sends
     spanContents,
     sendsLog,
     index: index?.language === 'python' ? index : undefined,
+    serde: more.serde,
     storeLife: more.storeLife,
     isolatedLoops: more.isolatedLoops,
   }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];

@@ -1,6 +1,6 @@
 import type { FoundCheckpoint } from '../../schema/wire/wall/runner.ts';
 import type { ListElement } from '../run-storage/lists.ts';
-import type { ReadCheckpoint, ReadValue } from '../run-storage/read-checkpoint.ts';
+import type { ReadCheckpoint, ReadList, ReadValue } from '../run-storage/read-checkpoint.ts';
 
 /* This file turns stored values that were read for a runner into bytes. */
 
@@ -11,12 +11,17 @@ export function elementOf(stored: unknown): ListElement {
 }
 
 type Encoded = { type: string; blob: Uint8Array };
+type EncodedValue = Encoded | { type: string; version: string; base: string | null };
 
 const json = (text: string): Encoded => ({ type: 'json', blob: Buffer.from(text) });
 
-function encoded(value: ReadValue | { elements: readonly ListElement[] }): Encoded {
-  if ('elements' in value) return json(`[${value.elements.map(({ text }) => text).join(',')}]`);
+function encoded(value: ReadValue): Encoded {
   return 'json' in value ? json(JSON.stringify(value.json)) : { type: value.type, blob: value.bytes };
+}
+
+function encodedValue(value: ReadValue | ReadList | { elements: readonly ListElement[] }): EncodedValue {
+  if ('elements' in value) return json(`[${value.elements.map(({ text }) => text).join(',')}]`);
+  return 'version' in value ? value : encoded(value);
 }
 
 /** Returns a checkpoint as a runner gets it. */
@@ -27,6 +32,6 @@ export const found = (read: ReadCheckpoint<ListElement>): FoundCheckpoint => ({
   parent: read.parent_checkpoint_id,
   checkpoint: read.checkpoint,
   metadata: read.metadata,
-  values: read.values.map(([channel, value]) => ({ channel, ...encoded(value) })),
+  values: read.values.map(([channel, value]) => ({ channel, ...encodedValue(value) })),
   writes: read.writes.map(([task_id, channel, value]) => ({ task_id, channel, ...encoded(value) })),
 });

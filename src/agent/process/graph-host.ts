@@ -73,12 +73,15 @@ function pythonGraphs({ config, file, graphs }: PythonOf, hostOf: (runner: Threa
   };
 }
 
+const namedClasses = (classes: string[][] | true | undefined): string[][] | undefined => (classes === true ? undefined : classes);
+
 /** Returns the settings that hosts of all languages share. */
 function hostSettings(
   { config, file, poolSize }: { config: AgentConfig; file: GraphsFile; poolSize: number },
   { partial, log, lines }: HostOptions,
   of: Pick<ThreadStart, 'graphs' | 'runner'>,
 ): HostSettings {
+  const serde = file.settings.checkpointer?.serde;
   return {
     start: {
       ...of,
@@ -86,7 +89,8 @@ function hostSettings(
       index: file.index,
       isolatedLoops: config.python.isolatedLoops ? Math.max(1, config.jobs.slots) : undefined,
       storeLife: expirySettings(file.settings).store,
-      allowedModules: file.settings.checkpointer?.serde?.allowed_json_modules,
+      allowedModules: namedClasses(serde?.allowed_json_modules),
+      serde,
       database: { ...config.database, poolSize },
       encryption: config.encryption,
       encryptionModule: file.encryption && { ...file.encryption, seconds: config.encryptionTimeoutSeconds },

@@ -80,7 +80,8 @@ export function listsOfRow<E>(
 ): ListsOfCheckpoint<E> {
   const own = new Map<string, ListVersion<E>>();
   for (const [channel, type, value, base = null] of values ?? [])
-    if (type === 'list') own.set(channel, asStored(read.get(listKey(thread_id, checkpoint_ns, channel, value)), { channel, base }));
+    if (type === 'list')
+      own.set(channel, asStored(read.get(listKey(thread_id, checkpoint_ns, channel, value as string)), { channel, base }));
   return own;
 }
 

@@ -5,7 +5,9 @@ import { deleteCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import { copyCheckpointsTo, deleteCheckpointsOfRuns, pruneThreads } from '../db/threads/checkpointer-calls.ts';
 import { writeSteps, type AttemptOfRun, type NewValue, type NewWrites } from '../db/checkpoints/checkpoints.ts';
 import { markBegun } from '../db/runs/leases.ts';
-import { graphKey, listsOf, nextList, type ListVersion } from '../db/checkpoints/list-rows.ts';
+import { toBytes, type ListLengths } from '../db/checkpoints/list-bytes.ts';
+import { isListInBytes, LIST_IN_BYTES } from '../db/fields/checkpoint-fields.ts';
+import { graphKey, listsOf, nextList, type ListVersion, type StoredList } from '../db/checkpoints/list-rows.ts';
 import type { Database } from '../db/base/pool.ts';
 import { readCheckpoints, type StoredCheckpoint, type WhichCheckpoints } from '../db/checkpoints/stored-checkpoints.ts';
 import { Lists, listsOfRow, type CheckpointKey, type ListElement } from './lists.ts';
@@ -24,8 +26,13 @@ type Storing = { ahead: boolean; written?: Barrier | undefined; metadata?: objec
 /** Where a step stands: a graph of a thread, its last checkpoint there, and the run that makes it. */
 export type StepPlace = { threadId: string; namespace: string; checkpointId: string | undefined; runId: string | undefined };
 
+/** The change that a list in bytes is of another version, its base. Its type and bytes are those of new elements. */
+type NewListInBytes = ListLengths & { base: string | null };
+
 /** A value as it is stored: its type and bytes, or a list by its elements; `fresh` are those that no version has. */
-export type NewVersion<E> = { type: string; blob: Uint8Array } | { elements: readonly E[]; fresh: ReadonlySet<E> };
+export type NewVersion<E> =
+  | { type: string; blob: Uint8Array; list?: NewListInBytes | undefined }
+  | { elements: readonly E[]; fresh: ReadonlySet<E> };
 
 /** A checkpoint of a graph. */
 export type NewStep<E> = {
@@ -136,18 +143,18 @@ export class StepStorage<E extends ListElement> {
 
   /**
    * Returns a checkpoint of a graph, or its last one, and remembers its lists. A mere look (`looks`) pushes out nothing
-   * that a run stands on, and waits for no run.
+   * that a run stands on, and waits for no run. Of lists in bytes that are `known`, no row is read.
    */
   async one(
     at: { threadId: string; namespace: string; checkpointId?: string | undefined },
-    { looks }: { looks: boolean },
+    { looks, known }: { looks: boolean; known?: string[] | undefined },
   ): Promise<ReadCheckpoint<E> | undefined> {
     const { threadId, namespace, checkpointId } = at;
     if (!looks) {
       if (namespace === '' && checkpointId === undefined && this.#runsOf(threadId).some((run) => run.isFirstLook())) return undefined;
       await this.#settled(threadId);
     }
-    const { rows, lists } = await this.#read({ ...at, limit: 1 });
+    const { rows, lists } = await this.#read({ ...at, limit: 1, known });
     const [row] = rows;
     if (row === undefined) return undefined;
     const own = listsOfRow(row, lists);
@@ -164,10 +171,14 @@ export class StepStorage<E extends ListElement> {
 
   async #read(which: WhichCheckpoints): Promise<{ rows: StoredCheckpoint[]; lists: Map<string, ListVersion<E>> }> {
     const known = this.#lists.known(which.threadId, which.namespace);
+    const { known: given = [] } = which;
     const prefix = graphKey(which.threadId ?? '', which.namespace ?? '');
-    const rows = await readCheckpoints(this.#db, { ...which, known: [...known.keys()].map((key) => key.slice(prefix.length)) });
+    const rows = await readCheckpoints(this.#db, {
+      ...which,
+      known: [...given, ...[...known.keys()].map((key) => key.slice(prefix.length))],
+    });
     const read = listsOf(
-      rows.flatMap((row) => row.lists ?? []),
+      rows.flatMap((row) => (row.lists ?? []).filter(([, , , , , , type]) => !isListInBytes(type)) as unknown as StoredList[]),
       (key) => known.get(key),
       this.#elementOf,
     );
@@ -232,13 +243,18 @@ export class StepStorage<E extends ListElement> {
   }
 }
 
+function inBytes({ type, blob, list }: { type: string; blob: Uint8Array; list?: NewListInBytes | undefined }) {
+  if (list === undefined) return { type, blob };
+  return { type: `${LIST_IN_BYTES}${type}`, blob: toBytes(list, blob), base: list.base ?? undefined };
+}
+
 /** Returns the row of a new version of a channel and, for a list, the version to compare its next one with. */
 function storedForm<E extends ListElement>(
   { channel, version }: { channel: string; version: string },
   value: NewVersion<E>,
   before: ListVersion<E> | undefined,
 ): [NewValue, ListVersion<E>?] {
-  if ('blob' in value) return [{ channel, version, ...value }];
+  if ('blob' in value) return [{ channel, version, ...inBytes(value) }];
   const { base, text, list } = nextList(before, { version, ...value, textOf: (element) => element.text });
   return [{ channel, version, type: 'list', blob: encoder.encode(text), base }, list];
 }

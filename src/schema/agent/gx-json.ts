@@ -19,11 +19,18 @@ const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
 const Strings = (): TUnsafe<string[]> => Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
 
 /** Modules and names of classes, as LangChain writes them into values that it serialises. */
-const ClassIds = (): TUnsafe<string[][]> =>
-  Type.Unsafe<string[][]>({
-    type: 'array',
-    maxItems: 1000,
-    items: { type: 'array', minItems: 2, maxItems: 20, items: { type: 'string', minLength: 1 } },
+const CLASS_IDS = {
+  type: 'array',
+  maxItems: 1000,
+  items: { type: 'array', minItems: 2, maxItems: 20, items: { type: 'string', minLength: 1 } },
+};
+/** Such classes, or any. */
+type Classes = string[][] | true;
+const Classes = (): TUnsafe<Classes> => Type.Unsafe<Classes>({ anyOf: [CLASS_IDS, { const: true }] });
+const ClassesOrNone = (): TUnsafe<Classes | null> =>
+  Type.Unsafe<Classes | null>({
+    anyOf: [CLASS_IDS, { const: true }, { type: 'null' }],
+    description: 'Of graphs in Python: classes, each as its module and its name, that may be made from stored states; true means any.',
   });
 
 const Env = Type.Unsafe<string | string[] | Record<string, string>>({
@@ -142,9 +149,11 @@ const Checkpointer = Type.Object(
     serde: Type.Optional(
       Type.Object(
         {
-          allowed_json_modules: Type.Optional(ClassIds()),
-          allowed_msgpack_modules: Type.Optional(Type.Unsafe<unknown>({})),
-          pickle_fallback: Type.Optional(Type.Boolean()),
+          allowed_json_modules: Type.Optional(Classes()),
+          allowed_msgpack_modules: Type.Optional(ClassesOrNone()),
+          pickle_fallback: Type.Optional(
+            Type.Boolean({ description: 'Of graphs in Python: whether values that nothing else can write are pickled.' }),
+          ),
         },
         { additionalProperties: false },
       ),
@@ -252,8 +261,6 @@ export const PASSED_OVER: Readonly<Record<string, string>> = {
   'checkpointer.path': 'checkpoints lie in the database of the server',
   'checkpointer.uri': 'checkpoints lie in the database of the server; POSTGRES_URI_CUSTOM of a deployment names another one',
   'store.path': 'items of the store lie in the database of the server',
-  'checkpointer.serde.allowed_msgpack_modules': 'checkpoints are JSON here; allowed_json_modules says what they may hold',
-  'checkpointer.serde.pickle_fallback': 'checkpoints are JSON here; Python objects are not read',
   'auth.allow_langsmith_api_keys': 'auth.path decides who may call; let it check such keys',
   _INTERNAL_docker_tag: 'the tag of the image gx-agent-server decides about the version of the server',
 };
@@ -265,9 +272,15 @@ const AS_HERE: Readonly<Record<string, readonly unknown[]>> = {
   'auth.allow_langsmith_api_keys': [false],
 };
 
-/** Returns the keys of settings that have no effect here. */
-export const passedOverKeys = (settings: object): PassedOver[] =>
-  Object.entries(PASSED_OVER)
+/** Keys that have no effect on graphs in JavaScript. */
+const OF_PYTHON: Readonly<Record<string, string>> = {
+  'checkpointer.serde.allowed_msgpack_modules': 'checkpoints of JavaScript are JSON; allowed_json_modules says what they may hold',
+  'checkpointer.serde.pickle_fallback': 'checkpoints of JavaScript are JSON; Python objects are not read',
+};
+
+/** Returns the keys of settings that have no effect here. `python`: some graph is in Python. */
+export const passedOverKeys = (settings: object, { python }: { python: boolean }): PassedOver[] =>
+  Object.entries(python ? PASSED_OVER : { ...PASSED_OVER, ...OF_PYTHON })
     .map(([name, instead]) => ({ name, instead, value: valueOfKey(settings, name) }))
     .filter(({ name, value }) => value !== undefined && !(AS_HERE[name] ?? []).some((known) => same(known, value)))
     .map(({ name, instead }) => ({ name, instead }));

@@ -31,6 +31,18 @@ test('graphs in Python are files or modules, beside those in JavaScript', () => 
   ]);
 });
 
+test('what stored states may hold counts for graphs in Python, and any class is for them alone', () => {
+  const serde = { allowed_msgpack_modules: [['my_agent.state', 'Profile']], pickle_fallback: true };
+  const names = (found: ReturnType<typeof read>): string[] => found.passedOver.map(({ name }) => name);
+  expect(names(read({ graphs: { chat: 'my_agent.chat:make' }, checkpointer: { serde } }))).toEqual([]);
+  const ofNone = ['checkpointer.serde.allowed_msgpack_modules', 'checkpointer.serde.pickle_fallback'];
+  expect(names(read({ graphs, checkpointer: { serde } }))).toEqual(ofNone);
+  const any = { checkpointer: { serde: { allowed_json_modules: true, allowed_msgpack_modules: null } } };
+  expect(names(read({ graphs: { chat: 'my_agent.chat:make' }, ...any }))).toEqual([]);
+  expect(() => read({ graphs, ...any })).toThrow('only graphs in Python can have');
+  expect(() => read({ graphs, checkpointer: { serde: { allowed_msgpack_modules: ['my_agent.state'] } } })).toThrow(StartError);
+});
+
 const OLLAMA = { provider: 'ollama', model: 'nomic-embed-text:latest', folder };
 const talk = './talk.py:graph';
 

@@ -75,6 +75,7 @@ const toThread: ToThread[] = [
       logLevel: 'info',
       env: { NAME: AWKWARD },
       allowedModules: [['langchain', 'schema']],
+      serde: { allowed_json_modules: true, allowed_msgpack_modules: [['a.b', 'C']], pickle_fallback: false },
       traced: true,
       spanContents: undefined,
       sendsLog: false,
@@ -175,6 +176,8 @@ const fromUserCode: FromUserCode[] = [
 
 const at = { thread_id: 'thread', namespace: 'sub|1', checkpoint_id: 'b' };
 const blobOf = { channel: 'messages', type: 'py:msgpack', blob: all };
+const change = { base: '1', steps: 1, stored: 4, parts: [[0, 1] as [number, number], { new: [all.length, 0] }] };
+const listRow = { namespace: '', channel: 'messages', version: '2', ...change, blob: all };
 
 /** Kinds of messages that threads alone have, and those that they have in another form. */
 const OF_THREADS = ['start', 'written', 'embedded', 'not_embedded', 'beat', 'wait', 'embed'];
@@ -195,6 +198,21 @@ const toRunner: ToRunner[] = [
       { ...at, parent: null, checkpoint: {}, metadata: {}, values: [{ ...blobOf, blob: new Uint8Array() }], writes: [] },
     ],
   },
+  {
+    kind: 'found',
+    ask_id: 3,
+    lists: [listRow, { ...listRow, base: null, parts: [], blob: new Uint8Array() }],
+    checkpoints: [
+      {
+        ...at,
+        parent: null,
+        checkpoint: {},
+        metadata: {},
+        values: [{ channel: 'messages', type: 'py:msgpack', version: '2', base: '1' }, blobOf],
+        writes: [],
+      },
+    ],
+  },
   { kind: 'begun', ask_id: 3, begins: false },
   { kind: 'results', ask_id: 4, json },
   { kind: 'refused', ask_id: 5, status: 503, message: AWKWARD },
@@ -213,11 +231,14 @@ const fromRunner: FromRunner[] = [
     step: -1,
     checkpoint: { v: 4 },
     metadata: { a: AWKWARD },
-    values: [{ version: '1', ...blobOf }],
+    values: [
+      { version: '1', ...blobOf },
+      { version: '2', ...blobOf, list: change },
+    ],
   },
   { kind: 'put', run_id: null, ...at, parent: null, step: undefined, checkpoint: {}, metadata: {}, values: [] },
   { kind: 'writes', ...asked, ...at, task_id: 'task', path: '~', replace: true, writes: [{ index: -3, ...blobOf }] },
-  { kind: 'read', ask_id: 1, thread_id: 'thread', namespace: '', limit: 1 },
+  { kind: 'read', ask_id: 1, thread_id: 'thread', namespace: '', limit: 1, known: ['messages\n1'] },
   { kind: 'read', ask_id: 1, thread_id: 'thread', before: 'b', checkpoint_id: 'a', metadata: { step: 1 } },
   { kind: 'begin', run_id: 'run', attempt: 2, ask_id: 1 },
   { kind: 'store', ask_id: 1, operation: { does: 'get', namespace: ['a'], key: 'k', refresh: false } },

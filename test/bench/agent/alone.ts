@@ -1,6 +1,7 @@
 import type { Checkout } from './checkout.ts';
 import type { Databases } from './databases.ts';
 import { measureFloors } from './floors.ts';
+import { measureGrowingPython } from './growing-python.ts';
 import { measureGrowingThread } from './growing-thread.ts';
 import { measureGuarded } from './guarded.ts';
 import { measureKeyed } from './keyed.ts';
@@ -65,6 +66,7 @@ async function subscriptionLines({ checkout, databases }: Work): Promise<Line[]>
 
 export const PARTS: Part[] = [
   { id: 'growing-thread', head: () => '1,000 runs on one thread, 2,000 messages', measure: measureGrowingThread },
+  { id: 'growing-python', head: () => '1,000 runs on one thread of a graph in Python', measure: measureGrowingPython },
   { id: 'memory', head: ({ memory }) => `memory (${Object.entries(memory).map((pair) => pair.join('=')).join(' ')})`, measure: memoryLines },
   {
     id: 'round-trips',

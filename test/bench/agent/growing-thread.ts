@@ -53,21 +53,22 @@ async function floor(runs: number): Promise<number[]> {
 
 const WARM = 100;
 /** A run's time is the median of so many runs around it. */
-const AROUND = 20;
+export const AROUND = 20;
 
-const at = (times: number[], run: number): number => median(times.slice(Math.max(0, run - AROUND), run));
+/** Returns the milliseconds of a run. */
+export const at = (times: number[], run: number): number => median(times.slice(Math.max(0, run - AROUND), run));
 
 type Size = { bytes: number };
 type Storage = { checkpoints: Size; channel_values: Size; pending_writes: Size };
 
 /** Returns the bytes that a thread's checkpoints take, with what Postgres needs for their rows. */
-async function storedBytes({ url }: BenchServer, thread: string): Promise<number> {
+export async function storedBytes({ url }: BenchServer, thread: string): Promise<number> {
   const { checkpoints, channel_values, pending_writes } = await call<Storage>(`${url}/threads/${thread}/storage`);
   return checkpoints.bytes + channel_values.bytes + pending_writes.bytes;
 }
 
-const ms = (value: number): string => `${value.toFixed(1)} ms`;
-const kilobytes = (value: number): string => `${(value / 1000).toFixed(0)} kB`;
+export const ms = (value: number): string => `${value.toFixed(1)} ms`;
+export const kilobytes = (value: number): string => `${(value / 1000).toFixed(0)} kB`;
 
 /** The factor by which runs may exceed a run on a short thread plus the growth of their floor. */
 const TIMES = 1.3;

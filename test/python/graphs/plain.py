@@ -137,6 +137,26 @@ async def look(state: Typed) -> dict[str, Any]:
 typed = StateGraph(Typed).add_node("look", look).add_edge(START, "look").compile()
 
 
+class Opaque:
+    """Nothing but pickle writes it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Kept(TypedDict, total=False):
+    value: Any
+    number: int
+
+
+async def keep(state: Kept) -> Kept:
+    number = state["value"].number + 1 if "value" in state else 1
+    return {"value": Opaque(number), "number": number}
+
+
+pickles = StateGraph(Kept).add_node("keep", keep).add_edge(START, "keep").compile()
+
+
 async def hold(state: Count) -> Count:
     time.sleep(state["pause"])
     return {"done": 1}

@@ -4,7 +4,7 @@
  */
 
 /** The content of a row of type `list`, as JSON. A row without a base is a whole list: it has one part. */
-type ListChange = {
+export type ListChange = {
   /** Rows between this one and the last that sums up: 0 where this one does. */
   steps: number;
   /** Elements and rows that a reader of this version reads. */

@@ -1,7 +1,7 @@
 import { IN_A_PACK, packedIn, packsFor, UNPACKED, VALUE, writesIn } from './checkpoint-packs.ts';
-import { openCheckpoints } from '../fields/checkpoint-fields.ts';
+import { openCheckpoints, type ListInBytes } from '../fields/checkpoint-fields.ts';
 import { toField } from '../base/json-field.ts';
-import type { StoredList } from './list-rows.ts';
+import { isListRow, type ListRow } from './list-bytes.ts';
 import type { Db } from '../base/pool.ts';
 import { refuseByNamed } from '../base/unsearchable.ts';
 
@@ -27,7 +27,7 @@ export type ValueType = 'json' | 'bytes' | `${string}:${string}`;
  * has its version and that of its base.
  */
 export type StoredValue =
-  | [channel: string, type: 'list', version: string, base: string | null]
+  | [channel: string, type: 'list' | ListInBytes, version: string, base: string | null]
   | [channel: string, type: ValueType | 'empty', value: unknown];
 
 type StoredWrite = [taskId: string, channel: string, type: ValueType, value: unknown];
@@ -45,7 +45,7 @@ export type StoredCheckpoint = {
   values: StoredValue[] | null;
   writes: StoredWrite[] | null;
   /** Comes with the first checkpoint: the rows of all lists that the reader does not know. */
-  lists: StoredList[] | null;
+  lists: ListRow[] | null;
 };
 
 export type WhichCheckpoints = {
@@ -63,6 +63,8 @@ export type WhichCheckpoints = {
 
 /** LangGraph applies the writes of a step's tasks in this order: `writesSortKey` of its checkpointer's contract. */
 const WRITES_ORDER = `order by task_path collate "C", task_id collate "C", idx`;
+
+const LIST_VALUE = `case b.type when 'list' then convert_from(b.blob, 'UTF8')::json else to_json(encode(b.blob, 'base64')) end`;
 
 const LIST_KEY = 'b.thread_id, b.checkpoint_ns, b.channel, b.version, b.base';
 
@@ -146,14 +148,14 @@ async function readFrom(db: Db, which: WhichCheckpoints, packed: boolean): Promi
         ${source}),
       ${chainOf('c', `$${parameters.push(known)}`)}
       select thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint, metadata,
-        (select json_agg(case type when 'list' then json_build_array(channel, type, version, base) else json_build_array(channel, type, ${VALUE}) end)
+        (select json_agg(case when ${isListRow('type')} then json_build_array(channel, type, version, base) else json_build_array(channel, type, ${VALUE}) end)
           from jsonb_each_text(c.checkpoint->'channel_versions') v, lateral (
             select * from gx.checkpoint_blobs b where b.thread_id = c.thread_id and b.checkpoint_ns = c.checkpoint_ns
               and b.channel = v.key and b.version = v.value limit 1) b) as values,
         ${packed ? writesOf('w.value', PACKED_WRITES) : writesOf(VALUE, ROW_WRITES)} as writes,
         case when row_number() over (order by checkpoint_id desc) = 1 then (
-          select json_agg(json_build_array(l.thread_id, l.checkpoint_ns, l.channel, l.version, l.base, b.value)) from chain l, lateral (
-            select convert_from(b.blob, 'UTF8')::json as value from gx.checkpoint_blobs b where b.thread_id = l.thread_id
+          select json_agg(json_build_array(l.thread_id, l.checkpoint_ns, l.channel, l.version, l.base, b.value, b.type)) from chain l, lateral (
+            select ${LIST_VALUE} as value, b.type from gx.checkpoint_blobs b where b.thread_id = l.thread_id
               and b.checkpoint_ns = l.checkpoint_ns and b.channel = l.channel and b.version = l.version limit 1) b) end as lists
       from c order by checkpoint_id desc`,
     values: parameters,
@@ -171,7 +173,7 @@ const writesOf = (value: string, from: string): string =>
 const chainOf = (checkpoints: string, known: string): string => `chain as (
     select ${LIST_KEY} from ${checkpoints} c, jsonb_each_text(c.checkpoint->'channel_versions') v, lateral (
       select * from gx.checkpoint_blobs b where b.thread_id = c.thread_id and b.checkpoint_ns = c.checkpoint_ns
-        and b.channel = v.key and b.version = v.value and b.type = 'list' limit 1) b
+        and b.channel = v.key and b.version = v.value and ${isListRow('b.type')} limit 1) b
     where b.channel || E'\\n' || b.version <> all(${known}::text[])
     union
     select ${LIST_KEY} from chain l, lateral (

@@ -13,6 +13,13 @@ export const valuePlace = (channel: string, version: string): Place => ({ kind: 
 
 export const writePlace = (taskId: string, channel: string): Place => ({ kind: 'checkpoint.write', of: `${taskId}\n${channel}` });
 
+/** The beginning of the type of a list's row whose elements are bytes, before the type of the elements. */
+export const LIST_IN_BYTES = 'list:';
+
+export type ListInBytes = `list:${string}`;
+
+export const isListInBytes = (type: string): type is ListInBytes => type.startsWith(LIST_IN_BYTES);
+
 const isJson = (type: string): boolean => type === 'json' || type === 'list';
 
 /** Returns the bytes that the column of a value gets. */
@@ -40,7 +47,7 @@ type Opened = {
   metadata: Record<string, unknown>;
   values: [channel: string, type: string, value: unknown, base?: string | null][] | null;
   writes: [taskId: string, channel: string, type: string, value: unknown][] | null;
-  lists: [thread: string, namespace: string, channel: string, version: string, base: string | null, value: unknown][] | null;
+  lists: [thread: string, namespace: string, channel: string, version: string, base: string | null, value: unknown, type: string][] | null;
 };
 
 /** Opens rows of checkpoints, in place. */
@@ -56,14 +63,15 @@ async function openCheckpoint(codec: Codec, row: Opened): Promise<void> {
   for (const one of row.values ?? []) {
     const [channel, type, value] = one;
     // A list has its version in the place of a value, which comes with the lists.
-    if (type !== 'list') one[2] = await openEncoded(codec, valuePlace(channel, String(versions[channel])), { type, value });
+    if (type !== 'list' && !isListInBytes(type))
+      one[2] = await openEncoded(codec, valuePlace(channel, String(versions[channel])), { type, value });
   }
   for (const one of row.writes ?? []) {
     const [taskId, channel, type, value] = one;
     one[3] = await openEncoded(codec, writePlace(taskId, channel), { type, value });
   }
   for (const one of row.lists ?? []) {
-    const [, , channel, version, , value] = one;
-    one[5] = await codec.open(valuePlace(channel, version), value);
+    const [, , channel, version, , value, type] = one;
+    one[5] = await openEncoded(codec, valuePlace(channel, version), { type, value });
   }
 }

@@ -1,6 +1,7 @@
 import { readCheckpoints } from '../checkpoints/stored-checkpoints.ts';
-import { sealBlob, valuePlace } from '../fields/checkpoint-fields.ts';
-import { listKey, listsOf, wholeText } from '../checkpoints/list-rows.ts';
+import { isListInBytes, sealBlob, valuePlace } from '../fields/checkpoint-fields.ts';
+import { wholeBytes, withElements } from '../checkpoints/list-bytes.ts';
+import { listKey, listsOf, wholeText, type StoredList } from '../checkpoints/list-rows.ts';
 import { PACKED_BLOB, packedIn, unpackCheckpoints, writesIn } from '../checkpoints/checkpoint-packs.ts';
 import type { Database, Db } from '../base/pool.ts';
 import type { Patterns } from '../base/permits.ts';
@@ -163,24 +164,22 @@ export async function pruneCheckpoints(tx: Db, threadId: string): Promise<void> 
 async function storeListsWhole(tx: Db, threadId: string, { checkpoint_ns, checkpoint_id }: Kept): Promise<void> {
   const [row] = await readCheckpoints(tx, { threadId, namespace: checkpoint_ns, checkpointId: checkpoint_id, limit: 1 });
   const lists = listsOf(
-    row?.lists ?? [],
+    (row?.lists ?? []).map((one) => (isListInBytes(one[6]) ? withElements(one) : (one.slice(0, 6) as StoredList))),
     () => undefined,
     (stored) => stored,
   );
-  for (const [channel, type, version, base] of row?.values ?? []) {
-    if (type !== 'list' || base === null) continue;
+  for (const [channel, type, value, base = null] of row?.values ?? []) {
+    if ((type !== 'list' && !isListInBytes(type)) || base === null) continue;
+    // A list has its version in the place of a value.
+    const version = value as string;
     const { elements } = lists.get(listKey(threadId, checkpoint_ns, channel, version))!;
-    const whole = Buffer.from(wholeText(elements.map((element) => JSON.stringify(element))));
+    const whole = isListInBytes(type)
+      ? wholeBytes(elements as Uint8Array[])
+      : Buffer.from(wholeText(elements.map((one) => JSON.stringify(one))));
     await tx.query({
       text: `update gx.checkpoint_blobs set base = null, blob = $5
         where thread_id = $1 and checkpoint_ns = $2 and channel = $3 and version = $4`,
-      values: [
-        threadId,
-        checkpoint_ns,
-        channel,
-        version,
-        await sealBlob(tx.codec, valuePlace(channel, version), { type: 'list', blob: whole }),
-      ],
+      values: [threadId, checkpoint_ns, channel, version, await sealBlob(tx.codec, valuePlace(channel, version), { type, blob: whole })],
     });
   }
 }

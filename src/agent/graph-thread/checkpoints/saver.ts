@@ -1,6 +1,6 @@
 import { BaseCheckpointSaver, maxChannelVersion, TASKS, WRITES_IDX_MAP, type CheckpointTuple } from '@langchain/langgraph-checkpoint';
 import { Conflict } from '../../../errors.ts';
-import type { ReadCheckpoint, ReadValue } from '../../run-storage/read-checkpoint.ts';
+import type { ReadCheckpoint, ReadList, ReadValue } from '../../run-storage/read-checkpoint.ts';
 import type { StepStorage } from '../../run-storage/step-storage.ts';
 import { allLive, type Element } from './element.ts';
 import { ListTexts } from './list-texts.ts';
@@ -104,9 +104,9 @@ export class Saver extends BaseCheckpointSaver {
     };
   }
 
-  async #load(value: ReadValue, form: Form): Promise<unknown> {
+  async #load(value: ReadValue | ReadList, form: Form): Promise<unknown> {
     if ('json' in value) return this.#serde.revive(value.json, form);
-    if (value.type === 'bytes') return value.bytes;
+    if (value.type === 'bytes' && 'bytes' in value) return value.bytes;
     throw new Conflict(`A graph in another language has written this thread: it holds a value of the type "${value.type}".`);
   }
 

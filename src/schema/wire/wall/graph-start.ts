@@ -41,6 +41,15 @@ const Encryption = Type.Object({
   strict: Type.Optional(Type.Boolean()),
 });
 
+const Classes = Type.Union([Type.Literal(true), Type.Array(Type.Array(Type.String()))]);
+
+/** `checkpointer.serde` of gx.json: the settings of LangGraph's serializer in Python. */
+const Serde = Type.Object({
+  allowed_json_modules: Maybe(Classes),
+  allowed_msgpack_modules: Maybe(OrNull(Classes)),
+  pickle_fallback: Maybe(Type.Boolean()),
+});
+
 const ofAnyRunner = {
   graphs: Type.Array(GraphSource),
   /** Whether the other graphs are served when some can't be loaded. */
@@ -59,6 +68,7 @@ const ofAnyRunner = {
   storeLife: Maybe(StoreLife),
   /** The event loops that runs of Python are spread over; absent where they share one. */
   isolatedLoops: Maybe(Type.Integer()),
+  serde: Maybe(Serde),
 };
 
 /**

@@ -25,6 +25,10 @@ import { Call } from './operations.ts';
  * There is neither `wait` nor `written`: events that come before a checkpoint are where others find them before it is
  * stored.
  *
+ * Lists. A value that is a list may be put as the elements that it adds to a version which the runner knows. Its type
+ * is then that of each element. `found` has the rows of the lists of all of its checkpoints, down to whole ones. Those
+ * that the runner names as `known`, each as its channel and version on two lines, are left out.
+ *
  * Questions. Each `ask_id` gets one answer, in any order: `saved`, `found` with checkpoints, newest first, `begun`,
  * `results`, or `refused` with an HTTP status and a sentence. An answer holds all that was put for the thread before.
  * Before an attempt after the first calls the graph, it asks `begin`; where `begun` says false, another worker has the
@@ -43,13 +47,33 @@ const at = { thread_id: Type.String(), namespace: Type.String(), checkpoint_id: 
 
 const Value = { channel: Type.String(), type: Type.String(), blob: Bytes };
 
+/**
+ * How a list is stored as the elements that it adds to another version of its channel, its base. A part is elements of
+ * the base from one number to another, both included, or the lengths of new ones, whose bytes follow each other.
+ */
+const ListChange = {
+  base: OrNull(Type.String()),
+  /** Rows between this one and the last that sums up: 0 where this one does. */
+  steps: Type.Integer(),
+  /** Elements and rows that a reader of this version reads. */
+  stored: Type.Integer(),
+  parts: Type.Array(Type.Union([Type.Tuple([Type.Integer(), Type.Integer()]), Type.Object({ new: Type.Array(Type.Integer()) })])),
+};
+
+const FoundList = Type.Object({ namespace: Type.String(), channel: Type.String(), version: Type.String(), ...ListChange, blob: Bytes });
+
 const FoundCheckpoint = Type.Object({
   ...at,
   parent: OrNull(Type.String()),
   checkpoint: JsonObject('The checkpoint, without the values of its channels.'),
   metadata: JsonObject('Its metadata.'),
-  /** JSON that a graph of another language has stored has the type `json`. */
-  values: Type.Array(Type.Object(Value)),
+  /** JSON that a graph of another language has stored has the type `json`. A list has a version, which its rows make. */
+  values: Type.Array(
+    Type.Union([
+      Type.Object(Value),
+      Type.Object({ channel: Type.String(), type: Type.String(), version: Type.String(), base: OrNull(Type.String()) }),
+    ]),
+  ),
   writes: Type.Array(Type.Object({ task_id: Type.String(), ...Value })),
 });
 export type FoundCheckpoint = Static<typeof FoundCheckpoint>;
@@ -76,7 +100,7 @@ export type StoreOperation = Static<typeof StoreOperation>;
 
 const Answers = Type.Union([
   MessageOf('saved', { ask_id }),
-  MessageOf('found', { ask_id, checkpoints: Type.Array(FoundCheckpoint) }),
+  MessageOf('found', { ask_id, lists: Maybe(Type.Array(FoundList)), checkpoints: Type.Array(FoundCheckpoint) }),
   MessageOf('begun', { ask_id, begins: Type.Boolean() }),
   MessageOf('results', { ask_id, json: JsonTextOf<unknown>() }),
   MessageOf('refused', { ask_id, status: Type.Integer(), message: Type.String() }),
@@ -95,7 +119,7 @@ const RunnerPut = MessageOf('put', {
   step: Maybe(Type.Integer()),
   checkpoint: JsonObject('The checkpoint, without the values of its channels.'),
   metadata: JsonObject('Its metadata.'),
-  values: Type.Array(Type.Object({ version: Type.String(), ...Value })),
+  values: Type.Array(Type.Object({ version: Type.String(), ...Value, list: Maybe(Type.Object(ListChange)) })),
 });
 export type RunnerPut = Static<typeof RunnerPut>;
 
@@ -120,6 +144,7 @@ const RunnerQuestion = Type.Union([
     before: Maybe(Type.String()),
     metadata: Maybe(JsonObject('Part of the metadata of the checkpoints.')),
     limit: Maybe(Type.Integer()),
+    known: Maybe(Type.Array(Type.String())),
   }),
   MessageOf('begin', { ask_id, run_id: Type.String(), attempt: Type.Integer() }),
   MessageOf('store', { ask_id, operation: StoreOperation }),

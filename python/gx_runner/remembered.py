@@ -1,0 +1,81 @@
+"""The lists that runs stand on, so that a step is compared with the last one and its state is not read again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from gx_runner.compat import classes_of
+from gx_runner.elements import Loader
+from gx_runner.lists import Key, ListVersion
+
+# Bytes of lists that are remembered: some 20,000 short messages.
+MOST_BYTES = 24 * 1024 * 1024
+# Checkpoints of each graph: the one that a run stands on, and those that it looked at before.
+_OF_EACH = 3
+
+CheckpointKey = tuple[str, str, str]
+# Channel -> the list that it holds.
+ListsOfCheckpoint = Mapping[str, ListVersion]
+# A thread, and the namespace of a graph in it.
+_Graph = tuple[str, str]
+
+
+class Lists:
+    """Remembers lists by the checkpoints that have them. Savers of any thread of the process use it.
+
+    A forgotten list is read again, or stored whole, so nothing goes wrong without it.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        """The graphs that were used longest ago are forgotten above so many bytes."""
+        self._most_bytes = most_bytes
+        self._graphs: dict[_Graph, dict[str, ListsOfCheckpoint]] = {}
+        self._weights: dict[_Graph, int] = {}
+        self._bytes = 0
+        self._numbers: dict[Any, int] = {}
+        self._lock = threading.Lock()
+
+    def loader(self, serde: Any) -> Loader:
+        """Returns how a serializer makes elements."""
+        with self._lock:
+            number = self._numbers.setdefault(classes_of(serde), len(self._numbers) + 1)
+        return Loader(number, lambda blob: serde.loads_typed(("msgpack", blob)))
+
+    def known(self, thread_id: str, namespace: str | None) -> dict[Key, ListVersion]:
+        """Returns the lists of one graph that need not be read."""
+        if namespace is None:
+            return {}
+        with self._lock:
+            checkpoints = list(self._graphs.get((thread_id, namespace), {}).values())
+        return {(namespace, channel, one.version): one for lists in checkpoints for channel, one in lists.items()}
+
+    def of(self, key: CheckpointKey) -> ListsOfCheckpoint:
+        """Returns the lists of a checkpoint, where they are remembered."""
+        with self._lock:
+            return self._graphs.get(key[:2], {}).get(key[2], {})
+
+    def remember(self, key: CheckpointKey, lists: ListsOfCheckpoint) -> None:
+        """Remembers the lists of a checkpoint as those that were used last."""
+        graph = key[:2]
+        with self._lock:
+            checkpoints = {**self._graphs.pop(graph, {})}
+            # The entry that was used last comes last.
+            checkpoints.pop(key[2], None)
+            checkpoints[key[2]] = lists
+            while len(checkpoints) > _OF_EACH:
+                del checkpoints[next(iter(checkpoints))]
+            self._graphs[graph] = checkpoints
+            self._bytes -= self._weights.get(graph, 0)
+            self._weights[graph] = _weight(lists)
+            self._bytes += self._weights[graph]
+            for oldest in list(self._graphs):
+                if self._bytes <= self._most_bytes:
+                    break
+                del self._graphs[oldest]
+                self._bytes -= self._weights.pop(oldest)
+
+
+def _weight(lists: ListsOfCheckpoint) -> int:
+    return sum(element.weight for one in lists.values() for element in one.elements)

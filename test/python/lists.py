@@ -1,0 +1,370 @@
+"""Lists that change at random are stored as changes, and read again as they were. Ends with an error where one is not."""
+
+import asyncio
+import copy
+import random
+from typing import Any
+
+from graphs.listing import edits
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from gx_runner.elements import Element, Loader, mark_of
+from gx_runner.lists import (
+    ListRow,
+    ListVersion,
+    as_stored,
+    identified,
+    lists_of,
+    next_list,
+)
+from gx_runner.remembered import Lists
+from gx_runner.saver import Saver, Storage
+from gx_runner.wire import Answer
+
+serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+loader = Lists().loader(serde)
+numbers = iter(range(10**9))
+
+
+def dumps(value: Any) -> bytes | None:
+    kind, blob = serde.dumps_typed(value)
+    return blob if kind == "msgpack" else None
+
+
+def element(by: random.Random) -> Any:
+    at = next(numbers)
+    usage = {"input_tokens": at, "output_tokens": 1, "total_tokens": at + 1}
+    call = {
+        "name": "look",
+        "args": {"at": at, "deep": [1, {"true": True}]},
+        "id": str(at),
+    }
+    return by.choice(
+        [
+            lambda: HumanMessage("x" * by.randint(0, 40), id=str(at)),
+            lambda: AIMessage(
+                [{"type": "text", "text": "y"}],
+                id=str(at),
+                usage_metadata=usage,
+                tool_calls=[call],
+            ),
+            lambda: ToolMessage("z", tool_call_id=str(at), artifact={"set": {at}}),
+            lambda: {"at": at, "parts": [1, 1.5, None, "t"]},
+            lambda: at,
+            lambda: (at, "a pair"),
+        ]
+    )()
+
+
+def change_in_place(value: Any, by: random.Random) -> None:
+    if isinstance(value, AIMessage) and by.random() < 0.5:
+        value.tool_calls[0]["args"]["deep"][1]["true"] = 1
+    elif isinstance(value, (HumanMessage, AIMessage, ToolMessage)):
+        value.content = f"changed {next(numbers)}"
+    elif isinstance(value, dict):
+        value["parts"].append(next(numbers))
+
+
+def edit(values: list[Any], by: random.Random) -> list[Any]:
+    """Returns the next list, as a graph would return it, which may change its elements in place."""
+    does = by.choice(
+        ["append"] * 12
+        + ["change"] * 4
+        + ["delete", "insert", "cut", "shuffle", "twice", "clear"]
+    )
+    if does == "change" and values:
+        change_in_place(by.choice(values), by)
+    elif does == "delete" and values:
+        del values[by.randrange(len(values))]
+    elif does == "insert":
+        values.insert(by.randint(0, len(values)), element(by))
+    elif does == "cut":
+        values = values[by.randint(0, 12) :]
+    elif does == "shuffle":
+        by.shuffle(values)
+    elif does == "twice" and values:
+        values.append(copy.deepcopy(by.choice(values)))
+    elif does == "clear" and by.random() < 0.2:
+        values = []
+    return [*values, *(element(by) for _ in range(by.randint(0, 3)))]
+
+
+def read(
+    rows: dict[str, ListRow], version: str, known: dict[Any, ListVersion]
+) -> ListVersion:
+    """Returns a version from the rows that a server sends for it: those down to a whole one, or to one that is known."""
+    chain: list[ListRow] = []
+    at: str | None = version
+    while at is not None and rows[at].key not in known:
+        chain.append(rows[at])
+        at = rows[at].content["base"]
+    random.shuffle(chain)
+    assert len(chain) <= 64 + len(rows) / 64 + 1, "a reader reads too many rows"
+    return lists_of(chain, known)[("", "messages", version)]
+
+
+def live(version: ListVersion) -> bytes:
+    return dumps([one.live(loader) for one in version.elements]) or b""
+
+
+def play(seed: int) -> None:
+    by = random.Random(seed)
+    rows: dict[str, ListRow] = {}
+    wanted: dict[str, bytes] = {}
+    before: ListVersion | None = None
+    values: list[Any] = []
+    for number in range(by.randint(2, 160)):
+        values = edit(values, by)
+        version = f"{number:010}"
+        new = identified(values, before.elements if before else (), loader, dumps)
+        assert new is not None
+        made = next_list(before, version, new)
+        rows[version] = ListRow(("", "messages", version), made.row, made.blob)
+        wanted[version] = dumps(values) or b""
+        assert made.list.stored <= 2 * len(values) + 64 or made.row["base"] is None
+        assert as_stored(made.list, made.row["base"]) is made.list
+        before = made.list
+        if by.random() < 0.5:
+            # The next run gets objects of its own. It may be another process's, which knows nothing or an older version.
+            known = {} if by.random() < 0.5 else {("", "messages", version): before}
+            before = read(rows, version, known)
+            values = [one.live(loader) for one in before.elements]
+        elif by.random() < 0.05:
+            before = as_stored(before, None)
+            rows[version] = ListRow(
+                ("", "messages", version),
+                next_list(None, version, identified(values, (), loader, dumps)).row,
+                b"".join(one.blob for one in before.elements),
+            )
+    for version, text in wanted.items():
+        assert live(read(rows, version, {})) == text, (
+            f"seed {seed}: version {version} is another one"
+        )
+
+
+def marks() -> None:
+    moved, added = AIMessage("a", id="1"), AIMessage("a", id="1")
+    moved.additional_kwargs = {"b": 1}
+    added.additional_kwargs["b"] = 1
+    word = type("Word", (str,), {})("a")
+    message = AIMessage("a", id="1")
+    for one, other in [
+        *[
+            (1, True),
+            (1, 1.0),
+            (0.0, -0.0),
+            ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+            ({"a": [1]}, {"a": [True]}),
+            ([1], (1,)),
+        ],
+        *[
+            (HumanMessage("a", id="1"), message),
+            (message, moved),
+            (message, added),
+            ({1: 0}, {True: 0}),
+            ([word], ["a"]),
+        ],
+    ]:
+        assert mark_of(one) is None or mark_of(one) != mark_of(other), (one, other)
+    for one in [
+        float("nan"),
+        0.0,
+        {"a": [1, {"b": None}]},
+        b"x",
+        HumanMessage("a", id="1"),
+        "\ud800",
+    ]:
+        assert mark_of(one) is not None and mark_of(one) == mark_of(
+            copy.deepcopy(one)
+        ), one
+    assert (
+        mark_of(ToolMessage("a", tool_call_id="1", artifact={"set": object()})) is None
+    )
+
+
+def gives_own_objects() -> None:
+    message = AIMessage("a", id="1", response_metadata={"deep": [{"a": 1}]})
+    one = Element(dumps(message) or b"")
+    made = one.live(loader)
+    assert (
+        made == message
+        and made.model_dump() == message.model_dump()
+        and made.model_fields_set == loader.loads(one.blob).model_fields_set
+    )
+    made.response_metadata["deep"][0]["a"] = 2
+    made.content = "b"
+    assert one.live(loader) == message and one.mark(loader) == mark_of(
+        message
+    ) != mark_of(made)
+
+
+def forgets() -> None:
+    """Lists above the limit are forgotten, those first that were used longest ago."""
+    few = Lists(most_bytes=3 * Element(b"x" * 1000).weight)
+    for at in range(4):
+        made = next_list(None, "1", identified(["x" * 990], (), loader, dumps))
+        few.remember((str(at), "", "c"), {"messages": made.list})
+        few.of(("0", "", "c"))
+    assert [bool(few.of((str(at), "", "c"))) for at in range(4)] == [
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+def loads_by_class() -> None:
+    """A loader that makes other objects does not get those of another one."""
+    one = Element(dumps(HumanMessage("a", id="1")) or b"")
+    assert isinstance(one.live(loader), HumanMessage)
+    assert one.live(Loader(loader.number + 1, lambda blob: {"blob": len(blob)})) == {
+        "blob": len(one.blob)
+    }
+
+
+class Host:
+    """Keeps what a saver puts, in the form of its messages, as the server does."""
+
+    def __init__(self) -> None:
+        self.puts: dict[str, Any] = {}
+        self.values: dict[tuple[str, str], tuple[Any, bytes]] = {}
+        self.writes: list[tuple[str, Any, bytes]] = []
+        self.rows_read = 0
+
+    def send(self, message: Any, *blobs: bytes) -> None:
+        behind = iter(blobs)
+        if message["kind"] == "put":
+            self.puts[message["checkpoint_id"]] = message
+            for value in message["values"]:
+                self.values.setdefault(
+                    (value["channel"], value["version"]), (value, next(behind))
+                )
+        else:
+            for write in message["writes"]:
+                self.writes.append(
+                    (
+                        message["checkpoint_id"],
+                        {"task_id": message["task_id"], **write},
+                        next(behind),
+                    )
+                )
+
+    async def ask(self, message: Any, *blobs: bytes) -> Answer:
+        if message["kind"] != "read":
+            self.send(message, *blobs)
+            return Answer({}, b"")
+        ids = sorted(self.puts, reverse=True)
+        wanted = [one for one in ids if message.get("checkpoint_id") in (None, one)][
+            : message.get("limit")
+        ]
+        lists: dict[tuple[str, str], tuple[Any, bytes]] = {}
+        found, behind = [], []
+        for one in wanted:
+            put = self.puts[one]
+            values = []
+            for name, version in put["checkpoint"]["channel_versions"].items():
+                if (name, version) not in self.values:
+                    continue
+                value, blob = self.values[(name, version)]
+                if "list" in value:
+                    values.append(
+                        {
+                            "channel": name,
+                            "type": value["type"],
+                            "version": version,
+                            "base": value["list"]["base"],
+                        }
+                    )
+                    self.follow(name, version, message.get("known", []), lists)
+                else:
+                    values.append(value)
+                    behind.append(blob)
+            writes = [(write, blob) for at, write, blob in self.writes if at == one]
+            behind.extend(blob for _, blob in writes)
+            found.append(
+                {**put, "values": values, "writes": [write for write, _ in writes]}
+            )
+        rows = [
+            {
+                **value["list"],
+                "namespace": "",
+                "channel": name,
+                "version": version,
+                "blob": len(blob),
+            }
+            for (name, version), (value, blob) in lists.items()
+        ]
+        self.rows_read += len(rows)
+        blobs_of_lists = b"".join(blob for _, blob in lists.values())
+        return Answer(
+            {"lists": rows, "checkpoints": found}, blobs_of_lists + b"".join(behind)
+        )
+
+    def follow(
+        self, name: str, version: str | None, known: list[str], lists: dict[Any, Any]
+    ) -> None:
+        while (
+            version is not None
+            and f"{name}\n{version}" not in known
+            and (name, version) not in lists
+        ):
+            lists[(name, version)] = self.values[(name, version)]
+            version = self.values[(name, version)][0]["list"]["base"]
+
+
+async def beside(seed: int) -> None:
+    """A graph's states, and those that LangGraph's own saver keeps of the same runs, are the same at each checkpoint."""
+    by = random.Random(seed)
+    host = Host()
+    ours: Any = Saver(host, Storage(serde, Lists()))  # type: ignore[arg-type]
+    theirs = InMemorySaver()
+    config: Any = {"configurable": {"thread_id": "thread"}}
+    for does in [
+        "clear",
+        *by.choices(
+            ["append", "change", "remove", "replace", "clear"], [6, 4, 3, 2, 1], k=30
+        ),
+    ]:
+        given: Any = {"does": does, "at": by.randrange(100)}
+        if by.random() < 0.2:
+            # Another process goes on.
+            ours = Saver(host, Storage(serde, Lists()))  # type: ignore[arg-type]
+        for saver in (ours, theirs):
+            await edits.copy(update={"checkpointer": saver}).ainvoke(given, config)
+    states = [
+        [
+            one
+            async for one in edits.copy(
+                update={"checkpointer": saver}
+            ).aget_state_history(config)
+        ]
+        for saver in (ours, theirs)
+    ]
+    assert len(states[0]) == len(states[1]) > 90
+    for one, other in zip(*states, strict=True):
+        assert dumps(one.values) == dumps(other.values), (
+            f"seed {seed}: {one.metadata} holds other values"
+        )
+    assert sum("list" in value for value, _ in host.values.values()) > 40
+    # A run on a thread that is remembered reads no row of its lists.
+    before = host.rows_read
+    ours = Saver(host, storage := Storage(serde, Lists()))  # type: ignore[arg-type]
+    await edits.copy(update={"checkpointer": ours}).ainvoke({"does": "append"}, config)
+    read, before = host.rows_read - before, host.rows_read
+    await edits.copy(update={"checkpointer": Saver(host, storage)}).ainvoke(
+        {"does": "append"}, config
+    )  # type: ignore[arg-type]
+    assert read > 0 and host.rows_read == before
+
+
+marks()
+gives_own_objects()
+forgets()
+loads_by_class()
+for seed in range(8):
+    play(seed)
+for seed in range(2):
+    asyncio.run(beside(seed))
+print("All lists are as they were.")
