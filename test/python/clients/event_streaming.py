@@ -106,7 +106,11 @@ async def subgraphs(url: str) -> Any:
             found = await every(thread.subgraphs)
             heard = [await every(handle.messages) for handle in found]
             texts = [[await message.text for message in messages] for messages in heard]
-            return {"graphs": [handle.graph_name for handle in found], "ends": [handle.status for handle in found], "texts": texts}
+            return {
+                "graphs": [handle.graph_name for handle in found],
+                "ends": [handle.status for handle in found],
+                "texts": texts,
+            }
 
     return await of_both(play, url)
 
