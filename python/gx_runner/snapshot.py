@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from langgraph.types import PregelTask, StateSnapshot
+from langgraph.types import Interrupt, PregelTask, StateSnapshot
 
 
 def interrupts_of(state: StateSnapshot) -> dict[str, list[Any]]:
     """Returns the questions that each task waits with: task id -> its interrupts."""
-    return {task.id: list(task.interrupts) for task in state.tasks if task.interrupts}
+    return {task.id: [_question(one) for one in task.interrupts] for task in state.tasks if task.interrupts}
+
+
+def _question(interrupt: Interrupt) -> dict[str, Any]:
+    """Returns an interrupt. It has a schema of its answer only where the graph gives one, which LangGraph 1.2 can."""
+    schema = getattr(interrupt, "response_schema", None)
+    return {"value": interrupt.value, "id": interrupt.id, **({} if schema is None else {"response_schema": schema})}
 
 
 def thread_state(state: StateSnapshot) -> dict[str, Any]:
@@ -36,7 +42,7 @@ def _task(task: PregelTask) -> dict[str, Any]:
         "name": task.name,
         "path": task.path,
         "error": None if task.error is None else str(task.error),
-        "interrupts": list(task.interrupts),
+        "interrupts": [_question(one) for one in task.interrupts],
         "checkpoint": checkpoint_of(within) if isinstance(within, dict) else None,
         "state": thread_state(within) if isinstance(within, StateSnapshot) else None,
         "result": task.result,

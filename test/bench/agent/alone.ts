@@ -8,6 +8,7 @@ import { measureKeyed } from './keyed.ts';
 import { measureMcp } from './mcp.ts';
 import { measureA2a, measureA2aStreams } from './a2a.ts';
 import { measureMemory } from './memory.ts';
+import { measurePythonPod } from './python.ts';
 import type { Line } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { measureSearches } from './searches.ts';
@@ -25,6 +26,8 @@ export type Part = {
   isOfMachine?: boolean;
   /** The measurement is made only with --full, or by name. */
   isLong?: boolean;
+  /** The measurement is about graphs in Python, so it is made with --python, or by name. */
+  ofPython?: boolean;
   measure: (work: Work) => Promise<Line[]>;
 };
 
@@ -96,5 +99,6 @@ export const PARTS: Part[] = [
     isLong: true,
     measure: (work) => searchLines(work, 1_000_000, 20),
   },
+  { id: 'python-pod', head: () => 'a pod with graphs in Python', ofPython: true, measure: measurePythonPod },
   { id: 'floors', head: () => 'floors', isOfMachine: true, measure: ({ databases }) => measureFloors(databases) },
 ];

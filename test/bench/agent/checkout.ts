@@ -4,13 +4,14 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { UsageError } from '../../../dev/errors.ts';
 import { memorySettings } from '../../kit/image-environment.ts';
+import { pythonTools } from '../../python/tools.ts';
 import { freePort, startServer, type BenchServer } from './servers.ts';
 
 /**
  * `config` is a file beside the graphs, `env` what else the server is told. `apart`: one process answers and another
  * executes, so that every run goes through the queue.
  */
-type ServerSettings = { database: string; slots?: number; apart?: boolean; config?: string; env?: Record<string, string> };
+export type ServerSettings = { database: string; slots?: number; apart?: boolean; config?: string; env?: Record<string, string> };
 
 /** A checkout of this project, whose agent server is measured. Nothing is written into its folder. */
 export type Checkout = {
@@ -73,6 +74,12 @@ const together = (answers: BenchServer, executes: BenchServer): BenchServer => (
     await answers.stop();
     await executes.stop();
   },
+});
+
+/** Returns what a server is told so that its graphs are the twins in Python. */
+export const pythonSettings = async (): Promise<Partial<ServerSettings>> => ({
+  config: '../../peers/gx.json',
+  env: { GX_PYTHON: `${await pythonTools()}/python` },
 });
 
 export const own = checkoutAt(resolve('.'), 'compile-cache');

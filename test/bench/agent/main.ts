@@ -8,6 +8,7 @@ import { besideContender, contendersOf, type Contender } from './contenders.ts';
 import { startDatabases, type Databases } from './databases.ts';
 import { hangUp } from './http.ts';
 import { HELP, optionsOf, type BenchOptions } from './options.ts';
+import { inPython } from './python.ts';
 import { brokenOff, pairs, single, table, type Line } from './report.ts';
 import { eventStreamScenarios } from './scenarios/event-streams.ts';
 import { recordScenarios } from './scenarios/records.ts';
@@ -40,10 +41,9 @@ function installed({ against, ...started }: BenchOptions): { peers: Contender[];
 }
 
 async function compare({ databases, options, checkouts: [, beside], broken }: Bench): Promise<void> {
-  const { only, rounds, scale } = options;
-  const scenarios = [...runScenarios, ...streamScenarios, ...eventStreamScenarios, ...recordScenarios].filter(
-    ({ id }) => only?.includes(id) ?? true,
-  );
+  const { only, rounds, scale, python } = options;
+  const all = [...runScenarios, ...streamScenarios, ...eventStreamScenarios, ...recordScenarios];
+  const scenarios = (python ? inPython(all) : all).filter(({ id }) => only?.includes(id) ?? true);
   if (scenarios.length === 0) return;
   const { peers, missing } = installed(options);
   const contenders =
@@ -70,8 +70,9 @@ async function linesOf(part: Part, checkout: Checkout, { databases, options, bro
 
 /** Measures this server alone, and the checkout beside it. */
 async function alone(bench: Bench): Promise<void> {
-  const { only, full } = bench.options;
-  for (const part of PARTS.filter(({ id, isLong }) => only?.includes(id) ?? (!isLong || full))) {
+  const { only, full, python } = bench.options;
+  const isAsked = ({ isLong, ofPython = false }: Part): boolean => ofPython === python && (!isLong || full);
+  for (const part of PARTS.filter((one) => only?.includes(one.id) ?? isAsked(one))) {
     tell(part.id);
     const checkouts = part.isOfMachine ? bench.checkouts.slice(0, 1) : bench.checkouts;
     const columns: Line[][] = [];

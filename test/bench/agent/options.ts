@@ -13,6 +13,8 @@ export type BenchOptions = {
   slots: number;
   /** This project's servers of the rows are two processes: one answers, one executes. */
   apart: boolean;
+  /** The graphs of this project's servers are in Python. */
+  python: boolean;
   full: boolean;
   help: boolean;
 };
@@ -21,10 +23,13 @@ export const HELP = `The agent server beside others that speak the same interfac
 
   --quick            one round with a fifth of the work: a first impression
   --full             also the searches in 1,000,000 threads, and bad targets of webhooks
+  --python           graphs in Python on this server, in the rows that have a goal for them, and what a pod of them needs;
+                     peers: python (PyPI langgraph-api, in memory) and aegra
   --only a,b         only these: rows (wait-1, wait-50, start, burst, burst-at-rest, long-thread, stream-1, stream-50, events-first,
-                     events-whole, events-one-mode, events-50, state, search), or parts (memory, growing-thread, growing-python, round-trips,
-                     subscriptions, guarded, keyed, mcp, a2a, a2a-streams, searches, searches-million, webhooks, floors)
-  --against a,b      only these peers: js, aegra, aegra-redis, encrypted (this server with a key); "none" for this server alone
+                     events-whole, events-one-mode, events-50, state, search), or parts (memory, growing-thread, growing-python,
+                     round-trips, subscriptions, guarded, keyed, mcp, a2a, a2a-streams, searches, searches-million, webhooks,
+                     python-pod, floors)
+  --against a,b      only these peers: js, aegra, aegra-redis, python, encrypted (this server with a key); "none" for this server alone
   --beside folder    also another checkout of this project, with its dependencies installed: before and after a change, as pairs in turns;
                      no peers unless --against names them
   --rounds n         rounds, of which the median counts (3; 10 of burst-at-rest, whose worst counts)
@@ -36,6 +41,8 @@ Servers take turns in each round. The table goes to the standard output, what ha
 fails in a row is named there with its reason, the others go on, and the exit code is 1.
 `;
 
+const peersOf = (python: boolean): string => (python ? 'python,aegra' : 'js,aegra,aegra-redis');
+
 /** Throws an `Error` that names a wrong option. */
 export function optionsOf(args: string[]): BenchOptions {
   const flag = { type: 'boolean', default: false } as const;
@@ -46,6 +53,7 @@ export function optionsOf(args: string[]): BenchOptions {
       full: flag,
       help: flag,
       apart: flag,
+      python: flag,
       only: { type: 'string' },
       against: { type: 'string' },
       beside: { type: 'string' },
@@ -57,10 +65,11 @@ export function optionsOf(args: string[]): BenchOptions {
     rounds: values.rounds === undefined ? (values.quick ? 1 : undefined) : Number(values.rounds),
     scale: values.quick ? 0.2 : 1,
     only: values.only?.split(','),
-    against: (values.against ?? (values.beside === undefined ? 'js,aegra,aegra-redis' : 'none')).split(','),
+    against: (values.against ?? (values.beside === undefined ? peersOf(values.python) : 'none')).split(','),
     beside: values.beside,
     slots: Number(values.slots ?? 10),
     apart: values.apart,
+    python: values.python,
     full: values.full,
     help: values.help,
   };

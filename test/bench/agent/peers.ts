@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -7,6 +7,9 @@ import { freePort, startServer, type BenchServer } from './servers.ts';
 
 const PEERS = resolve('test/bench/peers');
 const INSTALLED = resolve('.run/bench');
+/** The bench's graphs for servers in Python: name -> place. */
+const graphInPython = (name: string): string => `${join(PEERS, 'graphs.py')}:${name}`;
+const GRAPHS_IN_PYTHON = { echo: graphInPython('echo'), talk: graphInPython('talk') };
 
 const run = (command: string, args: string[], env: Record<string, string> = {}): string =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
@@ -22,6 +25,36 @@ export async function startJsPeer(slots: number): Promise<BenchServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-bench-js-'));
   const args = [join(PEERS, 'serve.mjs'), String(port), folder, String(slots)];
   return startServer({ command: process.execPath, args, health: '/ok', port });
+}
+
+/** The versions of the vendor's server and of LangGraph, which is that of test/python/requirements.in. */
+export const LANGGRAPH_API = '0.16.7';
+const LANGGRAPH = '1.2.24';
+const pythonPeer = join(INSTALLED, 'langgraph-api');
+
+/** The vendor's server for developers. Its licence forbids to serve it to others, so it is nobody's dependency. */
+export function installPythonPeer(): void {
+  if (existsSync(join(pythonPeer, 'whole'))) return;
+  rmSync(pythonPeer, { recursive: true, force: true });
+  mkdirSync(INSTALLED, { recursive: true });
+  run('python3', ['-m', 'venv', pythonPeer]);
+  const packages = [`langgraph-api==${LANGGRAPH_API}`, 'langgraph-runtime-inmem', `langgraph==${LANGGRAPH}`];
+  run(join(pythonPeer, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', ...packages]);
+  mkdirSync(join(pythonPeer, 'whole'));
+}
+
+/** Other graphs than those of the bench, as name -> place, and what else the server is told. */
+type PythonPeer = { graphs?: Record<string, string>; env?: Record<string, string> };
+
+/** Starts it as its command `langgraph dev` does, without the watch for changes. */
+export async function startPythonPeer(slots: number, { graphs = GRAPHS_IN_PYTHON, env: more = {} }: PythonPeer = {}): Promise<BenchServer> {
+  const port = await freePort();
+  const cwd = mkdtempSync(join(tmpdir(), 'gx-bench-python-'));
+  const options = { host: '127.0.0.1', port, reload: false, open_browser: false, n_jobs_per_worker: slots, graphs };
+  const code = 'import json, sys; from langgraph_api.cli import run_server; run_server(**json.loads(sys.argv[1]))';
+  const args = ['-c', code, JSON.stringify(options)];
+  const env = { LANGSMITH_TRACING: 'false', LANGGRAPH_CLI_NO_ANALYTICS: '1', LOG_LEVEL: 'warning', ...more };
+  return startServer({ command: join(pythonPeer, 'bin/python'), args, env, cwd, health: '/ok', port });
 }
 
 const AEGRA = '0.11.0';
@@ -77,8 +110,7 @@ type Aegra = { database: string; redis: boolean; slots: number };
 export async function startAegra({ database, redis, slots }: Aegra): Promise<BenchServer> {
   const port = await freePort();
   const cwd = mkdtempSync(join(tmpdir(), 'gx-bench-aegra-'));
-  const graph = (name: string): string => `${join(PEERS, 'graphs.py')}:${name}`;
-  writeFileSync(join(cwd, 'aegra.json'), JSON.stringify({ graphs: { echo: graph('echo'), talk: graph('talk') } }));
+  writeFileSync(join(cwd, 'aegra.json'), JSON.stringify({ graphs: GRAPHS_IN_PYTHON }));
   const queue = redis ? await startRedis() : undefined;
   const env = {
     DATABASE_URL: database,

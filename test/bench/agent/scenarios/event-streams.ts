@@ -46,7 +46,7 @@ const fifty: Scenario = {
   id: 'events-50',
   what: 'event streaming of 50 threads at once, 50 events each: events',
   unit: 'per s',
-  sizes: { gx: 1000, js: 150 },
+  sizes: { gx: 1000, js: 150, python: 100 },
   times: [{ of: ['js'], atLeast: 3 }],
   measure: async (server, size) => {
     let events = 0;

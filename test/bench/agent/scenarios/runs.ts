@@ -17,7 +17,7 @@ const waitAlone: Scenario = {
   id: 'wait-1',
   what: 'thread + run + wait, 1 client: p50',
   unit: 'ms',
-  sizes: { gx: 150, js: 10, aegra: 40, 'aegra-redis': 5 },
+  sizes: { gx: 150, js: 10, aegra: 40, 'aegra-redis': 5, python: 40 },
   limit: { atMost: 8 },
   // The first half warms up every server: its code is compiled and its caches are filled before it is measured.
   measure: async (server, size) => median((await oneByOne(2 * size, () => waitOnFreshThread(server))).slice(size)),
@@ -27,7 +27,7 @@ const waitFifty: Scenario = {
   id: 'wait-50',
   what: 'the same, 50 clients: runs',
   unit: 'per s',
-  sizes: { gx: 1000, js: 250, aegra: 150, 'aegra-redis': 100 },
+  sizes: { gx: 1000, js: 250, aegra: 150, 'aegra-redis': 100, python: 150 },
   limit: { atLeast: 310 },
   times: [
     { of: ['aegra', 'aegra-redis'], atLeast: 6 },
@@ -52,7 +52,7 @@ const start: Scenario = {
   id: 'start',
   what: 'background run, idle server: request to start, p50',
   unit: 'ms',
-  sizes: { gx: 60, js: 20, aegra: 30, 'aegra-redis': 20 },
+  sizes: { gx: 60, js: 20, aegra: 30, 'aegra-redis': 20, python: 20 },
   limit: { atMost: 8 },
   measure: async (server, size) => {
     const delays: number[] = [];
@@ -75,7 +75,7 @@ const burstDrained: Scenario = {
   id: 'burst',
   what: 'burst of runs, creation included: drained (5,000; peers fewer)',
   unit: 'per s',
-  sizes: { gx: 5000, js: 1000, aegra: 200, 'aegra-redis': 200 },
+  sizes: { gx: 5000, js: 1000, aegra: 200, 'aegra-redis': 200, python: 200 },
   limit: { atLeast: 300 },
   times: [{ of: ['js'], atLeast: 1 }],
   measure: burst,

@@ -1,7 +1,7 @@
 import type { BenchServer } from '../servers.ts';
 
 /** `beside` is another checkout of this project. */
-export type Who = 'gx' | 'beside' | 'encrypted' | 'js' | 'aegra' | 'aegra-redis';
+export type Who = 'gx' | 'beside' | 'encrypted' | 'js' | 'aegra' | 'aegra-redis' | 'python';
 
 /**
  * One measurement of one server. It says how much work suits each server, because some answer within milliseconds and

@@ -7,7 +7,7 @@ const firstEvent: Scenario = {
   id: 'stream-1',
   what: "stream of 50 events, 1 client: the graph's first event, p50",
   unit: 'ms',
-  sizes: { gx: 100, js: 8, aegra: 30, 'aegra-redis': 20 },
+  sizes: { gx: 100, js: 8, aegra: 30, 'aegra-redis': 20, python: 20 },
   limit: { atMost: 3.5 },
   measure: async (server, size) => {
     const times: number[] = [];
@@ -20,7 +20,7 @@ const fiftyStreams: Scenario = {
   id: 'stream-50',
   what: 'streams of 50 events, 50 at once: events',
   unit: 'per s',
-  sizes: { gx: 1000, js: 150, aegra: 150, 'aegra-redis': 100 },
+  sizes: { gx: 1000, js: 150, aegra: 150, 'aegra-redis': 100, python: 100 },
   times: [{ of: ['js', 'aegra', 'aegra-redis'], atLeast: 4.5 }],
   measure: async (server, size) => {
     let events = 0;
