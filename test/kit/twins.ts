@@ -13,7 +13,7 @@ const JAVASCRIPT = /\.[jt]s(?=:\w+$)/;
 /** The variable that names the interpreter of the twins. Without it, servers run the graphs themselves. */
 export const TWINS_PYTHON = 'GX_TEST_TWINS_PYTHON';
 
-type GxFile = { graphs?: Record<string, string | { path: string }>; store?: { index?: unknown } };
+type GxFile = { graphs?: Record<string, string | { path: string }> };
 
 /** Returns the config and the environment of a server whose graphs are the twins, if there are to be any. */
 export function twinsOf(config: string): { config: string; env: Record<string, string> } {
@@ -32,8 +32,6 @@ export function twinsOf(config: string): { config: string; env: Record<string, s
 function withTwins(config: string): unknown {
   const folder = dirname(resolve(config));
   const { graphs = {}, ...others } = withWholePaths(JSON.parse(readFileSync(config, 'utf8')), folder) as GxFile;
-  // The server refuses an index beside Python graphs, so the tests of it are left out.
-  if (others.store !== undefined) delete others.store.index;
   const twins = Object.entries(graphs).map(([name, graph]) => [
     name,
     typeof graph === 'string' ? twinOf(graph) : { ...graph, path: twinOf(graph.path) },

@@ -7,14 +7,11 @@ type LeftOut = Record<string, string>;
 
 const ONLY_JAVASCRIPT = 'Only JavaScript can throw such a value.';
 const ZOD = 'It is about schemas in zod; those of Python graphs have tests in test/python.';
-const INDEX = 'The server does not serve `store.index` beside graphs in Python yet.';
-const MEMORY = 'Runners of Python graphs have no limit of memory yet.';
 const SERIALIZER = "LangGraph's serializer in Python refuses such a value.";
 
 export const TWINS: Record<string, LeftOut> = {
   'test/agent/wire/contract.test.ts': {
     'a graph of annotations on a server without TypeScript is described by the zod schema of its context alone': ZOD,
-    'items of the store are found by meaning, unless they were kept out': INDEX,
   },
   'test/agent/wire/broken-graphs.test.ts': {
     'a graph that > throws a text fails alone, with a sentence': ONLY_JAVASCRIPT,
@@ -32,7 +29,8 @@ export const TWINS: Record<string, LeftOut> = {
     'a graph that > returns a function has a result all the same': SERIALIZER,
     'a graph that > returns characters that the database does not hold has a result all the same':
       'Half a character becomes a question mark in Python.',
-    'a graph that > eats all memory is given up after the two lives that are set, and costs its neighbours none': MEMORY,
+    'a graph that > eats all memory is given up after the two lives that are set, and costs its neighbours none':
+      'The limit of a Python process has tests of its own in test/python/ends.test.ts.',
   },
   'test/agent/wire/cancel.test.ts': {},
   'test/agent/wire/streams.test.ts': {},
@@ -64,9 +62,7 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/expiry/expiry.test.ts': {},
   'test/agent/wire/queries.test.ts': {},
   'test/agent/wire/defaults.test.ts': {},
-  'test/agent/wire/settings.test.ts': {
-    'items that were stored before there was an index are found by meaning after the next start': INDEX,
-  },
+  'test/agent/wire/settings.test.ts': {},
   'test/agent/event-streaming/streaming.test.ts': {},
   'test/agent/event-streaming/commands.test.ts': {},
   'test/agent/event-streaming/answers.test.ts': {
