@@ -5,9 +5,9 @@ import { deleteCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import { copyCheckpointsTo, deleteCheckpointsOfRuns, pruneThreads } from '../db/threads/checkpointer-calls.ts';
 import { writeSteps, type AttemptOfRun, type NewValue, type NewWrites } from '../db/checkpoints/checkpoints.ts';
 import { markBegun } from '../db/runs/leases.ts';
-import { toBytes, type ListLengths } from '../db/checkpoints/list-bytes.ts';
+import { ofJson, toBytes, type ListLengths } from '../db/checkpoints/list-bytes.ts';
 import { isListInBytes, LIST_IN_BYTES } from '../db/fields/checkpoint-fields.ts';
-import { graphKey, listsOf, nextList, type ListVersion, type StoredList } from '../db/checkpoints/list-rows.ts';
+import { graphKey, listsOf, nextList, type ListVersion } from '../db/checkpoints/list-rows.ts';
 import type { Database } from '../db/base/pool.ts';
 import { readCheckpoints, type StoredCheckpoint, type WhichCheckpoints } from '../db/checkpoints/stored-checkpoints.ts';
 import { Lists, listsOfRow, type CheckpointKey, type ListElement } from './lists.ts';
@@ -178,7 +178,7 @@ export class StepStorage<E extends ListElement> {
       known: [...given, ...[...known.keys()].map((key) => key.slice(prefix.length))],
     });
     const read = listsOf(
-      rows.flatMap((row) => (row.lists ?? []).filter(([, , , , , , type]) => !isListInBytes(type)) as unknown as StoredList[]),
+      rows.flatMap((row) => (row.lists ?? []).filter(([, , , , , , type]) => !isListInBytes(type)).map(ofJson)),
       (key) => known.get(key),
       this.#elementOf,
     );

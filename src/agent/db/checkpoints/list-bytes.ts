@@ -48,6 +48,16 @@ export function fromBytes(content: string): ListBytes {
   return { ...(JSON.parse(row.subarray(LENGTH, end).toString()) as ListLengths), blob: row.subarray(end) };
 }
 
+/** Returns the row of a list in JSON. */
+export const ofJson = ([threadId, namespace, channel, version, base, value]: ListRow): StoredList => [
+  threadId,
+  namespace,
+  channel,
+  version,
+  base,
+  value as ListChange,
+];
+
 /** Returns the row of a list in bytes as one of a list whose elements are these. */
 export function withElements([threadId, namespace, channel, version, base, value]: ListRow): StoredList {
   const { steps, stored, parts, blob } = fromBytes(value as string);

@@ -1,7 +1,7 @@
 import { readCheckpoints } from '../checkpoints/stored-checkpoints.ts';
 import { isListInBytes, sealBlob, valuePlace } from '../fields/checkpoint-fields.ts';
-import { wholeBytes, withElements } from '../checkpoints/list-bytes.ts';
-import { listKey, listsOf, wholeText, type StoredList } from '../checkpoints/list-rows.ts';
+import { ofJson, wholeBytes, withElements } from '../checkpoints/list-bytes.ts';
+import { listKey, listsOf, wholeText } from '../checkpoints/list-rows.ts';
 import { PACKED_BLOB, packedIn, unpackCheckpoints, writesIn } from '../checkpoints/checkpoint-packs.ts';
 import type { Database, Db } from '../base/pool.ts';
 import type { Patterns } from '../base/permits.ts';
@@ -164,7 +164,7 @@ export async function pruneCheckpoints(tx: Db, threadId: string): Promise<void> 
 async function storeListsWhole(tx: Db, threadId: string, { checkpoint_ns, checkpoint_id }: Kept): Promise<void> {
   const [row] = await readCheckpoints(tx, { threadId, namespace: checkpoint_ns, checkpointId: checkpoint_id, limit: 1 });
   const lists = listsOf(
-    (row?.lists ?? []).map((one) => (isListInBytes(one[6]) ? withElements(one) : (one.slice(0, 6) as StoredList))),
+    (row?.lists ?? []).map((one) => (isListInBytes(one[6]) ? withElements(one) : ofJson(one))),
     () => undefined,
     (stored) => stored,
   );

@@ -67,7 +67,7 @@ const FoundCheckpoint = Type.Object({
   parent: OrNull(Type.String()),
   checkpoint: JsonObject('The checkpoint, without the values of its channels.'),
   metadata: JsonObject('Its metadata.'),
-  /** JSON that a graph of another language has stored has the type `json`. A list has a version, which its rows make. */
+  /** JSON that a graph of another language has stored has the type `json`. A list has a version, made of its rows. */
   values: Type.Array(
     Type.Union([
       Type.Object(Value),
