@@ -70,7 +70,14 @@ async function subscriptionLines({ checkout, databases }: Work): Promise<Line[]>
 export const PARTS: Part[] = [
   { id: 'growing-thread', head: () => '1,000 runs on one thread, 2,000 messages', measure: measureGrowingThread },
   { id: 'growing-python', head: () => '1,000 runs on one thread of a graph in Python', measure: measureGrowingPython },
-  { id: 'memory', head: ({ memory }) => `memory (${Object.entries(memory).map((pair) => pair.join('=')).join(' ')})`, measure: memoryLines },
+  {
+    id: 'memory',
+    head: ({ memory }) =>
+      `memory (${Object.entries(memory)
+        .map((pair) => pair.join('='))
+        .join(' ')})`,
+    measure: memoryLines,
+  },
   {
     id: 'round-trips',
     head: () => 'SQL round trips',

@@ -37,7 +37,7 @@ test('a refusal never shows the value', () => {
 });
 
 test('what the server takes or passes over is accepted', () => {
-  const names = ['GX_CONTROL_PLANE_API_KEY', 'FF_USE_CORE_API', 'REDIS_CLUSTER', 'BG_JOB_ISOLATED_LOOPS', 'OPENAI_API_KEY'];
+  const names = ['GX_CONTROL_PLANE_API_KEY', 'FF_USE_CORE_API', 'REDIS_CLUSTER', 'CHECKPOINT_BATCH_DELAY', 'OPENAI_API_KEY'];
   expect(refused(...names.map((name): [string, string] => [name, 'anything']))).toEqual([]);
   expect(refused(['FF_RICH_THREADS', 'false'], ['POSTGRES_URI_CUSTOM', 'postgresql://db/x'], ['GX_RUNS_PER_MINUTE', ''])).toEqual([]);
 });
