@@ -101,11 +101,11 @@ test.each(['busy', 'holds'])('a loop that is held (%s) ends with its process, an
   await agent.client.runs.cancel(thread_id, run_id, true);
   const ended = Date.now();
   expect((await statusOf(run_id)).status).toBe('interrupted');
-  const moved = (id: string): boolean => new Set(record.of(id).map(({ pid }) => pid)).size === 2;
+  const moved = (id: string): boolean => new Set(record.of(id).map(({ runner }) => runner)).size === 2;
   await until('all neighbours go on', () => neighbours.every(moved));
   const late = neighbours.map((id) => {
     const lines = record.of(id);
-    const at = lines.findIndex(({ pid }) => pid !== lines[0]!.pid);
+    const at = lines.findIndex(({ runner }) => runner !== lines[0]!.runner);
     // Only the step that was cut off is done again.
     expect([lines[at - 1]!.step, lines[at - 1]!.step! + 1]).toContain(lines[at]!.step);
     return lines[at]!.at - ended;

@@ -21,8 +21,9 @@ PAUSE = 0.2
 
 
 def write(journal: str, line: dict[str, Any]) -> None:
+    processes = {"pid": os.getppid(), "runner": os.getpid()}
     with open(journal, "a") as lines:
-        lines.write(f"{json.dumps({'pid': os.getppid(), 'at': time.time() * 1000, **line})}\n")
+        lines.write(f"{json.dumps({**processes, 'at': time.time() * 1000, **line})}\n")
 
 
 class Count(TypedDict, total=False):
