@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
@@ -52,8 +53,10 @@ async def hangs() -> Any:  # hangs
     await asyncio.sleep(600)
 
 
-def holds() -> Any:
-    time.sleep(600)
+def holds(config: RunnableConfig) -> Any:
+    if config["configurable"]["__is_for_execution__"]:
+        time.sleep(600)
+    return graph
 
 
 def greedy(one: Any, two: Any, three: Any) -> Any:  # greedy
