@@ -28,13 +28,19 @@ Saw = Callable[[Chunk], object]
 Take = Callable[[Any], Awaitable[None]]
 
 
+def no_events() -> str | None:
+    """Returns why runs can't publish events: an older LangGraph has no event streaming of its own."""
+    if importlib.util.find_spec("langgraph.stream") is not None:
+        return None
+    version = importlib.metadata.version("langgraph")
+    return f"Event streaming needs LangGraph 1.2 or newer, and this is {version}: use the streams of runs instead."
+
+
 def refuse_older() -> None:
-    """Raises `ProblemError` where LangGraph has no event streaming of its own."""
-    if importlib.util.find_spec("langgraph.stream") is None:
-        version = importlib.metadata.version("langgraph")
-        raise ProblemError(
-            501, f"Event streaming needs LangGraph 1.2 or newer, and this is {version}: use the streams of runs instead."
-        )
+    """Raises `ProblemError` where runs can't publish events."""
+    sentence = no_events()
+    if sentence is not None:
+        raise ProblemError(501, sentence)
 
 
 async def stream_events(graph: Graph, given: Any, config: Any, keywords: dict[str, Any], saw: Saw, take: Take) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from gx_runner import describe
 from gx_runner.embed import Embedder
 from gx_runner.encode import to_json
+from gx_runner.event_streaming import no_events
 from gx_runner.exchange import Exchanges
 from gx_runner.failures import ProblemError, refusal_of
 from gx_runner.loading import LoadError, load_graphs, own_place
@@ -86,8 +87,10 @@ class Server:
         self._runs = Runs(self._wall, graphs, store, storage, loops, lambda spec: self._spans_of(spec, settings))
         self._answers = _answers(states, embedder)
         self._embedder = embedder
-        ready = {"kind": "ready", "version": VERSION, "nodes": {graph_id: one.nodes for graph_id, one in graphs.items()}}
-        self._wall.send({**ready, "failures": failures} if settings["partial"] else ready)
+        nodes = {graph_id: one.nodes for graph_id, one in graphs.items()}
+        ready = {"kind": "ready", "version": VERSION, "nodes": nodes, "noEvents": no_events()}
+        more = {"failures": failures} if settings["partial"] else {}
+        self._wall.send({name: value for name, value in {**ready, **more}.items() if value is not None})
         self._wall.live(self._late)
         run_forever(self._loop)
 

@@ -5,6 +5,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { devConfig } from '../../dev/env.ts';
+import { OLDER, type Older } from './langgraph.ts';
 
 const run = promisify(execFile);
 
@@ -16,16 +17,24 @@ const WHOLE = 'whole';
  * Returns the folder of the programs of a Python with the packages of requirements.txt, each of which is checked
  * against its hash. It is kept in the cache, by the content of that file and the version of Python.
  */
-export async function pythonTools(): Promise<string> {
+export const pythonTools = (): Promise<string> => installed(readFileSync(REQUIREMENTS, 'utf8'), ['--require-hashes', '-r', REQUIREMENTS]);
+
+/** Returns the folder of the programs of a Python with an older LangGraph and what pip chooses for it today. */
+export function olderTools(older: Older): Promise<string> {
+  const packages = [...OLDER[older], 'orjson'];
+  return installed(packages.join(' '), packages);
+}
+
+async function installed(packages: string, args: string[]): Promise<string> {
   const { stdout: version } = await run('python3', ['--version']);
-  const key = createHash('sha256').update(readFileSync(REQUIREMENTS)).update(version).digest('hex').slice(0, 12);
+  const key = createHash('sha256').update(packages).update(version).digest('hex').slice(0, 12);
   const folder = join(devConfig().cacheFolder, `python-${key}`);
   const programs = join(folder, 'bin');
   if (existsSync(join(folder, WHOLE))) return programs;
   // A run that was stopped in the middle leaves a folder without the mark.
   await rm(folder, { recursive: true, force: true });
   await run('python3', ['-m', 'venv', folder]);
-  await run(join(programs, 'pip'), ['install', '--quiet', '--disable-pip-version-check', '--require-hashes', '-r', REQUIREMENTS]);
+  await run(join(programs, 'pip'), ['install', '--quiet', '--disable-pip-version-check', ...args]);
   await mkdir(join(folder, WHOLE));
   return programs;
 }

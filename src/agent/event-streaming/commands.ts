@@ -18,6 +18,7 @@ import { runOfRespond, runOfStart } from './run-of-command.ts';
 import { visibility } from './visibility.ts';
 import type { Db } from '../db/base/pool.ts';
 import type { GraphHost } from '../graphs/host.ts';
+import { EventsNotServed } from '../graphs/language-host.ts';
 import { threadCall } from '../graphs/thread-call.ts';
 import { stateForm } from '../stream/protocol/state-form.ts';
 import { selectActive } from '../db/runs/runs.ts';
@@ -46,11 +47,12 @@ export async function answerCommand(deps: CommandDeps, command: Command, target:
 }
 
 /**
- * Turns a rule that the command breaks into its answer. The request itself fails if the caller lacks permission, if it
- * may succeed later, or if the fault is our own.
+ * Turns a rule that the command breaks into its answer. The request itself fails if the caller lacks permission, if no
+ * command would start such a run, if it may succeed later, or if the fault is our own.
  */
 function asCommandError(error: unknown): CommandError {
   if (error instanceof CommandError) return error;
+  if (error instanceof EventsNotServed) throw error;
   const isRefused = error instanceof Problem && [401, 403].includes(error.status);
   if (error instanceof Problem && !isRefused && !(error instanceof Unavailable) && error.status < 500)
     return new CommandError('invalid_argument', error.message);

@@ -61,6 +61,10 @@ export class HostByLanguage implements GraphHost {
     return this.#of(graphId)?.nodesOf(graphId);
   }
 
+  permitEvents(graphId: string): void {
+    this.#of(graphId)?.permitEvents(graphId);
+  }
+
   get well(): boolean {
     return this.#usable.every(({ well }) => well);
   }

@@ -36,6 +36,14 @@ const CALL_WITHIN = 60_000;
 const REST = 60_000;
 const LOOK_EVERY = 5000;
 
+/** 400: runs of the graph can't publish protocol events. No other request for them would succeed. */
+export class EventsNotServed extends Problem {
+  override name = 'EventsNotServed';
+  constructor(message: string) {
+    super(400, message);
+  }
+}
+
 /**
  * Keeps the threads that graphs of one language run in. It starts another when every one is stuck or full, and those
  * beyond `keep` end when they have had nothing to do for a while. Runs in one thread share statements and warm code:
@@ -51,6 +59,7 @@ export class LanguageHost {
   #failed = false;
   #nodes: GraphNodes = {};
   #failures: GraphFailures = {};
+  #noEvents: string | undefined;
   /** Settles when the thread of the last lone run is gone; a run that waits for it can be called off. */
   #lone: Promise<void> = Promise.resolve();
   readonly #waiting = new Map<string, () => void>();
@@ -66,9 +75,10 @@ export class LanguageHost {
    * says what is wrong with them.
    */
   async open(): Promise<GraphFailures> {
-    const { nodes, failures } = await this.#add().ready;
+    const { nodes, failures, noEvents } = await this.#add().ready;
     this.#nodes = nodes;
     this.#failures = failures;
+    this.#noEvents = noEvents;
     this.#opened = true;
     return failures;
   }
@@ -81,6 +91,11 @@ export class LanguageHost {
     const failure = Object.hasOwn(this.#failures, graphId) ? this.#failures[graphId] : undefined;
     if (failure !== undefined) throw new Problem(500, failure);
     return Object.hasOwn(this.#nodes, graphId) ? (this.#nodes[graphId] ?? undefined) : undefined;
+  }
+
+  /** Throws `EventsNotServed` where runs of the graph can't publish protocol events. */
+  permitEvents(_graphId: string): void {
+    if (this.#noEvents !== undefined) throw new EventsNotServed(this.#noEvents);
   }
 
   /**

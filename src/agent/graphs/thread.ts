@@ -37,7 +37,7 @@ type ThreadOptions = {
 };
 type PendingCall = { resolve: (json: string) => void; reject: (error: Error) => void };
 /** The graphs that a thread has loaded, and those that it could not load. */
-type Loaded = { nodes: GraphNodes; failures: GraphFailures };
+type Loaded = { nodes: GraphNodes; failures: GraphFailures; noEvents: string | undefined };
 type CallAnswer = Extract<FromThread, { call_id: number }>;
 
 /** Milliseconds without a sign of life after which a thread counts as stuck in a graph that never yields. */
@@ -187,12 +187,12 @@ export class GraphThread {
     }
   }
 
-  #ready({ version, nodes, failures = {} }: Extract<FromThread, { kind: 'ready' }>): void {
+  #ready({ version, nodes, failures = {}, noEvents }: Extract<FromThread, { kind: 'ready' }>): void {
     const fault = versionFault('The runner of the graphs', version);
     if (fault !== undefined) return this.#broken(fault);
     this.#loaded = true;
     this.#busyAt = performance.now();
-    this.#started.resolve({ nodes, failures });
+    this.#started.resolve({ nodes, failures, noEvents });
   }
 
   #broken(sentence: string): void {

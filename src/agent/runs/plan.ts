@@ -24,7 +24,7 @@ export type PlanDeps = {
   batched: Pick<BatchedStatements, 'runContext'>;
   /** The graphs of this revision. */
   graphs: string[];
-  host: Pick<GraphHost, 'nodesOf'>;
+  host: Pick<GraphHost, 'nodesOf' | 'permitEvents'>;
   jobs: JobSettings;
   webhooks: Pick<Webhooks, 'targetOf'>;
   requests: {
@@ -68,6 +68,7 @@ export async function planRun(
   const from = await contextOf(deps, { assistantId, threadId: thread_id, context }, permits);
   await checkCheckpoint(deps.db, thread_id, requestedCheckpoint(body));
   checkCall(deps, body, from);
+  if (facts.protocol === true) deps.host.permitEvents(from.graph_id);
   const stateless = threadId === undefined;
   return {
     run_id,
@@ -93,7 +94,7 @@ export async function planRun(
 
 /** Refuses a call that the assistant's graph can't carry out, or whose end may not be sent to its webhook. */
 export function checkCall(
-  { graphs, host, jobs, webhooks }: Pick<PlanDeps, 'graphs' | 'host' | 'jobs' | 'webhooks'>,
+  { graphs, host, jobs, webhooks }: Pick<PlanDeps, 'graphs' | 'jobs' | 'webhooks'> & { host: Pick<GraphHost, 'nodesOf'> },
   body: RunCreate,
   { graph_id, config }: Pick<RunContext, 'graph_id' | 'config'>,
 ): void {

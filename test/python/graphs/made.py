@@ -70,7 +70,9 @@ class Context:
 
 
 async def taste(state: State, runtime: Runtime[Context]) -> State:
-    user = runtime.server_info and runtime.server_info.user
+    # LangGraph before 1.1 has no such facts.
+    server = getattr(runtime, "server_info", None)
+    user = server and server.user
     return {"made": {"flavour": runtime.context.flavour, "user": user and user.identity}}
 
 

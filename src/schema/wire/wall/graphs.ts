@@ -84,7 +84,13 @@ export type GraphFailures = Static<typeof GraphFailures>;
 
 /** The messages from a thread as well as from a runner. */
 export const FromAnyRunner = Type.Union([
-  MessageOf('ready', { version: Type.String(), nodes: GraphNodes, failures: Type.Optional(GraphFailures) }),
+  MessageOf('ready', {
+    version: Type.String(),
+    nodes: GraphNodes,
+    failures: Type.Optional(GraphFailures),
+    /** Why runs can't publish protocol events; absent where they can. */
+    noEvents: Type.Optional(Type.String()),
+  }),
   MessageOf('broken', { sentence: Type.String() }),
   MessageOf('log', { line: Type.String() }),
   /** Each event is its name and its data. */
