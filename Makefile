@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-twins test-builder test-shapes test-browser test-package test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-package test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -40,8 +40,11 @@ test-matrix: install ## users' graphs with other versions of LangGraph, zod and 
 test-protocols: install ## MCP's suite for servers in both eras, and the Python clients of MCP and A2A against an agent server (needs python3; 3 minutes)
 	@node test/protocols/main.ts
 
-test-python: install ## Python graphs in the runner of python/, and first tests over Python twins, with ruff, mypy, and LangGraph's packages checked by hash (needs python3)
-	@node test/python/main.ts
+test-python: install ## Python graphs in the runner of python/, and first tests over Python twins, with ruff, mypy, and LangGraph's packages checked by hash (needs python3; LANGGRAPH=1.0 or 1.1: with that one)
+	@node test/python/main.ts $(if $(LANGGRAPH),--langgraph $(LANGGRAPH))
+
+test-differential: install ## the same requests to this server and to PyPI langgraph-api, both with graphs in Python, whose answers may differ only as a list says (needs python3)
+	@node test/python/differential/main.ts
 
 test-twins: install ## the agent server's tests over Python twins of their graphs (needs python3)
 	@node dev/test/main.ts twins
@@ -76,7 +79,7 @@ test-scale: install ## five hundred runs over four queue pods, wakes by the cloc
 test-packets: install ## the network policies of the native cluster, by real packets between network namespaces (Linux, root)
 	@node dev/test/main.ts packets
 
-test-crash: install ## the agent server under kill -9 of workers, of the process that answers, and of Postgres, readers behind a bad network, and runs of thirty leases; 10 minutes on a quiet machine, 17 on a busy one
+test-crash: install ## the agent server under kill -9 of workers, of the process that answers, and of Postgres, readers behind a bad network, runs of thirty leases, and runners of graphs in Python (needs python3); 13 minutes on a quiet machine, 20 on a busy one
 	@node dev/test/main.ts crash
 
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server
