@@ -118,6 +118,23 @@ test.each(['busy', 'holds'])('a loop that is held (%s) ends with its process, an
   record.remove();
 });
 
+test('runs of a process that is killed from outside go on together, and lose no life', async () => {
+  await start();
+  const record = openRecord();
+  const runs = await counting(record);
+  const killed = record.of(runs[0]!)[0]!.runner!;
+  const asked = Date.now();
+  process.kill(killed, 'SIGKILL');
+  await until('all go on', () => runs.every((id) => record.of(id).at(-1)!.runner !== killed));
+  const late = runs.map((id) => record.of(id).find(({ runner }) => runner !== killed)!.at - asked);
+  // A process takes a second or two to start.
+  expect(Math.max(...late)).toBeLessThan(6000);
+  record.open();
+  await until('they end', async () => (await Promise.all(runs.map(statusOf))).every(({ status }) => status === 'success'));
+  expect((await Promise.all(runs.map(statusOf))).map(({ lost }) => lost)).toEqual([0, 0, 0]);
+  record.remove();
+});
+
 test('a process that takes more memory than it may is ended, which costs its neighbours none of their lives', async () => {
   await start({ GX_PYTHON_MEMORY_MB: '300', BG_JOB_MAX_RETRIES: '2' });
   const neighbours = await Promise.all(Array.from({ length: 2 }, () => begin('counter', { to: 15, pause: 0.1 })));

@@ -17,6 +17,11 @@ export type HostSettings = {
   /** Threads that stay when there is nothing to do. */
   keep: number;
   heapMegabytes: number;
+  /**
+   * Runs of a thread that crashes go on together at first, and each in a thread of its own from the second time on.
+   * So they need not wait for one another where a thread takes seconds to start. Else the first crash sets them apart.
+   */
+  togetherOnce?: boolean;
   log: Log;
   /** Hears the lines of the threads' logs, where they send them. */
   line?: ((line: string) => void) | undefined;
@@ -25,6 +30,9 @@ export type HostSettings = {
   /** The place where a thread runs: a worker of this process unless another is given. */
   open?: OpenRunner;
 };
+
+/** Runs that have seen a crash; the oldest is forgotten beyond so many. */
+const MOST_SUSPECTS = 1000;
 
 /** Milliseconds between two tries to bring a thread up. */
 const RETRY = 1000;
@@ -60,6 +68,8 @@ export class LanguageHost {
   #nodes: GraphNodes = {};
   #failures: GraphFailures = {};
   #noEvents: string | undefined;
+  /** Runs that were in a thread when it crashed. */
+  readonly #suspects = new Set<string>();
   /** Settles when the thread of the last lone run is gone; a run that waits for it can be called off. */
   #lone: Promise<void> = Promise.resolve();
   readonly #waiting = new Map<string, () => void>();
@@ -218,7 +228,8 @@ export class LanguageHost {
 
   #add(alone = false): GraphThread {
     if (this.#closed) throw new Unavailable('The server is stopping.');
-    const thread = new GraphThread(this.#options.start, { ...this.#options, calls: this.#calls, alone });
+    const blame = this.#options.togetherOnce === true && !alone ? (runId: string) => this.#blame(runId) : undefined;
+    const thread = new GraphThread(this.#options.start, { ...this.#options, calls: this.#calls, alone, blame });
     this.#threads.push(thread);
     thread.ready.then(
       () => (this.#failed = false),
@@ -226,6 +237,15 @@ export class LanguageHost {
     );
     void thread.gone.then(() => this.#replace());
     return thread;
+  }
+
+  /** Suspects a run that sees its first crash here, and blames it for the second one. */
+  #blame(runId: string): 'killed' | 'crashed' {
+    if (this.#suspects.delete(runId)) return 'crashed';
+    this.#suspects.add(runId);
+    const [oldest] = this.#suspects;
+    if (this.#suspects.size > MOST_SUSPECTS && oldest !== undefined) this.#suspects.delete(oldest);
+    return 'killed';
   }
 
   /** Replaces the last thread that ended: at once, and then once a second while that fails. */

@@ -11,6 +11,8 @@ import type { Exchanges } from '../exchange/exchanges.ts';
 import type { ThreadCalls } from '../exchange/thread-calls.ts';
 import type { OpenRunner, Runner } from './worker.ts';
 
+type Loss = 'killed' | 'crashed';
+
 /** Receives the messages of a thread about the run that the thread was given. */
 export type RunListener = {
   events(batch: [event: string, json: string][]): void;
@@ -20,7 +22,7 @@ export type RunListener = {
   spans(spans: Span[]): void;
   done(outcome: Outcome): void;
   /** Hears that the thread ended during the run; `killed` means that it ended for another run's sake. */
-  gone(reason: 'killed' | 'crashed'): void;
+  gone(reason: Loss): void;
 };
 
 /** Makes texts into vectors, whatever language the embedding is in. */
@@ -30,6 +32,8 @@ type ThreadOptions = {
   open: OpenRunner;
   heapMegabytes: number;
   alone: boolean;
+  /** Says what a run hears when the thread crashes under it: that it crashed, unless it is another one's fault. */
+  blame?: ((runId: string) => Loss) | undefined;
   calls: ThreadCalls;
   embed?: EmbedAnywhere | undefined;
   log: Log;
@@ -54,6 +58,7 @@ export class GraphThread {
   readonly #log: Log;
   readonly #line: ((line: string) => void) | undefined;
   readonly #embed: EmbedAnywhere | undefined;
+  readonly #blame: (runId: string) => Loss;
   readonly #started = Promise.withResolvers<Loaded>();
   readonly #runs = new Map<string, RunListener>();
   readonly #calls = new Map<number, PendingCall>();
@@ -66,11 +71,12 @@ export class GraphThread {
   #killed = false;
   ended = false;
 
-  constructor(start: ThreadStart, { open, heapMegabytes, alone, calls, embed, log, line }: ThreadOptions) {
+  constructor(start: ThreadStart, { open, heapMegabytes, alone, blame = () => 'crashed', calls, embed, log, line }: ThreadOptions) {
     this.alone = alone;
     this.#log = log;
     this.#line = line;
     this.#embed = embed;
+    this.#blame = blame;
     this.ready = this.#started.promise;
     // Callers that wait for the thread handle the failure. If nobody waits, it is logged when the thread ends.
     this.ready.catch(() => undefined);
@@ -240,9 +246,9 @@ export class GraphThread {
 
   #end(): void {
     this.ended = true;
-    const runs = [...this.#runs.values()];
+    const runs = [...this.#runs];
     this.#runs.clear();
-    for (const listener of runs) listener.gone(this.#killed ? 'killed' : 'crashed');
+    for (const [runId, listener] of runs) listener.gone(this.#killed ? 'killed' : this.#blame(runId));
     for (const call of this.#calls.values()) call.reject(new Unavailable('The graph thread that was to answer has ended; try again.'));
     this.#calls.clear();
     this.#exchanges.failAll(() => new Unavailable('The thread has ended.'));

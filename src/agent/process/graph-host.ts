@@ -27,7 +27,8 @@ export function graphHost(config: AgentConfig, file: GraphsFile, options: HostOp
   const embed: EmbedAnywhere = (texts) => host.call('embed', { texts });
   const hostOf = (graphs: GraphSource[], threads: number, runner?: ThreadStart['runner']): LanguageHost => {
     const settings = hostSettings({ config, file, poolSize: shares.perThread }, options, { graphs, runner });
-    return new LanguageHost({ ...settings, embed, threads, ...(runner && { open: openProcess }) });
+    const togetherOnce = runner !== undefined && config.runner === undefined;
+    return new LanguageHost({ ...settings, embed, threads, togetherOnce, ...(runner && { open: openProcess }) });
   };
   const open = (): GraphHost => {
     if (config.runner !== undefined) return hostOf(file.graphs, shares.javascript, { command: config.runner });
