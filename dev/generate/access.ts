@@ -9,6 +9,7 @@ import {
 } from '../../src/control-plane/access.ts';
 import { gatewayAccess, gatewayOwnAccess } from '../../src/gateway/access.ts';
 import { operatorAccess } from '../../src/operator/access.ts';
+import type { RouteKind } from '../../src/schema/platform/route-place.ts';
 import type { PolicyRule } from '../../src/schema/platform/policy-rule.ts';
 import { GROUP } from '../../src/schema/platform/custom-resources.ts';
 
@@ -31,6 +32,8 @@ export type Access = {
   git?: PolicyRule[];
   /** Both of these, for a namespace that is watched alone. */
   both: PolicyRule[];
+  /** Beside those three, where the installation has routes of a kind. */
+  routes?: Record<RouteKind, Pick<Access, 'watched' | 'granted' | 'both'>>;
   ownWithApiKeys?: PolicyRule[];
   apiServer?: readonly PolicyRule[];
 };
@@ -47,6 +50,12 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
     git: joined(operatorAccess.git),
     nodes: joined(operatorAccess.nodes),
     apiServer: operatorAccess.apiServer,
+    routes: Object.fromEntries(
+      Object.entries(operatorAccess.routes).map(([kind, { watched, worked }]) => [
+        kind,
+        { watched: joined(watched), granted: joined(worked), both: joined(worked) },
+      ]),
+    ) as Record<RouteKind, Pick<Access, 'watched' | 'granted' | 'both'>>,
   },
   controlPlane: {
     own: joined(OWN_NAMESPACE_ACCESS),

@@ -67,3 +67,6 @@ function maker(component: string) {
   };
   return { name, metadata, granted };
 }
+
+/** Returns the patches that add the permissions on routes of a kind to the Role in the one namespace of agents. */
+export const routeRolePatch = ({ both }: Pick<Access, 'both'>): object[] => both.map((value) => ({ op: 'add', path: '/rules/-', value }));

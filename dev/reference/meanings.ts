@@ -162,6 +162,9 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.TOKEN_MOUNTED]: "The agents' pods have a token of their ServiceAccount. The message names it. Absent otherwise.",
     [conditions.POD_SECURITY_OPEN]:
       'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',
+    [conditions.ROUTED]:
+      'Callers from outside are led to it: the parents of its HTTPRoute accept it, or its Ingress has an address. Serving and Ready do not depend on it. Absent where it has no route.',
+    [conditions.PROXY_NOT_ADMITTED]: 'It has a route, and no proxy is known that its NetworkPolicy admits. Absent otherwise.',
     [conditions.TRACING_PROJECT_SHARED]:
       'An older deployment of the tenant has the same name, so both have one tracing project. Absent otherwise.',
   },

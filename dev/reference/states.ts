@@ -59,6 +59,22 @@ export const STATES: Record<string, Record<string, string>> = {
     NotReported: 'Of QueueScaled: the agents have not reported their work lately, so the queue pods stay as they are.',
     AskedByOthers: 'Of QueueScaled: `queueReplicas` says how many queue pods there are.',
     NothingEnforced: 'Of PodSecurityOpen: the namespace has no label `pod-security.kubernetes.io/enforce` with `restricted` or `baseline`.',
+    Accepted:
+      'Of Routed: every parent of the HTTPRoute accepts it. A parent that refuses gives its own reason, such as `NoMatchingListenerHostname`.',
+    HasAddress: 'Of Routed: the Ingress has the address of a load balancer.',
+    NoAddressYet: 'Of Routed, which is Unknown: no controller has given the Ingress an address. Some never do.',
+    NotAnswered:
+      'Of Routed, which is Unknown: a parent of the HTTPRoute has not answered. It may not exist, or no controller works for it.',
+    RouteKindMissing: 'Of Routed: the cluster has no kind HTTPRoute. Install the Gateway API; the route is made within a minute.',
+    RouteRefused:
+      'Of Routed: the API server, a webhook or a quota refuses the route. The message quotes it. It is tried again from time to time.',
+    HostInvalid: 'Of Routed: the host that the pattern makes is too long, or is none. Name another in `spec.route.hosts`.',
+    HostNotAllowed: 'Of Routed: the Listener of the namespace does not name the host. An administrator adds it to `spec.hosts` there.',
+    HostTaken: 'Of Routed: another deployment has the host and path. The message names it.',
+    PathNotAllowed: 'Of Routed: all deployments have the host, so the path must begin with the one by the pattern.',
+    PathNotStripped: "Of Routed: an Ingress passes paths on as they are, so its path must be the server's mount prefix, or `/`.",
+    NoProxyConfigured:
+      'Of ProxyNotAdmitted: `settings.route.proxies` is empty. Name the proxy there, or label its namespace `gx.dev/gateway=true`.',
     Deleting: 'The deployment was deleted, and its objects are being removed.',
     Deleted: 'All its objects are gone.',
   },

@@ -7,6 +7,7 @@ import type { ObjectKeys } from '../schema/platform/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
+import { routes, type Routes } from './routes.ts';
 
 /** Sizes that apply where a resource spec leaves them open. CPU is in cores, memory in Mi, storage in Gi. */
 export type Profile = {
@@ -19,7 +20,7 @@ export type Profile = {
 };
 
 /** The installation's choices that decide which objects are made. */
-export type OperatorSettings = {
+export type OperatorSettings = Routes & {
   databaseImage: string;
   /** The image of key-value stores. */
   storeImage: string;
@@ -95,22 +96,23 @@ const PROFILES: Record<'small' | 'standard', Omit<Profile, 'prod'>> = {
 /** Reads the settings of the operator. Throws one `StartError` with every problem. */
 export function operatorConfig(env: Env): OperatorConfig {
   const read = new SettingsReader(env);
+  const namespaces = read.words(['GX_WATCH_NAMESPACES']);
   const config: OperatorConfig = {
     host: read.text(['GX_SERVER_HOST'], '0.0.0.0'),
     port: read.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
     namespace: ownNamespace(read),
-    namespaces: read.words(['GX_WATCH_NAMESPACES']),
+    namespaces,
     leaseName: read.text(['GX_LEASE_NAME'], 'gx-operator'),
     identity: read.text(['GX_IDENTITY', 'POD_NAME'], `${hostname()}-${process.pid}`),
     workers: read.integer(['GX_WORKERS'], 10, { min: 1, max: 100 }),
-    settings: settings(read),
+    settings: { ...settings(read), ...routes(read, new Set(namespaces).size === 1) },
   };
   read.finish();
   return config;
 }
 
-function settings(read: SettingsReader): OperatorSettings {
+function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
   const storageClass = read.optional(['GX_STORAGE_CLASS']);
   const nodeHost = read.optional(['GX_NODE_HOST']);
   const controlPlaneUrl = read.optional(['GX_CONTROL_PLANE_URL']);

@@ -73,6 +73,8 @@ export const kinds = {
   lease: builtIn<LeaseObject>('coordination.k8s.io/v1', 'Lease', 'leases'),
   event: builtIn('events.k8s.io/v1', 'Event', 'events'),
   networkPolicy: builtIn('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+  ingress: builtIn('networking.k8s.io/v1', 'Ingress', 'ingresses'),
+  httpRoute: builtIn('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
   endpointSlice: builtIn('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
   disruptionBudget: builtIn('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   autoscaler: builtIn('autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers'),

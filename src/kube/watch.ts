@@ -56,6 +56,8 @@ export type WatchOptions<T extends KubeObject> = {
   only?: string | undefined;
   /** True if the API server may not have the kind. There are no objects then, until it is installed. */
   optional?: boolean | undefined;
+  /** Called when an optional kind is found missing, and when it is installed then. */
+  onPresence?: ((isThere: boolean) => void) | undefined;
   /** Returns the part of an object that is kept in memory. */
   project?: (object: T) => T;
   /** Shared by the watches of a process, to limit how many pages are under way at a time. */
@@ -162,6 +164,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   #goWithout(): void {
     const { kind, cache, log } = this.#options;
     if (!this.#isMissing) log.info({ kind: kind.kind, apiVersion: kind.apiVersion }, 'kind is not installed');
+    this.#options.onPresence?.(false);
     cache.forgetOthers(new Set(), BigInt(this.#version ?? 0), this.#inScope);
     this.#isMissing = true;
     this.#version = undefined;
@@ -184,8 +187,11 @@ export class Reflector<T extends KubeObject = KubeObject> {
     while (page.continue !== undefined && !this.#signal.aborted);
     if (this.#signal.aborted) return;
     const seen = this.#version;
-    if (this.#isMissing) log.info({ kind: kind.kind, apiVersion: kind.apiVersion }, 'kind is installed now');
-    this.#isMissing = false;
+    if (this.#isMissing) {
+      log.info({ kind: kind.kind, apiVersion: kind.apiVersion }, 'kind is installed now');
+      this.#isMissing = false;
+      this.#options.onPresence?.(true);
+    }
     const gone = cache.forgetOthers(listing.keys, BigInt(page.resourceVersion), this.#inScope);
     observer?.relisted(kind.kind);
     // A difference proves a missed event only if nothing has happened since the last event.

@@ -1,4 +1,5 @@
 import { GROUP } from '../schema/platform/custom-resources.ts';
+import type { RouteKind } from '../schema/platform/route-place.ts';
 import type { PolicyRule } from '../schema/platform/policy-rule.ts';
 import type { KindRow, KindTable, RightPlace } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
@@ -50,12 +51,14 @@ function harmless(rule: PolicyRule): PolicyRule[] {
  * Returns the permissions of an operator that works with the kinds of a table: in each namespace that it watches (a
  * ClusterRole if these are all), in each namespace of agents, where it makes workloads and uses Secrets, in its own
  * namespace (`own` and `ports`), in those of builds and of git credentials, on the one object that says where the API
- * server is, and on nodes. `staged` are those of the second that only builds in stages need.
+ * server is, and on nodes. `staged` are those of the second that only builds in stages need. `routes` are those on each
+ * kind of routes, which an installation grants that has them.
  */
 export function accessTo(table: KindTable) {
   const rules = (...places: RightPlace[]): PolicyRule[] =>
     places.flatMap((place) => Object.values(table).flatMap((row) => rulesAt(place, row)));
   const worked = merged(rules('worked', 'staged'));
+  const ofRoutes = (kind: RouteKind) => ({ watched: merged(rules(kind)).flatMap(harmless), worked: merged(rules(kind)) });
   return {
     watched: worked.flatMap(harmless),
     worked,
@@ -68,6 +71,7 @@ export function accessTo(table: KindTable) {
     buildkit: merged(rules('buildkit')),
     git: merged(rules('git')),
     nodes: merged(rules('nodes')),
+    routes: { HTTPRoute: ofRoutes('HTTPRoute'), Ingress: ofRoutes('Ingress') },
   };
 }
 

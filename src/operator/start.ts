@@ -13,6 +13,7 @@ import { OPERATOR } from '../schema/platform/labels.ts';
 import { BranchFollower } from './branches/branch-follower.ts';
 import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './view/in-turn.ts';
+import { MissingKinds } from './view/missing-kinds.ts';
 import { PortKeeper } from './view/port-keeper.ts';
 import { createCaches, writable, type Caches } from './view/caches.ts';
 import { createControllers } from './controllers.ts';
@@ -137,7 +138,8 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   // Work that could not be written is not begun. It would fail repeatedly and then wait long for its next turn.
   const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
   const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };
-  wireWakeUps(caches, queues, { buildNamespaces: builds, table });
+  const missing = new MissingKinds();
+  wireWakeUps(caches, queues, { buildNamespaces: builds, table, missing });
   // All writes except those of the Lease go through the fence.
   const door = kube.fenced?.(() => election.holds) ?? kube;
   const writer = new Writer(door, writable(caches, table));
@@ -149,6 +151,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   const deps: OperatorDeps = {
     ...looking,
     table,
+    missing,
     writer,
     branches,
     buildTurns: new InTurn(),
@@ -169,7 +172,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
       if (settings.gateway !== undefined) void follower.run(until);
       if (settings.builder !== undefined) void branches.run(until);
     },
-    reflectors: watches({ kube: door, log, caches, table, observer: metrics.watches(), config, timings: times.watch }),
+    reflectors: watches({ kube: door, log, caches, table, missing, observer: metrics.watches(), config, timings: times.watch }),
   };
 }
 

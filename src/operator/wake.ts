@@ -1,12 +1,28 @@
-import type { Cache, Change, Via } from '../kube/cache.ts';
+import { keyOf, type Cache, type Change, type Via } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
 import type { DeploymentResource, RevisionResource, TracingProjectResource } from '../schema/platform/custom-resources.ts';
+import { HOST_TAKEN, ROUTE_KIND_MISSING } from '../schema/platform/conditions.ts';
 import { idsOf } from '../schema/platform/deployment-ids.ts';
 import { DEPLOYMENT, REVISION, TENANT } from '../schema/platform/labels.ts';
+import { canonicalJson } from '../schema/platform/revision-of.ts';
 import { labelValue } from '../schema/names.ts';
 import type { ServerFacts } from '../schema/wire/work-report.ts';
 import { isPodSecurityOpen } from './deployment/pod-security.ts';
-import { BY_BUILD, BY_DEPLOYMENT, BY_ID, BY_NAME, BY_NAMESPACE, cachedRows, homeOf, type Caches } from './view/caches.ts';
+import {
+  BY_BUILD,
+  BY_DEPLOYMENT,
+  BY_ID,
+  BY_NAME,
+  BY_NAMESPACE,
+  BY_PLACE,
+  BY_ROUTED,
+  cachedRows,
+  homeOf,
+  routeCaches,
+  type Caches,
+} from './view/caches.ts';
+import type { MissingKinds } from './view/missing-kinds.ts';
+import { placesOf } from './routes/stored.ts';
 import { selectedBy } from './rollout/deployment.ts';
 import { isServerNews } from './rollout/reported-server.ts';
 import { isEnded } from './rollout/revisions.ts';
@@ -23,13 +39,13 @@ export type Queues = { deployments: WorkQueue; revisions: WorkQueue; listeners: 
  */
 const ECHO = 20_000;
 
-type Given = { buildNamespaces?: readonly string[]; table?: KindTable };
+type Given = { buildNamespaces?: readonly string[]; table?: KindTable; missing?: Pick<MissingKinds, 'onInstalled'> };
 
 /** Wires which change wakes whom. Handlers only put keys into queues. */
 export function wireWakeUps(
   caches: Caches,
   { deployments, revisions, listeners }: Queues,
-  { buildNamespaces = [], table = OPERATOR_KINDS }: Given = {},
+  { buildNamespaces = [], table = OPERATOR_KINDS, missing }: Given = {},
 ): void {
   // If one listener names a namespace, another may have lost or gained it.
   const wakeListeners = (via: Via): void => {
@@ -77,10 +93,8 @@ export function wireWakeUps(
     for (const { metadata } of caches.deployments.list()) wake(deployments, keyIn(metadata.namespace, metadata.name), via);
   });
   wakeSleepers(caches, deployments);
-  on(caches.tracingProjects, ({ before, after, via }) => {
-    const { spec } = (after ?? before) as TracingProjectResource;
-    for (const key of caches.deployments.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, { via });
-  });
+  wakeForRoutes(caches, deployments, missing);
+  wakeForProjects(caches, deployments);
 }
 
 /** Wakes the revision that a Service now selects, because its wait is over. */
@@ -98,6 +112,44 @@ function wakeSelected(caches: Pick<Caches, 'services' | 'revisions'>, revisions:
 function wakeSleepers({ gateways, slices }: Pick<Caches, 'gateways' | 'slices'>, deployments: WorkQueue): void {
   on(gateways, ({ via }) => {
     for (const { metadata } of slices.list()) wake(deployments, keyIn(metadata.namespace, metadata.annotations?.[DEPLOYMENT] ?? ''), via);
+  });
+}
+
+/** Wakes the deployments that have the name of a tracing project. */
+function wakeForProjects(
+  { tracingProjects, deployments: cache }: Pick<Caches, 'tracingProjects' | 'deployments'>,
+  deployments: WorkQueue,
+): void {
+  on(tracingProjects, ({ before, after, via }) => {
+    const { spec } = (after ?? before) as TracingProjectResource;
+    for (const key of cache.keysByIndex(BY_NAME, spec.projectName)) answered(deployments, key, { via });
+  });
+}
+
+/** Wakes those whose route may change: other hosts are granted, other routes come or go, or its kind is installed. */
+function wakeForRoutes(caches: Caches, deployments: WorkQueue, missing: Given['missing']): void {
+  on(caches.listeners, ({ before, after, via }) => {
+    if (canonicalJson(before?.spec.hosts ?? []) === canonicalJson(after?.spec.hosts ?? [])) return;
+    for (const namespace of new Set([before, after].flatMap((one) => one?.spec.namespaces ?? [])))
+      for (const key of caches.deployments.keysByIndex(BY_NAMESPACE, namespace)) wake(deployments, key, via);
+  });
+  for (const cache of routeCaches(caches)) wakeRivals(cache, caches, deployments);
+  missing?.onInstalled(() => {
+    for (const key of caches.deployments.keysByIndex(BY_ROUTED, ROUTE_KIND_MISSING)) wake(deployments, key, 'list');
+  });
+}
+
+/** Wakes the deployments that want a place which a route leaves, and those whose place another route claims, too. */
+function wakeRivals(routes: Cache, { deployments: cache }: Pick<Caches, 'deployments'>, deployments: WorkQueue): void {
+  on(routes, ({ key, before, after, via }) => {
+    const [was, is] = [before, after].map((route) => (route === undefined ? [] : placesOf(route)));
+    const isFree = was?.some((place) => is?.includes(place) !== true) === true;
+    if (isFree) for (const waiting of cache.keysByIndex(BY_ROUTED, HOST_TAKEN)) wake(deployments, waiting, via);
+    const claimed = is?.filter((place) => was?.includes(place) !== true) ?? [];
+    const holders = claimed.flatMap((place) => routes.byIndex(BY_PLACE, place));
+    // Of two that got a place at once, either may have to leave it.
+    if (!holders.some(({ metadata }) => keyOf(metadata) !== key)) return;
+    for (const { metadata } of holders) wake(deployments, keyIn(metadata.namespace, metadata.annotations?.[DEPLOYMENT] ?? ''), via);
   });
 }
 

@@ -6,6 +6,7 @@ import { NamespaceReader } from '../kube/namespaces.ts';
 import { Reflector, type Watch, type WatchObserver, type WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { cachedRows, type Caches } from './view/caches.ts';
+import type { MissingKinds } from './view/missing-kinds.ts';
 import type { KindRow, KindTable } from './kinds/row.ts';
 
 type Parts = {
@@ -13,6 +14,7 @@ type Parts = {
   log: Log;
   caches: Caches;
   table: KindTable;
+  missing: Pick<MissingKinds, 'note'>;
   observer: WatchObserver;
   config: Pick<OperatorConfig, 'namespace' | 'namespaces' | 'settings'>;
   timings?: Partial<WatchTimings> | undefined;
@@ -22,12 +24,13 @@ type Parts = {
 const PAGES_AT_ONCE = 2;
 
 /** Creates the watches of each cached kind, and the reader of namespaces. */
-export function watches({ kube, log, caches, table, observer, config, timings }: Parts): Watch[] {
+export function watches({ kube, log, caches, table, missing, observer, config, timings }: Parts): Watch[] {
   const pages = new Limiter(PAGES_AT_ONCE);
   const shared = { kube, log, observer, pages, ...(timings && { timings }) };
   const watch = ({ row, cache }: { row: KindRow; cache: Cache }): Reflector[] => {
     const { kind, projection: project, optional } = row;
-    const own = { kind, cache, optional, ...(project && { project }) };
+    const onPresence = (isThere: boolean): void => missing.note(kind, isThere);
+    const own = { kind, cache, optional, onPresence, ...(project && { project }) };
     return (row.scope?.(config) ?? []).map((scope) => new Reflector({ ...shared, ...own, ...scope }));
   };
   const watched = cachedRows(caches, table).map((cached) => ({ kind: cached.row.kind, reflectors: watch(cached) }));

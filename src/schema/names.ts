@@ -37,6 +37,9 @@ export const BUILD_LOG_KEY = 'log.gz';
 
 export const names = {
   service: (deployment: string): string => bounded(deployment, 'agent', CHILD_MAX),
+  /** The route from outside, and the Secret of its certificate where an issuer makes one. */
+  route: (deployment: string): string => bounded(deployment, 'route', CHILD_MAX),
+  routeTls: (deployment: string): string => bounded(deployment, 'route-tls', CHILD_MAX),
   /** Leads to the api pods alone, also while the other one leads to the gateway. */
   directService: (deployment: string): string => bounded(deployment, 'direct', CHILD_MAX),
   gatewaySlice: (deployment: string, family: string): string => bounded(deployment, `gateway-${family.toLowerCase()}`, CHILD_MAX),

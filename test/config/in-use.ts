@@ -53,7 +53,7 @@ export function valuesIn(text: string): string[][] {
 /** Returns whether a template reads the value, or a section with it as a whole. Images are read by their names. */
 export const isRead = (path: string[], templates: Texts): boolean => {
   const leaf = path.at(-1);
-  return some(templates, new RegExp(`[.]${leaf}\\b|"name" "${leaf}"|toYaml [.$\\w]*[.](${path.join('|')})\\b`));
+  return some(templates, new RegExp(`[.]${leaf}\\b|"name" "${leaf}"|to(Yaml|Json) [.$\\w]*[.](${path.join('|')})\\b(?![.])`));
 };
 
 /**

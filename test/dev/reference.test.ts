@@ -6,7 +6,13 @@ import * as conditions from '../../src/schema/platform/conditions.ts';
 /* The pages of the custom resources, which are printed from their descriptions. */
 
 /** Names in that file that are reasons, not conditions. */
-const REASONS = [conditions.ASKED_OPEN, conditions.HIBERNATED, conditions.SCALED_TO_ZERO];
+const REASONS = [
+  conditions.ASKED_OPEN,
+  conditions.HIBERNATED,
+  conditions.HOST_TAKEN,
+  conditions.ROUTE_KIND_MISSING,
+  conditions.SCALED_TO_ZERO,
+];
 
 test('every condition is explained for some kind', () => {
   const types = Object.values(conditions).filter((value) => typeof value === 'string');

@@ -100,6 +100,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       kube,
       caches: seen,
       table: OPERATOR_KINDS,
+      missing: { has: () => false },
       writer,
       settings: settings(overrides),
       branches: { look: () => undefined },
@@ -120,6 +121,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
     for (const cache of [caches.workloads, caches.statefulSets]) for (const workload of cache.list()) cache.offer(runPods(workload));
     const conditions = [{ type: 'ScalingActive', status: 'False', reason: 'FailedGetContainerResourceMetric', message: 'no figures' }];
     for (const scaler of caches.autoscalers.list()) caches.autoscalers.offer(stored({ ...scaler, status: { conditions } }));
+    for (const route of caches.httpRoutes.list()) caches.httpRoutes.offer(stored({ ...route, status: { parents: accepted(route) } }));
     for (const job of storeOf(kinds.job).values()) podOf(job, (job.spec as { template: Template }).template);
   };
   const podOf = (owner: KubeObject, template: Template): KubeObject => {
@@ -170,6 +172,13 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
     endpoints: [{ addresses: ['10.0.0.1'] }],
   });
   return { caches, put, ask, turns, pass };
+}
+
+/** Returns the answers of the parents of a route. */
+function accepted({ metadata, spec }: KubeObject): object[] {
+  const answer = { reason: 'Accepted', message: '', observedGeneration: metadata.generation, status: 'True' };
+  const conditions = ['Accepted', 'ResolvedRefs'].map((type) => ({ type, ...answer }));
+  return (spec as { parentRefs: object[] }).parentRefs.map((parentRef) => ({ parentRef, conditions }));
 }
 
 const keysOf = <T extends KubeObject>(cache: Cache<T>): string[] => cache.list().map(({ metadata }) => keyOf(metadata));

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { operatorConfig } from '../../src/config/operator.ts';
 import type { OperatorSettings } from '../../src/config/operator.ts';
 import type { Cache } from '../../src/kube/cache.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
@@ -189,6 +190,9 @@ async function playAll(scene: Scene): Promise<void> {
   const outside = scene();
   outside.put(kinds.secret, secret('managed', { uri: 'postgresql://agents@db.example/agents' }));
   await play(outside, deployment({ spec: { database: { external: { secretName: 'managed' } } } }), image('mute:2'));
+  const route = { kind: 'HTTPRoute', parentRefs: [{ name: 'public' }], host: '{name}-{namespace}.example.com' };
+  const routed = scene(operatorConfig({ GX_ROUTE: JSON.stringify(route) }).settings);
+  await play(routed, deployment(), () => ({ route: { path: '/v1' } }));
   const valued = scene();
   valued.put(kinds.secret, secret('env', { KEY: 'value' }));
   await play(valued, deployment({ template: { secretName: 'env' } }), image('agent:2'));

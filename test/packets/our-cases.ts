@@ -104,6 +104,12 @@ export const OURS: Case[] = [
     expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/* > x/a', '- x/a > node', '- x/a > metadata'],
   },
   {
+    situation: 'a proxy that brings the requests of routes reaches agents, and no database; other pods of its namespace do not',
+    policies: chatPolicies(undefined, { routeProxies: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: 'proxy' } } }] }),
+    labels: { ...CHAT, 'y/a': { app: 'proxy' } },
+    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/a > x/a', '- x/a > node', '- x/a > metadata'],
+  },
+  {
     situation: 'with node ports, an agent is open to all, and reaches neither the API server nor the metadata',
     policies: chatPolicies(undefined, { exposeAs: 'NodePort' }),
     labels: CHAT,

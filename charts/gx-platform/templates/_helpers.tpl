@@ -252,3 +252,36 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
 []
 {{- end -}}
 {{- end }}
+
+{{/* The kinds of routes that the operator makes or removes, as JSON. */}}
+{{- define "gx.routeKinds" -}}
+{{- $route := .Values.settings.route -}}
+{{- toJson (ternary $route.former (append $route.former $route.kind) (eq $route.kind "None")) -}}
+{{- end }}
+
+{{/* Settings of routes for the operator, as JSON; empty if there are none. Contradictions end the render with their name. */}}
+{{- define "gx.route" -}}
+{{- $route := .Values.settings.route -}}
+{{- $isIngress := eq $route.kind "Ingress" -}}
+{{- $watched := include "gx.watched" . -}}
+{{- $needed := ternary (list "{name}") (list "{name}" "{namespace}") (and (ne $watched "") (not (contains "," $watched))) -}}
+{{- if ne $route.kind "None" -}}
+{{- if and $route.parentRefs $isIngress }}{{ fail "settings.route: parentRefs are those of an HTTPRoute, and the kind is Ingress: a deployment has one route" }}{{ end -}}
+{{- if and $route.className (not $isIngress) }}{{ fail "settings.route: className is that of an Ingress, and the kind is HTTPRoute: a deployment has one route" }}{{ end -}}
+{{- if and (empty $route.parentRefs) (not $isIngress) }}{{ fail "settings.route.parentRefs: an HTTPRoute needs a parent" }}{{ end -}}
+{{- if and $route.tls.enabled (not $isIngress) }}{{ fail "settings.route.tls: the Gateway of an HTTPRoute decides about TLS" }}{{ end -}}
+{{- if and $route.tls.enabled (empty $route.tls.secretName) (empty $route.tls.annotations) }}{{ fail "settings.route.tls: needs secretName, or annotations by which an issuer makes the Secret" }}{{ end -}}
+{{- if has $route.kind $route.former }}{{ fail (printf "settings.route.former: %s is the kind of the routes of today" $route.kind) }}{{ end -}}
+{{- if not $route.host }}{{ fail "settings.route.host: needs a pattern, such as {name}-{namespace}.agents.example.com" }}{{ end -}}
+{{- $host := $route.host | replace "{name}" "a" | replace "{namespace}" "a" -}}
+{{- if gt (len $host) 253 }}{{ fail (printf "settings.route.host: %s is longer than 253 characters" $route.host) }}{{ end -}}
+{{- range splitList "." $host }}
+{{- if gt (len .) 63 }}{{ fail (printf "settings.route.host: %s of %s is longer than 63 characters" . $route.host) }}{{ end -}}
+{{- if not (regexMatch "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" .) }}{{ fail (printf "settings.route.host: %s is no host name" $route.host) }}{{ end -}}
+{{- end -}}
+{{- range $needed }}
+{{- if not (contains . (printf "%s%s" $route.host $route.path)) }}{{ fail (printf "settings.route: %s%s gives two deployments the same place; host and path need %s" $route.host $route.path (join " and " $needed)) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if or (ne $route.kind "None") $route.former }}{{ toJson .Values.settings.route }}{{ end -}}
+{{- end }}

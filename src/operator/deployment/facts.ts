@@ -17,9 +17,10 @@ import { observeDeployment, type DeploymentWorld } from './observe.ts';
 import type { Facts } from './part.ts';
 import { tenantIn, tracingState } from './parts/tracing-project.ts';
 import { nodePortOf } from './parts/service.ts';
+import { observeRoute } from './route/observe.ts';
 import { decideSleep } from './sleep.ts';
 
-export type FactsDeps = Pick<OperatorDeps, 'caches' | 'table' | 'settings' | 'ports' | 'work' | 'branches'>;
+export type FactsDeps = Pick<OperatorDeps, 'caches' | 'table' | 'missing' | 'settings' | 'ports' | 'work' | 'branches'>;
 
 /** Observes all that a reconcile of a deployment knows. Its ports are kept here, because nobody else may have them. */
 export async function observeFacts(
@@ -51,6 +52,7 @@ export async function observeFacts(
     branch: branchSource(deps, deployment)?.branch,
     look: deps.branches.look(deployment.metadata.uid ?? ''),
     queue: work.queue(key),
+    route: observeRoute(deps, deployment),
   };
 }
 

@@ -59,12 +59,16 @@ export function removable(children: KubeObject[], table: KindTable): KubeObject[
   return next.filter((child) => !stays(child) && child.metadata.deletionTimestamp === undefined);
 }
 
+/** Returns the kinds of which a deployment may have objects. */
+const rowsOf = (table: KindTable, settings: OperatorDeps['settings']): KindRow[] =>
+  Object.values(table).filter(({ removed, isUsed }) => removed !== undefined && isUsed?.(settings) !== false);
+
 /**
  * Lists the objects that are left, from the API server and not from the caches, because the finalizer must not go
  * before the objects.
  */
 async function remaining(
-  { kube, table }: Pick<OperatorDeps, 'kube' | 'table'>,
+  { kube, table, settings }: Pick<OperatorDeps, 'kube' | 'table' | 'settings'>,
   { metadata }: DeploymentResource,
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
@@ -74,7 +78,7 @@ async function remaining(
     const found = kube.all(kind, { ...scope, labelSelector }, signal);
     return optional === true ? found.catch(unless(NotFound)) : found;
   };
-  const lists = await Promise.all(Object.values(table).flatMap((row) => (row.removed === undefined ? [] : [list(row)])));
+  const lists = await Promise.all(rowsOf(table, settings).map(list));
   const isMine = (object: KubeObject): boolean => {
     if (isOfKind(object, kinds.revision)) return (object.spec as { deploymentUid?: string }).deploymentUid === metadata.uid;
     return object.metadata.annotations?.[DEPLOYMENT] === metadata.name;

@@ -9,6 +9,7 @@ import type { StatusInput } from '../reports/status-inputs.ts';
 import type { ReconcileOutcome } from '../kernel/outcome.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
 import type { DeploymentWorld } from './observe.ts';
+import type { RoutePlan } from './route/plan.ts';
 import type { SleepDecision } from './sleep.ts';
 
 /** Whether a deployment has its tracing project, shares an older deployment's, or needs one. */
@@ -37,12 +38,16 @@ export type Facts = DeploymentWorld &
     look: BranchLook | undefined;
     /** The decision about its queue, by the work there is. */
     queue: QueueState | undefined;
+    /** The route from outside that it is to have. */
+    route: RoutePlan | undefined;
   };
 
 /** The facts after a reconcile has written, with the changes that it made. */
 export type WrittenFacts = Facts & {
   /** The objects as they were applied. Empty if there was an obstacle. */
   written: KubeObject[];
+  /** Objects that could not be written and are of a kind without which a deployment serves. */
+  refused: { object: KubeObject; message: string }[];
   /** The obstacle that held everything else back. */
   trouble: ReconcileOutcome | undefined;
   /** The Secret with which pods are to be started. */

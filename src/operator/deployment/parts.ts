@@ -4,6 +4,7 @@ import { branch } from './parts/branch.ts';
 import { database } from './parts/database.ts';
 import { key } from './parts/key.ts';
 import { queue } from './parts/queue.ts';
+import { outsideRoute } from './parts/route.ts';
 import { service } from './parts/service.ts';
 import { sleep } from './parts/sleep.ts';
 import { store } from './parts/store.ts';
@@ -20,6 +21,7 @@ export const DEPLOYMENT_PARTS: readonly Part[] = [
   key,
   store,
   service,
+  outsideRoute,
   sleep,
   autoscaler,
   queue,

@@ -1,3 +1,6 @@
+import { Problem } from '../../errors.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import { isOfKind, objectId } from '../../kube/object-key.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { DeploymentStatusFields, PartDeps, PartPrepared } from '../reports/part-report.ts';
 import { keptStatus } from '../reports/status-inputs.ts';
@@ -17,7 +20,7 @@ export const reconcileDeployment =
     const prepared = await prepare(parts, { deps, facts, signal });
     const trouble = facts.held ?? prepared.find((done) => done.trouble !== undefined)?.trouble;
     const secret = prepared.find((done) => done.secret !== undefined)?.secret;
-    const known = { ...facts, trouble, secret, written: [] };
+    const known = { ...facts, trouble, secret, written: [], refused: [] };
     if (trouble !== undefined) return deploymentReport(known, [...prepared, ...parts.map(({ report }) => report?.(known) ?? {})]);
     const objects = parts.flatMap(({ desired }, index) => prepared[index]?.objects ?? desired?.(facts) ?? []);
     const after: WrittenFacts = { ...known, ...(await write(deps, { facts, objects, signal })) };
@@ -42,14 +45,52 @@ async function prepare(parts: readonly Part[], { deps, facts, signal }: Doing): 
 }
 
 type Writing = Pick<Doing, 'facts' | 'signal'> & { objects: WrittenFacts['written'] };
-type Changed = Pick<WrittenFacts, 'written' | 'revisions' | 'database' | 'service'>;
+type Changed = Pick<WrittenFacts, 'written' | 'refused' | 'revisions' | 'database' | 'service'>;
+type WriteDeps = Pick<PartDeps, 'writer'> & Pick<FactsDeps, 'table'>;
 
 /** Applies the objects, makes the revision that is asked for, and removes outdated ones. */
-async function write({ writer }: Pick<PartDeps, 'writer'>, { facts, objects, signal }: Writing): Promise<Changed> {
+async function write({ writer, table }: WriteDeps, { facts, objects, signal }: Writing): Promise<Changed> {
   const { deployment, missing, children, revisions, active } = facts;
-  const written = await writer.reconcile(objects, children, signal);
+  const dispensable = dispensableIn(table);
+  const needed = (object: KubeObject): boolean => !dispensable(object);
+  const firm = await writer.reconcile(objects.filter(needed), children.filter(needed), signal);
+  const loose = await writeEach(writer, { objects: objects.filter(dispensable), children: children.filter(dispensable), signal });
+  const written = [...firm, ...loose.written];
   const made = missing !== undefined && (await writer.create(missing, signal)) ? [missing] : [];
   const old = outdated(revisions, active, historyOf(facts));
   for (const revision of old) await writer.remove(revision, signal);
-  return { written, ...named(deployment, written), revisions: [...revisions.filter((known) => !old.includes(known)), ...made] };
+  return {
+    written,
+    refused: loose.refused,
+    ...named(deployment, written),
+    revisions: [...revisions.filter((known) => !old.includes(known)), ...made],
+  };
+}
+
+/** Returns whether an object is of a kind without which a deployment serves. */
+const dispensableIn = (table: FactsDeps['table']) => {
+  const rows = Object.values(table).filter(({ dispensable }) => dispensable === true);
+  return (object: KubeObject): boolean => rows.some(({ kind }) => isOfKind(object, kind));
+};
+
+type Loose = { objects: KubeObject[]; children: KubeObject[]; signal: AbortSignal };
+
+/** Writes objects that a deployment can do without. One that can't be written holds nothing else back. */
+async function writeEach(writer: PartDeps['writer'], { objects, children, signal }: Loose): Promise<Pick<Changed, 'written' | 'refused'>> {
+  const [written, refused]: [KubeObject[], Changed['refused']] = [[], []];
+  const attempt = async (object: KubeObject, work: () => Promise<KubeObject[]>): Promise<void> => {
+    try {
+      written.push(...(await work()));
+    } catch (error) {
+      if (!(error instanceof Problem) || signal.aborted) throw error;
+      refused.push({ object, message: error.message });
+    }
+  };
+  for (const object of objects) {
+    const live = children.filter((child) => objectId(child) === objectId(object));
+    await attempt(object, () => writer.reconcile([object], live, signal));
+  }
+  for (const child of children)
+    if (!objects.some((object) => objectId(object) === objectId(child))) await attempt(child, () => writer.reconcile([], [child], signal));
+  return { written, refused };
 }

@@ -4,6 +4,7 @@ import {
   FOLLOWS_BRANCH,
   HIBERNATED,
   READY,
+  ROUTED,
   SCALED_TO_ZERO,
   SERVING,
   POD_SECURITY_OPEN,
@@ -202,7 +203,7 @@ export function refusedDeployment(deployment: DeploymentResource, message: strin
     outcome: stalled('Refused', sentence),
     status: { ...status, reason: 'Refused', message: sentence },
     statements: conditions.filter(({ type }) =>
-      [DATABASE_READY, FOLLOWS_BRANCH, SERVING, POD_SECURITY_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type),
+      [DATABASE_READY, FOLLOWS_BRANCH, ROUTED, SERVING, POD_SECURITY_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type),
     ),
   };
 }

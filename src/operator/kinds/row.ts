@@ -1,5 +1,6 @@
 import type { OperatorConfig } from '../../config/operator.ts';
 import type { Kind, KubeObject } from '../../kube/kube.ts';
+import type { RouteKind } from '../../schema/platform/route-place.ts';
 import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
 
 /** Settings that decide which objects are watched. */
@@ -10,10 +11,21 @@ export type WatchScope = { namespace: string | undefined; labelSelector?: string
 
 /**
  * Where a right is granted: in each namespace that the operator works on, there for builds in stages only, there for
- * Secrets, in its own namespace, there for kept ports, on the API server's addresses, where BuildKit or other builds
- * run, where credentials of git hosts are kept, or on nodes.
+ * Secrets, there for routes of a kind, in its own namespace, there for kept ports, on the API server's addresses, where
+ * BuildKit or other builds run, where credentials of git hosts are kept, or on nodes.
  */
-export type RightPlace = 'worked' | 'staged' | 'secrets' | 'own' | 'ports' | 'apiServer' | 'builds' | 'buildkit' | 'git' | 'nodes';
+export type RightPlace =
+  | 'worked'
+  | 'staged'
+  | 'secrets'
+  | RouteKind
+  | 'own'
+  | 'ports'
+  | 'apiServer'
+  | 'builds'
+  | 'buildkit'
+  | 'git'
+  | 'nodes';
 type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete';
 
 /** Permissions on a kind or a part of its objects in one place. With `only` they are on the object of this name. */
@@ -33,6 +45,10 @@ export type KindRow = {
   scope?: (config: WatchConfig) => WatchScope[];
   /** True if its CRD may be missing. The operator then works without it, and finds it once it is installed. */
   optional?: boolean;
+  /** True if a deployment serves without its objects. One that can't be written then holds nothing else back. */
+  dispensable?: boolean;
+  /** Returns false if the installation has no objects of the kind. */
+  isUsed?: (settings: OperatorConfig['settings']) => boolean;
   /**
    * Whose children its objects are. Their change wakes the deployment that an annotation names, and for children of a
    * revision this revision, too.

@@ -2,6 +2,8 @@ import { buildNamespaces } from '../../config/builder.ts';
 import { kinds } from '../../kube/kube.ts';
 import { PORTS_CONFIG_MAP } from '../../schema/platform/kept-ports.ts';
 import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../schema/platform/labels.ts';
+import type { RouteKind } from '../../schema/platform/route-place.ts';
+import { answersRead } from '../routes/stored.ts';
 import { isUnreported, leanPod, podStatusRead } from '../pods/lean-pod.ts';
 import { factsOf, scalingActive } from '../pods/workload-state.ts';
 import { allObjects, inOwnNamespace, labelled, MADE_HERE, madeObjects, type KindRight, type KindTable, type WatchConfig } from './row.ts';
@@ -18,6 +20,21 @@ const DESIRED = {
   removed: 'last',
   rights: MAKING,
 } as const;
+
+const usesRoutes =
+  (kind: RouteKind) =>
+  ({ route, formerRoutes }: WatchConfig['settings']): boolean =>
+    route?.kind === kind || formerRoutes.includes(kind);
+
+/** Returns the row of a kind of routes. An installation without routes has no right to it, and does not watch it. */
+const routesOf = (kind: RouteKind) => ({
+  ...DESIRED,
+  dispensable: true,
+  isUsed: usesRoutes(kind),
+  scope: (config: WatchConfig) => (usesRoutes(kind)(config.settings) ? madeObjects(config) : []),
+  statusRead: answersRead,
+  rights: [{ at: kind, verbs: ['list', 'watch', 'create', 'patch', 'delete'] }] satisfies KindRight[],
+});
 
 /** Pods and Jobs of builds are in namespaces of their own. */
 const BUILDS = ['builds', 'buildkit'] as const;
@@ -97,6 +114,8 @@ export const OPERATOR_KINDS = {
     kind: kinds.endpointSlice,
     scope: (config) => (config.settings.gateway === undefined ? [] : labelled(`${WRITTEN_BY}=${OPERATOR}`)(config)),
   },
+  httpRoutes: { ...routesOf('HTTPRoute'), kind: kinds.httpRoute, optional: true },
+  ingresses: { ...routesOf('Ingress'), kind: kinds.ingress },
   autoscalers: { ...DESIRED, kind: kinds.autoscaler, statusRead: scalingActive },
   revisions: {
     kind: kinds.revision,

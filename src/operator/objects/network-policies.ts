@@ -1,4 +1,3 @@
-import type { AgentNetwork } from '../../config/agent-network.ts';
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
@@ -45,28 +44,36 @@ export const storePolicy = (deployment: DeploymentResource, port: number): KubeO
  * the API server.
  */
 export function agentPolicy(deployment: DeploymentResource, settings: OperatorSettings, apiServer: readonly string[]): KubeObject[] {
-  const { agentNetwork, exposeAs } = settings;
-  const usual = agentNetwork.ingress ?? (exposeAs === 'NodePort' ? 'Open' : 'Namespace');
-  const { ingress = usual, egress = agentNetwork.egress } = deployment.spec.network ?? {};
+  const { agentNetwork } = settings;
+  const ingress = opensIngress(deployment, settings) ? 'Open' : 'Namespace';
+  const { egress = agentNetwork.egress } = deployment.spec.network ?? {};
   if (ingress === 'Open' && egress === 'Open') return [];
   return [
     networkPolicy(deployment, {
       component: 'agent',
       name: names.agentPolicy(deployment.metadata.name),
       pods: ['api', 'queue'],
-      ...(ingress === 'Namespace' && { ingress: [{ peers: [...callersOf(agentNetwork), ...gatewayOf(deployment, settings)] }] }),
+      ...(ingress === 'Namespace' && { ingress: [{ peers: [...callersOf(settings), ...gatewayOf(deployment, settings)] }] }),
       ...(egress === 'Limited' && { egress: [DNS, { peers: reachedBeside([...agentNetwork.blocked, ...apiServer]) }] }),
     }),
   ];
 }
 
+/** Returns true if everybody reaches the agents of a deployment. */
+export function opensIngress({ spec }: DeploymentResource, { agentNetwork, exposeAs }: OperatorSettings): boolean {
+  const usual = agentNetwork.ingress ?? (exposeAs === 'NodePort' ? 'Open' : 'Namespace');
+  return (spec.network?.ingress ?? usual) === 'Open';
+}
+
 /** Who reaches an agent that is not open. */
-const callersOf = ({ gateways }: AgentNetwork): Peer[] => [
+const callersOf = ({ agentNetwork, routeProxies }: OperatorSettings): Peer[] => [
   // All pods of its own namespace.
   { podSelector: {} },
   // All pods of namespaces that an administrator has labelled.
   { namespaceSelector: { matchLabels: { [GATEWAY]: 'true' } } },
-  ...gateways,
+  ...agentNetwork.gateways,
+  // The proxies that bring the requests of routes.
+  ...routeProxies,
 ];
 
 /** The platform's gateway reaches agents that may sleep. */

@@ -8,11 +8,13 @@ import {
   type RevisionSpec,
   type TracingProjectResource,
 } from '../../schema/platform/custom-resources.ts';
+import { ROUTED } from '../../schema/platform/conditions.ts';
 import { idsOf } from '../../schema/platform/deployment-ids.ts';
 import { AGENTS_NAMESPACE, DEPLOYMENT, REVISION } from '../../schema/platform/labels.ts';
 import type { Watched } from '../kernel/writer.ts';
 import type { KindRow, KindTable } from '../kinds/row.ts';
 import { OPERATOR_KINDS } from '../kinds/table.ts';
+import { placesOf } from '../routes/stored.ts';
 
 export const BY_DEPLOYMENT = 'deployment';
 export const BY_REVISION = 'revision';
@@ -25,6 +27,10 @@ export const BY_ID = 'id';
 export const BY_SECRET = 'secret';
 /** Indexes revisions that are being built or wait for it. */
 export const BY_BUILD = 'build';
+/** Indexes deployments by the reason why their route does not lead to them. */
+export const BY_ROUTED = 'routed';
+/** Indexes routes by the places that they claim. */
+export const BY_PLACE = 'place';
 
 /** Returns `namespace/name` of the deployment or revision that an object was made for, which its annotation names. */
 const named = (annotation: string, buildNamespaces?: readonly string[]): IndexBy => {
@@ -63,6 +69,11 @@ const buildState: IndexBy<RevisionResource> = ({ status }) => {
   return [UNBUILT.includes(status.reason ?? '') ? 'waiting' : 'building'];
 };
 
+const routedReason: IndexBy<DeploymentResource> = ({ status }) => {
+  const routed = status?.conditions?.find(({ type }) => type === ROUTED);
+  return routed === undefined || routed.status === 'True' ? [] : [routed.reason];
+};
+
 /** The part of the table whose objects are cached. */
 type CachedKinds = {
   [N in keyof typeof OPERATOR_KINDS as (typeof OPERATOR_KINDS)[N] extends { cached: string } ? N : never]: (typeof OPERATOR_KINDS)[N];
@@ -78,7 +89,10 @@ const INDEXES: { [N in keyof Caches]?: Record<string, IndexBy<ObjectOf<CachedKin
     [BY_NAMESPACE]: inNamespace,
     [BY_ID]: idsOf,
     [BY_SECRET]: secretNames,
+    [BY_ROUTED]: routedReason,
   },
+  httpRoutes: { [BY_PLACE]: placesOf },
+  ingresses: { [BY_PLACE]: placesOf },
   revisions: { [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames, [BY_BUILD]: buildState },
   // Owners are read from the list, so a Listener with another value in its place is set aside.
   listeners: { namespace: ({ spec }) => spec.namespaces.map(String) },
@@ -129,6 +143,9 @@ export function cachedRows(caches: Caches, table: KindTable): { row: KindRow; ca
 /** Returns the caches of the objects that a deployment owns besides its revisions. */
 export const ownedCaches = (caches: Caches, table: KindTable): Cache[] =>
   cachedRows(caches, table).flatMap(({ row, cache }) => (row.child === 'deployment' ? [cache] : []));
+
+/** Returns the caches of routes, whatever their kind. */
+export const routeCaches = ({ httpRoutes, ingresses }: Pick<Caches, 'httpRoutes' | 'ingresses'>): Cache[] => [httpRoutes, ingresses];
 
 /** Returns the kinds that reconcilers write, and the caches that keep the answers. Secrets are kept nowhere. */
 export const writable = (caches: Caches, table: KindTable = OPERATOR_KINDS): Watched[] =>

@@ -7,6 +7,7 @@ import type { KindTable } from '../kinds/row.ts';
 import type { WorkView } from '../scale/work-follower.ts';
 import type { Caches } from './caches.ts';
 import type { InTurn } from './in-turn.ts';
+import type { MissingKinds } from './missing-kinds.ts';
 import type { PortKeeper } from './port-keeper.ts';
 import type { Writer } from '../kernel/writer.ts';
 
@@ -17,6 +18,8 @@ export type OperatorDeps = {
   caches: Caches;
   /** The kinds of objects that it works with. */
   table: KindTable;
+  /** The optional kinds that the cluster does not have. */
+  missing: Pick<MissingKinds, 'has'>;
   settings: OperatorSettings;
   /** The last looks at followed branches. */
   branches: BranchView;

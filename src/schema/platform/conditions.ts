@@ -61,3 +61,10 @@ export const POD_SECURITY_OPEN = 'PodSecurityOpen';
 export const ASLEEP = 'Asleep';
 /** Whether as many queue pods are ready as are asked for, where their number follows the work or an outsider. */
 export const QUEUE_SCALED = 'QueueScaled';
+/** Whether the deployment is reached from outside by its route. Absent where it has none. */
+export const ROUTED = 'Routed';
+/** The reasons of Routed that end by others than the deployment itself. */
+export const ROUTE_KIND_MISSING = 'RouteKindMissing';
+export const HOST_TAKEN = 'HostTaken';
+/** True while a deployment has a route, and no proxy is known to be admitted to its agents; else absent. */
+export const PROXY_NOT_ADMITTED = 'ProxyNotAdmitted';

@@ -8,6 +8,8 @@ import type { GitIntegrationSpec } from './git-integration.ts';
 import { NetworkSpec } from './network-spec.ts';
 import { orderedRules, ResourceSpec } from './resource-spec.ts';
 import { GUARDS, REVISION_STATUSES } from './revision.ts';
+import { GRANTED_HOST } from './route-place.ts';
+import { RouteSpec, RouteStatus } from './route-spec.ts';
 import { QueueReplicas, scalingStatus, SleepSpec } from './scaling-spec.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
 import { DateTime, resourceForm, StringEnum, Uuid, withRules, type ResourceForm } from '../types.ts';
@@ -67,6 +69,7 @@ export const DeploymentSpec = withRules(
     ),
     database: Type.Optional(DatabaseSpec),
     network: Type.Optional(NetworkSpec),
+    route: Type.Optional(RouteSpec),
     queueReplicas: Type.Optional(QueueReplicas),
     sleep: Type.Optional(SleepSpec),
     deletionPolicy: Type.Optional(
@@ -111,6 +114,7 @@ const pods = (whose: string) =>
 export const DeploymentResourceStatus = status({
   phase: Type.Optional(StringEnum(DEPLOYMENT_STATUSES)),
   url: words(2048, 'Where the agent server answers.'),
+  route: Type.Optional(RouteStatus),
   latestRevision: words(253, 'Newest revision.'),
   activeRevision: words(253, 'Revision that serves.'),
   serverVersion: words(128, 'Version of the agent server that the pods report.'),
@@ -204,6 +208,14 @@ export const ListenerSpec = Type.Object({
     'x-kubernetes-list-type': 'set',
     description: 'Namespaces deployments may be placed in; the first is the default.',
   }),
+  hosts: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 253, pattern: GRANTED_HOST }), {
+      maxItems: 256,
+      'x-kubernetes-list-type': 'set',
+      description:
+        'Hosts that routes of its deployments may name; `*.` stands for one label. Unset: only those by the pattern of the installation.',
+    }),
+  ),
 });
 export type ListenerSpec = Static<typeof ListenerSpec>;
 

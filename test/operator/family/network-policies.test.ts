@@ -52,6 +52,12 @@ test('gateways of the installation are peers beside the labelled namespaces', ()
   expect(policyOf({ agentNetwork: { gateways: [gateway] } })?.ingress).toEqual([{ from: [...NAMESPACE, gateway] }]);
 });
 
+test('proxies of routes are peers behind the gateways', () => {
+  const proxy = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'proxies' } } };
+  const [policy] = agentPolicy(deployment(), settings({ routeProxies: [proxy] }), []);
+  expect(policy?.spec).toMatchObject({ ingress: [{ from: [...NAMESPACE, proxy] }] });
+});
+
 test.each<[string, Given, string[] | undefined]>([
   ['node ports: their clients come from anywhere', { exposeAs: 'NodePort' }, ['Egress']],
   ['node ports, but the installation closes them', { exposeAs: 'NodePort', agentNetwork: { ingress: 'Namespace' } }, ['Ingress', 'Egress']],

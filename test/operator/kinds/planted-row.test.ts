@@ -17,7 +17,7 @@ import { config, deployment } from '../../kit/objects.ts';
 
 /* A further kind of object takes one row: everything that the operator must know of it follows from the table. */
 
-const route: Kind = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', plural: 'httproutes', namespaced: true };
+const route: Kind = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'GRPCRoute', plural: 'grpcroutes', namespaced: true };
 type Accepted = { accepted?: boolean };
 const table: KindTable = {
   ...OPERATOR_KINDS,
@@ -57,12 +57,13 @@ test('they are watched where the operator works, by its label, and may be missin
     watch: async function* () {},
   } as unknown as Kube;
   const observer = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
-  const parts = { kube, log: silentLog(), caches: createCaches({ table }), table, observer };
+  const missing = { note: () => undefined };
+  const parts = { kube, log: silentLog(), caches: createCaches({ table }), table, missing, observer };
   const running = watches({ ...parts, config: config({ namespace: 'gx', namespaces: ['team'] }) });
   for (const watch of running) watch.start();
   await Promise.all(running.map(({ synced }) => synced));
   await Promise.all(running.map((watch) => watch.stop()));
-  expect(asked).toContain('HTTPRoute team app.kubernetes.io/managed-by=gx-operator');
+  expect(asked).toContain('GRPCRoute team app.kubernetes.io/managed-by=gx-operator');
 });
 
 test('their changes wake the deployment if a reconcile reads them', () => {
@@ -97,11 +98,11 @@ test('they are removed after the agents', () => {
 });
 
 test('the right to make them is granted where agents run, and no other one', () => {
-  const rule = { apiGroups: ['gateway.networking.k8s.io'], resources: ['httproutes'] };
+  const rule = { apiGroups: ['gateway.networking.k8s.io'], resources: ['grpcroutes'] };
   const planted = accessTo(table);
   expect(planted.worked).toContainEqual({ ...rule, verbs: ['create', 'delete', 'list', 'patch', 'watch'] });
   expect(planted.watched).toContainEqual({ ...rule, verbs: ['delete', 'list', 'watch'] });
-  const isOther = ({ resources }: { resources: string[] }): boolean => !resources.includes('httproutes');
+  const isOther = ({ resources }: { resources: string[] }): boolean => !resources.includes('grpcroutes');
   expect({ ...planted, worked: planted.worked.filter(isOther), watched: planted.watched.filter(isOther) }).toEqual(operatorAccess);
 });
 

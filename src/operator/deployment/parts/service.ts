@@ -10,6 +10,7 @@ import { agentPolicy } from '../../objects/network-policies.ts';
 import { replicasAllowed } from '../../rollout/replicas.ts';
 import { revisionIn } from '../../rollout/revisions.ts';
 import type { Part } from '../part.ts';
+import { reachedOutside } from './route.ts';
 
 /** The Service of the agents, their network policy, and the budget that guards them from drains. */
 export const service: Part = {
@@ -18,9 +19,11 @@ export const service: Part = {
     agentService(deployment, settings, { active: target, nodePort: live === undefined ? ports.node : undefined }),
     ...agentBudget(deployment, settings, target),
   ],
-  report: ({ deployment, settings, service: live, revisions, active }) => ({
-    status: { url: urlOf(deployment, settings, { service: live, mountPrefix: revisionIn(revisions, active)?.status?.mountPrefix }) },
-  }),
+  report(facts) {
+    const { deployment, settings, service: live, revisions, active } = facts;
+    const mountPrefix = revisionIn(revisions, active)?.status?.mountPrefix;
+    return { status: { url: urlOf(deployment, settings, { service: live, mountPrefix, outside: reachedOutside(facts) }) } };
+  },
 };
 
 export const SERVICE_PORT = 80;
@@ -70,16 +73,18 @@ type ServiceSpec = { type?: string; ports?: { nodePort?: number }[] };
 export const nodePortOf = (live: KubeObject | undefined): number | undefined =>
   (live?.spec as ServiceSpec | undefined)?.ports?.[0]?.nodePort;
 
+type Reached = { service: KubeObject | undefined; mountPrefix?: string | undefined; outside?: string | undefined };
+
 /**
- * Returns where the agent answers: the user's own address, else the node port, else the name inside the cluster. The
- * last two are followed by the prefix of the server's paths.
+ * Returns where the agent answers: the user's own address, else that of its route, else the node port, else the name
+ * inside the cluster. The last two are followed by the prefix of the server's paths, which the route's contains.
  */
 export function urlOf(
   deployment: DeploymentResource,
   settings: OperatorSettings,
-  { service: live, mountPrefix = '' }: { service: KubeObject | undefined; mountPrefix?: string | undefined },
+  { service: live, mountPrefix = '', outside }: Reached,
 ): string {
-  return deployment.spec.sourceConfig?.customUrl ?? addressOfAgent(deployment, settings, live) + mountPrefix;
+  return deployment.spec.sourceConfig?.customUrl ?? outside ?? addressOfAgent(deployment, settings, live) + mountPrefix;
 }
 
 function addressOfAgent({ metadata }: DeploymentResource, settings: OperatorSettings, live: KubeObject | undefined): string {

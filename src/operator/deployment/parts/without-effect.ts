@@ -48,6 +48,7 @@ export function fieldsWithoutEffect(
       spec[name]?.some(({ restartPolicy }) => restartPolicy === 'OnFailure') === true,
     ]),
     ...UNUSED_RESOURCE_FIELDS.map(camelKey).map((name): [string, boolean] => [name, name in spec]),
+    ['route', deployment.spec.route !== undefined && settings.route === undefined],
     // Nobody could check the keys of the tenant. The deployment's own key opens the agents all the same.
     ['auth.mode', settings.controlPlaneUrl === undefined && deployment.spec.template.sourceRevisionConfig?.auth?.mode === 'tenant'],
   ];

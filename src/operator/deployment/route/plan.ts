@@ -1,0 +1,88 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { RouteSettings } from '../../../config/routes.ts';
+import { HOST_TAKEN } from '../../../schema/platform/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { filled, hostFault, isGranted } from '../../../schema/platform/route-place.ts';
+
+/** The route that a deployment is to have. */
+export type RoutePlan = {
+  settings: RouteSettings;
+  /** Its hosts, without those that it may not have. */
+  hosts: string[];
+  path: string;
+  /** The reason why it does not have the first of the others. */
+  fault: RouteFault | undefined;
+  /** True while the cluster has no such kind. */
+  isKindMissing: boolean;
+};
+type RouteFault = { reason: string; message: string };
+
+/** The knowledge about other routes and about the grants of the administrator. */
+export type RouteWorld = {
+  settings: Pick<OperatorSettings, 'route'>;
+  /** The Listener of the deployment's namespace: its name, and the hosts that it grants. */
+  listener: { name: string; hosts: readonly string[] } | undefined;
+  /** Returns the deployment that has the place and keeps it. */
+  holderOf: (host: string, path: string) => string | undefined;
+  isKindMissing: boolean;
+};
+
+/** Decides about the route of a deployment. Undefined: it has none. */
+export function planRoute({ metadata, spec }: DeploymentResource, world: RouteWorld): RoutePlan | undefined {
+  const { route } = world.settings;
+  if (route === undefined || spec.route?.enabled === false) return undefined;
+  const names = { name: metadata.name, namespace: metadata.namespace ?? '' };
+  const own = { host: filled(route.host, names), path: filled(route.path, names) };
+  const { hosts = [own.host], path = own.path } = spec.route ?? {};
+  const judged = hosts.map((host) => ({ host, fault: faultOf({ host, path }, own, { ...world, route }) }));
+  return {
+    settings: route,
+    hosts: judged.flatMap(({ host, fault }) => (fault === undefined ? [host] : [])),
+    path,
+    fault: judged.find(({ fault }) => fault !== undefined)?.fault,
+    isKindMissing: world.isKindMissing,
+  };
+}
+
+type Place = { host: string; path: string };
+
+/** Returns why a deployment may not have a place, if it may not. */
+function faultOf(wanted: Place, own: Place, world: RouteWorld & { route: RouteSettings }): RouteFault | undefined {
+  const { host, path } = wanted;
+  const fault = hostFault(host);
+  if (fault !== undefined) return { reason: 'HostInvalid', message: `The route can't have its host: ${fault}.` };
+  const refusal = refusalOf(wanted, own, world);
+  if (refusal !== undefined) return refusal;
+  const holder = world.holderOf(host, path);
+  if (holder === undefined) return undefined;
+  return { reason: HOST_TAKEN, message: `The deployment ${holder} has the host ${host} with the path ${path}.` };
+}
+
+/** Returns why nobody has granted the place. The one by the pattern of the installation is always granted. */
+function refusalOf({ host, path }: Place, own: Place, { listener, route }: RouteWorld & { route: RouteSettings }): RouteFault | undefined {
+  if (isGranted(host, listener?.hosts ?? [])) return undefined;
+  if (host === own.host) {
+    if (!route.isHostShared || isBelow(path, own.path)) return undefined;
+    const message = `The host ${host} is that of many deployments. The path must be ${own.path} or below it.`;
+    return { reason: 'PathNotAllowed', message };
+  }
+  const why =
+    listener === undefined
+      ? 'No Listener has the namespace of the deployment'
+      : `${host} is not among the hosts of listener ${listener.name}`;
+  return { reason: 'HostNotAllowed', message: `The host ${host} is not allowed. ${why}.` };
+}
+
+const isBelow = (path: string, above: string): boolean => path === above || path.startsWith(`${above}/`);
+
+/** Returns true if the server does not know the path, so that a request loses it on its way. */
+export const isStripped = (path: string, mountPrefix: string): boolean => path !== '/' && path !== mountPrefix;
+
+/** Returns where a client outside finds the server: at its first host, below its path and the server's mount prefix. */
+export function outsideAddress({ settings, hosts, path }: RoutePlan, mountPrefix: string): string | undefined {
+  const [host] = hosts;
+  if (host === undefined) return undefined;
+  const scheme = settings.kind === 'HTTPRoute' ? settings.scheme : settings.tls === undefined ? 'http' : 'https';
+  const below = path === '/' ? '' : path;
+  return `${scheme}://${host}${below}${path === mountPrefix ? '' : mountPrefix}`;
+}

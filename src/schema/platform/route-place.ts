@@ -1,0 +1,62 @@
+/*
+ * Hosts and paths of routes: their form, and the patterns by which an installation gives each deployment its own.
+ */
+
+/** The kinds of objects that lead callers from outside to a deployment. */
+export const ROUTE_KINDS = ['HTTPRoute', 'Ingress'] as const;
+export type RouteKind = (typeof ROUTE_KINDS)[number];
+
+const LABEL = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
+/** The form of a host: no wildcard and no port. */
+export const HOST_NAME = `^${LABEL}([.]${LABEL})*$`;
+/** The form of a path: `/`, or steps without a slash at the end. No step begins with a dot. */
+export const ROUTE_PATH = '^(/|(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+)$';
+/** The form of the pattern of a path. */
+const PATH_PATTERN = '^(/|(/[{}A-Za-z0-9_~-][{}A-Za-z0-9._~-]*)+)$';
+/** The form of a host that a Listener names. `*` stands for one label, as in a certificate. */
+export const GRANTED_HOST = `^([*][.])?${LABEL}([.]${LABEL})*$`;
+
+const MOST_OF_HOST = 253;
+const MOST_OF_LABEL = 63;
+const HOST = new RegExp(HOST_NAME);
+const PATH = new RegExp(PATH_PATTERN);
+
+/** Returns why the text is no host of a route, or undefined if it is one. */
+export function hostFault(host: string): string | undefined {
+  if (host.length > MOST_OF_HOST) return `${host} is longer than ${MOST_OF_HOST} characters`;
+  const long = host.split('.').find((label) => label.length > MOST_OF_LABEL);
+  if (long !== undefined) return `${long} of ${host} is longer than ${MOST_OF_LABEL} characters`;
+  if (/(^|[.])\d+$/.test(host)) return `${host} is an address`;
+  return HOST.test(host) ? undefined : `${host} is no host name`;
+}
+
+type Named = { name: string; namespace: string };
+
+/** Returns the pattern with the names of a deployment in their places. */
+export const filled = (pattern: string, { name, namespace }: Named): string =>
+  pattern.replaceAll('{name}', name).replaceAll('{namespace}', namespace);
+
+/** The patterns of an installation. */
+export type PlacePatterns = { host: string; path: string };
+
+/** Returns true if the pattern gives each deployment another text. One namespace alone needs no name. */
+export const tellsApart = (pattern: string, hasOneNamespace: boolean): boolean =>
+  pattern.includes('{name}') && (hasOneNamespace || pattern.includes('{namespace}'));
+
+/** Returns the faults of the patterns, each as the end of a sentence that begins with the name of the setting. */
+export function patternFaults({ host, path }: PlacePatterns, hasOneNamespace: boolean): string[] {
+  if (host === '') return ['needs a host, such as {name}-{namespace}.agents.example.com'];
+  const shortest = { name: 'a', namespace: 'a' };
+  const fault = hostFault(filled(host, shortest));
+  const isApart = tellsApart(`${host}${path}`, hasOneNamespace);
+  const needed = hasOneNamespace ? '{name}' : '{name} and {namespace}';
+  return [
+    ...(fault === undefined ? [] : [`has the host ${host}: ${fault}`]),
+    ...(PATH.test(path) && new RegExp(ROUTE_PATH).test(filled(path, shortest)) ? [] : [`has the path ${path}, which is none`]),
+    ...(isApart ? [] : [`gives two deployments the place ${host}${path}: host and path need ${needed}`]),
+  ];
+}
+
+/** Returns true if one of the patterns of a Listener stands for the host. */
+export const isGranted = (host: string, granted: readonly string[]): boolean =>
+  granted.some((one) => one === host || (one.startsWith('*.') && host.slice(host.indexOf('.') + 1) === one.slice(2) && host.includes('.')));

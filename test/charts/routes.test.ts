@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { operatorConfig } from '../../src/config/operator.ts';
+import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
+
+const BUILD = 1_200_000;
+
+let render: Renderer;
+beforeAll(async () => {
+  render = await renderer();
+}, BUILD);
+
+const host = '{name}-{namespace}.agents.example.com';
+const peer = (namespace: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } } });
+const HTTP = { kind: 'HTTPRoute', parentRefs: [{ name: 'public', namespace: 'gateways' }], host, proxies: [peer('gateways')] };
+const INGRESS = {
+  kind: 'Ingress',
+  className: 'contour',
+  host,
+  tls: { enabled: true, annotations: { 'cert-manager.io/cluster-issuer': 'public' } },
+  proxies: [peer('projectcontour')],
+};
+const chart = (route: object, more: object = {}): Promise<KubeYaml[]> => render.chart({ settings: { route }, ...more });
+
+type Env = { name: string; value?: string }[];
+const operatorIn = (objects: KubeYaml[]): Env =>
+  objects.find((object) => idOf(object) === 'Deployment/gx-system/gx-operator')?.spec?.template?.spec.containers[0]?.env ?? [];
+const settingsIn = (objects: KubeYaml[]) => {
+  const env = Object.fromEntries(operatorIn(objects).flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
+  return operatorConfig(env).settings;
+};
+/** Returns the rights to a kind, each with the object that grants it. */
+const rightsTo = (resource: string, objects: KubeYaml[]): string[] =>
+  objects.flatMap((object) =>
+    (object.rules ?? []).flatMap(({ resources, verbs }) => (resources.includes(resource) ? [`${idOf(object)}: ${verbs.join(' ')}`] : [])),
+  );
+const ALL = 'list watch create patch delete';
+
+test('without routes the operator has no right to any, and no setting', async () => {
+  const objects = await render.chart();
+  expect([...rightsTo('httproutes', objects), ...rightsTo('ingresses', objects)]).toEqual([]);
+  expect(operatorIn(objects).map(({ name }) => name)).not.toContain('GX_ROUTE');
+});
+
+test('the operator has the rights to the kind that is set, where agents run, and to former ones', async () => {
+  const objects = await chart(HTTP);
+  expect(rightsTo('httproutes', objects)).toEqual([`Role/gx-agents/gx-operator-watched: ${ALL}`]);
+  expect(rightsTo('ingresses', objects)).toEqual([]);
+  const all = await chart({ ...INGRESS, former: ['HTTPRoute'] }, { watchAllNamespaces: true });
+  const everywhere = ['ClusterRole/gx-operator: list watch delete', `ClusterRole/gx-operator-secrets: ${ALL}`];
+  expect(rightsTo('ingresses', all)).toEqual(everywhere);
+  expect(rightsTo('httproutes', all)).toEqual(everywhere);
+  expect(rightsTo('ingresses', await chart({ former: ['Ingress'] }))).toEqual([`Role/gx-agents/gx-operator-watched: ${ALL}`]);
+});
+
+test('the operator understands every setting of routes', async () => {
+  const words = { labels: { team: 'a' }, annotations: { 'example.com/dns': 'public' } };
+  const http = settingsIn(await chart({ ...HTTP, ...words, path: '/{name}', scheme: 'http' }));
+  expect(http).toMatchObject({ route: { ...words, kind: 'HTTPRoute', path: '/{name}', scheme: 'http', parentRefs: HTTP.parentRefs } });
+  const { kind, className, tls } = INGRESS;
+  const ingress = settingsIn(await chart({ ...INGRESS, tls: { ...tls, secretName: 'wildcard' } }));
+  expect(ingress).toMatchObject({ route: { kind, className, tls: { secretName: 'wildcard' } }, routeProxies: INGRESS.proxies });
+});
+
+const label = 'a'.repeat(60);
+
+describe('a fault ends the render, with the name of the value', () => {
+  test.each([
+    ['both kinds at once', { ...INGRESS, parentRefs: HTTP.parentRefs }, /settings.route: parentRefs .* one route/],
+    ['a class of an HTTPRoute', { ...HTTP, className: 'contour' }, /settings.route: className .* one route/],
+    ['no parent', { kind: 'HTTPRoute', host }, /settings.route.parentRefs/],
+    ['no host', { kind: 'Ingress' }, /settings.route.host/],
+    [
+      'one host for two deployments',
+      { ...INGRESS, host: '{namespace}.example.com' },
+      /settings.route: {namespace}.example.com\/ gives two/,
+    ],
+    ['a long label', { ...INGRESS, host: `{name}-{namespace}-${label}.com` }, /settings.route.host: .* longer than 63/],
+    ['a long host', { ...INGRESS, host: `{name}-{namespace}.${`${label}.`.repeat(5)}com` }, /settings.route.host: .* longer than 253/],
+    ['a host that is none', { ...INGRESS, host: `*.{name}-{namespace}.com` }, /settings.route.host: .* is no host name/],
+    ['TLS without a certificate', { ...INGRESS, tls: { enabled: true } }, /settings.route.tls: needs secretName/],
+    ['TLS of an HTTPRoute', { ...HTTP, tls: { enabled: true, secretName: 'a' } }, /settings.route.tls/],
+    ['a former kind that is the present one', { ...HTTP, former: ['HTTPRoute'] }, /settings.route.former/],
+    ['a kind that does not exist', { kind: 'Route' }, /settings.route.kind|route\/kind/],
+  ])('%s', async (_situation, route, problem) => {
+    await expect(chart(route)).rejects.toThrow(problem);
+  });
+
+  test('several namespaces need their name in the host, and one does not', async () => {
+    const single = { ...INGRESS, host: '{name}.example.com' };
+    await expect(chart(single)).resolves.toBeDefined();
+    await expect(chart(single, { agents: { namespaces: ['a', 'b'] } })).rejects.toThrow(/need {name} and {namespace}/);
+  });
+});
+
+describe('the control plane', () => {
+  const own = { host: 'gx.example.com', labels: { team: 'a' }, annotations: { note: 'b' } };
+  const parents = [{ name: 'public', namespace: 'gateways' }];
+  const renderWith = (route: object, more: object = {}) => render.chart({ controlPlane: { route: { ...own, ...route }, ...more } });
+  const routeIn = (objects: KubeYaml[]) => objects.find(({ kind }) => kind === 'HTTPRoute' || kind === 'Ingress');
+
+  test('has a route of either kind', async () => {
+    const http = routeIn(await renderWith({ kind: 'HTTPRoute', parentRefs: parents }));
+    expect(http).toMatchObject({ metadata: { name: 'gx-control-plane', labels: own.labels, annotations: own.annotations } });
+    const rules = [{ backendRefs: [{ name: 'gx-control-plane', port: 80 }] }];
+    expect(http?.spec).toEqual({ parentRefs: parents, hostnames: [own.host], rules });
+    const ingress = routeIn(await renderWith({ kind: 'Ingress', className: 'contour', tlsSecretName: 'gx-tls' }));
+    expect(ingress?.spec).toMatchObject({
+      ingressClassName: 'contour',
+      tls: [{ hosts: [own.host], secretName: 'gx-tls' }],
+      rules: [
+        { host: own.host, http: { paths: [{ path: '/', backend: { service: { name: 'gx-control-plane', port: { number: 80 } } } }] } },
+      ],
+    });
+    expect(routeIn(await render.chart())).toBeUndefined();
+  });
+
+  test.each([
+    ['no host', { kind: 'Ingress', host: '' }, {}, /controlPlane.route.host/],
+    ['no parent', { kind: 'HTTPRoute' }, {}, /controlPlane.route.parentRefs/],
+    ['parents of an Ingress', { kind: 'Ingress', parentRefs: parents }, {}, /controlPlane.route: parentRefs/],
+    ['a class of an HTTPRoute', { kind: 'HTTPRoute', parentRefs: parents, className: 'a' }, {}, /controlPlane.route: className/],
+    [
+      'TLS behind an HTTPRoute',
+      { kind: 'HTTPRoute', parentRefs: parents },
+      { tls: { secretName: 'a' } },
+      /reaches the control plane by plain HTTP/,
+    ],
+  ])('%s ends the render', async (_situation, route, more, problem) => {
+    await expect(renderWith(route, more)).rejects.toThrow(problem);
+  });
+});
+
+/** Returns the object with the variables of its pods in order, in which the two ways of installing differ. */
+function ordered(object: KubeYaml): object {
+  const env = object.spec?.template?.spec.containers[0]?.env;
+  env?.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { kind: object.kind, rules: object.rules, env };
+}
+const isOfOperator = (object: KubeYaml): boolean => /^(Deployment|Role)\/.*gx-operator/.test(idOf(object));
+
+test.each([
+  ['httproute', HTTP],
+  ['ingress', INGRESS],
+])('config/routes/%s has the objects of the chart', async (folder, route) => {
+  const [tree, release] = await Promise.all([render.kustomize(`config/routes/${folder}`), chart(route)]);
+  const byId = (objects: KubeYaml[]) => Object.fromEntries(objects.filter(isOfOperator).map((object) => [idOf(object), ordered(object)]));
+  expect(byId(tree)).toEqual(byId(release));
+});
+
+test('the guide has the values of these tests', () => {
+  const guide = readFileSync('docs/how-to/reach.md', 'utf8');
+  for (const word of ['parentRefs', 'className', 'host', 'proxies', 'former', 'scheme']) expect(guide).toContain(`${word}:`);
+});

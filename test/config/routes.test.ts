@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { operatorConfig } from '../../src/config/operator.ts';
+
+const routesOf = (route: unknown, env: Record<string, string> = {}) => {
+  const { route: settings, formerRoutes, routeProxies } = operatorConfig({ ...env, GX_ROUTE: JSON.stringify(route) }).settings;
+  return { route: settings, formerRoutes, routeProxies };
+};
+const host = '{name}-{namespace}.agents.example.com';
+const parentRefs = [{ name: 'public', namespace: 'gateways' }];
+
+test('without settings there are no routes', () => {
+  expect(operatorConfig({}).settings).toMatchObject({ formerRoutes: [], routeProxies: [] });
+  expect(operatorConfig({}).settings.route).toBeUndefined();
+  expect(routesOf({ kind: 'None', host, parentRefs }).route).toBeUndefined();
+});
+
+test('every setting of an HTTPRoute is read', () => {
+  const words = { labels: { team: 'a' }, annotations: { 'example.com/dns': 'public' } };
+  const proxies = [{ namespaceSelector: { matchLabels: { name: 'gateways' } } }];
+  const given = { kind: 'HTTPRoute', parentRefs, host, path: '/', scheme: 'http', ...words, proxies, former: ['Ingress'] };
+  expect(routesOf(given)).toEqual({
+    route: { kind: 'HTTPRoute', isHostShared: false, parentRefs, host, path: '/', scheme: 'http', ...words },
+    formerRoutes: ['Ingress'],
+    routeProxies: proxies,
+  });
+});
+
+test('an Ingress has TLS by a Secret or by an issuer', () => {
+  const ingress = { kind: 'Ingress', host, className: 'contour' };
+  expect(routesOf({ ...ingress, tls: { enabled: true, secretName: 'wildcard' } }).route).toMatchObject({
+    className: 'contour',
+    tls: { secretName: 'wildcard', annotations: {} },
+  });
+  const annotations = { 'cert-manager.io/cluster-issuer': 'public' };
+  expect(routesOf({ ...ingress, tls: { enabled: true, secretName: '', annotations } }).route?.tls).toEqual({ annotations });
+  expect(routesOf({ ...ingress, tls: { enabled: false, secretName: '' } }).route?.tls).toBeUndefined();
+});
+
+test('a host that many deployments have is known as such', () => {
+  const shared = { kind: 'HTTPRoute', parentRefs, host: 'agents.example.com', path: '/{namespace}/{name}' };
+  expect(routesOf(shared).route?.isHostShared).toBe(true);
+  const single = { kind: 'HTTPRoute', parentRefs, host: '{name}.example.com' };
+  expect(routesOf(single, { GX_WATCH_NAMESPACES: 'team' }).route?.isHostShared).toBe(false);
+});
+
+test.each([
+  [[], /GX_ROUTE must be an object/],
+  [{ kind: 'Route' }, /GX_ROUTE kind is wrong/],
+  [{ kind: 'None', parent: [] }, /GX_ROUTE parent is no field of it/],
+  [{ kind: 'HTTPRoute', host }, /GX_ROUTE of kind HTTPRoute needs parentRefs/],
+  [{ kind: 'HTTPRoute', host, parentRefs: [{ namespace: 'a' }] }, /GX_ROUTE parentRefs is wrong/],
+  [{ kind: 'HTTPRoute', host, parentRefs, className: 'contour' }, /className, which is that of an Ingress: a deployment has one route/],
+  [{ kind: 'Ingress', host, parentRefs }, /parentRefs, which are those of an HTTPRoute: a deployment has one route/],
+  [{ kind: 'HTTPRoute', host, parentRefs, tls: { enabled: true, secretName: 'a' } }, /tls, which its Gateway decides about/],
+  [{ kind: 'Ingress', host, tls: { enabled: true } }, /tls without a secretName, or annotations/],
+  [{ kind: 'Ingress', host: '{name}.example.com' }, /gives two deployments the place/],
+  [{ kind: 'Ingress', host: `{name}{namespace}${'a'.repeat(63)}.com` }, /longer than 63 characters/],
+  [{ kind: 'Ingress', host: `{name}{namespace}.${'a.'.repeat(130)}com` }, /longer than 253 characters/],
+  [{ kind: 'Ingress', host, former: ['Ingress'] }, /has the kind Ingress also among the former ones/],
+  [{ kind: 'Ingress', host, labels: { team: 'not a value' } }, /GX_ROUTE labels is wrong/],
+  [{ kind: 'Ingress', host, proxies: [{ pods: {} }] }, /GX_ROUTE proxies is wrong/],
+])('%j is refused', (route, problem) => {
+  expect(() => routesOf(route)).toThrow(problem);
+});

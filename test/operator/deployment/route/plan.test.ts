@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest';
+import { operatorConfig } from '../../../../src/config/operator.ts';
+import type { DeploymentSpec } from '../../../../src/schema/platform/custom-resources.ts';
+import { outsideAddress, planRoute, type RouteWorld } from '../../../../src/operator/deployment/route/plan.ts';
+import { deployment } from '../../../kit/objects.ts';
+
+/* Whether a deployment has a route, at which hosts and below which path. */
+
+const HTTP = { kind: 'HTTPRoute', parentRefs: [{ name: 'public' }], host: '{name}-{namespace}.agents.example.com' };
+const SHARED = { ...HTTP, host: 'agents.example.com', path: '/{namespace}/{name}' };
+const INGRESS = { kind: 'Ingress', host: HTTP.host };
+const settingsOf = (route: object) => operatorConfig({ GX_ROUTE: JSON.stringify(route) }).settings;
+
+const world = (route: object, given: Partial<RouteWorld> = {}): RouteWorld => ({
+  settings: settingsOf(route),
+  listener: undefined,
+  holderOf: () => undefined,
+  isKindMissing: false,
+  ...given,
+});
+const plan = (route: DeploymentSpec['route'], given: RouteWorld) => planRoute(deployment({ spec: route ? { route } : {} }), given);
+const listener = { name: 'default', hosts: ['*.shop.example', 'help.example'] };
+
+test.each([
+  ['the installation has no routes', undefined, world({ kind: 'None' })],
+  ['its spec asks for none', { enabled: false }, world(HTTP)],
+])('it has none if %s', (_, route, given) => {
+  expect(plan(route, given)).toBeUndefined();
+});
+
+const OWN = 'chat-team.agents.example.com';
+
+test.each([
+  ['the host by the pattern', undefined, world(HTTP), { hosts: [OWN], path: '/' }],
+  ['the host of all, below a path of its own', undefined, world(SHARED), { hosts: ['agents.example.com'], path: '/team/chat' }],
+  ['a path of its own', { path: '/v1' }, world(HTTP), { hosts: [OWN], path: '/v1' }],
+  [
+    'granted hosts',
+    { hosts: ['a.shop.example', 'help.example'] },
+    world(HTTP, { listener }),
+    { hosts: ['a.shop.example', 'help.example'] },
+  ],
+  ['its usual host by its name', { hosts: [OWN] }, world(HTTP), { hosts: [OWN], path: '/' }],
+  ['a path below its own', { path: '/team/chat/v2' }, world(SHARED), { hosts: ['agents.example.com'], path: '/team/chat/v2' }],
+])('it has %s', (_, route, given, place) => {
+  expect(plan(route, given)).toMatchObject({ ...place, fault: undefined });
+});
+
+const TAKEN: Partial<RouteWorld> = { holderOf: (host) => (host === 'help.example' ? 'team/old' : undefined) };
+
+test.each([
+  ['a host that no Listener grants', { hosts: ['bank.example'] }, world(HTTP), /HostNotAllowed: .*No Listener has the namespace/],
+  [
+    'another host than those granted',
+    { hosts: ['bank.example'] },
+    world(HTTP, { listener }),
+    /HostNotAllowed: .*bank.example is not among .* listener default/,
+  ],
+  [
+    'a host that another has',
+    { hosts: ['help.example'] },
+    world(HTTP, { listener, ...TAKEN }),
+    /HostTaken: .*team\/old has the host help.example with the path \//,
+  ],
+  ['the path of another', { path: '/team/mail' }, world(SHARED), /PathNotAllowed: .*must be \/team\/chat or below it/],
+  ['a path that only begins as its own', { path: '/team/chatter' }, world(SHARED), /PathNotAllowed: .*must be/],
+  ['all paths of the host of all', { path: '/' }, world(SHARED), /PathNotAllowed: .*must be/],
+])('it does not get %s', (_, route, given, fault) => {
+  const found = plan(route, given);
+  expect(found?.hosts).toEqual([]);
+  expect(`${found?.fault?.reason}: ${found?.fault?.message}`).toMatch(fault);
+});
+
+test('a host that the pattern makes too long is none, and is named', () => {
+  const long = deployment({ metadata: { name: 'a'.repeat(40), namespace: 'b'.repeat(40) } });
+  const found = planRoute(long, world(HTTP));
+  expect(found).toMatchObject({ hosts: [], fault: { reason: 'HostInvalid' } });
+  expect(found?.fault?.message).toMatch(/a{40}-b{40} of .* is longer than 63 characters/);
+});
+
+test('of several hosts it gets those that it may have, and the first refusal is told', () => {
+  const found = plan({ hosts: ['a.shop.example', 'bank.example', 'help.example'] }, world(HTTP, { listener, ...TAKEN }));
+  expect(found).toMatchObject({ hosts: ['a.shop.example'], fault: { reason: 'HostNotAllowed' } });
+});
+
+test.each([
+  ['HTTPRoute', HTTP, { mountPrefix: '' }, `https://${OWN}`],
+  ['HTTPRoute without TLS', { ...HTTP, scheme: 'http' }, { mountPrefix: '/api' }, `http://${OWN}/api`],
+  ['HTTPRoute whose path is stripped', SHARED, { mountPrefix: '/api' }, 'https://agents.example.com/team/chat/api'],
+  ['HTTPRoute whose path the server knows', HTTP, { path: '/api', mountPrefix: '/api' }, `https://${OWN}/api`],
+  ['Ingress', INGRESS, { mountPrefix: '/api' }, `http://${OWN}/api`],
+  [
+    'Ingress with TLS',
+    { ...INGRESS, tls: { enabled: true, secretName: 'a' } },
+    { path: '/api', mountPrefix: '/api' },
+    `https://${OWN}/api`,
+  ],
+])('the address of an %s', (_, installed, { mountPrefix, ...route }, address) => {
+  const found = plan(route, world(installed));
+  expect(found && outsideAddress(found, mountPrefix)).toBe(address);
+});
