@@ -13,6 +13,7 @@ import {
   type DeploymentStatus,
   type Secret,
 } from '../../schema/platform/deployment.ts';
+import { ROUTED } from '../../schema/platform/conditions.ts';
 import { CUSTOM_URI } from '../../schema/platform/database-spec.ts';
 import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
@@ -132,7 +133,16 @@ export function deploymentAnswer(deployment: DeploymentResource, related: Relate
     image_version: version,
     tenant_id: related.tenantId,
     url,
+    route: routeShown(deployment),
   };
+}
+
+/** Returns the route from outside and whether it leads to the deployment. */
+function routeShown({ status }: DeploymentResource): Deployment['route'] {
+  const routed = status?.conditions?.find(({ type }) => type === ROUTED);
+  if (routed === undefined) return null;
+  const { hosts = [], path = null } = status?.route ?? {};
+  return { hosts, path, status: routed.status, reason: routed.reason, message: routed.message };
 }
 
 /** Returns the commit and image of the newest revision. REST shows the image of a deployment from git so. */

@@ -123,6 +123,21 @@ export const DeploymentPatchRequest = Type.Object(
   closed,
 );
 
+/** The route of a deployment, as REST shows it. */
+const RouteShown = Type.Object(
+  {
+    hosts: Type.Array(Type.String(), { description: 'Hosts that it has.' }),
+    path: Nullable(Type.String({ description: 'The path below which it answers.' })),
+    status: StringEnum(['True', 'False', 'Unknown'], { description: 'Whether callers are led to the deployment.' }),
+    reason: Type.String(),
+    message: Type.String(),
+  },
+  {
+    additionalProperties: false,
+    description: 'The route from outside; null: none. Read-only: spec.route of the resource decides about it.',
+  },
+);
+
 /** The changes that a dry run would make. */
 export const Plan = Type.Object(
   {
@@ -155,6 +170,7 @@ export const Deployment = Type.Object(
     image_version: Nullable(Type.String({ description: 'Version of the agent server that the pods report.' })),
     tenant_id: Uuid('Read-only.'),
     url: Nullable(Type.String({ description: 'Where the agent server answers. Read-only.' })),
+    route: Nullable(RouteShown),
   },
   closed,
 );

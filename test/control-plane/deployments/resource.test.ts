@@ -126,3 +126,22 @@ test('a second request within a millisecond is still a later one', () => {
   expect(laterThan('2026-01-01T00:00:00.000Z', now)).toBe('2026-01-01T00:00:00.001Z');
   expect(laterThan('2026-01-01T00:00:05.000Z', now)).toBe('2026-01-01T00:00:05.001Z');
 });
+
+test('a deployment with a route shows where it is, and whether callers are led to it', () => {
+  const routed = {
+    type: 'Routed',
+    status: 'False',
+    reason: 'HostTaken',
+    message: 'another has it',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  } as const;
+  const shown = (status: DeploymentResource['status']) => deploymentAnswer(stored({ ...(status && { status }) }), around).route;
+  expect(shown(undefined)).toBeNull();
+  const answer = { status: 'False', reason: 'HostTaken', message: 'another has it' };
+  expect(shown({ conditions: [routed] })).toEqual({ hosts: [], path: null, ...answer });
+  expect(shown({ conditions: [routed], route: { hosts: ['a.example'], path: '/' } })).toEqual({
+    hosts: ['a.example'],
+    path: '/',
+    ...answer,
+  });
+});
