@@ -4,6 +4,7 @@ import type { ObjectKeys } from '../schema/platform/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
+import { routes, type RouteSettings } from './routes.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
 
 /** Parts of a pod, beyond the harmless ones, that an installation may let REST users set. */
@@ -43,6 +44,8 @@ export type ControlPlaneConfig = {
   gitNamespace: string | undefined;
   /** Where builds push, and the Secret with which nodes pull from there: each image there is of one namespace. */
   builtImages: { repository: string | undefined; pullSecret: string | undefined };
+  /** The routes of deployments, by which custom URLs are checked. Undefined: there are none. */
+  route: RouteSettings | undefined;
   body: BodyLimits;
   limits: KeyLimits;
   /** Undefined means that only API keys are accepted, and no bearer tokens. */
@@ -62,13 +65,14 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Reads the settings of the control plane. Throws one `StartError` with every problem. */
 export function controlPlaneConfig(env: Env): ControlPlaneConfig {
   const settings = new SettingsReader(env);
+  const namespaces = settings.words(['GX_WATCH_NAMESPACES']);
   const config: ControlPlaneConfig = {
     host: settings.text(['GX_SERVER_HOST'], '0.0.0.0'),
     port: settings.integer(['GX_SERVER_PORT', 'PORT'], 8080, { min: 0, max: 65_535 }),
     tls: tlsFiles(settings),
     logLevel: settings.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
     namespace: settings.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default'),
-    namespaces: settings.words(['GX_WATCH_NAMESPACES']),
+    namespaces,
     agentNamespaces: settings.words(['GX_AGENT_NAMESPACES']),
     hosting: settings.oneOf(['GX_HOSTING'], 'self-hosted', HOSTINGS),
     defaultTenantId: settings.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
@@ -83,6 +87,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
       repository: settings.optional(['GX_BUILDER_REPOSITORY'])?.replace(/\/+$/, ''),
       pullSecret: settings.optional(['GX_BUILDER_PULL_SECRET']),
     },
+    route: routes(settings, new Set(namespaces).size === 1).route,
     body: bodyLimits(settings),
     limits: {
       streamsPerKey: settings.integer(['GX_STREAMS_PER_KEY'], 100, { min: 0, max: 100_000 }),

@@ -137,14 +137,14 @@ function ordered(object: KubeYaml): object {
   env?.sort((a, b) => (a.name < b.name ? -1 : 1));
   return { kind: object.kind, rules: object.rules, env };
 }
-const isOfOperator = (object: KubeYaml): boolean => /^(Deployment|Role)\/.*gx-operator/.test(idOf(object));
+const knowsRoutes = (object: KubeYaml): boolean => /^(Deployment|Role)\/.*gx-(operator|control-plane)/.test(idOf(object));
 
 test.each([
   ['httproute', HTTP],
   ['ingress', INGRESS],
 ])('config/routes/%s has the objects of the chart', async (folder, route) => {
   const [tree, release] = await Promise.all([render.kustomize(`config/routes/${folder}`), chart(route)]);
-  const byId = (objects: KubeYaml[]) => Object.fromEntries(objects.filter(isOfOperator).map((object) => [idOf(object), ordered(object)]));
+  const byId = (objects: KubeYaml[]) => Object.fromEntries(objects.filter(knowsRoutes).map((object) => [idOf(object), ordered(object)]));
   expect(byId(tree)).toEqual(byId(release));
 });
 

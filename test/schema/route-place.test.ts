@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HOST_NAME, hostFault, isGranted, patternFaults, ROUTE_PATH } from '../../src/schema/platform/route-place.ts';
+import { HOST_NAME, hostFault, isGranted, patternFaults, placeOfUrl, ROUTE_PATH } from '../../src/schema/platform/route-place.ts';
 
 const label = 'a'.repeat(64);
 
@@ -62,4 +62,22 @@ test.each([
   ['shop.example.com', [], false],
 ])('%s is among %j: %s', (name, granted, isAmong) => {
   expect(isGranted(name, granted)).toBe(isAmong);
+});
+
+test.each([
+  ['https://shop.example.com', /^{"host":"shop.example.com","path":"\/"}$/],
+  ['https://Shop.example.com/', /^{"host":"shop.example.com","path":"\/"}$/],
+  ['http://shop.example.com/v1/', /^{"host":"shop.example.com","path":"\/v1"}$/],
+  ['https://me:pass@shop.example.com', /has a user/],
+  ['https://shop.example.com:443', /has a port/],
+  ['https://shop.example.com:8443/v1', /has a port/],
+  ['https://shop.example.com/?a=b', /has a query/],
+  ['https://shop.example.com/#top', /has a fragment/],
+  ['https://*.example.com', /is no host name/],
+  ['https://10.0.0.1/', /is an address/],
+  ['https://[::1]/', /has a port|is no host name/],
+  ['https://shop.example.com/a%20b', /has a path that no route can have/],
+  ['https://', /is no address/],
+])('the place of %s', (address, place) => {
+  expect(JSON.stringify(placeOfUrl(address))).toMatch(place);
 });

@@ -1,6 +1,7 @@
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo, namespacesOf } from './lookup.ts';
+import { checkCustomUrl } from './custom-url.ts';
 import { type Placement, placeFor } from './placement.ts';
 import { deploymentResource } from './resource.ts';
 import { refusedSecrets } from './refused-secrets.ts';
@@ -78,6 +79,7 @@ async function checked(plane: Plane, body: DeploymentCreateRequest, call: CallCo
   if (body.source === 'git') await checkRepository(plane, body, call);
   const own = stored.places().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) === call.caller.tenantId);
   const place = placeFor(body, own, config.namespaces);
+  checkCustomUrl(plane, { name: body.name, namespace: place.namespace, url: body.source_config.custom_url });
   await nameFree(plane, body.name, { place, call });
   const { resource_spec: spec } = body.source_config;
   await checkReferences(plane.kube, { spec, namespace: place.namespace, grants: config.grants, signal: call.signal });

@@ -2,6 +2,7 @@ import type { CallContext, Caller } from '../caller.ts';
 import { retryConflicts } from '../conflict-retry.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
+import { checkCustomUrl } from './custom-url.ts';
 import { namespacesOf, readDeployment } from './lookup.ts';
 import { refusedSecrets } from './refused-secrets.ts';
 import { namesDatabase, toSpec, toWanted } from './resource.ts';
@@ -95,7 +96,8 @@ async function decide(plane: Omit<Plane, 'now'>, body: DeploymentPatchRequest, c
     ...brokenSize(wanted),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
-  const { namespace = '' } = deployment.metadata;
+  const { name, namespace = '' } = deployment.metadata;
+  checkCustomUrl(plane, { name, namespace, url: patch.source_config?.custom_url });
   await checkReferences(kube, { spec: podSpec, namespace, grants: config.grants, signal: call.signal });
   return { tenantId: call.caller.tenantId, deployment, wanted, secrets: patch.secrets, revision };
 }

@@ -117,7 +117,7 @@ const create = (plane: Omit<Plane, 'now'>): Route<Caller> =>
     answers: {
       201: { ...whole('The deployment.'), schema: WrittenDeployment },
       400: rejected,
-      409: { description: 'The name is taken.' },
+      409: { description: 'The name is taken, or the host and path of custom_url.' },
       ...failures,
     },
     handler: async (request) => {
@@ -187,7 +187,7 @@ const patch = (plane: Omit<Plane, 'integrations'>): Route<Caller> =>
       200: { ...whole('The deployment.'), schema: WrittenDeployment },
       400: rejected,
       404: notFound,
-      409: { description: 'It is being deleted, or somebody else changed it at the same time.' },
+      409: { description: 'It is being deleted, somebody else changed it at the same time, or has the host and path of custom_url.' },
       412: { description: 'It is not the version that If-Match names.' },
       ...failures,
     },

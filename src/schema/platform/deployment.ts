@@ -75,9 +75,13 @@ export const SourceConfig = Type.Object(
     build_on_push: Type.Optional(
       Nullable(Type.Boolean({ description: 'Build a revision on each push to repo_ref. Not with a tag. Source git.' })),
     ),
-    custom_url: text(2048, 'Address under which the deployment is reached, http or https. Source external_container.', {
-      pattern: '^https?://[^\\s]+$',
-    }),
+    custom_url: text(
+      2048,
+      'Address under which the deployment is reached, http or https. Where the installation has routes, it asks for a route with its host and path. Source external_container.',
+      {
+        pattern: '^https?://[^\\s]+$',
+      },
+    ),
     resource_spec: Type.Optional(Nullable(ResourceSpec)),
     listener_id: Type.Optional(Nullable(Uuid('From GET /v2/listeners. Fixed at creation. Source external_container.'))),
     listener_config: Type.Optional(Nullable(ListenerConfig)),

@@ -60,3 +60,25 @@ export function patternFaults({ host, path }: PlacePatterns, hasOneNamespace: bo
 /** Returns true if one of the patterns of a Listener stands for the host. */
 export const isGranted = (host: string, granted: readonly string[]): boolean =>
   granted.some((one) => one === host || (one.startsWith('*.') && host.slice(host.indexOf('.') + 1) === one.slice(2) && host.includes('.')));
+
+export type Place = { host: string; path: string };
+
+/** The parts of an address that a route does not have. */
+const NOT_ROUTED: readonly (readonly [RegExp, string])[] = [
+  [/^[^/]*\/\/[^/]*@/, 'has a user'],
+  [/^[^/]*\/\/[^/?#]*:\d*([/?#]|$)/, 'has a port'],
+  [/\?/, 'has a query'],
+  [/#/, 'has a fragment'],
+];
+
+/** Returns the host and the path of an address, or why no route can have them. */
+export function placeOfUrl(address: string): Place | { fault: string } {
+  const wrong = NOT_ROUTED.find(([pattern]) => pattern.test(address))?.[1];
+  if (wrong !== undefined) return { fault: `${address} ${wrong}` };
+  if (!URL.canParse(address)) return { fault: `${address} is no address` };
+  const { hostname, pathname } = new URL(address);
+  const fault = hostFault(hostname);
+  if (fault !== undefined) return { fault };
+  const path = pathname.replace(/\/+$/, '') || '/';
+  return new RegExp(ROUTE_PATH).test(path) ? { host: hostname, path } : { fault: `${address} has a path that no route can have` };
+}

@@ -18,7 +18,9 @@ export function observeRoute(
 ): RoutePlan | undefined {
   const { route } = settings;
   if (route === undefined) return undefined;
-  const owner = deployment.spec.route?.hosts && ownersIn(caches, settings).get(deployment.metadata.namespace ?? '');
+  const { spec, metadata } = deployment;
+  const asked = spec.route?.hosts ?? spec.sourceConfig?.customUrl;
+  const owner = asked === undefined ? undefined : ownersIn(caches, settings).get(metadata.namespace ?? '');
   return planRoute(deployment, {
     settings,
     listener: owner && { name: owner.metadata.name, hosts: owner.spec.hosts ?? [] },

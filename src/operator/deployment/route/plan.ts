@@ -1,8 +1,8 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RouteSettings } from '../../../config/routes.ts';
 import { HOST_TAKEN } from '../../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { filled, hostFault, isGranted } from '../../../schema/platform/route-place.ts';
+import type { DeploymentResource, DeploymentSpec } from '../../../schema/platform/custom-resources.ts';
+import { filled, hostFault, isGranted, placeOfUrl, type Place } from '../../../schema/platform/route-place.ts';
 
 /** The route that a deployment is to have. */
 export type RoutePlan = {
@@ -33,18 +33,30 @@ export function planRoute({ metadata, spec }: DeploymentResource, world: RouteWo
   if (route === undefined || spec.route?.enabled === false) return undefined;
   const names = { name: metadata.name, namespace: metadata.namespace ?? '' };
   const own = { host: filled(route.host, names), path: filled(route.path, names) };
-  const { hosts = [own.host], path = own.path } = spec.route ?? {};
-  const judged = hosts.map((host) => ({ host, fault: faultOf({ host, path }, own, { ...world, route }) }));
+  const asked = askedIn(spec, own);
+  const path = asked.path ?? own.path;
+  const judged = asked.hosts.map((host) => ({ host, fault: faultOf({ host, path }, own, { ...world, route }) }));
   return {
     settings: route,
     hosts: judged.flatMap(({ host, fault }) => (fault === undefined ? [host] : [])),
     path,
-    fault: judged.find(({ fault }) => fault !== undefined)?.fault,
+    fault: asked.fault ?? judged.find(({ fault }) => fault !== undefined)?.fault,
     isKindMissing: world.isKindMissing,
   };
 }
 
-type Place = { host: string; path: string };
+type Asked = { hosts: readonly string[]; path?: string | undefined; fault?: RouteFault };
+
+/** Returns the hosts and the path that a deployment asks for: by its route, its custom URL, or the pattern. */
+function askedIn({ route = {}, sourceConfig }: DeploymentSpec, own: Place): Asked {
+  const { hosts, path } = route;
+  if (hosts !== undefined) return { hosts, path };
+  if (sourceConfig?.customUrl === undefined) return { hosts: [own.host], path };
+  const place = placeOfUrl(sourceConfig.customUrl);
+  if ('fault' in place)
+    return { hosts: [], fault: { reason: 'HostInvalid', message: `The route can't have the custom URL: ${place.fault}.` } };
+  return { hosts: [place.host], path: path ?? place.path };
+}
 
 /** Returns why a deployment may not have a place, if it may not. */
 function faultOf(wanted: Place, own: Place, world: RouteWorld & { route: RouteSettings }): RouteFault | undefined {

@@ -99,3 +99,15 @@ test.each([
   const found = plan(route, world(installed));
   expect(found && outsideAddress(found, mountPrefix)).toBe(address);
 });
+
+const byUrl = (customUrl: string, route: DeploymentSpec['route'], given: RouteWorld) =>
+  planRoute(deployment({ spec: { sourceConfig: { customUrl }, ...(route && { route }) } }), given);
+
+test('a custom URL asks for its host and path, unless the route names others', () => {
+  const granting = world(HTTP, { listener });
+  expect(byUrl('https://help.example/v1', undefined, granting)).toMatchObject({ hosts: ['help.example'], path: '/v1', fault: undefined });
+  expect(byUrl('https://help.example/v1', { path: '/v2' }, granting)).toMatchObject({ hosts: ['help.example'], path: '/v2' });
+  expect(byUrl('https://bank.example', { hosts: ['help.example'] }, granting)).toMatchObject({ hosts: ['help.example'], path: '/' });
+  expect(byUrl('https://bank.example', undefined, granting)).toMatchObject({ hosts: [], fault: { reason: 'HostNotAllowed' } });
+  expect(byUrl('https://help.example:8443', undefined, granting)).toMatchObject({ hosts: [], fault: { reason: 'HostInvalid' } });
+});
