@@ -7,7 +7,7 @@ import type { FileSection } from '../../config/gx-json.ts';
 import { LANGSMITH_PROJECTS } from '../../config/tracing.ts';
 import { StartError } from '../../errors.ts';
 import { codePlace, languageOf } from '../../schema/agent/code-place.ts';
-import { passedOverKeys, valueOfKey, type GxJson, type PassedOver } from '../../schema/agent/gx-json.ts';
+import { PASSED_OVER, passedOverKeys, valueOfKey, type GxJson, type PassedOver } from '../../schema/agent/gx-json.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
 import type { GraphSource, StoreIndex } from '../../schema/wire/wall/graph-start.ts';
 
@@ -75,9 +75,19 @@ function refusePythonParts(settings: unknown, file: string): void {
   }
 }
 
+/** Code of the user's own in whose place the server's would serve graphs that rely on it. */
+const OF_PYTHON = ['checkpointer.path', 'store.path'] as const;
+
 /** Throws a `StartError` that names a setting which graphs in one of the languages can't have. */
-function refuseByLanguage({ checkpointer }: GxJson, graphs: GraphSource[], file: string): void {
+function refuseByLanguage(settings: GxJson, graphs: GraphSource[], file: string): void {
   const javascript = graphs.find(({ language }) => language === 'javascript');
+  const python = graphs.find(({ language }) => language === 'python');
+  const own = OF_PYTHON.find((key) => valueOfKey(settings, key) !== undefined);
+  if (python !== undefined && own !== undefined)
+    throw new StartError(
+      `${file}: "${own}" is not served for graphs in Python yet, such as "${python.graphId}": ${PASSED_OVER[own]}. Remove the key.`,
+    );
+  const { checkpointer } = settings;
   if (javascript !== undefined && checkpointer?.serde?.allowed_json_modules === true)
     throw new StartError(
       `${file}: "checkpointer.serde.allowed_json_modules" is true, which only graphs in Python can have; name the classes for "${javascript.graphId}".`,

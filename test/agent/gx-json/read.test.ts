@@ -60,6 +60,16 @@ test.each([
   expect(index).toEqual({ language, embed: expected, dims: 3, fields: ['$'] });
 });
 
+test.each([
+  ['checkpointer.path', { checkpointer: { path: './saver.py:saver' } }],
+  ['store.path', { store: { path: './store.py:store' } }],
+])('%s is refused where a graph is in Python, and has no effect elsewhere', (key, section) => {
+  expect(read({ graphs, ...section }).passedOver.map(({ name }) => name)).toEqual([key]);
+  expect(() => read({ graphs: { ...graphs, talk }, ...section })).toThrow(
+    `"${key}" is not served for graphs in Python yet, such as "talk"`,
+  );
+});
+
 test('env is a map, or a file of lines', () => {
   expect(read({ graphs, env: { A: '1' } }).env).toEqual({ A: '1' });
   writeFileSync(join(folder, 'my.env'), 'B=two words\n');
