@@ -1,5 +1,5 @@
 import type { RouteSettings } from '../../config/routes.ts';
-import { filled, isGranted, placeOfUrl, type Place } from '../../schema/platform/route-place.ts';
+import { filled, isGranted, placeOfUrl, type RoutePlace } from '../../schema/platform/route-place.ts';
 import type { Broken } from './rules.ts';
 
 /** The knowledge by which a custom URL is judged. */
@@ -15,7 +15,7 @@ type RouteGrants = {
 const FIELD = 'source_config.custom_url';
 
 /** Returns the place that a custom URL asks for, or the broken rule if it may not have it. */
-export function placeAsked(url: string, { route, name, namespace, listener }: RouteGrants): Place | { broken: Broken } | undefined {
+export function placeAsked(url: string, { route, name, namespace, listener }: RouteGrants): RoutePlace | { broken: Broken } | undefined {
   if (route === undefined) return undefined;
   const place = placeOfUrl(url);
   if ('fault' in place) return { broken: `${FIELD}: ${place.fault}` };

@@ -61,7 +61,8 @@ export function patternFaults({ host, path }: PlacePatterns, hasOneNamespace: bo
 export const isGranted = (host: string, granted: readonly string[]): boolean =>
   granted.some((one) => one === host || (one.startsWith('*.') && host.slice(host.indexOf('.') + 1) === one.slice(2) && host.includes('.')));
 
-export type Place = { host: string; path: string };
+/** Where callers reach a deployment from outside. */
+export type RoutePlace = { host: string; path: string };
 
 /** The parts of an address that a route does not have. */
 const NOT_ROUTED: readonly (readonly [RegExp, string])[] = [
@@ -72,7 +73,7 @@ const NOT_ROUTED: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Returns the host and the path of an address, or why no route can have them. */
-export function placeOfUrl(address: string): Place | { fault: string } {
+export function placeOfUrl(address: string): RoutePlace | { fault: string } {
   const wrong = NOT_ROUTED.find(([pattern]) => pattern.test(address))?.[1];
   if (wrong !== undefined) return { fault: `${address} ${wrong}` };
   if (!URL.canParse(address)) return { fault: `${address} is no address` };

@@ -2,7 +2,7 @@ import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RouteSettings } from '../../../config/routes.ts';
 import { HOST_TAKEN } from '../../../schema/platform/conditions.ts';
 import type { DeploymentResource, DeploymentSpec } from '../../../schema/platform/custom-resources.ts';
-import { filled, hostFault, isGranted, placeOfUrl, type Place } from '../../../schema/platform/route-place.ts';
+import { filled, hostFault, isGranted, placeOfUrl, type RoutePlace } from '../../../schema/platform/route-place.ts';
 
 /** The route that a deployment is to have. */
 export type RoutePlan = {
@@ -48,7 +48,7 @@ export function planRoute({ metadata, spec }: DeploymentResource, world: RouteWo
 type Asked = { hosts: readonly string[]; path?: string | undefined; fault?: RouteFault };
 
 /** Returns the hosts and the path that a deployment asks for: by its route, its custom URL, or the pattern. */
-function askedIn({ route = {}, sourceConfig }: DeploymentSpec, own: Place): Asked {
+function askedIn({ route = {}, sourceConfig }: DeploymentSpec, own: RoutePlace): Asked {
   const { hosts, path } = route;
   if (hosts !== undefined) return { hosts, path };
   if (sourceConfig?.customUrl === undefined) return { hosts: [own.host], path };
@@ -59,7 +59,7 @@ function askedIn({ route = {}, sourceConfig }: DeploymentSpec, own: Place): Aske
 }
 
 /** Returns why a deployment may not have a place, if it may not. */
-function faultOf(wanted: Place, own: Place, world: RouteWorld & { route: RouteSettings }): RouteFault | undefined {
+function faultOf(wanted: RoutePlace, own: RoutePlace, world: RouteWorld & { route: RouteSettings }): RouteFault | undefined {
   const { host, path } = wanted;
   const fault = hostFault(host);
   if (fault !== undefined) return { reason: 'HostInvalid', message: `The route can't have its host: ${fault}.` };
@@ -71,7 +71,11 @@ function faultOf(wanted: Place, own: Place, world: RouteWorld & { route: RouteSe
 }
 
 /** Returns why nobody has granted the place. The one by the pattern of the installation is always granted. */
-function refusalOf({ host, path }: Place, own: Place, { listener, route }: RouteWorld & { route: RouteSettings }): RouteFault | undefined {
+function refusalOf(
+  { host, path }: RoutePlace,
+  own: RoutePlace,
+  { listener, route }: RouteWorld & { route: RouteSettings },
+): RouteFault | undefined {
   if (isGranted(host, listener?.hosts ?? [])) return undefined;
   if (host === own.host) {
     if (!route.isHostShared || isBelow(path, own.path)) return undefined;
