@@ -7,7 +7,7 @@ import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { ThreadCalls, type AnswerCall } from '../exchange/thread-calls.ts';
-import { GraphThread, type EmbedAnywhere, type RunListener } from './thread.ts';
+import { GraphThread, type EmbedAnywhere, type RunListener, type ThreadLoss } from './thread.ts';
 import { openWorker, type OpenRunner } from './worker.ts';
 
 export type HostSettings = {
@@ -240,7 +240,7 @@ export class LanguageHost {
   }
 
   /** Suspects a run that sees its first crash here, and blames it for the second one. */
-  #blame(runId: string): 'killed' | 'crashed' {
+  #blame(runId: string): ThreadLoss {
     if (this.#suspects.delete(runId)) return 'crashed';
     this.#suspects.add(runId);
     const [oldest] = this.#suspects;

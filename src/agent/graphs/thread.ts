@@ -11,7 +11,11 @@ import type { Exchanges } from '../exchange/exchanges.ts';
 import type { ThreadCalls } from '../exchange/thread-calls.ts';
 import type { OpenRunner, Runner } from './worker.ts';
 
-type Loss = 'killed' | 'crashed';
+/**
+ * How a graph thread ended under a run. `killed`: it was ended for this run's or another's sake, or crashed for the
+ * first time where its runs go on together. `crashed`: it crashed, and sets its runs apart.
+ */
+export type ThreadLoss = 'killed' | 'crashed';
 
 /** Receives the messages of a thread about the run that the thread was given. */
 export type RunListener = {
@@ -22,7 +26,7 @@ export type RunListener = {
   spans(spans: Span[]): void;
   done(outcome: Outcome): void;
   /** Hears that the thread ended during the run; `killed` means that it ended for another run's sake. */
-  gone(reason: Loss): void;
+  gone(reason: ThreadLoss): void;
 };
 
 /** Makes texts into vectors, whatever language the embedding is in. */
@@ -33,7 +37,7 @@ type ThreadOptions = {
   heapMegabytes: number;
   alone: boolean;
   /** Says what a run hears when the thread crashes under it: that it crashed, unless it is another one's fault. */
-  blame?: ((runId: string) => Loss) | undefined;
+  blame?: ((runId: string) => ThreadLoss) | undefined;
   calls: ThreadCalls;
   embed?: EmbedAnywhere | undefined;
   log: Log;
@@ -58,7 +62,7 @@ export class GraphThread {
   readonly #log: Log;
   readonly #line: ((line: string) => void) | undefined;
   readonly #embed: EmbedAnywhere | undefined;
-  readonly #blame: (runId: string) => Loss;
+  readonly #blame: (runId: string) => ThreadLoss;
   readonly #started = Promise.withResolvers<Loaded>();
   readonly #runs = new Map<string, RunListener>();
   readonly #calls = new Map<number, PendingCall>();

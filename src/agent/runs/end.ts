@@ -1,14 +1,12 @@
 import type { RunError, RunStatus } from '../../schema/agent/run.ts';
 import type { Outcome } from '../../schema/wire/wall/run-in-thread.ts';
+import type { ThreadLoss } from '../graphs/thread.ts';
 
 /**
  * Why a run was asked to stop: by a client (`interrupt`, `rollback`), by its time limit, because this process shuts
  * down, or because another worker now has the run (`lost`).
  */
 export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'shutdown' | 'lost';
-
-/** How the graph thread ended under a run: it was ended for this run's or another's sake, or it crashed. */
-export type ThreadLoss = 'killed' | 'crashed';
 
 /** The end of a run that is written into its row, with its graph's report on the thread. */
 export type FinishEnd = {

@@ -1,15 +1,7 @@
 import type { RunError } from '../../schema/agent/run.ts';
 import type { Outcome } from '../../schema/wire/wall/run-in-thread.ts';
-import {
-  endOfGraph,
-  endWithoutGraph,
-  refusedEnd,
-  type End,
-  type FinishEnd,
-  type RunFacts,
-  type StopReason,
-  type ThreadLoss,
-} from './end.ts';
+import { endOfGraph, endWithoutGraph, refusedEnd, type End, type FinishEnd, type RunFacts, type StopReason } from './end.ts';
+import type { ThreadLoss } from '../graphs/thread.ts';
 
 /*
  * The life of a run in this process, as a machine: an event in a state leads to the next state and to effects.

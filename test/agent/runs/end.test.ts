@@ -1,13 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  endOfGraph,
-  endWithoutGraph,
-  refusedEnd,
-  type End,
-  type FinishEnd,
-  type StopReason,
-  type ThreadLoss,
-} from '../../../src/agent/runs/end.ts';
+import { endOfGraph, endWithoutGraph, refusedEnd, type End, type FinishEnd, type StopReason } from '../../../src/agent/runs/end.ts';
+import type { ThreadLoss } from '../../../src/agent/graphs/thread.ts';
 import { isUnfinished } from '../../../src/schema/agent/run.ts';
 import type { Outcome } from '../../../src/schema/wire/wall/run-in-thread.ts';
 

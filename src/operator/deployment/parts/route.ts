@@ -9,7 +9,7 @@ import type { Facts, Part, WrittenFacts } from '../part.ts';
 import { routeObjects } from '../route/objects.ts';
 import { isStripped, outsideAddress } from '../route/plan.ts';
 
-/** Seconds after which a route is tried again that was refused. A webhook or a quota may let it through then. */
+/** Seconds after which a route is tried again that could not be written or removed: a webhook or quota may allow it. */
 const TRY_AGAIN = 120;
 
 /** The route from outside. A deployment serves without it, so whatever becomes of it makes nothing else wait. */
@@ -17,12 +17,13 @@ export const outsideRoute: Part = {
   desired: ({ deployment, route: plan, revisions, target }) => routeObjects(deployment, plan, prefixOf(revisions, target)),
   report(facts) {
     const { route: plan, refused } = facts;
-    if (plan === undefined) return {};
+    const again = refused.some(isRoute) ? [TRY_AGAIN] : [];
+    if (plan === undefined) return { again };
     const { hosts, path } = plan;
     return {
       statements: [{ type: ROUTED, ...routedOf(facts) }, ...proxyStatement(facts)],
       ...(hosts.length > 0 && { status: { route: { hosts, path } } }),
-      again: refused.some(isRoute) ? [TRY_AGAIN] : [],
+      again,
     };
   },
 };
