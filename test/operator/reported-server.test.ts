@@ -120,7 +120,7 @@ describe('a server that logs warnings alone, as its secret asks, and whose graph
       const read = await see.deployment('quiet');
       return read.status?.serverVersion !== undefined && read;
     });
-    expect(agent.output()).toContain('v9.9.9');
+    await expect.poll(() => agent.output()).toContain('v9.9.9');
     expect(agent.output().replaceAll(LIE, '')).not.toContain('agent server ready');
     expect(found.status?.serverVersion).toMatch(/^v(?!9\.9\.9)\d/);
     expect(found.status?.url).toMatch(/\/agents$/);

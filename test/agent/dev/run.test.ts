@@ -108,7 +108,7 @@ describe('dev', () => {
     await first.stop();
     const second = await dev(['--config', config, '--reset']);
     await expect(second.client.threads.get(thread_id)).rejects.toMatchObject({ status: 404 });
-    expect(second.output()).toContain('forgotten');
+    await expect.poll(() => second.output()).toContain('forgotten');
   });
 
   test('a changed graph answers the new way, a broken one leaves the old one answering', async () => {
@@ -138,7 +138,7 @@ describe('dev', () => {
     const told = async (page: string): Promise<unknown> =>
       ((await (await fetch(running.url + page)).json()) as { graph_errors?: unknown }).graph_errors;
     const other = (): Promise<unknown> => running.client.runs.wait(null, 'other', { input });
-    expect(running.output()).toMatch(/other +NOT SERVED until its file is mended: Graph "other": .*other\.ts can't be loaded/);
+    await expect.poll(() => running.output()).toMatch(/other +NOT SERVED until its file is mended: Graph "other": .*other\.ts can't be loaded/);
     expect(await answer(running)).toBe('That was message 1 of this thread.');
     await expect(other()).rejects.toMatchObject({ status: 500, text: expect.stringMatching(/other\.ts can't be loaded: TransformError/) });
     await expect(running.client.assistants.getGraph('other')).rejects.toMatchObject({ status: 500 });
@@ -150,7 +150,7 @@ describe('dev', () => {
     change('other.ts', { '.compile()': '.compile(' });
     await until('the page tells it', async () => (await told('/info')) !== undefined, 60);
     expect(await told('/info')).toEqual([{ ...missing[0], serves: 'its earlier version' }]);
-    expect(running.output()).toMatch(/not reloaded, the old graphs go on: Graph "other"/);
+    await expect.poll(() => running.output()).toMatch(/not reloaded, the old graphs go on: Graph "other"/);
     expect([lastSaid(await other()), await answer(running)]).toEqual([
       'Mended, it is 1 of this thread.',
       'That was message 1 of this thread.',
@@ -189,7 +189,7 @@ describe('dev', () => {
     const running = await dev(['--config', config, '--host', '0.0.0.0']);
     expect((await fetch(`${running.url}/info`)).status).toBe(401);
     const key = /it asks for a key: (gxa_[\w-]{43})/.exec(running.output())?.[1] ?? '';
-    expect(running.output()).toContain(`/chat#key=${key}`);
+    await expect.poll(() => running.output()).toContain(`/chat#key=${key}`);
     expect((await fetch(`${running.url}/info`, { headers: { 'x-api-key': key } })).status).toBe(200);
     expect((await fetch(`${running.url}/chat`)).status).toBe(200);
   });
@@ -260,8 +260,8 @@ describe('dev', () => {
     const running = await dev(['--config', config], []);
     other.close();
     expect(new URL(running.url).port).not.toBe('2024');
-    expect(running.output()).toContain(`Port 2024 is taken`);
-    expect(running.output()).toContain(`https://smith.langchain.com/studio/?baseUrl=${running.url}`);
+    await expect.poll(() => running.output()).toContain(`Port 2024 is taken`);
+    await expect.poll(() => running.output()).toContain(`https://smith.langchain.com/studio/?baseUrl=${running.url}`);
     expect(await answer(running)).toBe('That was message 1 of this thread.');
   });
 

@@ -151,7 +151,7 @@ describe('gx dev', () => {
       ['stick', true],
     ]);
     await expect(placeOf(running)).rejects.toMatchObject({ status: 500, message: expect.stringContaining(sentence) as string });
-    expect(running.output()).toContain('NOT SERVED until its file is mended: GX_PYTHON names');
+    await expect.poll(() => running.output()).toContain('NOT SERVED until its file is mended: GX_PYTHON names');
   });
 
   test('runs Python again when a file of it changes', async () => {

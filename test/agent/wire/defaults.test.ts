@@ -61,6 +61,6 @@ test('what can not be honoured stops the start', async () => {
 test('a graph that a revision no longer has is named in the log', async () => {
   await served({ made: { context: { size: 'huge' } }, gone: {} }, async (agent) => {
     await until('the log names it', () => agent.output().includes('LANGGRAPH_CONFIG names graphs that this server does not have'));
-    expect(agent.output()).toContain('"graphs":["gone"]');
+    await expect.poll(() => agent.output()).toContain('"graphs":["gone"]');
   });
 });

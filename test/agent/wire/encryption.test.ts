@@ -112,7 +112,7 @@ describe('keys', () => {
       status: 503,
       body: { detail: expect.stringMatching(/key [0-9a-f]{8}, which GX_AES_KEY does not have/) },
     });
-    expect(server.agent.output()).toMatch(/GX_AES_KEY lacks them/);
+    await expect.poll(() => server.agent.output()).toMatch(/GX_AES_KEY lacks them/);
   });
 
   test('that only read leave new values as they are', async () => {

@@ -193,7 +193,7 @@ describe('a start', () => {
   });
 
   test('says who is let in', async () => {
-    expect(agent.output()).toContain('"guard":"key"');
+    await expect.poll(() => agent.output()).toContain('"guard":"key"');
     const other = await startAgent({ database: database.uri, env: { GX_AGENT_KEY: KEY } });
     const own = await fetch(`${other.url}/info`, { headers: { 'x-api-key': KEY } });
     expect([own.status, (await fetch(`${other.url}/info`)).status]).toEqual([200, 401]);

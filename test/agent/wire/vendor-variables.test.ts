@@ -54,5 +54,5 @@ test('a server on :: is reached over both families', async () => {
 
 test('the version is told as releases are named', async () => {
   expect(await (await fetch(`${agent.url}/info`)).json()).toMatchObject({ version: expect.stringMatching(/^v\d+\.\d+\.\d+$/) as string });
-  expect(agent.output()).toMatch(/"server_version":"v\d+\.\d+\.\d+"/);
+  await expect.poll(() => agent.output()).toMatch(/"server_version":"v\d+\.\d+\.\d+"/);
 });

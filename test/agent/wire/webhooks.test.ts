@@ -253,7 +253,7 @@ test('headers of gx.json go to no host that it does not list, because callers na
   const { headers } = await heard('/unlisted');
   expect(headers['authorization']).toBeUndefined();
   expect(headers['webhook-signature']).toBeTruthy();
-  expect(open.output()).toContain('webhooks.url.allowed_domains must list the hosts');
+  await expect.poll(() => open.output()).toContain('webhooks.url.allowed_domains must list the hosts');
   await open.kill();
   await own.drop();
 });
