@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -56,19 +57,32 @@ def run_control(graph: Any, drains: Callable[[], bool]) -> dict[str, Any]:
     LangGraph has it since 1.2. Graphs within nodes get the same object, and do not stop by it: a node that is stopped in
     its middle begins again, with all that stands beside the graph in it.
     """
+    control = _control_class()
+    return {} if control is None or not _takes_control(type(graph).astream) else {"control": control(drains)}
+
+
+@functools.cache
+def _control_class() -> Callable[[Callable[[], bool]], Any] | None:
     try:
         from langgraph.runtime import RunControl
     except ImportError:
-        return {}
-    if "control" not in inspect.signature(graph.astream).parameters:
-        return {}
+        return None
 
     class Control(RunControl):
+        def __init__(self, drains: Callable[[], bool]) -> None:
+            super().__init__()
+            self._drains = drains
+
         @property
         def drain_requested(self) -> bool:
-            return super().drain_requested or (drains() and var_child_runnable_config.get() is None)
+            return super().drain_requested or (self._drains() and var_child_runnable_config.get() is None)
 
-    return {"control": Control()}
+    return Control
+
+
+@functools.cache
+def _takes_control(stream: Callable[..., Any]) -> bool:
+    return "control" in inspect.signature(stream).parameters
 
 
 def classes_of(serde: Any) -> Any:

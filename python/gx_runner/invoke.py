@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import importlib.metadata
 import uuid
 from collections.abc import AsyncGenerator, Callable
@@ -153,9 +154,14 @@ async def _begin(spec: Spec, deps: Deps) -> None:
         raise LostError
 
 
+@functools.cache
+def _langgraph_version() -> str:
+    return importlib.metadata.version("langgraph")
+
+
 def _config(spec: Spec) -> dict[str, Any]:
     given = spec["kwargs"]["config"]
-    own = {"run_attempt": spec["attempt"], "langgraph_version": importlib.metadata.version("langgraph")}
+    own = {"run_attempt": spec["attempt"], "langgraph_version": _langgraph_version()}
     about = {"langgraph_plan": "self_hosted", "langgraph_host": "self-hosted", "langgraph_api_url": None}
     configurable = with_user(given.get("configurable") or {})
     names = ("tags", "recursion_limit", "max_concurrency", "run_name")

@@ -55,7 +55,7 @@ class _Lines(logging.Handler):
                 line["err"] = {"type": type(error).__name__, "message": str(error), "stack": stack}
         from gx_runner.encode import to_json
 
-        self._wall.send({"kind": "log", "line": to_json({**line, "msg": text}).decode()})
+        self._wall.send_now({"kind": "log", "line": to_json({**line, "msg": text}).decode()})
 
 
 class _Printed(io.TextIOBase):

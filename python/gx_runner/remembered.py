@@ -60,21 +60,25 @@ class Lists:
         """Remembers the lists of a checkpoint as those that were used last."""
         graph = key[:2]
         with self._lock:
-            checkpoints = {**self._graphs.pop(graph, {})}
             # The entry that was used last comes last.
+            checkpoints = self._forget(graph)
             checkpoints.pop(key[2], None)
-            checkpoints[key[2]] = lists
+            if lists:
+                checkpoints[key[2]] = lists
             while len(checkpoints) > _OF_EACH:
                 del checkpoints[next(iter(checkpoints))]
+            # A graph without lists takes no room, however many there are.
+            if not checkpoints:
+                return
             self._graphs[graph] = checkpoints
-            self._bytes -= self._weights.get(graph, 0)
             self._weights[graph] = _weight(lists)
             self._bytes += self._weights[graph]
-            for oldest in list(self._graphs):
-                if self._bytes <= self._most_bytes:
-                    break
-                del self._graphs[oldest]
-                self._bytes -= self._weights.pop(oldest)
+            while self._bytes > self._most_bytes and self._graphs:
+                self._forget(next(iter(self._graphs)))
+
+    def _forget(self, graph: _Graph) -> dict[str, ListsOfCheckpoint]:
+        self._bytes -= self._weights.pop(graph, 0)
+        return {**self._graphs.pop(graph, {})}
 
 
 def _weight(lists: ListsOfCheckpoint) -> int:

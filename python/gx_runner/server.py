@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import sys
 import threading
@@ -92,6 +93,9 @@ class Server:
         more = {"failures": failures} if settings["partial"] else {}
         self._wall.send({name: value for name, value in {**ready, **more}.items() if value is not None})
         self._wall.live(self._late)
+        # What the graphs and their libraries have made stays, so the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
         run_forever(self._loop)
 
     def _spans_of(self, spec: dict[str, Any], settings: dict[str, Any]) -> Spans | None:

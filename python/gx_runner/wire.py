@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import queue
 import socket
@@ -21,6 +22,8 @@ VERSION = "1.0"
 BEAT_SECONDS = 0.5
 # A frame that is longer is a fault (MOST in frames.ts).
 LONGEST_FRAME = 256 * 1024 * 1024
+# Bytes that are read at a time.
+_PIECE = 64 * 1024
 # Bytes that wait to be sent, above which runs wait before they make more events.
 CROWDED = 1024 * 1024
 # The shares of a processor between two beats above which another runner should take new work.
@@ -49,23 +52,70 @@ class Wall:
 
     def __init__(self, wall: socket.socket) -> None:
         self._socket = wall
-        self._frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        # Frames that wait for the end of the turn in which the loop of a thread makes them.
+        self._pending: list[bytes] = []
+        self._turn_of: int | None = None
+        # What the socket did not take at once, and its bytes until they are sent.
+        self._rest: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._waiting = 0
-        self._count = threading.Lock()
         self._asked: dict[int, Future[Answer]] = {}
         self._last_ask = 0
         self._late: Callable[[], float] | None = None
 
     def send(self, message: Message, *attachments: bytes) -> None:
-        """Sends a message, in which the attachments stand as their lengths, in the order of the schema."""
+        """Sends a message, in which the attachments stand as their lengths, in the order of the schema.
+
+        What a loop sends in one turn leaves at its end, in one piece.
+        """
         header = to_json(message)
         length = 4 + len(header) + sum(map(len, attachments))
         if length + 4 > LONGEST_FRAME:
             raise ValueError(f"A value of {length} bytes is too long for the server, which takes {LONGEST_FRAME}.")
         frame = b"".join((struct.pack("<II", length, len(header)), header, *attachments))
-        with self._count:
-            self._waiting += len(frame)
-        self._frames.put(frame)
+        loop, thread = asyncio._get_running_loop(), threading.get_ident()
+        with self._lock:
+            self._pending.append(frame)
+            if loop is not None and self._turn_of == thread:
+                return
+            waits = loop is not None and self._turn_of is None
+            if waits:
+                self._turn_of = thread
+        if waits and loop is not None:
+            loop.call_soon(self._turn_ends)
+        else:
+            self._flush()
+
+    def send_now(self, message: Message) -> None:
+        """Sends a message that must not be lost with the process, which may end within the turn of the loop."""
+        self.send(message)
+        self._flush()
+
+    def _turn_ends(self) -> None:
+        self._turn_of = None
+        self._flush()
+
+    def _flush(self) -> None:
+        """Sends what is pending, by the thread that calls. What the socket does not take is sent by another thread."""
+        with self._lock:
+            if not self._pending:
+                return
+            data = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
+            self._pending.clear()
+            if self._waiting == 0:
+                data = data[self._sent(data) :]
+            if data:
+                self._waiting += len(data)
+                self._rest.put(data)
+
+    def _sent(self, data: bytes) -> int:
+        """Returns how many bytes the socket took at once."""
+        try:
+            return self._socket.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            os._exit(0)
 
     async def room(self) -> None:
         """Returns once the server has read most of what was sent."""
@@ -78,11 +128,14 @@ class Wall:
 
     def ask_now(self, message: Message, *attachments: bytes) -> Answer:
         """Asks the server from code that can not await."""
-        return self._ask(message, attachments).result()
+        future = self._ask(message, attachments)
+        # The thread may be that of a loop, which makes no other turn meanwhile.
+        self._flush()
+        return future.result()
 
     def _ask(self, message: Message, attachments: tuple[bytes, ...]) -> Future[Answer]:
         future: Future[Answer] = Future()
-        with self._count:
+        with self._lock:
             self._last_ask += 1
             ask_id = self._last_ask
             self._asked[ask_id] = future
@@ -111,51 +164,45 @@ class Wall:
     def read(self, hear: Callable[[Message, bytes], None]) -> NoReturn:
         """Hears the server until the socket ends, which ends the process at once: its runs are another's by then."""
         threading.Thread(target=self._write, name="gx-wall", daemon=True).start()
-        try:
-            while True:
-                total, length = struct.unpack("<II", self._exactly(8))
-                header = orjson.loads(self._exactly(length))
-                hear(header, self._exactly(total - 4 - length))
-        except OSError:
-            os._exit(0)
-
-    def _exactly(self, count: int) -> bytes:
         taken = bytearray()
-        while len(taken) < count:
-            part = self._socket.recv(min(count - len(taken), CROWDED))
-            if not part:
-                os._exit(0)
-            taken += part
-        return bytes(taken)
+        try:
+            while piece := self._socket.recv(_PIECE):
+                taken += piece
+                del taken[: self._hear_frames(taken, hear)]
+        except OSError:
+            pass
+        os._exit(0)
+
+    def _hear_frames(self, taken: bytearray, hear: Callable[[Message, bytes], None]) -> int:
+        """Hears the frames that are whole, and returns their bytes."""
+        at = 0
+        while len(taken) - at >= 8:
+            total, length = struct.unpack_from("<II", taken, at)
+            begin, end = at + 8, at + 4 + total
+            if len(taken) < end:
+                break
+            header = orjson.loads(bytes(taken[begin : begin + length]))
+            hear(header, bytes(taken[begin + length : end]))
+            at = end
+        return at
 
     def _write(self) -> None:
+        """Sends what the socket did not take at once, and the signs of life."""
         next_beat, used = time.monotonic(), time.process_time()
         while True:
-            frames = self._gathered(next_beat - time.monotonic())
+            with contextlib.suppress(queue.Empty):
+                self._send_all(self._rest.get(timeout=max(0.0, next_beat - time.monotonic())))
             if time.monotonic() >= next_beat:
                 now = time.process_time()
                 self._beat((now - used) / BEAT_SECONDS > BUSY)
                 next_beat, used = time.monotonic() + BEAT_SECONDS, now
-            if frames:
-                self._send_all(b"".join(frames))
-
-    def _gathered(self, seconds: float) -> list[bytes]:
-        """Returns the frames that wait, after at most so many seconds."""
-        frames: list[bytes] = []
-        try:
-            frames.append(self._frames.get(timeout=max(0.0, seconds)))
-            while sum(map(len, frames)) < CROWDED:
-                frames.append(self._frames.get_nowait())
-        except queue.Empty:
-            pass
-        return frames
 
     def _send_all(self, data: bytes) -> None:
         try:
             self._socket.sendall(data)
         except OSError:
             os._exit(0)
-        with self._count:
+        with self._lock:
             self._waiting -= len(data)
 
     def _beat(self, full: bool) -> None:

@@ -153,13 +153,23 @@ export class LanguageHost {
     const thread = await this.#pick();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Unavailable('The graph does not answer.')), CALL_WITHIN);
+      timer = setTimeout(() => {
+        reject(new Unavailable('The graph does not answer.'));
+        this.#endHeld(thread);
+      }, CALL_WITHIN);
     });
     try {
       return await Promise.race([thread.call(operation, args), late]);
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Ends a thread that a call holds, which no other work would ever free. One with runs ends by their time limits. */
+  #endHeld(thread: GraphThread): void {
+    if (thread.usable || thread.load > 0 || thread.ended) return;
+    this.#options.log.warn('ending the thread of graphs that a call holds');
+    void thread.kill();
   }
 
   /** From now on, the server answers the calls that graphs make without the network. */

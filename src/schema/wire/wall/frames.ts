@@ -35,23 +35,73 @@ function fits(node: Node, value: unknown): boolean {
   return tells.every(([name, property]) => value[name] === undefined || fits(property, value[name]));
 }
 
-/** Returns the value with each attachment changed, in the order of the schema. */
-function changed(node: Node | undefined, value: unknown, change: Change): unknown {
-  if (node === undefined || value === undefined) return value;
-  if (node['x-attachment'] !== undefined) return change({ form: node['x-attachment'], value });
-  if (node.anyOf !== undefined)
-    return changed(
-      node.anyOf.find((one) => fits(one, value)),
-      value,
-      change,
-    );
-  if (Array.isArray(value)) {
-    const { items } = node;
-    return (value as unknown[]).map((item, at) => changed(Array.isArray(items) ? items[at] : items, item, change));
+/** Changes each attachment of a value, in the order of the schema. */
+type Walk = (value: unknown, change: Change) => unknown;
+
+const walks = new WeakMap<Node, { walk: Walk | undefined }>();
+
+/** Returns the walk over the values of a node; undefined where they have no attachments. It is made once. */
+function walkOf(node: Node): Walk | undefined {
+  let made = walks.get(node);
+  if (made === undefined) {
+    made = { walk: newWalk(node) };
+    walks.set(node, made);
   }
-  if (!isObject(value)) return value;
-  const parts = Object.entries(node.properties ?? {}).filter(([name]) => value[name] !== undefined);
-  return { ...value, ...Object.fromEntries(parts.map(([name, part]) => [name, changed(part, value[name], change)])) };
+  return made.walk;
+}
+
+function newWalk(node: Node): Walk | undefined {
+  const form = node['x-attachment'];
+  if (form !== undefined) return (value, change) => change({ form, value });
+  if (node.anyOf !== undefined) return walkOfAny(alternativesOf(node));
+  if (Array.isArray(node.items)) return walkOfTuple(node.items.map(walkOf));
+  return node.items === undefined ? walkOfObject(node) : walkOfArray(walkOf(node.items));
+}
+
+/** Returns the alternatives of a node, with those of alternatives that have their own. */
+const alternativesOf = (node: Node): Node[] => node.anyOf?.flatMap(alternativesOf) ?? [node];
+
+/** Messages are told apart by their kind, all else by trying. */
+function walkOfAny(alternatives: Node[]): Walk | undefined {
+  if (alternatives.every((one) => walkOf(one) === undefined)) return undefined;
+  const byTrying: Walk = (value, change) => walkOf(alternatives.find((one) => fits(one, value)) ?? {})?.(value, change) ?? value;
+  const byKind = Map.groupBy(alternatives, ({ properties }) => properties?.['kind']?.const);
+  return (value, change) => {
+    const some = isObject(value) ? byKind.get(value['kind']) : undefined;
+    if (some?.length !== 1) return byTrying(value, change);
+    const walk = walkOf(some[0]!);
+    return walk === undefined ? value : walk(value, change);
+  };
+}
+
+function walkOfTuple(parts: (Walk | undefined)[]): Walk | undefined {
+  if (parts.every((walk) => walk === undefined)) return undefined;
+  return (value, change) => (Array.isArray(value) ? value.map((item: unknown, at) => parts[at]?.(item, change) ?? item) : value);
+}
+
+function walkOfArray(walk: Walk | undefined): Walk | undefined {
+  if (walk === undefined) return undefined;
+  return (value, change) => (Array.isArray(value) ? value.map((item: unknown) => walk(item, change)) : value);
+}
+
+function walkOfObject({ properties = {} }: Node): Walk | undefined {
+  const parts = Object.entries(properties).flatMap(([name, part]) => {
+    const walk = walkOf(part);
+    return walk === undefined ? [] : [{ name, walk }];
+  });
+  if (parts.length === 0) return undefined;
+  return (value, change) => {
+    if (!isObject(value)) return value;
+    const made = { ...value };
+    for (const { name, walk } of parts) if (value[name] !== undefined) made[name] = walk(value[name], change);
+    return made;
+  };
+}
+
+/** Returns the value with each attachment changed, in the order of the schema. */
+function changed(schema: TSchema, value: unknown, change: Change): unknown {
+  const walk = walkOf(schema);
+  return walk === undefined ? value : walk(value, change);
 }
 
 /** Returns the JSON of the message, which has the lengths of its attachments, and the attachments. */
