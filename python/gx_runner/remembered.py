@@ -14,6 +14,8 @@ from gx_runner.lists import Key, ListVersion
 MOST_BYTES = 24 * 1024 * 1024
 # Checkpoints of each graph: the one that a run stands on, and those that it looked at before.
 _OF_EACH = 3
+# The approximate bytes of what is remembered of a graph, besides its lists.
+_GRAPH_BYTES = 500
 
 CheckpointKey = tuple[str, str, str]
 # Channel -> the list that it holds.
@@ -71,7 +73,7 @@ class Lists:
             if not checkpoints:
                 return
             self._graphs[graph] = checkpoints
-            self._weights[graph] = _weight(lists)
+            self._weights[graph] = _GRAPH_BYTES + _weight(lists)
             self._bytes += self._weights[graph]
             while self._bytes > self._most_bytes and self._graphs:
                 self._forget(next(iter(self._graphs)))

@@ -202,7 +202,7 @@ def gives_own_objects() -> None:
 
 def forgets() -> None:
     """Lists above the limit are forgotten, those first that were used longest ago."""
-    few = Lists(most_bytes=3 * Element(b"x" * 1000).weight)
+    few = Lists(most_bytes=3 * (Element(b"x" * 1000).weight + 500))
     for at in range(4):
         made = next_list(None, "1", identified(["x" * 990], (), loader, dumps))
         few.remember((str(at), "", "c"), {"messages": made.list})
@@ -213,6 +213,10 @@ def forgets() -> None:
         True,
         True,
     ]
+    # However many threads have no lists, they take no room.
+    for at in range(1000):
+        few.remember((f"empty {at}", "", "c"), {})
+    assert few.of(("3", "", "c")) and len(few._graphs) == 3
 
 
 def loads_by_class() -> None:

@@ -19,6 +19,7 @@ import { Saver } from './checkpoints/saver.ts';
 import { serveEnvironment } from './environment.ts';
 import { serveLogger } from './graph-log.ts';
 import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
+import { supplyRandomBytes } from './random.ts';
 import { Running } from './running.ts';
 import { GraphStore } from './store.ts';
 
@@ -140,6 +141,7 @@ async function start({
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   serveEnvironment(env);
   survive(log);
+  supplyRandomBytes();
   serveFetch();
   // Modules of graphs may ask for the logger while they load.
   const duringRun = serveLogger(log);

@@ -15,6 +15,9 @@ type Remembered<E> = { checkpoints: Map<string, ListsOfCheckpoint<E>>; weight: n
 /** Checkpoints that are remembered of each graph: the one that a run stands on, and those that it looked at before. */
 const OF_EACH = 3;
 
+/** The approximate bytes of what is remembered of a graph, besides its lists. */
+const GRAPH_BYTES = 500;
+
 /**
  * Holds the lists of the checkpoints that runs stand on, so that a step is compared with the last one, and a state that
  * this thread wrote is not read again. A forgotten list is read again, or stored whole, so nothing goes wrong without
@@ -47,16 +50,21 @@ export class Lists<E extends ListElement> {
     return this.#graphs.has(graphKey(threadId, namespace));
   }
 
+  /** Remembers the lists of a checkpoint as those that were used last. A graph without lists takes no room. */
   remember([threadId, namespace, checkpointId]: CheckpointKey, lists: ListsOfCheckpoint<E>): void {
     const key = graphKey(threadId, namespace);
-    const remembered = this.#graphs.get(key) ?? { checkpoints: new Map<string, ListsOfCheckpoint<E>>(), weight: 0 };
-    const { checkpoints } = remembered;
+    const before = this.#graphs.get(key);
+    if (before === undefined && lists.size === 0) return;
+    const checkpoints = before?.checkpoints ?? new Map<string, ListsOfCheckpoint<E>>();
     // The entry that was used last comes last.
     checkpoints.delete(checkpointId);
-    checkpoints.set(checkpointId, lists);
+    if (lists.size > 0) checkpoints.set(checkpointId, lists);
     for (const oldest of checkpoints.keys()) if (checkpoints.size > OF_EACH) checkpoints.delete(oldest);
-    this.#drop(key, remembered);
-    remembered.weight = weightOf(lists);
+    if (before !== undefined) this.#drop(key, before);
+    if (checkpoints.size > 0) this.#keep(key, { checkpoints, weight: GRAPH_BYTES + weightOf(lists) });
+  }
+
+  #keep(key: string, remembered: Remembered<E>): void {
     this.#bytes += remembered.weight;
     this.#graphs.set(key, remembered);
     for (const [oldest, of] of this.#graphs) {
