@@ -7,7 +7,7 @@ import { TWINS } from './test/python/twins/table.ts';
  */
 const files = globSync('test/**/*.test.ts').toSorted();
 /** Folders whose tests all need the same. */
-const OWN = ['system', 'builds', 'scale', 'packets', 'crash', 'browser', 'python'];
+const OWN = ['system', 'builds', 'scale', 'packets', 'crash', 'browser', 'python', 'routes'];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
   if (own !== undefined) return own;
@@ -75,6 +75,16 @@ export default defineConfig({
           expect,
           testTimeout: 180_000,
           hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'routes',
+          include: of('routes'),
+          globalSetup: ['test/kit/postgres-global.ts'],
+          expect,
+          testTimeout: 180_000,
+          hookTimeout: 300_000,
         },
       },
       {

@@ -34,6 +34,8 @@ export type Access = {
   both: PolicyRule[];
   /** Beside those three, where the installation has routes of a kind. */
   routes?: Record<RouteKind, Pick<Access, 'watched' | 'granted' | 'both'>>;
+  /** Beside `watched` of all namespaces, where routes are attached to Gateways whose features count. */
+  parents?: PolicyRule[];
   ownWithApiKeys?: PolicyRule[];
   apiServer?: readonly PolicyRule[];
 };
@@ -56,6 +58,7 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
         { watched: joined(watched), granted: joined(worked), both: joined(worked) },
       ]),
     ) as Record<RouteKind, Pick<Access, 'watched' | 'granted' | 'both'>>,
+    parents: joined(operatorAccess.parents),
   },
   controlPlane: {
     own: joined(OWN_NAMESPACE_ACCESS),

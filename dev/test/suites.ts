@@ -48,6 +48,7 @@ export const SUITES: Record<string, Check[]> = {
   faults: [vitest('faults')],
   agent: [vitest('agent')],
   crash: [vitest('crash')],
+  routes: [vitest('routes')],
   browser: [vitest('browser')],
   python: [vitest('python'), vitest('twins', FIRST_TWINS)],
   twins: [vitest('twins')],

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { addressBlocks, checkedBlocks } from './address-blocks.ts';
 import type { SettingsReader } from './env.ts';
 import { isComposite } from '../schema/json.ts';
 
@@ -26,8 +27,8 @@ export function agentNetwork(read: SettingsReader): AgentNetwork {
     ...(ingress !== 'usual' && { ingress: ingress === 'open' ? 'Open' : 'Namespace' }),
     egress: read.oneOf(['GX_AGENT_EGRESS'], 'limited', ['limited', 'open']) === 'open' ? 'Open' : 'Limited',
     gateways: gateways(read),
-    blocked: [...blocks(read, 'GX_AGENT_BLOCKED', blocked.length === 0 ? METADATA : blocked), ...serviceOfApiServer(read)],
-    apiServer: blocks(read, 'GX_API_SERVER_ADDRESSES', read.words(['GX_API_SERVER_ADDRESSES'])),
+    blocked: [...checkedBlocks(read, 'GX_AGENT_BLOCKED', blocked.length === 0 ? METADATA : blocked), ...serviceOfApiServer(read)],
+    apiServer: addressBlocks(read, 'GX_API_SERVER_ADDRESSES'),
   };
 }
 
@@ -48,17 +49,3 @@ function gateways(read: SettingsReader): object[] {
 
 /** The fields of a NetworkPolicy's peer. */
 const PEER = ['podSelector', 'namespaceSelector', 'ipBlock'];
-
-function blocks(read: SettingsReader, name: string, words: string[]): string[] {
-  const wrong = words.filter((word) => !isBlock(word));
-  if (wrong.length > 0) read.problem(`${name} must be addresses or blocks such as 10.0.0.0/8, which ${wrong.join(', ')} is not`);
-  return words;
-}
-
-/** Returns whether the word is an address, or a block of some of them. All addresses are no block. */
-function isBlock(word: string): boolean {
-  const [address = '', length, ...more] = word.split('/');
-  const family = isIP(address);
-  if (family === 0 || more.length > 0) return false;
-  return length === undefined || (/^[1-9]\d{0,2}$/.test(length) && Number(length) <= (family === 6 ? 128 : 32));
-}

@@ -4,6 +4,7 @@ import type { BodyLimits } from '../http/body.ts';
 import { createValidator } from '../http/validate.ts';
 import { LARGEST_INTEGER } from '../schema/agent/agent-types.ts';
 import { Cors } from '../schema/agent/gx-json.ts';
+import { trustedProxies } from './address-blocks.ts';
 import { agentAccess, type AgentAccess } from './agent-access.ts';
 import { assistantDefaultsText } from './assistant-defaults.ts';
 import { encryptionSettings, type EncryptionSettings } from './encryption.ts';
@@ -39,8 +40,8 @@ export type AgentConfig = {
   mountPrefix: string;
   /** Where clients find the server, when requests do not name it. */
   publicUrl: string | undefined;
-  /** Whether links to this server may begin with the host that a proxy names. */
-  trustForwardedHost: boolean;
+  /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
+  trustedProxies: string[];
   /** Whose pages may call, if gx.json has no `http.cors`. Empty allows any. */
   cors: Cors;
   /** Whether pages of public sites may call a server in a private network. */
@@ -187,7 +188,7 @@ function settings(read: SettingsReader): AgentConfig {
     assistantDefaults: assistantDefaultsText(read),
     mountPrefix: prefixSetting(read),
     publicUrl: read.optional(['GX_PUBLIC_URL', 'LANGGRAPH_API_URL']),
-    trustForwardedHost: read.flag(['GX_TRUST_FORWARDED_HOST'], false),
+    trustedProxies: trustedProxies(read),
     cors: corsSettings(read),
     privateNetwork: read.flag(['GX_ALLOW_PRIVATE_NETWORK', 'ALLOW_PRIVATE_NETWORK'], false),
     body: bodySettings(read),

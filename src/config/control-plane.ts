@@ -1,6 +1,7 @@
 import type { BodyLimits } from '../http/body.ts';
 import type { ConfiguredIntegration } from '../schema/platform/git-connection.ts';
 import type { ObjectKeys } from '../schema/platform/object-keys.ts';
+import { trustedProxies } from './address-blocks.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
@@ -48,6 +49,8 @@ export type ControlPlaneConfig = {
   route: RouteSettings | undefined;
   body: BodyLimits;
   limits: KeyLimits;
+  /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
+  trustedProxies: string[];
   /** Undefined means that only API keys are accepted, and no bearer tokens. */
   oidc: OidcConfig | undefined;
   /** Seconds after SIGTERM in which requests are still served, because load balancers notice late. */
@@ -94,6 +97,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
       streamsPerTenant: settings.integer(['GX_STREAMS_PER_TENANT'], 400, { min: 0, max: 100_000 }),
       failedLoginsPerMinute: 600,
     },
+    trustedProxies: trustedProxies(settings),
     oidc: oidcConfig(settings),
     shutdownDelaySeconds: settings.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 5, { min: 0, max: 600 }),
     graceSeconds: 20,

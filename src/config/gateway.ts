@@ -1,3 +1,4 @@
+import { trustedProxies } from './address-blocks.ts';
 import { SettingsReader, type Env } from './env.ts';
 
 export type GatewayConfig = {
@@ -18,6 +19,8 @@ export type GatewayConfig = {
   controlPlaneUrl: string | undefined;
   /** Hosts of tenants' identity providers that may be at private addresses, in lower case. Others must be public. */
   issuerHosts: string[];
+  /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
+  trustedProxies: string[];
   /** Seconds that a request for a deployment that wakes is held at most. */
   holdSeconds: number;
   /** How many requests are held at a time, of one deployment and in all. */
@@ -40,6 +43,7 @@ export function gatewayConfig(env: Env): GatewayConfig {
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     controlPlaneUrl: read.optional(['GX_CONTROL_PLANE_URL']),
     issuerHosts: read.words(['GX_ISSUER_HOSTS']).map((host) => host.toLowerCase()),
+    trustedProxies: trustedProxies(read),
     holdSeconds: read.integer(['GX_HOLD_SECONDS'], 90, { min: 1, max: 3600 }),
     held: {
       perDeployment: read.integer(['GX_HELD_PER_DEPLOYMENT'], 1000, { min: 1, max: 1_000_000 }),

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { trustedProxies } from './address-blocks.ts';
 import { agentNetwork, type AgentNetwork } from './agent-network.ts';
 import { builder, type Builder } from './builder.ts';
 import { DEFAULT_TENANT_ID } from './control-plane.ts';
@@ -28,6 +29,8 @@ export type OperatorSettings = Routes & {
   profile: Profile;
   exposeAs: 'ClusterIP' | 'NodePort';
   agentNetwork: AgentNetwork;
+  /** Addresses and blocks of proxies whose `X-Forwarded-*` count at agents. */
+  trustedProxies: string[];
   /** The host at which node ports are reached, for the URL in status. */
   nodeHost?: string;
   storageClass?: string;
@@ -129,6 +132,7 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
     profile: profile(read),
     exposeAs: spelled(read.oneOf(['GX_EXPOSE_AS'], 'clusterip', ['clusterip', 'nodeport']), ['ClusterIP', 'NodePort'] as const),
     agentNetwork: agentNetwork(read),
+    trustedProxies: trustedProxies(read),
     ...(nodeHost !== undefined && { nodeHost }),
     ...(storageClass !== undefined && { storageClass }),
     ...otlp(read),

@@ -8,6 +8,9 @@ type Words = Record<string, string>;
 /** The object that a route is attached to, mostly a Gateway, as an HTTPRoute names it. */
 export type ParentRef = { name: string; namespace?: string; sectionName?: string; port?: number; group?: string; kind?: string };
 
+const TIMEOUTS = ['auto', 'always', 'never'] as const;
+type RouteTimeouts = (typeof TIMEOUTS)[number];
+
 /** How the deployments of an installation are reached from outside. */
 export type RouteSettings = PlacePatterns & {
   kind: RouteKind;
@@ -19,6 +22,8 @@ export type RouteSettings = PlacePatterns & {
   className?: string;
   /** The scheme of the addresses of HTTPRoutes, whose parents decide about TLS. */
   scheme: 'http' | 'https';
+  /** Whether HTTPRoutes ask for no time limit: always, never, or if the Gateways' class is not known to lack that. */
+  timeouts: RouteTimeouts;
   /** The TLS of an Ingress: a Secret of the deployment's namespace, or annotations by which somebody makes one. */
   tls?: { secretName?: string; annotations: Words };
   labels: Words;
@@ -70,6 +75,7 @@ const FIELDS: Record<string, Check> = {
   className: isText,
   host: isText,
   path: isText,
+  timeouts: (value) => TIMEOUTS.some((word) => word === value),
   scheme: (value) => value === 'http' || value === 'https',
   tls: hasFields({ enabled: (value) => typeof value === 'boolean', secretName: isText, annotations: isWords(() => true) }),
   labels: isWords(isLabelValue),
@@ -85,6 +91,7 @@ type Given = {
   host: string;
   path: string;
   scheme: 'http' | 'https';
+  timeouts: RouteTimeouts;
   tls: { enabled: boolean; secretName: string; annotations: Words };
   labels: Words;
   annotations: Words;
@@ -99,6 +106,7 @@ const USUAL: Given = {
   host: '',
   path: '/',
   scheme: 'https',
+  timeouts: 'auto',
   tls: TLS,
   labels: {},
   annotations: {},
@@ -128,11 +136,11 @@ function givenIn(read: SettingsReader): Given {
 }
 
 function route(given: Given, kind: RouteKind, hasOneNamespace: boolean): RouteSettings {
-  const { parentRefs, className, host, path, scheme, tls, labels, annotations } = given;
+  const { parentRefs, className, host, path, scheme, timeouts, tls, labels, annotations } = given;
   const isHostShared = !tellsApart(host, hasOneNamespace);
   const certificate = { ...(tls.secretName !== '' && { secretName: tls.secretName }), annotations: tls.annotations };
   const ofKind = { ...(className !== '' && { className }), ...(tls.enabled && { tls: certificate }) };
-  return { kind, isHostShared, parentRefs, ...ofKind, host, path, scheme, labels, annotations };
+  return { kind, isHostShared, parentRefs, ...ofKind, host, path, scheme, timeouts, labels, annotations };
 }
 
 /** Returns the contradictions of the settings, each as the end of a sentence. */

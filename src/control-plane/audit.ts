@@ -16,10 +16,10 @@ export function auditTo(log: Log): (answer: Answered<Caller>) => void {
   };
 }
 
-function auditLine({ asked, status, requestId }: Answered<Caller>): Fields | undefined {
+function auditLine({ asked, status, requestId, source }: Answered<Caller>): Fields | undefined {
   const { caller } = asked ?? {};
   if (asked === undefined) return undefined;
-  if (isSignedEvent(asked, status)) return { action: asked.route.id, ...objectOf(asked), ...end(status), request_id: requestId };
+  if (isSignedEvent(asked, status)) return { action: asked.route.id, ...objectOf(asked), ...end(status), source, request_id: requestId };
   if (caller === undefined || !['write', 'admin'].includes(asked.route.access)) return undefined;
   if ((asked.query as Fields | undefined)?.dry_run === true) return undefined;
   const { keyId, keyName, tenantId, role } = caller;
@@ -30,6 +30,7 @@ function auditLine({ asked, status, requestId }: Answered<Caller>): Fields | und
     tenant_id: tenantId,
     role,
     ...end(status),
+    source,
     request_id: requestId,
   };
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Unavailable } from '../errors.ts';
+import { trusting } from '../http/client.ts';
 import { openApiDocument } from '../http/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { createApp } from '../http/server.ts';
@@ -114,6 +115,7 @@ export function controlPlaneApp(plane: ControlPlane, health: Health, keys: Kube)
       if (access !== 'open' && !health.synced()) throw new Unavailable('The control plane has not read the cluster yet; try again.');
       return limited(headers, access, source);
     },
+    trusts: trusting(config.trustedProxies),
     nameOf: ({ tenantId }) => tenantId,
     opens: streamPlaces(config.limits),
     body: config.body,

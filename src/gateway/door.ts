@@ -2,7 +2,8 @@ import { createServer, request as ask, type IncomingMessage, type Server, type S
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { asError, NotFound, Problem } from '../errors.ts';
-import { sourceOf } from '../http/source.ts';
+import { clientOf, isOfProxies, passedOnAs, type Trusts } from '../http/client.ts';
+import { headerPairs } from '../http/in-process.ts';
 import { answerUnreadable } from '../http/unreadable.ts';
 import type { Log } from '../log.ts';
 import type { HeldRequests } from './held-requests.ts';
@@ -15,6 +16,8 @@ export type DoorParts = {
   callers: Pick<WakingCallers, 'admit'>;
   waking: Pick<Waking, 'answering'>;
   held: HeldRequests;
+  /** The proxies whose word about the client counts. */
+  trusts: Trusts;
   log: Log;
 };
 
@@ -45,7 +48,8 @@ export function openDoor(parts: DoorParts): Server {
 async function answered(parts: DoorParts, incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
   try {
     if (answeredHere(incoming, answer)) return;
-    await passedOn(parts, { incoming, answer }, await admitted(parts, incoming));
+    const asked = askedBy(incoming, parts);
+    await passedOn(parts, { asked, incoming, answer }, await admitted(parts, incoming, asked));
   } catch (error) {
     refuse(answer, problemOf(error, parts.log));
   }
@@ -71,14 +75,22 @@ function answeredHere({ method, url = '', headers }: IncomingMessage, answer: Se
   return true;
 }
 
-async function admitted({ find, callers }: DoorParts, incoming: IncomingMessage): Promise<KnownDeployment> {
+/** The client of a request, and the headers that tell the deployment of it. */
+type Asked = { source: string; rewritten: Record<string, string> };
+
+function askedBy({ headers, socket }: IncomingMessage, { trusts }: Pick<DoorParts, 'trusts'>): Asked {
+  const client = clientOf(headers, socket.remoteAddress, trusts);
+  return { source: client.source, rewritten: passedOnAs(client, headers) };
+}
+
+async function admitted({ find, callers }: DoorParts, { headers }: IncomingMessage, { source }: Asked): Promise<KnownDeployment> {
   const deployment = find();
   if (deployment === undefined) throw new NotFound('There is no such deployment.');
-  await callers.admit(deployment, { headers: incoming.headers, source: sourceOf(incoming) });
+  await callers.admit(deployment, { headers, source });
   return deployment;
 }
 
-type Exchange = { incoming: IncomingMessage; answer: ServerResponse };
+type Exchange = { asked: Asked; incoming: IncomingMessage; answer: ServerResponse };
 
 async function passedOn({ held, waking }: DoorParts, exchange: Exchange, deployment: KnownDeployment): Promise<void> {
   const left = closed(exchange.answer);
@@ -98,11 +110,11 @@ const closed = (stream: ServerResponse | Duplex): Promise<undefined> =>
   });
 
 /** Passes a request on. Returns false if it may be sent again: nothing of it was sent, or it changes nothing. */
-function passed({ incoming, answer }: Exchange, { host, port }: AgentPlace): Promise<boolean> {
+function passed({ asked, incoming, answer }: Exchange, { host, port }: AgentPlace): Promise<boolean> {
   const { method, url, headers } = incoming;
-  const kept = Object.entries(headers).filter(([name]) => !OF_CONNECTION.includes(name));
+  const kept = Object.entries(headers).filter(([name]) => !OF_CONNECTION.includes(name) && !isOfProxies(name));
   return new Promise((resolve, reject) => {
-    const outgoing = ask({ host, port, method, path: url, headers: Object.fromEntries(kept), agent: false });
+    const outgoing = ask({ host, port, method, path: url, headers: { ...Object.fromEntries(kept), ...asked.rewritten }, agent: false });
     let isSent = false;
     const leave = (): void => {
       if (!answer.writableFinished) outgoing.destroy();
@@ -150,11 +162,13 @@ type Upgrade = { socket: Duplex; head: Buffer };
 async function upgraded(parts: DoorParts, incoming: IncomingMessage, { socket, head }: Upgrade): Promise<void> {
   socket.on('error', () => socket.destroy());
   try {
-    const deployment = await admitted(parts, incoming);
+    const asked = askedBy(incoming, parts);
+    const deployment = await admitted(parts, incoming, asked);
     const place = await parts.held.hold(deployment, () => parts.waking.answering(deployment.key), closed(socket));
     if (place === undefined) return;
     const outgoing = connect(place);
-    const lines = incoming.rawHeaders.flatMap((name, at, all) => (at % 2 === 0 ? [`${name}: ${all[at + 1]}`] : []));
+    const kept = headerPairs(incoming).filter(([name]) => !isOfProxies(name));
+    const lines = [...kept, ...Object.entries(asked.rewritten)].map(([name, value]) => `${name}: ${value}`);
     outgoing.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
     outgoing.write(head);
     outgoing.once('error', () => socket.destroy());

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { GatewayConfig } from '../config/gateway.ts';
+import { trusting } from '../http/client.ts';
 import { listen } from '../http/listen.ts';
 import { createApp } from '../http/server.ts';
 import type { Kube } from '../kube/kube.ts';
@@ -83,7 +84,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
 }
 
 function assemble({ config, kube, log, placeOf }: StartOptions) {
-  const { host, namespaces, clusterDomain, controlPlaneUrl, issuerHosts, holdSeconds } = config;
+  const { host, namespaces, clusterDomain, controlPlaneUrl, issuerHosts, holdSeconds, trustedProxies } = config;
   const known = new KnownDeployments({ kube, log, namespace: config.namespace, namespaces });
   const direct = ({ name, namespace }: KnownDeployment): AgentPlace => ({
     host: `${names.directService(name)}.${namespace}.svc.${clusterDomain}`,
@@ -92,7 +93,7 @@ function assemble({ config, kube, log, placeOf }: StartOptions) {
   const waking = new Waking({ kube, known, placeOf: placeOf ?? direct, holdSeconds, log });
   const held = new HeldRequests(config.held);
   const callers = new WakingCallers({ controlPlaneUrl, issuerHosts, log });
-  const door = { callers, waking, held, log };
+  const door = { callers, waking, held, trusts: trusting(trustedProxies), log };
   const doors = new Doors({ host, log, open: (key) => openDoor({ ...door, find: () => known.get(key) }) });
   let timer: NodeJS.Timeout | undefined;
   const keepDoors = (): void => doors.keep(known.sleepers());

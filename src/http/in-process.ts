@@ -1,9 +1,10 @@
 import { createServer, request, type IncomingMessage, type Server } from 'node:http';
 import { duplexPair, type Duplex } from 'node:stream';
 import type Koa from 'koa';
+import { clientOf, type Client, type Trusts } from './client.ts';
 
 /** The origin of a request that comes from this process itself: where it began, and its caller if known. */
-export type Inside<Caller> = { source: string; caller?: Caller };
+export type Inside<Caller> = Client & { caller?: Caller };
 
 /** `path` has the query. */
 export type InsideRequest = {
@@ -20,6 +21,13 @@ type InsideSocket = Duplex & { inside?: Inside<unknown> };
 export const insideOf = <Caller>({ socket }: IncomingMessage): Inside<Caller> | undefined =>
   // Node types every connection of its server as one of the network.
   (socket as unknown as { inside?: Inside<Caller> }).inside;
+
+/** Returns the client of a request. One of this process itself brings its client along. */
+export const clientOfRequest = (asked: IncomingMessage, trusts: Trusts): Client =>
+  insideOf(asked) ?? clientOf(asked.headers, asked.socket.remoteAddress, trusts);
+
+/** Returns the client of a request that an application answers. */
+export const clientIn = ({ state }: Pick<Koa.Context, 'state'>): Client => (state as { client: Client }).client;
 
 /**
  * Asks an application without the network. A request takes the way of any other through Node's own HTTP, over a pair of

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Log } from '../log.ts';
+import type { Forwarded } from './client.ts';
 
 /**
  * One message of an event stream. `data` is sent as one line of JSON; `json` is such a line already.
@@ -70,8 +71,9 @@ export type Request<P = unknown, Q = unknown, B = unknown, Caller = unknown> = {
   body: B;
   headers: IncomingHttpHeaders;
   caller: Caller;
-  /** The address that it comes from; behind a proxy, the proxy's. */
+  /** The address that it comes from; behind a proxy that is not trusted, the proxy's. */
   source: string;
+  forwarded: Forwarded;
   requestId: string;
   log: Log;
   /** Aborted when the client leaves before the answer is complete. */

@@ -7,8 +7,8 @@ import type { Log } from '../log.ts';
 import { announced, bytesWithin, readJson, type BodyLimits } from './body.ts';
 import { CostlyBodies } from './costly-bodies.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
-import { insideOf } from './in-process.ts';
-import { sourceOf } from './source.ts';
+import { trustsNobody, type Trusts } from './client.ts';
+import { clientIn, clientOfRequest, insideOf } from './in-process.ts';
 import type { Reply, Request, Route, SseEvent } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
 import { send } from './send.ts';
@@ -31,6 +31,8 @@ export type Answered<Caller> = {
   status: number;
   seconds: number;
   requestId: string;
+  /** The address of the client. */
+  source: string;
   /** Undefined where no route fits the request. */
   asked: Asked<Caller> | undefined;
 };
@@ -43,6 +45,8 @@ export type AppOptions<Caller> = {
   /** Throws `Forbidden` if a known caller may not use such a route. */
   permit?: (caller: Caller, access: Route['access']) => void;
   body: BodyLimits;
+  /** The proxies whose word about the client counts; by default nobody's does. */
+  trusts?: Trusts;
   /** Returns the name under which large bodies of a caller take turns with those of others; by default the address. */
   nameOf?: (caller: Caller) => string;
   /**
@@ -110,7 +114,7 @@ const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 export type Elsewhere = { route: string; passedOn: boolean };
 
 /** Builds the outermost middleware: request id, timing, and the only `catch` that turns an error into an answer. */
-function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders }: AppOptions<Caller>): Koa.Middleware {
+function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders, trusts = trustsNobody }: AppOptions<Caller>): Koa.Middleware {
   return async (ctx, next) => {
     const started = performance.now();
     const given = ctx.get('x-request-id');
@@ -119,7 +123,8 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders }: AppOptions<C
     // The logger is made on demand, because most requests log nothing and a logger costs as much as a route.
     const headers = loggedHeaders?.(ctx.headers);
     const own = (): Log => (child ??= log.child({ request_id: requestId, ...(headers && { headers }) }));
-    ctx.state = { requestId, log: own };
+    const client = clientOfRequest(ctx.req, trusts);
+    ctx.state = { requestId, log: own, client };
     ctx.set('x-request-id', requestId);
     try {
       await next();
@@ -130,13 +135,13 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders }: AppOptions<C
       ctx.status = reply.status;
       ctx.body = reply.body;
     }
-    const seconds = (performance.now() - started) / 1000;
+    const answered = { method: ctx.method, status: ctx.status, seconds: (performance.now() - started) / 1000 };
     const { asked, elsewhere } = ctx.state as { asked?: Asked<Caller>; elsewhere?: Elsewhere };
     const route = routeOf(ctx);
-    if (elsewhere?.passedOn !== true) onAnswer?.({ method: ctx.method, route, status: ctx.status, seconds, requestId, asked });
+    if (elsewhere?.passedOn !== true) onAnswer?.({ ...answered, route, requestId, source: client.source, asked });
     // Users who log headers look for their requests in the log.
     const level = headers === undefined ? 'debug' : 'info';
-    if (log.isLevelEnabled(level)) own()[level]({ method: ctx.method, path: ctx.path, status: ctx.status, seconds }, 'request answered');
+    if (log.isLevelEnabled(level)) own()[level]({ ...answered, path: ctx.path }, 'request answered');
   };
 }
 
@@ -170,7 +175,8 @@ function endpoint<Caller>(
     const asked: Asked<Caller> = { route };
     (ctx.state as { asked?: Asked<Caller> }).asked = asked;
     refuseForeign(ctx, route, options.permitsOrigin);
-    const origin = { source: sourceOf(ctx.req), method: ctx.method, url: ctx.url };
+    const { source, forwarded } = clientIn(ctx);
+    const origin = { source, method: ctx.method, url: ctx.url };
     const known = insideOf<Caller>(ctx.req)?.caller;
     // Known before it is refused, so that the log of the request names its caller.
     const caller = (asked.caller = known ?? (await options.authenticate(ctx.headers, route.access, origin)));
@@ -180,12 +186,12 @@ function endpoint<Caller>(
     const params = (asked.params = checks.path?.({ ...ctx.params }, 'path'));
     const query = (asked.query = checks.query?.({ ...ctx.query }, 'query'));
     const { rawBody } = route;
-    const release = rawBody?.admit({ params, source: origin.source, bytes: announced(ctx.req, rawBody.bytes) });
+    const release = rawBody?.admit({ params, source, bytes: announced(ctx.req, rawBody.bytes) });
     try {
-      const from = { costly, caller: nameFor(options, caller, origin.source) };
+      const from = { costly, caller: nameFor(options, caller, source) };
       const body = await bodyOf(ctx, { route, check: checks.body, limits: options.body, from });
       const again = known === undefined ? () => allowed(ctx, { route, origin }, options) : undefined;
-      await answer(ctx, { asked, streams, again, valid: { params, query, body, caller, source: origin.source } }, options);
+      await answer(ctx, { asked, streams, again, valid: { params, query, body, caller, source, forwarded } }, options);
     } finally {
       release?.();
     }
@@ -216,7 +222,7 @@ function whileLetIn(reply: Reply, checking: Checking): Reply {
   return reply;
 }
 
-type Valid<Caller> = Pick<Request<unknown, unknown, unknown, Caller>, 'params' | 'query' | 'body' | 'caller' | 'source'>;
+type Valid<Caller> = Pick<Request<unknown, unknown, unknown, Caller>, 'params' | 'query' | 'body' | 'caller' | 'source' | 'forwarded'>;
 type Answering<Caller> = { asked: Asked<Caller>; streams: boolean; again: (() => Promise<Caller>) | undefined; valid: Valid<Caller> };
 
 /** Calls the handler of a request whose parts are valid, and sends its reply. */

@@ -5,10 +5,11 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { asError, Forbidden, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { refusalOfText, type BodyLimits } from './body.ts';
+import type { Trusts } from './client.ts';
+import { clientOfRequest } from './in-process.ts';
 import { pathMatcher } from './path-matcher.ts';
 import type { Request } from './route.ts';
 import type { Origin } from './server.ts';
-import { sourceOf } from './source.ts';
 import { isRefusal } from './while-allowed.ts';
 
 /** One client's connection. Messages are texts. */
@@ -25,7 +26,7 @@ export type Connected = { receive: (text: string) => void };
 /** The request that was upgraded; its signal is aborted when the connection ends. */
 type UpgradeRequest<Caller> = Pick<
   Request<Record<string, string>, unknown, unknown, Caller>,
-  'params' | 'headers' | 'caller' | 'requestId' | 'log' | 'signal'
+  'params' | 'headers' | 'forwarded' | 'caller' | 'requestId' | 'log' | 'signal'
 >;
 
 /**
@@ -52,6 +53,8 @@ type Options<Caller> = {
   permits: (origin: string, headers: IncomingHttpHeaders) => boolean;
   /** Seconds after which the credentials of a connection are checked again. */
   checksAgainEvery: number;
+  /** The proxies whose word about the client counts. */
+  trusts: Trusts;
   /** A message beyond these ends the connection (1009). */
   body: BodyLimits;
 };
@@ -116,7 +119,7 @@ type Upgrade<Caller> = { request: IncomingMessage; params: Record<string, string
 
 /** Makes the same checks as for any request. Messages of the client wait meanwhile. */
 async function open<Caller>(socket: WebSocket, { request, params, route }: Upgrade<Caller>, options: Options<Caller>): Promise<void> {
-  const { log, authenticate, opens, permits, body } = options;
+  const { log, authenticate, opens, permits, body, trusts } = options;
   const waiting: string[] = [];
   let receive = (text: string): void => void waiting.push(text);
   socket.on('message', (data, isBinary) => {
@@ -131,7 +134,8 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
   try {
     const { origin } = request.headers;
     if (origin !== undefined && !permits(origin, request.headers)) throw new Forbidden(`Pages of ${origin} may not connect.`);
-    const asked = { source: sourceOf(request), method: 'GET', url: request.url ?? '/' };
+    const { source, forwarded } = clientOfRequest(request, trusts);
+    const asked = { source, method: 'GET', url: request.url ?? '/' };
     const caller = await authenticate(request.headers, asked);
     const leave = opens(caller);
     if (left.signal.aborted) leave();
@@ -139,6 +143,7 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
     const own = {
       params: route.check(params),
       headers: request.headers,
+      forwarded,
       caller,
       requestId,
       log: log.child({ request_id: requestId }),

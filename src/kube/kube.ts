@@ -74,6 +74,8 @@ export const kinds = {
   event: builtIn('events.k8s.io/v1', 'Event', 'events'),
   networkPolicy: builtIn('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
   ingress: builtIn('networking.k8s.io/v1', 'Ingress', 'ingresses'),
+  gateway: builtIn('gateway.networking.k8s.io/v1', 'Gateway', 'gateways'),
+  gatewayClass: builtIn('gateway.networking.k8s.io/v1', 'GatewayClass', 'gatewayclasses', false),
   httpRoute: builtIn('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
   endpointSlice: builtIn('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
   disruptionBudget: builtIn('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),

@@ -52,7 +52,7 @@ function harmless(rule: PolicyRule): PolicyRule[] {
  * ClusterRole if these are all), in each namespace of agents, where it makes workloads and uses Secrets, in its own
  * namespace (`own` and `ports`), in those of builds and of git credentials, on the one object that says where the API
  * server is, and on nodes. `staged` are those of the second that only builds in stages need. `routes` are those on each
- * kind of routes, which an installation grants that has them.
+ * kind of routes, which an installation grants that has them, and `parents` those in all namespaces on their parents.
  */
 export function accessTo(table: KindTable) {
   const rules = (...places: RightPlace[]): PolicyRule[] =>
@@ -71,6 +71,7 @@ export function accessTo(table: KindTable) {
     buildkit: merged(rules('buildkit')),
     git: merged(rules('git')),
     nodes: merged(rules('nodes')),
+    parents: merged(rules('parents')),
     routes: { HTTPRoute: ofRoutes('HTTPRoute'), Ingress: ofRoutes('Ingress') },
   };
 }

@@ -4,6 +4,7 @@ import { asError } from '../errors.ts';
 import { gitPlaces } from '../git/places.ts';
 import { Lookups } from '../http/lookups.ts';
 import type { ConnectedKube } from '../kube/client.ts';
+import { keyOf } from '../kube/cache.ts';
 import { createRecorder } from '../kube/events.ts';
 import type { Kube } from '../kube/kube.ts';
 import { Election, type LeaseOptions } from '../kube/lease.ts';
@@ -14,6 +15,7 @@ import { BranchFollower } from './branches/branch-follower.ts';
 import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './view/in-turn.ts';
 import { MissingKinds } from './view/missing-kinds.ts';
+import { RouteParents } from './view/route-parents.ts';
 import { PortKeeper } from './view/port-keeper.ts';
 import { createCaches, writable, type Caches } from './view/caches.ts';
 import { createControllers } from './controllers.ts';
@@ -98,6 +100,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   /** Work begins with a view no older than the last leader's, because an older one would undo that leader's work. */
   const work = async (): Promise<void> => {
     await Promise.all(parts.reflectors.map((reflector) => reflector.reach(parts.election.since)));
+    await parts.deps.routeParents.look(stopped.signal);
     parts.begin(stopped.signal);
     sweeping({ ...parts.deps, log, namespaces: config.namespaces, every: times.sweep ?? SWEEP_EVERY }, stopped.signal).catch(stop);
     leading.resolve();
@@ -148,17 +151,19 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   const follower = workFollower({ caches, settings, queues, log }, { gateways, observer: metrics.work() });
   const looking = { kube: door, caches, settings, gitPlaces: gitPlaces(settings, new Lookups()) };
   const branches = branchFollower(looking, queues, log);
-  const deps: OperatorDeps = {
+  const routeParents = routeParentsOf({ ...looking, queues, log });
+  const deps = {
     ...looking,
     table,
     missing,
+    routeParents,
     writer,
     branches,
     buildTurns: new InTurn(),
     ports: new PortKeeper({ kube: door, namespace: config.namespace, caches }),
     absences: () => election.absences,
     work: follower,
-  };
+  } satisfies OperatorDeps;
   const record = createRecorder({ kube: door, log, controller: `gx.dev/${OPERATOR}`, instance: config.identity });
   const tell = tellOfFaults(caches, { record, log });
   const controllers = createControllers({ deps, queues, record, log, metrics, config });
@@ -171,6 +176,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
       for (const controller of controllers) controller.start();
       if (settings.gateway !== undefined) void follower.run(until);
       if (settings.builder !== undefined) void branches.run(until);
+      void routeParents.run(until);
     },
     reflectors: watches({ kube: door, log, caches, table, missing, observer: metrics.watches(), config, timings: times.watch }),
   };
@@ -187,6 +193,16 @@ const workFollower = ({ caches, settings, queues, log }: Following, reports: Rep
     wake: wakeForWork(caches, queues),
     learned: wakeForFacts(caches, queues),
     downSeconds: settings.queueScaleDownSeconds,
+    log,
+  });
+
+const routeParentsOf = ({ kube, caches, settings: { route }, queues, log }: Following & { kube: Kube }): RouteParents =>
+  new RouteParents({
+    kube,
+    parents: route?.kind === 'HTTPRoute' && route.timeouts === 'auto' ? route.parentRefs : [],
+    changed: () => {
+      for (const { metadata } of caches.deployments.list()) queues.deployments.add(keyOf(metadata), 'background');
+    },
     log,
   });
 

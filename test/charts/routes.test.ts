@@ -55,11 +55,52 @@ test('the operator has the rights to the kind that is set, where agents run, and
 
 test('the operator understands every setting of routes', async () => {
   const words = { labels: { team: 'a' }, annotations: { 'example.com/dns': 'public' } };
-  const http = settingsIn(await chart({ ...HTTP, ...words, path: '/{name}', scheme: 'http' }));
-  expect(http).toMatchObject({ route: { ...words, kind: 'HTTPRoute', path: '/{name}', scheme: 'http', parentRefs: HTTP.parentRefs } });
+  const http = settingsIn(await chart({ ...HTTP, ...words, path: '/{name}', scheme: 'http', timeouts: 'always' }));
+  expect(http).toMatchObject({
+    route: { ...words, kind: 'HTTPRoute', path: '/{name}', scheme: 'http', timeouts: 'always', parentRefs: HTTP.parentRefs },
+  });
   const { kind, className, tls } = INGRESS;
   const ingress = settingsIn(await chart({ ...INGRESS, tls: { ...tls, secretName: 'wildcard' } }));
   expect(ingress).toMatchObject({ route: { kind, className, tls: { secretName: 'wildcard' } }, routeProxies: INGRESS.proxies });
+});
+
+test('the features of Gateways may be read where they count, by an operator of the whole cluster alone', async () => {
+  const all = { watchAllNamespaces: true };
+  const rights = async (route: object, more: object): Promise<string[]> => {
+    const objects = await chart(route, more);
+    return ['gateways', 'gatewayclasses'].flatMap((resource) => rightsTo(resource, objects));
+  };
+  expect(await rights(HTTP, all)).toEqual(['ClusterRole/gx-operator: get', 'ClusterRole/gx-operator: get']);
+  for (const [route, more] of [
+    [HTTP, {}],
+    [{ ...HTTP, timeouts: 'always' }, all],
+    [INGRESS, all],
+  ] as const)
+    expect(await rights(route, more)).toEqual([]);
+});
+
+describe('annotations of an Ingress', () => {
+  const ofClass = async (className: string, annotations: object = {}) =>
+    settingsIn(await chart({ ...INGRESS, className, annotations })).route?.annotations;
+
+  test.each([
+    ['nginx', { 'nginx.ingress.kubernetes.io/proxy-read-timeout': '3600', 'nginx.ingress.kubernetes.io/proxy-body-size': '0' }],
+    ['contour', { 'projectcontour.io/response-timeout': 'infinity', 'projectcontour.io/websocket-routes': '{path}' }],
+    ['haproxy', { 'haproxy-ingress.github.io/timeout-server': '1h', 'haproxy.org/timeout-server': '1h' }],
+    ['alb', { 'alb.ingress.kubernetes.io/target-type': 'ip', 'alb.ingress.kubernetes.io/healthcheck-path': '/ok' }],
+  ])('of the class %s let streams through', async (className, annotations) => {
+    expect(await ofClass(className)).toMatchObject(annotations);
+  });
+
+  test.each(['traefik', 'nginx-internal', ''])('of the class "%s" are those of the values', async (className) => {
+    expect(await ofClass(className, { note: 'a' })).toEqual({ note: 'a' });
+  });
+
+  test('of the values go before those of the class', async () => {
+    const own = { 'nginx.ingress.kubernetes.io/proxy-body-size': '50m', note: 'a' };
+    const kept = { 'nginx.ingress.kubernetes.io/proxy-read-timeout': '3600' };
+    expect(await ofClass('nginx', own)).toMatchObject({ ...own, ...kept });
+  });
 });
 
 const label = 'a'.repeat(60);
@@ -81,6 +122,7 @@ describe('a fault ends the render, with the name of the value', () => {
     ['TLS without a certificate', { ...INGRESS, tls: { enabled: true } }, /settings.route.tls: needs secretName/],
     ['TLS of an HTTPRoute', { ...HTTP, tls: { enabled: true, secretName: 'a' } }, /settings.route.tls/],
     ['a former kind that is the present one', { ...HTTP, former: ['HTTPRoute'] }, /settings.route.former/],
+    ['a time limit for a choice', { ...HTTP, timeouts: '15s' }, /timeouts/],
     ['a kind that does not exist', { kind: 'Route' }, /settings.route.kind|route\/kind/],
   ])('%s', async (_situation, route, problem) => {
     await expect(chart(route)).rejects.toThrow(problem);
@@ -105,6 +147,11 @@ describe('the control plane', () => {
     const rules = [{ backendRefs: [{ name: 'gx-control-plane', port: 80 }] }];
     expect(http?.spec).toEqual({ parentRefs: parents, hostnames: [own.host], rules });
     const ingress = routeIn(await renderWith({ kind: 'Ingress', className: 'contour', tlsSecretName: 'gx-tls' }));
+    expect(ingress?.metadata.annotations).toEqual({
+      ...own.annotations,
+      'projectcontour.io/response-timeout': 'infinity',
+      'projectcontour.io/websocket-routes': '/',
+    });
     expect(ingress?.spec).toMatchObject({
       ingressClassName: 'contour',
       tls: [{ hosts: [own.host], secretName: 'gx-tls' }],

@@ -12,7 +12,7 @@ test('every setting but the database has a default', () => {
     body: { bytes: 20 * 1024 * 1024, selectionBytes: 1024 * 1024, values: 100_000, listItems: 1000 },
     jobs: { slots: 10, graceSeconds: 3 * 60, maxAttempts: 3, maxRecursionLimit: 100_000, maxQueued: 100_000 },
     callers: { streams: 1000, runsPerMinute: 60_000 },
-    trustForwardedHost: false,
+    trustedProxies: [],
     database: { waitSeconds: 0, statementTimeoutSeconds: 15 * 60 },
     streams: { resumableSeconds: 2 * 60, maxEventBytes: 128 * 1024 * 1024 },
   });

@@ -24,6 +24,7 @@ test('each setting is read', () => {
     GX_GIT_INTEGRATIONS: JSON.stringify([INTEGRATION]),
     GX_STREAMS_PER_KEY: '3',
     GX_STREAMS_PER_TENANT: '0',
+    GX_TRUSTED_PROXIES: '10.0.0.0/8, fd00::7',
     GX_DEFAULT_TENANT_ID: 'AAAAAAAA-0000-4000-8000-000000000000',
   };
   expect(controlPlaneConfig(env)).toMatchObject({
@@ -33,6 +34,7 @@ test('each setting is read', () => {
     namespace: 'gx',
     gitIntegrations: [INTEGRATION],
     limits: { streamsPerKey: 3, streamsPerTenant: 0 },
+    trustedProxies: ['10.0.0.0/8', 'fd00::7'],
     defaultTenantId: 'aaaaaaaa-0000-4000-8000-000000000000',
   });
 });

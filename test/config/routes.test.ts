@@ -17,9 +17,19 @@ test('without settings there are no routes', () => {
 test('every setting of an HTTPRoute is read', () => {
   const words = { labels: { team: 'a' }, annotations: { 'example.com/dns': 'public' } };
   const proxies = [{ namespaceSelector: { matchLabels: { name: 'gateways' } } }];
-  const given = { kind: 'HTTPRoute', parentRefs, host, path: '/', scheme: 'http', ...words, proxies, former: ['Ingress'] };
+  const given = {
+    kind: 'HTTPRoute',
+    parentRefs,
+    host,
+    path: '/',
+    scheme: 'http',
+    timeouts: 'never',
+    ...words,
+    proxies,
+    former: ['Ingress'],
+  };
   expect(routesOf(given)).toEqual({
-    route: { kind: 'HTTPRoute', isHostShared: false, parentRefs, host, path: '/', scheme: 'http', ...words },
+    route: { kind: 'HTTPRoute', isHostShared: false, parentRefs, host, path: '/', scheme: 'http', timeouts: 'never', ...words },
     formerRoutes: ['Ingress'],
     routeProxies: proxies,
   });
@@ -46,6 +56,7 @@ test('a host that many deployments have is known as such', () => {
 test.each([
   [[], /GX_ROUTE must be an object/],
   [{ kind: 'Route' }, /GX_ROUTE kind is wrong/],
+  [{ kind: 'HTTPRoute', host, parentRefs, timeouts: '15s' }, /GX_ROUTE timeouts is wrong/],
   [{ kind: 'None', parent: [] }, /GX_ROUTE parent is no field of it/],
   [{ kind: 'HTTPRoute', host }, /GX_ROUTE of kind HTTPRoute needs parentRefs/],
   [{ kind: 'HTTPRoute', host, parentRefs: [{ namespace: 'a' }] }, /GX_ROUTE parentRefs is wrong/],

@@ -9,6 +9,7 @@ import { HeldRequests } from '../../src/gateway/held-requests.ts';
 import type { KnownDeployment } from '../../src/gateway/known-deployments.ts';
 import type { AgentPlace } from '../../src/gateway/waking.ts';
 import { WakingCallers } from '../../src/gateway/waking-callers.ts';
+import { trusting } from '../../src/http/client.ts';
 import { silentLog } from '../kit/log.ts';
 import { until } from '../kit/until.ts';
 
@@ -38,6 +39,10 @@ const sockets = new WebSocketServer({ noServer: true });
 beforeAll(async () => {
   agent = createServer((incoming, answer) => {
     const answered = async (): Promise<void> => {
+      if (incoming.url === '/headers') {
+        answer.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(forwardedIn(incoming.headers)));
+        return;
+      }
       if (incoming.url === '/stream') {
         answer.writeHead(200, { 'content-type': 'text/event-stream' });
         answer.write('data: 1\n\n');
@@ -52,7 +57,7 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   agent.on('upgrade', (incoming, socket, head) =>
     sockets.handleUpgrade(incoming, socket, head, (client) =>
-      client.on('message', (data: Buffer) => client.send(`heard ${data.toString()}`)),
+      client.on('message', (data: Buffer) => client.send(`heard ${data.toString()} ${JSON.stringify(forwardedIn(incoming.headers))}`)),
     ),
   );
   await once(agent, 'listening');
@@ -63,6 +68,9 @@ afterAll(() => {
   agent.close();
 });
 
+const forwardedIn = (headers: IncomingHttpHeaders): object =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-forwarded-')));
+
 type Door = { url: string; held: HeldRequests; asked: () => number; answers: (at: AgentPlace) => void; fails: (error: Error) => void };
 const opened: Server[] = [];
 afterEach(() => {
@@ -71,6 +79,10 @@ afterEach(() => {
     server.close();
   }
 });
+
+/** Requests of these tests come from a proxy, if that is trusted. */
+let trusts = trusting([]);
+afterEach(() => void (trusts = trusting([])));
 
 async function door(limits = { perDeployment: 10, total: 20 }, deployment = chat, held = new HeldRequests(limits)): Promise<Door> {
   const { promise, resolve, reject } = Promise.withResolvers<AgentPlace>();
@@ -81,7 +93,10 @@ async function door(limits = { perDeployment: 10, total: 20 }, deployment = chat
     return promise;
   };
   const callers = new WakingCallers({ controlPlaneUrl: undefined, issuerHosts: [], log: silentLog() });
-  const server = openDoor({ find: () => deployment, callers, waking: { answering }, held, log: silentLog() }).listen(0, '127.0.0.1');
+  const server = openDoor({ find: () => deployment, callers, waking: { answering }, held, trusts, log: silentLog() }).listen(
+    0,
+    '127.0.0.1',
+  );
   await once(server, 'listening');
   opened.push(server);
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, held, asked: () => asked, answers: resolve, fails: reject };
@@ -122,8 +137,34 @@ describe('a request', () => {
     await once(client, 'open');
     client.send('hello');
     const [data] = (await once(client, 'message')) as [Buffer];
-    expect(data.toString()).toBe('heard hello');
+    expect(data.toString()).toMatch(/^heard hello /);
     client.terminate();
+  });
+
+  const SAID = { ...WITH_KEY, 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'chat.example.com' };
+
+  async function told(): Promise<{ heard: object[]; host: string }> {
+    const { url, answers } = await door();
+    answers(place);
+    const asked = (await (await fetch(`${url}/headers`, { headers: SAID })).json()) as object;
+    const client = new WebSocket(url.replace('http', 'ws'), { headers: SAID });
+    await once(client, 'open');
+    client.send('you');
+    const [data] = (await once(client, 'message')) as [Buffer];
+    client.terminate();
+    return { heard: [asked, JSON.parse(data.toString().slice('heard you '.length)) as object], host: new URL(url).host };
+  }
+
+  test('from a trusted proxy is passed on with what the proxy says about its client', async () => {
+    trusts = trusting(['127.0.0.1']);
+    const said = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'chat.example.com' };
+    expect((await told()).heard).toEqual([said, said]);
+  });
+
+  test('from anybody else is passed on with what the gateway sees, and nothing that was made up', async () => {
+    const { heard, host } = await told();
+    const seen = { 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'http', 'x-forwarded-host': host };
+    expect(heard).toEqual([seen, seen]);
   });
 
   test('that no pod takes yet is sent again', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { clientOf, trustsNobody } from '../../src/http/client.ts';
 import { json } from '../../src/http/route.ts';
-import { sourceOf } from '../../src/http/source.ts';
 import { plain, route, serve } from './kit.ts';
 
 test.each([
@@ -11,7 +11,7 @@ test.each([
   ['IPv6 that only looks like it', '::ffff:1:2', '::ffff:1:2'],
   ['a connection that is gone', undefined, 'unknown'],
 ])('a caller over %s is known by its own address', (_, remoteAddress, source) => {
-  expect(sourceOf({ socket: { remoteAddress } })).toBe(source);
+  expect(clientOf({}, remoteAddress, trustsNobody).source).toBe(source);
 });
 
 test('a server of both families answers over each of them', async () => {

@@ -101,6 +101,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       caches: seen,
       table: OPERATOR_KINDS,
       missing: { has: () => false },
+      routeParents: { features: undefined },
       writer,
       settings: settings(overrides),
       branches: { look: () => undefined },

@@ -13,11 +13,14 @@ const REQUIREMENTS = 'test/python/requirements.txt';
 /** It is there once all packages are installed. */
 const WHOLE = 'whole';
 
+/** Returns the folder of the programs of a Python with the packages that the tests of Python graphs need. */
+export const pythonTools = (): Promise<string> => packagesOf(REQUIREMENTS);
+
 /**
- * Returns the folder of the programs of a Python with the packages of requirements.txt, each of which is checked
+ * Returns the folder of the programs of a Python with the packages of a file of requirements, each of which is checked
  * against its hash. It is kept in the cache, by the content of that file and the version of Python.
  */
-export const pythonTools = (): Promise<string> => installed(readFileSync(REQUIREMENTS, 'utf8'), ['--require-hashes', '-r', REQUIREMENTS]);
+export const packagesOf = (file: string): Promise<string> => installed(readFileSync(file, 'utf8'), ['--require-hashes', '-r', file]);
 
 /** Returns the folder of the programs of a Python with an older LangGraph and what pip chooses for it today. */
 export function olderTools(older: Older): Promise<string> {

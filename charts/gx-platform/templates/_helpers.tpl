@@ -259,6 +259,40 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
 {{- toJson (ternary $route.former (append $route.former $route.kind) (eq $route.kind "None")) -}}
 {{- end }}
 
+{{/*
+The annotations of an Ingress, as JSON: those of the values, and before them those by which its controller lets through
+streams that rest for a while, WebSockets and large bodies. Controllers are known by the usual name of their class:
+- nginx: kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations. Reads wait 60 s, bodies have 1 MB.
+- contour: projectcontour.io/docs, "Annotations Reference". Answers end after 15 s, and WebSockets are opened on no path.
+- haproxy: haproxy-ingress.github.io/docs/configuration/keys, and haproxy.com/documentation/kubernetes-ingress (two
+  controllers with the same class). The server may be silent for 50 s.
+- alb: kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/ingress/annotations. Connections rest 60 s,
+  targets are node ports, and their health is asked at /.
+- traefik has no such annotation: its time limits are settings of its entry points.
+*/}}
+{{- define "gx.ingressAnnotations" -}}
+{{- $known := dict
+  "nginx" (dict
+    "nginx.ingress.kubernetes.io/proxy-read-timeout" "3600"
+    "nginx.ingress.kubernetes.io/proxy-send-timeout" "3600"
+    "nginx.ingress.kubernetes.io/proxy-body-size" "0"
+    "nginx.ingress.kubernetes.io/proxy-buffering" "off")
+  "contour" (dict
+    "projectcontour.io/response-timeout" "infinity"
+    "projectcontour.io/websocket-routes" "{path}")
+  "haproxy" (dict
+    "haproxy-ingress.github.io/timeout-server" "1h"
+    "haproxy-ingress.github.io/timeout-tunnel" "1h"
+    "haproxy.org/timeout-server" "1h"
+    "haproxy.org/timeout-tunnel" "1h")
+  "alb" (dict
+    "alb.ingress.kubernetes.io/target-type" "ip"
+    "alb.ingress.kubernetes.io/healthcheck-path" .healthPath
+    "alb.ingress.kubernetes.io/load-balancer-attributes" "idle_timeout.timeout_seconds=3600")
+-}}
+{{- toJson (merge (deepCopy .route.annotations) (get $known .route.className | default dict)) -}}
+{{- end }}
+
 {{/* Settings of routes for the operator, as JSON; empty if there are none. Contradictions end the render with their name. */}}
 {{- define "gx.route" -}}
 {{- $route := .Values.settings.route -}}
@@ -283,5 +317,8 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
 {{- if not (contains . (printf "%s%s" $route.host $route.path)) }}{{ fail (printf "settings.route: %s%s gives two deployments the same place; host and path need %s" $route.host $route.path (join " and " $needed)) }}{{ end -}}
 {{- end -}}
 {{- end -}}
-{{- if or (ne $route.kind "None") $route.former }}{{ toJson .Values.settings.route }}{{ end -}}
+{{- $annotations := ternary (include "gx.ingressAnnotations" (dict "route" $route "healthPath" "/ok") | fromJson) $route.annotations $isIngress -}}
+{{- $given := deepCopy .Values.settings -}}
+{{- $_ := set $given.route "annotations" $annotations -}}
+{{- if or (ne $route.kind "None") $route.former }}{{ toJson $given.route }}{{ end -}}
 {{- end }}

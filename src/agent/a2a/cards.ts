@@ -14,7 +14,7 @@ import type { Door } from './security-schemes.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas' | 'requests' | 'webhooks' | 'log'>;
 
-type CardRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers'>;
+type CardRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers' | 'forwarded'>;
 
 /** An assistant, and the input that its graph takes. */
 type Known = { assistant: Pick<Assistant, 'assistant_id' | 'name' | 'description'>; takes: Takes };
@@ -53,17 +53,17 @@ export class Cards {
   }
 
   /** Returns the card of an assistant, or of a graph's own. Throws `NotFound`, also for one that may not be seen. */
-  async of(assistant: string, { caller, headers }: CardRequest): Promise<Record<string, unknown>> {
+  async of(assistant: string, { caller, ...request }: CardRequest): Promise<Record<string, unknown>> {
     const { graphs } = this.#deps;
     const assistant_id = assistantIdOf(assistant, graphs, 'path');
     const found = await this.#find(assistant_id, await permitAssistant({ caller, graphs }, assistant_id));
-    return this.cardOf(found, headers);
+    return this.cardOf(found, request);
   }
 
-  cardOf(known: Known, headers: CardRequest['headers']): Record<string, unknown> {
+  cardOf(known: Known, request: Omit<CardRequest, 'caller'>): Record<string, unknown> {
     const { requests, webhooks } = this.#deps;
     const { version } = versions();
-    return agentCard({ ...known, address: requests.address(headers), version, pushes: webhooks.enabled, door: this.#door });
+    return agentCard({ ...known, address: requests.address(request), version, pushes: webhooks.enabled, door: this.#door });
   }
 
   async #find(assistant_id: string, seen: Patterns): Promise<Known> {

@@ -15,7 +15,7 @@ import { withJsonNames } from './proto-names.ts';
 
 export type A2aDeps = TasksDeps & Pick<AgentDeps, 'graphs' | 'host' | 'typedSchemas' | 'requests'>;
 
-type A2aRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller' | 'signal'>;
+type A2aRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
 
 /** The protocol's ContentTypeNotSupportedError. */
 const OTHER_TYPE = -32_005;
@@ -45,7 +45,7 @@ export class A2aEndpoint {
     const known = await this.#cards.recent(assistant, request);
     const { assistant_id } = known.assistant;
     const version = versionOf(request, body);
-    const card = (): AgentCard => a2a.AgentCard.fromJSON(this.#cards.cardOf(known, request.headers));
+    const card = (): AgentCard => a2a.AgentCard.fromJSON(this.#cards.cardOf(known, request));
     const facts = { request, assistant_id, takes: known.takes, a2a, version: version ?? ('1.0' as const), card };
     const tasks = new AssistantTasks(this.#deps, facts);
     const read = this.#read(body, { request, a2a });

@@ -21,7 +21,7 @@ export type SendDeps = CreateDeps & Pick<AgentDeps, 'db'> & { readers: Pick<Read
 
 /** The request that a message came in, and the assistant that it is for. */
 export type SentMessage = {
-  request: Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller' | 'signal'>;
+  request: Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
   assistant_id: string;
   takes: Takes;
   /** Returns a task of the caller. Throws the protocol's error for an unknown one. */

@@ -86,7 +86,7 @@ async function planned(deps: FireDeps, cron: DueCron): Promise<NewRun> {
   const { cron_id, thread_id } = cron;
   const caller = await deps.callerFor(cron.owner as AuthUser | null);
   const body = runOf({ ...cron, metadata: { ...cron.metadata, cron_id } });
-  const request = { requestId: newId(), headers: {}, caller, configurable: { cron_id } };
+  const request = { requestId: newId(), headers: {}, forwarded: {}, caller, configurable: { cron_id } };
   const { thread, ...run } = await planRun(deps, body, { threadId: thread_id ?? undefined, request });
   // Who keeps the threads of a cron finds them by its id.
   const metadata = thread_id === null ? { ...thread.metadata, cron_id } : thread.metadata;

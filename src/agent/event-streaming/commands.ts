@@ -33,7 +33,7 @@ export type CommandDeps = CreateDeps &
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
 type Target = {
   threadId: string;
-  request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'>;
+  request: Pick<AgentRequest, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
   /** That of the request, where its command is carried out once. */
   key?: RequestKey | undefined;
 };

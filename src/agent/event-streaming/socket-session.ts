@@ -24,7 +24,7 @@ export type SessionDeps = CommandDeps & {
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
 type Session = {
   threadId: string;
-  request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'>;
+  request: Pick<AgentRequest, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
   socket: TextSocket;
   /** Counts a run that the client is about to start. Throws a 429 for one too many. */
   starts: () => void;

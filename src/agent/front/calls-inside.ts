@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { fromAddress } from '../../http/client.ts';
 import { headerPairs, ofMessage, type InProcess, type Inside } from '../../http/in-process.ts';
 import { openToAll } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
@@ -15,7 +16,7 @@ const OWN_CODE = openToAll({ source: 'this process' });
 /** Returns a function that asks the routes without the network. Paths may be given with the prefix or without it. */
 export const askingInside =
   (routes: InProcess<AgentCaller>, prefix: string): AskInside =>
-  async ({ head, body, signal }, inside = { source: OWN_CODE.source, caller: OWN_CODE }) => {
+  async ({ head, body, signal }, inside = { ...fromAddress(OWN_CODE.source), caller: OWN_CODE }) => {
     const path = pathIn(head.url, prefix);
     return answerOf(await routes.ask({ method: head.method, path, headers: head.headers, body, signal }, inside));
   };

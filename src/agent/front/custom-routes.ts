@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { asError, Problem, Unavailable } from '../../errors.ts';
-import { headerPairs, ofMessage } from '../../http/in-process.ts';
+import { fromAddress, type Client } from '../../http/client.ts';
+import { clientIn, headerPairs, ofMessage } from '../../http/in-process.ts';
 import type { AppOptions, Elsewhere, Origin } from '../../http/server.ts';
-import { sourceOf } from '../../http/source.ts';
 import type { Log } from '../../log.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import type { HeaderPairs } from '../../schema/wire/wall/exchange.ts';
@@ -36,7 +36,7 @@ type Settings = {
 
 /** A request that the application has. */
 type Open = {
-  source: string;
+  client: Client;
   caller: AgentCaller | undefined;
   pass: () => void;
   /** Of an upgrade: hears its headers as the middleware has let them through. */
@@ -61,8 +61,8 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 const ROUTE = 'http.app';
 
-/** The address of requests that come from nowhere else. */
-const INSIDE = 'this process';
+/** Who sends requests that come from nowhere else. */
+const INSIDE = fromAddress('this process');
 
 /**
  * Serves `http.app` before the built-in routes. A request that concerns none of its routes, nor its middleware, never
@@ -113,7 +113,8 @@ export class CustomRoutes implements OwnRoutes {
     const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
     const head = { method: 'GET', url: `http://${hostOf({ headers })}${path}${search}`, headers: pairs };
     let passed: IncomingHttpHeaders | undefined;
-    const open = { source: origin.source, caller, pass: () => undefined, upgrade: (seen: IncomingHttpHeaders) => (passed = seen) };
+    const upgrade = (seen: IncomingHttpHeaders): unknown => (passed = seen);
+    const open = { client: fromAddress(origin.source), caller, pass: () => undefined, upgrade };
     const { status } = await this.#headOf({ head, body: undefined, signal: new AbortController().signal }, open);
     if (passed === undefined || status >= 400)
       throw new Problem(status >= 400 ? status : 404, 'http.app did not let the connection through.');
@@ -123,14 +124,14 @@ export class CustomRoutes implements OwnRoutes {
   /** Asks the application, and returns how it begins to answer. */
   async #headOf(asked: Omit<Asking<unknown>, 'purpose'>, open: Open): Promise<Replied['head']> {
     const { code, callers } = this.#settings;
-    const { source, caller } = open;
+    const { client, caller } = open;
     let exchange = 0;
     const begins = (number: number): void => {
       this.#open.delete(exchange);
       exchange = number;
       this.#open.set(number, open);
     };
-    const leave = callers.opens(caller ?? openToAll({ source }));
+    const leave = callers.opens(caller ?? openToAll(client));
     const answer = await code.fetch({ ...asked, purpose: { user: caller?.guard?.user } }, begins).finally(() => {
       this.#open.delete(exchange);
       leave();
@@ -150,10 +151,10 @@ export class CustomRoutes implements OwnRoutes {
   async tell({ url, headers, body, signal }: InsideCall): Promise<Replied['head']> {
     const { pathname, search } = new URL(url, 'http://localhost');
     const path = pathBelow(this.#settings.prefix, pathname) ?? pathname;
-    const asked = { source: INSIDE, method: 'POST', url: this.#settings.prefix + path + search, headers };
+    const asked = { source: INSIDE.source, method: 'POST', url: this.#settings.prefix + path + search, headers };
     const caller = await this.#callerBefore(asked, { path, serves: true });
     const head = { method: 'POST', url: `http://localhost${path}${search}`, headers: Object.entries(headers) };
-    return this.#headOf({ head, body: bodyOfBytes(body), signal }, { source: INSIDE, caller, pass: () => undefined });
+    return this.#headOf({ head, body: bodyOfBytes(body), signal }, { client: INSIDE, caller, pass: () => undefined });
   }
 
   #concernOf(method: string, url: string): { path: string; serves: boolean } | undefined {
@@ -171,10 +172,10 @@ export class CustomRoutes implements OwnRoutes {
 
   async #answer(ctx: Context, { path, serves }: { path: string; serves: boolean }): Promise<void> {
     const { code, callers, bodyBytes, log } = this.#settings;
-    const source = sourceOf(ctx.req);
-    const asked = { source, method: ctx.method, url: ctx.url, headers: ctx.headers };
+    const client = clientIn(ctx);
+    const asked = { source: client.source, method: ctx.method, url: ctx.url, headers: ctx.headers };
     const caller = await this.#callerBefore(asked, { path, serves });
-    const leave = callers.opens(caller ?? openToAll({ source }));
+    const leave = callers.opens(caller ?? openToAll(client));
     const elsewhere: Elsewhere = { route: ROUTE, passedOn: false };
     (ctx.state as { elsewhere?: Elsewhere }).elsewhere = elsewhere;
     const pass = (): void => {
@@ -193,7 +194,7 @@ export class CustomRoutes implements OwnRoutes {
     const begins = (number: number): void => {
       this.#open.delete(exchange);
       exchange = number;
-      this.#open.set(number, { source, caller, pass });
+      this.#open.set(number, { client, caller, pass });
     };
     const answer = await code.fetch({ head, purpose: { user: caller?.guard?.user }, body, signal: left.signal }, begins);
     send(ctx, answer, log);
@@ -222,10 +223,10 @@ export class CustomRoutes implements OwnRoutes {
     if (purpose.want === 'call') return inside(asked);
     const open = this.#open.get(purpose.exchange);
     if (open === undefined) throw new Unavailable('The request is over.');
-    const { source, caller, upgrade } = open;
+    const { client, caller, upgrade } = open;
     if (purpose.want === 'caller') {
       const { prefix, callerOf } = this.#settings;
-      const known = await callerOf({ source, method: head.method, url: pathIn(head.url, prefix), headers: headersOf(head.headers) });
+      const known = await callerOf({ ...client, method: head.method, url: pathIn(head.url, prefix), headers: headersOf(head.headers) });
       return jsonAnswer(known.guard?.user ?? null);
     }
     if (upgrade !== undefined) {
@@ -233,7 +234,7 @@ export class CustomRoutes implements OwnRoutes {
       return { head: { status: 204, headers: [] }, body: undefined };
     }
     open.pass();
-    return inside(asked, { source, ...(caller && { caller }) });
+    return inside(asked, { ...client, ...(caller && { caller }) });
   }
 }
 

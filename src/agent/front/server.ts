@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AgentConfig } from '../../config/agent.ts';
+import { trusting } from '../../http/client.ts';
 import { InProcess } from '../../http/in-process.ts';
 import { openApiDocument } from '../../http/openapi.ts';
 import { createApp, type AppOptions } from '../../http/server.ts';
@@ -26,7 +27,7 @@ import { loggedHeaders } from '../runs/headers.ts';
 import type { UserCode } from '../user-code/host.ts';
 
 type AppSettings = {
-  config: Pick<AgentConfig, 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages' | 'authCheckSeconds'>;
+  config: Pick<AgentConfig, 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages' | 'authCheckSeconds' | 'trustedProxies'>;
   settings: GxJson;
   features: readonly Feature[];
   guard: Guarding;
@@ -72,6 +73,7 @@ export function agentSockets(deps: AgentDeps, server: Server, { config, settings
     opens: (caller) => deps.callers.opens(caller),
     permits: (origin, headers) => permits(origin) && !isForeign(headers),
     checksAgainEvery: config.authCheckSeconds,
+    trusts: trusting(config.trustedProxies),
     body: config.body,
   });
 }
@@ -146,6 +148,7 @@ export function agentApp(
     permitsOrigin: permitsOrigin(pages),
     starts: (caller, count) => deps.callers.starts(caller, count),
     checksAgainEvery: config.authCheckSeconds,
+    trusts: trusting(config.trustedProxies),
     body: config.body,
     middleware: middlewareOf(pages, config, custom),
     loggedHeaders: loggedHeaders(http.logging_headers),

@@ -16,7 +16,10 @@ import type { WaitingCall } from './waiting-states.ts';
 export type CallDeps = RunToEndDeps & Pick<AgentDeps, 'batched'>;
 
 /** The request that a call came in. `key`: set where the call is carried out once. */
-export type CallRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller' | 'signal'> & {
+export type CallRequest = Pick<
+  Request<unknown, unknown, unknown, AgentCaller>,
+  'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'
+> & {
   key?: RequestKey | undefined;
 };
 

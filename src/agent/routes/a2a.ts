@@ -47,7 +47,7 @@ function messagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
   });
 }
 
-type CardRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers'>;
+type CardRequest = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'caller' | 'headers' | 'forwarded'>;
 
 /** Seconds for which a client may keep a card; a description may be changed at any time. */
 const CARD_LIFE = 60;

@@ -71,11 +71,11 @@ const commandsRoute = (deps: CommandDeps): AgentRoute =>
     body: Command,
     starts: (body) => (startsRun(body as Command) ? 1 : 0),
     answers: { 200: ok('The answer; also of a command that can not be carried out (`type` error).', Type.Unsafe<unknown>({})), ...refused },
-    handler: async ({ params: { thread_id: threadId }, body, requestId, headers, caller, signal }) => {
+    handler: async ({ params: { thread_id: threadId }, body, requestId, headers, forwarded, caller, signal }) => {
       // A client may number the same command otherwise when it sends it again.
       const { id: _number, ...asks } = body;
       const key = startsRun(body) ? keyOfHeader(headers, { identity: caller.identity, route: 'commands', threadId }, asks) : undefined;
-      return json(await answerCommand(deps, body, { threadId, key, request: { requestId, headers, caller, signal } }));
+      return json(await answerCommand(deps, body, { threadId, key, request: { requestId, headers, forwarded, caller, signal } }));
     },
   });
 
@@ -86,9 +86,9 @@ const threadSocket = (deps: SessionDeps & Pick<AgentDeps, 'callers'>): SocketRou
     if (!isUuid(thread_id)) throw new Invalid([{ loc: ['path', 'thread_id'], msg: 'Invalid thread ID: must be a UUID', type: 'uuid' }]);
     return { thread_id: thread_id.toLowerCase() };
   },
-  connect: ({ params, requestId, headers, signal, caller }, socket) => {
+  connect: ({ params, requestId, headers, forwarded, signal, caller }, socket) => {
     const starts = (): void => deps.callers.starts(caller, 1);
-    const request = { requestId, headers, caller, signal };
+    const request = { requestId, headers, forwarded, caller, signal };
     const session = new SocketSession(deps, { threadId: params['thread_id']!, request, socket, starts });
     return { receive: (text) => session.receive(text) };
   },

@@ -40,7 +40,7 @@ type Leaving = { permitted: Patterns } | undefined;
 type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
 /** When the answer is sent: at once, at the end of the run, or as events of it come. */
 type Answer = 'runs' | 'runs/wait' | 'runs/stream';
-type Target = { threadId: string | undefined; request: Pick<AgentRequest, 'requestId' | 'headers' | 'caller' | 'signal'> };
+type Target = { threadId: string | undefined; request: Pick<AgentRequest, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'> };
 
 const pathOf = (run: { thread_id: string; run_id: string }, threadId: string | undefined): string =>
   threadId === undefined ? `/runs/${run.run_id}` : `/threads/${run.thread_id}/runs/${run.run_id}`;

@@ -68,8 +68,8 @@ const getComponentRoute = (deps: Deps): AgentRoute =>
     params: Type.Object({ name: Type.String({ description: 'A name in gx.json\'s "ui", or the id of an assistant of that graph.' }) }),
     body: Type.Object({ name: Type.String({ description: 'The component.' }) }),
     answers: { 200: ok('HTML for a shadow root, whose id replaces `{{shadowRootId}}`.'), ...refused },
-    handler: async ({ params, body, headers, caller }) =>
-      text(htmlOf(await bundleOf(deps, params.name, caller), body.name, deps.requests.address(headers)), 'text/html; charset=utf-8'),
+    handler: async ({ params, body, caller, ...request }) =>
+      text(htmlOf(await bundleOf(deps, params.name, caller), body.name, deps.requests.address(request)), 'text/html; charset=utf-8'),
   });
 
 const getAssetRoute = (deps: Deps): AgentRoute =>

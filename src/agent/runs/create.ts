@@ -9,7 +9,7 @@ import { onlyOnce } from './only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
 import { earlierRun, earlierRuns } from './earlier-run.ts';
-import { feedbackTokens } from './feedback.ts';
+import { feedbackTokens, type AskedPlace } from './feedback.ts';
 import { insertPlanned, insertTogether, type InsertDeps } from './insert.ts';
 import { planRun, type AskedContext, type PlanDeps, type PlannedRun, type RequestFacts } from './plan.ts';
 import type { Readers } from './readers.ts';
@@ -20,7 +20,7 @@ export type CreateDeps = InsertDeps &
     readers: Pick<Readers, 'expectRun' | 'followRun' | 'end'>;
     requests: {
       /** Returns the address under which the client finds this server, without a slash at its end. */
-      address: (headers: RequestFacts['headers']) => string;
+      address: (request: AskedPlace) => string;
     };
   };
 
@@ -95,7 +95,7 @@ export function createRuns(deps: CreateDeps, bodies: RunCreate[], { request, key
 async function makeRuns(deps: CreateDeps, bodies: RunCreate[], { request, key }: BatchRequest): Promise<Run[]> {
   const all: PlannedRun[] = [];
   for (const [at, body] of bodies.entries()) all.push(await planRun(deps, body, { threadId: undefined, request }).catch(rethrowAt(at)));
-  const address = deps.requests.address(request.headers);
+  const address = deps.requests.address(request);
   const planned = all.map((run) => ({ ...run, readers: [] }));
   const ids = planned.map(({ run_id }) => run_id);
   const made = await insertTogether(deps, planned, async (tx) => {
@@ -129,7 +129,7 @@ async function make(
   // Who starts a run that publishes protocol events mostly follows its thread here, or is about to.
   const next = { ...planned, readers: kwargs.protocol === true ? [deps.signals.processId] : registered };
   try {
-    await openFeedback(deps.db, next, deps.requests.address(request.headers));
+    await openFeedback(deps.db, next, deps.requests.address(request));
     const { run, thread_readers } = await insertPlanned(deps, next);
     deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
     // The answer shows the run as it was made, however soon it started.

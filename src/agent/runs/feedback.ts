@@ -1,27 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { Request } from '../../http/route.ts';
 import type { FeedbackToken } from '../db/runs/feedback.ts';
 
+/** The part of a request that says under which address its client reaches this server. */
+export type AskedPlace = Pick<Request, 'headers' | 'forwarded'>;
+
 /**
- * Returns the address under which clients reach this server: the configured one, or else that of the request that makes
- * the run (behind a proxy, the one that the proxy forwards, if the configuration trusts it). A protocol is
- * harmless, but the one who chooses the host chooses where feedback on a run goes.
+ * Returns the address under which clients reach this server: the configured one, or else that of the request, which
+ * behind a trusted proxy is the one that the proxy names. Who chooses the host chooses where feedback on a run goes.
  */
-export function addressOf({
-  publicUrl,
-  trustForwardedHost,
-  prefix,
-}: {
-  publicUrl: string | undefined;
-  trustForwardedHost: boolean;
-  prefix: string;
-}): (headers: IncomingHttpHeaders) => string {
-  return (headers) => {
+export function addressOf({ publicUrl, prefix }: { publicUrl: string | undefined; prefix: string }): (request: AskedPlace) => string {
+  return ({ headers, forwarded }) => {
     if (publicUrl !== undefined) return publicUrl.replace(/\/$/, '');
-    const first = (name: string): string | undefined => [headers[name]].flat()[0]?.split(',')[0]?.trim();
-    const protocol = first('x-forwarded-proto') === 'https' ? 'https' : 'http';
-    const forwarded = trustForwardedHost ? first('x-forwarded-host') : undefined;
-    return `${protocol}://${forwarded ?? headers.host ?? 'localhost'}${prefix}`;
+    const { protocol = 'http', host = headers.host ?? 'localhost', prefix: stripped = '' } = forwarded;
+    return `${protocol}://${host}${stripped}${prefix}`;
   };
 }
 

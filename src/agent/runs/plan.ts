@@ -34,7 +34,7 @@ export type PlanDeps = {
 };
 
 /** The facts that a run takes from its request. `configurable`: the origin's additions to the run's own. */
-export type RequestFacts = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'caller'> & {
+export type RequestFacts = Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'forwarded' | 'caller'> & {
   configurable?: JsonObject;
 };
 

@@ -20,7 +20,7 @@ import { nodePortOf } from './parts/service.ts';
 import { observeRoute } from './route/observe.ts';
 import { decideSleep } from './sleep.ts';
 
-export type FactsDeps = Pick<OperatorDeps, 'caches' | 'table' | 'missing' | 'settings' | 'ports' | 'work' | 'branches'>;
+export type FactsDeps = Pick<OperatorDeps, 'caches' | 'table' | 'missing' | 'routeParents' | 'settings' | 'ports' | 'work' | 'branches'>;
 
 /** Observes all that a reconcile of a deployment knows. Its ports are kept here, because nobody else may have them. */
 export async function observeFacts(

@@ -11,14 +11,15 @@ export type WatchScope = { namespace: string | undefined; labelSelector?: string
 
 /**
  * Where a right is granted: in each namespace that the operator works on, there for builds in stages only, there for
- * Secrets, there for routes of a kind, in its own namespace, there for kept ports, on the API server's addresses, where
- * BuildKit or other builds run, where credentials of git hosts are kept, or on nodes.
+ * Secrets, there for routes of a kind, on the parents of routes, in its own namespace, there for kept ports, on the API
+ * server's addresses, where BuildKit or other builds run, where credentials of git hosts are kept, or on nodes.
  */
 export type RightPlace =
   | 'worked'
   | 'staged'
   | 'secrets'
   | RouteKind
+  | 'parents'
   | 'own'
   | 'ports'
   | 'apiServer'

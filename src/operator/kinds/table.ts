@@ -183,5 +183,8 @@ export const OPERATOR_KINDS = {
   events: { kind: kinds.event, rights: (['worked', 'own'] as const).map((at) => ({ at, verbs: ['create'] })) },
   leases: { kind: kinds.lease, rights: [{ at: 'own', verbs: ['get', 'create', 'update'] }] },
   // Nodes say whether pods can have users of their own, without which BuildKit is not started.
+  // Gateways and their classes say whether a route may ask for no time limit.
+  routeParents: { kind: kinds.gateway, rights: [{ at: 'parents', verbs: ['get'] }] },
+  routeParentClasses: { kind: kinds.gatewayClass, rights: [{ at: 'parents', verbs: ['get'] }] },
   nodes: { kind: kinds.node, rights: [{ at: 'nodes', verbs: ['list'] }] },
 } satisfies KindTable;

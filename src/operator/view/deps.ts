@@ -9,6 +9,7 @@ import type { Caches } from './caches.ts';
 import type { InTurn } from './in-turn.ts';
 import type { MissingKinds } from './missing-kinds.ts';
 import type { PortKeeper } from './port-keeper.ts';
+import type { RouteParents } from './route-parents.ts';
 import type { Writer } from '../kernel/writer.ts';
 
 /** The dependencies of reconcilers. They read caches and write through the writer. */
@@ -20,6 +21,8 @@ export type OperatorDeps = {
   table: KindTable;
   /** The optional kinds that the cluster does not have. */
   missing: Pick<MissingKinds, 'has'>;
+  /** The features of the parents of routes. */
+  routeParents: Pick<RouteParents, 'features'>;
   settings: OperatorSettings;
   /** The last looks at followed branches. */
   branches: BranchView;

@@ -22,7 +22,7 @@ let agent: AgentProcess;
 beforeAll(async () => {
   database = await freshDatabase();
   project = await UsersProject.make(here, { ...AGENT, ...BUNDLER, ...PAGE });
-  agent = await startAgent({ database: database.uri, config: project.path('gx.json'), env: { GX_TRUST_FORWARDED_HOST: 'true' } });
+  agent = await startAgent({ database: database.uri, config: project.path('gx.json'), env: { GX_TRUSTED_PROXIES: '127.0.0.1' } });
 });
 
 afterAll(async () => {

@@ -115,7 +115,7 @@ describe('feedback', () => {
       body: JSON.stringify(asking),
     });
     const { __feedback__ } = (await response.json()) as { __feedback__: Links };
-    expect(__feedback__['score']).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/feedback\/tokens\/[0-9a-f-]{36}$/);
+    expect(__feedback__['score']).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/feedback\/tokens\/[0-9a-f-]{36}$/);
     const joined = await call('GET', response.headers.get('location')!);
     expect(joined.body).toMatchObject({ left: 0, __feedback__ });
   });

@@ -26,6 +26,35 @@ describe('forged keys', () => {
   });
 });
 
+describe('behind a proxy', () => {
+  const forge = async ({ url }: Pick<Plane, 'url'>, client: string, count: number): Promise<number[]> => {
+    const asked = Array.from({ length: count }, (_, index) =>
+      fetch(`${url}/v2/deployments`, { headers: { 'x-api-key': `gx_forged-${client}-${index}`, 'x-forwarded-for': client } }),
+    );
+    return (await Promise.all(asked)).map(({ status }) => status);
+  };
+
+  test('forged keys of one client take nothing from another one, and audit lines name the client', async () => {
+    const proxied = await startPlane('proxied', { limits, trustedProxies: ['127.0.0.0/8'] });
+    expect(await forge(proxied, '203.0.113.1', 60)).toContain(429);
+    // The client wrote the first address itself.
+    expect(await forge(proxied, '198.51.100.9, 203.0.113.1', 1)).toEqual([429]);
+    expect(await forge(proxied, '203.0.113.2', 1)).toEqual([401]);
+    await proxied.call('POST', '/v2/deployments', { body: creation('told'), headers: { 'x-forwarded-for': '203.0.113.2' } });
+    await expect.poll(proxied.logged).toMatch(/"audit":true.*"source":"203\.0\.113\.2"/);
+    await proxied.stop();
+  });
+
+  test('that nobody trusts, all clients share one bound, whatever they claim', async () => {
+    const direct = await startPlane('direct', { limits });
+    await direct.call('POST', '/v2/deployments', { body: creation('told'), headers: { 'x-forwarded-for': '203.0.113.2' } });
+    await expect.poll(direct.logged).toMatch(/"audit":true.*"source":"127\.0\.0\.1"/);
+    expect(await forge(direct, '203.0.113.1', 60)).toContain(429);
+    expect(await forge(direct, '203.0.113.2', 1)).toEqual([429]);
+    await direct.stop();
+  });
+});
+
 test('keys that are forged at one deployment take nothing from others whose agents have the same address', async () => {
   const made = await Promise.all(
     ['attacked', 'calm'].map(async (name) => (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation(name) })).body.id),

@@ -42,6 +42,18 @@ test('where every image is pulled, no container of a pod takes one that lies on 
 
 type PodContainers = Record<'initContainers' | 'containers', { name: string; imagePullPolicy: string }[]>;
 
+test('agents are told the proxies whose word counts, if there are any', () => {
+  const wish = { component: 'api', replicas: 1, secretName: undefined, connections: 10, deploymentId: 'd', image: 'i' } as const;
+  const toldWith = (trustedProxies: string[]): object[] => {
+    const address = { secretName: 's', key: 'uri', state: 'x' } as never;
+    const pod = podSpec(revision(deployment()), { ...wish, address }, { ...settings(), trustedProxies });
+    const [agent] = (pod as { containers: { env: { name: string }[] }[] }).containers;
+    return agent!.env.filter(({ name }) => name === 'GX_TRUSTED_PROXIES');
+  };
+  expect(toldWith([])).toEqual([]);
+  expect(toldWith(['10.0.0.0/8', 'fd00::7'])).toEqual([{ name: 'GX_TRUSTED_PROXIES', value: '10.0.0.0/8,fd00::7' }]);
+});
+
 test('labels and annotations of users that something may obey go to the pods of agents alone', () => {
   const words = { labels: { 'mesh.example/team': 'blue' }, annotations: { 'external-dns.alpha.kubernetes.io/hostname': 'bank.example' } };
   const asked = deployment({ template: { resourceSpec: words } });

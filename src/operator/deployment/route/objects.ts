@@ -13,13 +13,16 @@ export function routeObjects(deployment: DeploymentResource, plan: RoutePlan | u
   return [plan.settings.kind === 'Ingress' ? ingress(deployment, plan) : httpRoute(deployment, plan, mountPrefix)];
 }
 
-function metadataOf(deployment: DeploymentResource, { settings }: RoutePlan): KubeObject['metadata'] {
+function metadataOf(deployment: DeploymentResource, { settings, path }: RoutePlan): KubeObject['metadata'] {
+  const installed = Object.entries({ ...settings.annotations, ...settings.tls?.annotations });
+  // Some annotations name the path, which each deployment may choose.
+  const annotations = Object.fromEntries(installed.map(([key, value]) => [key, value.replaceAll('{path}', path)]));
   const metadata = appliedMetadata(deployment, 'agent', names.route(deployment.metadata.name));
   // The words of the installation decide about DNS and certificates. Those of a deployment go behind them.
   return {
     ...metadata,
     labels: { ...metadata.labels, ...settings.labels, ...ownOf(metadata.labels) },
-    annotations: { ...metadata.annotations, ...settings.annotations, ...settings.tls?.annotations, ...ownOf(metadata.annotations) },
+    annotations: { ...metadata.annotations, ...annotations, ...ownOf(metadata.annotations) },
   };
 }
 
@@ -30,6 +33,7 @@ const ownOf = (words: Record<string, string> = {}): Record<string, string> =>
 function httpRoute(deployment: DeploymentResource, plan: RoutePlan, mountPrefix: string): KubeObject {
   const { settings, hosts, path } = plan;
   const filters = isStripped(path, mountPrefix) ? { filters: stripping(path) } : {};
+  const timeouts = unlimited(plan);
   return {
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'HTTPRoute',
@@ -41,10 +45,26 @@ function httpRoute(deployment: DeploymentResource, plan: RoutePlan, mountPrefix:
         {
           matches: [{ path: { type: 'PathPrefix', value: path } }],
           ...filters,
+          ...(Object.keys(timeouts).length > 0 && { timeouts }),
           backendRefs: [{ name: names.service(deployment.metadata.name), port: SERVICE_PORT }],
         },
       ],
     },
+  };
+}
+
+const NONE = '0s';
+
+/**
+ * Returns the time limits of an HTTPRoute: none, because an answer lasts as long as its run. Controllers refuse or
+ * ignore fields that they do not have. Those that do not name their features mostly have the first one.
+ */
+function unlimited({ settings: { timeouts }, parentFeatures }: RoutePlan): { request?: string; backendRequest?: string } {
+  if (timeouts === 'never') return {};
+  if (timeouts === 'always' || parentFeatures === undefined) return { request: NONE };
+  return {
+    ...(parentFeatures.has('HTTPRouteRequestTimeout') && { request: NONE }),
+    ...(parentFeatures.has('HTTPRouteBackendTimeout') && { backendRequest: NONE }),
   };
 }
 

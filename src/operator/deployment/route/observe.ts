@@ -13,7 +13,7 @@ const KIND_OF = { HTTPRoute: kinds.httpRoute, Ingress: kinds.ingress };
 
 /** Observes other routes and the grants of the administrator, and decides about the route of a deployment. */
 export function observeRoute(
-  { caches, settings, missing }: Pick<OperatorDeps, 'caches' | 'settings' | 'missing'>,
+  { caches, settings, missing, routeParents }: Pick<OperatorDeps, 'caches' | 'settings' | 'missing' | 'routeParents'>,
   deployment: DeploymentResource,
 ): RoutePlan | undefined {
   const { route } = settings;
@@ -26,6 +26,7 @@ export function observeRoute(
     listener: owner && { name: owner.metadata.name, hosts: owner.spec.hosts ?? [] },
     holderOf: (host, path) => holderOf(placeOf(host, path), deployment, caches),
     isKindMissing: missing.has(KIND_OF[route.kind]),
+    parentFeatures: routeParents.features,
   });
 }
 

@@ -14,6 +14,8 @@ export type RoutePlan = {
   fault: RouteFault | undefined;
   /** True while the cluster has no such kind. */
   isKindMissing: boolean;
+  /** The features of its parents, if they are known. */
+  parentFeatures: ReadonlySet<string> | undefined;
 };
 type RouteFault = { reason: string; message: string };
 
@@ -25,6 +27,7 @@ export type RouteWorld = {
   /** Returns the deployment that has the place and keeps it. */
   holderOf: (host: string, path: string) => string | undefined;
   isKindMissing: boolean;
+  parentFeatures: ReadonlySet<string> | undefined;
 };
 
 /** Decides about the route of a deployment. Undefined: it has none. */
@@ -42,6 +45,7 @@ export function planRoute({ metadata, spec }: DeploymentResource, world: RouteWo
     path,
     fault: asked.fault ?? judged.find(({ fault }) => fault !== undefined)?.fault,
     isKindMissing: world.isKindMissing,
+    parentFeatures: world.parentFeatures,
   };
 }
 

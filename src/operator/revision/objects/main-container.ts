@@ -57,6 +57,7 @@ function environment(
     text('GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     ...storeVariables(revision),
+    ...(settings.trustedProxies.length > 0 ? [text('GX_TRUSTED_PROXIES', settings.trustedProxies.join(','))] : []),
     ...tracingEnvironment(revision, deploymentId, settings),
     // Queue pods keep the server's default, which a secret may change.
     ...(component === 'api'

@@ -11,13 +11,19 @@ import { deployment } from '../../../kit/objects.ts';
 const host = '{name}-{namespace}.agents.example.com';
 const HTTP = { kind: 'HTTPRoute', parentRefs: [{ name: 'public', namespace: 'gateways', sectionName: 'https' }], host };
 
-function objectsFor(installed: object, { route, mountPrefix = '', isKindMissing = false }: Given = {}) {
+function objectsFor(installed: object, { route, mountPrefix = '', isKindMissing = false, features }: Given = {}) {
   const of = deployment({ spec: route ? { route } : {}, template: { resourceSpec: { labels: { team: 'mine', own: 'a' } } } });
   const { settings } = operatorConfig({ GX_ROUTE: JSON.stringify(installed) });
-  const plan = planRoute(of, { settings, listener: undefined, holderOf: () => undefined, isKindMissing });
+  const plan = planRoute(of, {
+    settings,
+    listener: undefined,
+    holderOf: () => undefined,
+    isKindMissing,
+    parentFeatures: features && new Set(features),
+  });
   return routeObjects(of, plan, mountPrefix);
 }
-type Given = { route?: DeploymentSpec['route']; mountPrefix?: string; isKindMissing?: boolean };
+type Given = { route?: DeploymentSpec['route']; mountPrefix?: string; isKindMissing?: boolean; features?: string[] };
 
 test('an HTTPRoute leads its host to the Service', () => {
   const [route, ...others] = objectsFor(HTTP);
@@ -30,7 +36,13 @@ test('an HTTPRoute leads its host to the Service', () => {
   expect(route?.spec).toEqual({
     parentRefs: HTTP.parentRefs,
     hostnames: ['chat-team.agents.example.com'],
-    rules: [{ matches: [{ path: { type: 'PathPrefix', value: '/' } }], backendRefs: [{ name: 'chat-agent', port: 80 }] }],
+    rules: [
+      {
+        matches: [{ path: { type: 'PathPrefix', value: '/' } }],
+        timeouts: { request: '0s' },
+        backendRefs: [{ name: 'chat-agent', port: 80 }],
+      },
+    ],
   });
 });
 
@@ -46,6 +58,33 @@ test('an HTTPRoute takes its path from requests, and tells the server of it', ()
     { type: 'URLRewrite', urlRewrite: { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/' } } },
   ]);
   expect(filtersOf({ route: { path: '/api' }, mountPrefix: '/api' })).toBeUndefined();
+});
+
+const REQUEST = 'HTTPRouteRequestTimeout';
+const BACKEND = 'HTTPRouteBackendTimeout';
+
+test.each([
+  ['asks for no limit, if nobody knows what its Gateway can do', 'auto', undefined, { request: '0s' }],
+  [
+    'asks for no limit of both kinds, if its Gateway has both',
+    'auto',
+    [BACKEND, 'HTTPRoute', REQUEST],
+    { request: '0s', backendRequest: '0s' },
+  ],
+  ['asks for no limit of the kind that its Gateway has', 'auto', [REQUEST], { request: '0s' }],
+  ['asks for nothing that its Gateway does not have', 'auto', ['HTTPRoute'], undefined],
+  ['asks for no limit always, if the installation says so', 'always', ['HTTPRoute'], { request: '0s' }],
+  ['never asks, if the installation says so', 'never', [REQUEST], undefined],
+])('an HTTPRoute %s', (_, timeouts, features, asked) => {
+  const [route] = objectsFor({ ...HTTP, timeouts }, features ? { features } : {});
+  const { rules } = route!.spec as { rules: { timeouts?: object }[] };
+  expect(rules[0]?.timeouts).toEqual(asked);
+});
+
+test('an annotation may name the path of the route', () => {
+  const annotations = { 'projectcontour.io/websocket-routes': '{path}', note: 'a' };
+  const [ingress] = objectsFor({ kind: 'Ingress', host, annotations }, { route: { path: '/api' }, mountPrefix: '/api' });
+  expect(ingress?.metadata.annotations).toMatchObject({ 'projectcontour.io/websocket-routes': '/api', note: 'a' });
 });
 
 test('an Ingress leads its host to the Service', () => {

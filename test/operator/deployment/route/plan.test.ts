@@ -16,6 +16,7 @@ const world = (route: object, given: Partial<RouteWorld> = {}): RouteWorld => ({
   listener: undefined,
   holderOf: () => undefined,
   isKindMissing: false,
+  parentFeatures: undefined,
   ...given,
 });
 const plan = (route: DeploymentSpec['route'], given: RouteWorld) => planRoute(deployment({ spec: route ? { route } : {} }), given);

@@ -1,0 +1,108 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { BlockList, isIP, SocketAddress } from 'node:net';
+
+/** The place to which the client has sent its request, as trusted proxies tell it. */
+export type Forwarded = { protocol?: 'http' | 'https'; host?: string; prefix?: string };
+
+/** Who has sent a request. `source`: an address. `forwarded` is empty if no trusted proxy has passed the request on. */
+export type Client = { source: string; forwarded: Forwarded };
+
+/** Returns a client that nobody has passed on. */
+export const fromAddress = (source: string): Client => ({ source, forwarded: {} });
+
+/** Returns whether the address is that of a proxy whose word counts. */
+export type Trusts = (address: string) => boolean;
+
+/** Trusts no proxy. */
+export const trustsNobody: Trusts = () => false;
+
+/** Returns the trust in the proxies of these addresses and blocks (`10.0.0.0/8`), which are valid. */
+export function trusting(blocks: readonly string[]): Trusts {
+  if (blocks.length === 0) return trustsNobody;
+  const list = new BlockList();
+  for (const block of blocks) {
+    const [address = '', length] = block.split('/');
+    if (length === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(length), familyOf(address));
+  }
+  return (address) => isIP(address) !== 0 && list.check(address.replace(ZONE, ''), familyOf(address));
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/** An IPv4 address as a server of both families sees it (RFC 4291, 2.5.5.2). */
+const MAPPED = /^::ffff:(?=\d+\.)/i;
+/** The interface of a link-local address. */
+const ZONE = /%.*$/;
+
+/**
+ * Returns the client of a request by its headers and the address of its connection. `X-Forwarded-*` count only from
+ * trusted proxies: anybody can write them.
+ */
+export function clientOf(headers: IncomingHttpHeaders, socketAddress: string | undefined, trusts: Trusts): Client {
+  const near = socketAddress?.replace(MAPPED, '') ?? 'unknown';
+  if (!trusts(near)) return fromAddress(near);
+  return { source: farthest(near, listIn(headers, 'x-forwarded-for'), trusts), forwarded: forwardedBy(headers) };
+}
+
+/**
+ * Returns the last address on the way to a trusted proxy that is none itself: each proxy adds the address that it sees
+ * at the right, so the client may have written everything to the left of its own.
+ */
+function farthest(near: string, hops: string[], trusts: Trusts): string {
+  let known = near;
+  for (const hop of hops.toReversed()) {
+    const address = addressIn(hop);
+    if (address === undefined) break;
+    known = address;
+    if (!trusts(known)) break;
+  }
+  return known;
+}
+
+/** Returns the address of a hop, which some proxies write with a port; undefined for other words. */
+function addressIn(hop: string): string | undefined {
+  const bare = hop
+    .replace(/^"(.*)"$/, '$1')
+    .replace(/^\[(.*)\](?::\d+)?$/, '$1')
+    .replace(/^([\d.]+):\d+$/, '$1');
+  if (isIP(bare) === 0 || ZONE.test(bare)) return undefined;
+  // The same address has one form, so that it is counted once.
+  return new SocketAddress({ address: bare, family: familyOf(bare) }).address.replace(MAPPED, '');
+}
+
+/** A host with or without a port, and a path whose characters need no escape in HTML. */
+const HOST = /^(?:[a-z\d][\w.-]{0,252}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
+const PREFIX = /^(?:\/[\w.~%-]+)+$/;
+
+function forwardedBy(headers: IncomingHttpHeaders): Forwarded {
+  // Of several words, the nearest proxy has written the last one. The client may have written the first.
+  const last = (name: string): string => listIn(headers, name).at(-1) ?? '';
+  const [protocol, host, prefix] = [last('x-forwarded-proto').toLowerCase(), last('x-forwarded-host'), last('x-forwarded-prefix')];
+  const path = prefix.replace(/\/$/, '');
+  return {
+    ...((protocol === 'http' || protocol === 'https') && { protocol }),
+    ...(HOST.test(host) && { host }),
+    ...(PREFIX.test(path) && { prefix: path }),
+  };
+}
+
+const listIn = (headers: IncomingHttpHeaders, name: string): string[] =>
+  [headers[name] ?? []]
+    .flat()
+    .flatMap((value) => value.split(','))
+    .map((word) => word.trim());
+
+/** Returns the headers with which a proxy passes a request on: its own knowledge, and nothing that strangers wrote. */
+export function passedOnAs({ source, forwarded }: Client, { host }: IncomingHttpHeaders): Record<string, string> {
+  const { protocol = 'http', host: asked = host, prefix } = forwarded;
+  return {
+    ...(source !== 'unknown' && { 'x-forwarded-for': source }),
+    'x-forwarded-proto': protocol,
+    ...(asked !== undefined && { 'x-forwarded-host': asked }),
+    ...(prefix !== undefined && { 'x-forwarded-prefix': prefix }),
+  };
+}
+
+/** Headers that a proxy writes itself. */
+export const isOfProxies = (name: string): boolean => /^x-forwarded-(for|proto|host|prefix)$/i.test(name);

@@ -1,0 +1,35 @@
+import { beforeAll, expect, test } from 'vitest';
+import { controlPlaneConfig } from '../../src/config/control-plane.ts';
+import { gatewayConfig } from '../../src/config/gateway.ts';
+import { operatorConfig } from '../../src/config/operator.ts';
+import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
+
+const BUILD = 1_200_000;
+
+let render: Renderer;
+beforeAll(async () => {
+  render = await renderer();
+}, BUILD);
+
+const envOf = (objects: KubeYaml[], name: string): Record<string, string> => {
+  const process = objects.find((object) => idOf(object) === `Deployment/gx-system/gx-${name}`);
+  const env = process?.spec?.template?.spec.containers[0]?.env ?? [];
+  return Object.fromEntries(env.flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
+};
+
+test('those of agents reach the operator and the gateway, those of the control plane the control plane alone', async () => {
+  const blocks = ['10.244.0.0/16', '192.0.2.7', 'fd00:10::/56'];
+  const own = ['::ffff:10.0.0.0/104'];
+  const objects = await render.chart({ settings: { trustedProxies: blocks }, controlPlane: { trustedProxies: own } });
+  expect(operatorConfig(envOf(objects, 'operator')).settings.trustedProxies).toEqual(blocks);
+  expect(gatewayConfig(envOf(objects, 'gateway')).trustedProxies).toEqual(blocks);
+  expect(controlPlaneConfig(envOf(objects, 'control-plane')).trustedProxies).toEqual(own);
+});
+
+test.each([
+  ['a name', { settings: { trustedProxies: ['proxy.example'] } }],
+  ['all addresses', { settings: { trustedProxies: ['0.0.0.0/0'] } }],
+  ['a block of the control plane that is none', { controlPlane: { trustedProxies: ['10.0.0.0/33'] } }],
+])('%s is refused', async (_, values) => {
+  await expect(render.chart(values)).rejects.toThrow(/trustedProxies/);
+});
