@@ -54,6 +54,7 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/once/requests.test.ts': {},
   'test/agent/once/callers.test.ts': {},
   'test/agent/wire/auth.test.ts': {},
+  'test/agent/wire/auth-filters.test.ts': {},
   'test/agent/wire/keys.test.ts': {},
   'test/agent/wire/records.test.ts': {},
   'test/agent/wire/fields.test.ts': {},
