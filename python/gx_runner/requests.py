@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from gx_runner.user import User
+
 Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 # The parameter that follows a part of a path, and the words that stand there and are no parameter.
 _PARAMETERS = {
@@ -49,3 +55,20 @@ def parameters_of(path: str) -> dict[str, str]:
         if name and after not in words:
             found[name] = after
     return found
+
+
+class _Credentials:
+    """The permissions of a user, for applications without starlette."""
+
+    def __init__(self, scopes: list[str]) -> None:
+        self.scopes = scopes
+
+
+def with_user_of(scope: Scope, user: dict[str, Any] | None) -> Scope:
+    """Returns the scope with its user, whom `request.user` and `request.auth` of starlette show."""
+    if user is None:
+        return scope
+    known = User(user)
+    module = sys.modules.get("starlette.authentication")
+    credentials = _Credentials if module is None else module.AuthCredentials
+    return {**scope, "user": known, "auth": credentials(list(known.permissions))}

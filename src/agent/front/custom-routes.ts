@@ -131,7 +131,7 @@ export class CustomRoutes implements OwnRoutes {
       this.#open.set(number, open);
     };
     const leave = callers.opens(caller ?? openToAll({ source }));
-    const answer = await code.fetch({ ...asked, purpose: { user: caller?.guard?.user } }, begins).finally(() => {
+    const answer = await code.fetch({ ...asked, purpose: { user: caller?.guard?.user, source } }, begins).finally(() => {
       this.#open.delete(exchange);
       leave();
     });
@@ -195,7 +195,7 @@ export class CustomRoutes implements OwnRoutes {
       exchange = number;
       this.#open.set(number, { source, caller, pass });
     };
-    const answer = await code.fetch({ head, purpose: { user: caller?.guard?.user }, body, signal: left.signal }, begins);
+    const answer = await code.fetch({ head, purpose: { user: caller?.guard?.user, source }, body, signal: left.signal }, begins);
     send(ctx, answer, log);
   }
 

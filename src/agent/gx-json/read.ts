@@ -20,7 +20,7 @@ export type GraphsFile = {
   index: StoreIndex | undefined;
   /** The handlers that decide who may call; undefined when everybody may. */
   auth: ModuleExport | undefined;
-  /** The language of `auth.path`. */
+  /** The language of `auth.path` and `http.app`. */
   codeLanguage: Language;
   /** The module that encrypts the contents of the database. */
   encryption: ModuleExport | undefined;
@@ -66,7 +66,7 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
 
 /** The keys whose code runs beside the graphs, and those that Python may serve. */
 const PARTS = ['auth.path', 'http.app', 'encryption.path'];
-const IN_PYTHON = new Set(['auth.path']);
+const IN_PYTHON = new Set(['auth.path', 'http.app']);
 
 /** Returns the language of the parts. Throws a `StartError` that names one which its language can't serve. */
 function languageOfParts(settings: unknown, file: string): Language {

@@ -159,7 +159,7 @@ export class UserCode {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#look);
-    await this.#worker?.kill();
+    await (this.#worker?.stop ?? this.#worker?.kill)?.();
   }
 
   #nextId(): number {

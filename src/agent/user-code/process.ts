@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
 import { StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
@@ -13,6 +14,9 @@ type Options = {
   faultOf(): Promise<string | undefined>;
   log: Log;
 };
+
+/** Milliseconds that the lifespan of an application may take to end. */
+const STOP_WITHIN = 3000;
 
 /** Returns a function that opens the side which runs the user's own code in a process. */
 export const codeProcess =
@@ -46,5 +50,13 @@ export const codeProcess =
       child.kill();
       return ended;
     };
-    return { liveness, send, kill };
+    const stop = async (): Promise<void> => {
+      state.isKilled = true;
+      if (state.isReady) {
+        child.send({ kind: 'stop' });
+        await Promise.race([ended, wait(STOP_WITHIN, undefined, { ref: false })]);
+      }
+      await kill();
+    };
+    return { liveness, send, kill, stop };
   };

@@ -166,8 +166,6 @@ test.each([
     { graphs, auth: { path: 'my.auth:auth' }, http: { app: './app.ts:app' } },
     '"auth.path" is in Python and "http.app" in JavaScript',
   ],
-  ['an application in Python', { graphs, http: { app: './app.py:app' } }, '"http.app"'],
-  ['an application in Python without a name', { graphs, http: { app: './app.py' } }, '"http.app"'],
   ['encryption in Python', { graphs, encryption: { path: './seal.py:encryption' } }, '"encryption.path"'],
   ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
   ['components that are not files', { graphs, ui: { chat: { path: './ui.tsx' } } }, 'ui.chat'],
