@@ -72,7 +72,7 @@ class AppServer:
         scope["state"] = dict(self._state)
         if purpose.get("source") is not None:
             scope["client"] = (purpose["source"], 0)
-        served = Served(message["exchange"], scope, head["hasBody"], self._exchanges.send)
+        served = Served(message["exchange"], scope, head["hasBody"], message.get("room", 0), self._exchanges.send)
         scope[_SERVED] = served
         return served
 

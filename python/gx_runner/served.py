@@ -18,8 +18,8 @@ _BODILESS = (204, 205, 304)
 class Served:
     """One request under way, in the loop of the application."""
 
-    def __init__(self, number: int, scope: Scope, has_body: bool, send: Callable[..., None]) -> None:
-        """`send` sends a message of an exchange, with its attachments."""
+    def __init__(self, number: int, scope: Scope, has_body: bool, room: int, send: Callable[..., None]) -> None:
+        """`room` are bytes of the answer that may be sent at once. `send` sends a message, with its attachments."""
         self.number = number
         self.scope = scope
         self.has_body = has_body
@@ -28,7 +28,7 @@ class Served:
         self.task: asyncio.Task[None] | None = None
         self._send = send
         self._request = _Request(has_body, self._say)
-        self._room = 0
+        self._room = room
         self._granted = asyncio.Event()
         self._when_left: list[Callable[[], None]] = []
         self._has_answer_body = False

@@ -80,6 +80,7 @@ export class UserCode {
         return exchangeRefusal(thrown);
       },
       nextId: () => this.#nextId(),
+      takesEarly: true,
     });
     this.#look = setInterval(() => this.#watch(), LOOK_EVERY).unref();
   }
