@@ -65,6 +65,14 @@ describe('a handler for events', () => {
     expect(await said('ann', '/assistants/search')).toEqual([403, { detail: 'Forbidden' }]);
   });
 
+  test('that no event has is named in the log', () => {
+    const line = agent
+      .output()
+      .split('\n')
+      .find((one) => one.includes('they are never asked'))!;
+    expect(JSON.parse(line)).toMatchObject({ level: 'warn', handlers: ['runs:create', 'runs:read'] });
+  });
+
   test('that answers with something else is at fault, in a sentence', async () => {
     expect(await said('ann', '/threads/search')).toEqual([
       500,

@@ -13,6 +13,7 @@ import {
 } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { byCredentials } from '../auth/closed.ts';
+import { namesWithoutEvent } from '../auth/events.ts';
 import { TenantKeys } from '../../tokens/tenant-keys.ts';
 import { UserCache } from '../auth/user-cache.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
@@ -42,6 +43,9 @@ export async function openAuthentication({ config, file, log }: Settings, openin
   const code = await opening;
   if (auth === undefined || code === undefined) return { ...withoutHandlers(config, log), code };
   if (code.handles.size === 0) log.warn('auth.path registers no handler with on(): every user who is let in may do everything');
+  const idle = namesWithoutEvent(code.handles);
+  if (idle.length > 0)
+    log.warn({ handlers: idle }, 'auth.path registers handlers for events that this server does not have; they are never asked');
   const { cache } = settings.auth ?? {};
   const handlers: AuthenticateDeps = {
     authenticate: (request) => code.ask('authenticate', request),

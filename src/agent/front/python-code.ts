@@ -16,7 +16,6 @@ export function openPythonCode({ settings, file: { env, folder }, log }: Options
   if ('fault' in chosen) throw new StartError(chosen.fault);
   const { program } = chosen;
   const modulePath = settings.modulePath ?? env['PYTHONPATH'];
-  const megabytes = settings.megabytes || undefined;
-  const runner = pythonRunner({ program, folder, modulePath, megabytes, role: 'user-code' });
+  const runner = pythonRunner({ program, folder, modulePath, megabytes: undefined, role: 'user-code' });
   return codeProcess({ runner, faultOf: () => interpreterFault({ program, folder }), log });
 }

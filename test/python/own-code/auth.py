@@ -49,6 +49,11 @@ async def none(ctx: Auth.types.AuthContext, value: dict[str, Any]) -> bool:
     return False
 
 
+@auth.on(resources="runs", actions=["create", "read"])
+async def never_asked(ctx: Auth.types.AuthContext, value: dict[str, Any]) -> bool:
+    return False
+
+
 asks_for_body = Auth()
 
 
