@@ -1,4 +1,7 @@
-"""Starts the runner: `python -m gx_runner`, with the socket to the server as file descriptor 3."""
+"""Starts the runner, with the socket to the server as file descriptor 3.
+
+`python -m gx_runner` runs graphs, and `python -m gx_runner user-code` the user's own code beside them.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ import os
 import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from gx_runner.exchange import Exchanges
 from gx_runner.wire import VERSION, Message, Wall
 
-if TYPE_CHECKING:
-    from gx_runner.server import Server
+Hear = Callable[[Message, bytes], None]
 
+USER_CODE = "user-code"
 _WALL = 3
 _PR_SET_PDEATHSIG = 1
 
@@ -34,38 +37,64 @@ def _serve_environment(added: dict[str, str]) -> None:
 
 
 class _Runner:
-    def __init__(self, wall: Wall) -> None:
+    """Hears the first message, and the side that it starts hears all others."""
+
+    def __init__(self, wall: Wall, role: str) -> None:
         self._wall = wall
-        self._exchanges = Exchanges(wall)
-        self._server: Server | None = None
+        self._role = role
+        self._hear: Hear | None = None
 
     def hear(self, message: Message, blobs: bytes) -> None:
         if message["kind"] == "start":
             self._start(message)
-        elif "ask_id" in message:
-            self._wall.answered(message, blobs)
-        elif message["kind"] == "exchange":
-            # Not by the loop of the graphs, which a graph may hold while it waits for an answer.
-            self._exchanges.hear(message["message"], blobs)
-        elif self._server is not None:
-            self._server.hear(message)
+        elif self._hear is not None:
+            self._hear(message, blobs)
 
     def _start(self, message: dict[str, Any]) -> None:
         version = str(message["version"])
         if version.split(".")[0] != VERSION.split(".")[0]:
             theirs = f"The server speaks version {version} of the protocol, and this side speaks {VERSION}"
-            self._wall.send({"kind": "broken", "sentence": f"{theirs}: the first numbers must be equal."})
+            self._broken(f"{theirs}: the first numbers must be equal.")
             return
         _serve_environment(message["start"]["env"])
         try:
-            # LangGraph reads the environment when it is imported.
-            from gx_runner.server import Server
+            # Libraries read the environment when they are imported.
+            self._hear = (_user_code if self._role == USER_CODE else _graphs)(self._wall, message["start"])
         except ImportError as error:
-            sentence = f"The Python of the graphs ({sys.executable}) lacks a package: {error}. Install langgraph there."
-            self._wall.send({"kind": "broken", "sentence": sentence})
-            return
-        self._server = Server(self._wall, self._exchanges)
-        self._server.start(message["start"])
+            needed = "langgraph_sdk" if self._role == USER_CODE else "langgraph"
+            where = f"The Python of the {'user code' if self._role == USER_CODE else 'graphs'} ({sys.executable})"
+            self._broken(f"{where} lacks a package: {error}. Install {needed} there.")
+
+    def _broken(self, sentence: str) -> None:
+        self._wall.send({"kind": "broken", "sentence": sentence})
+
+
+def _graphs(wall: Wall, settings: dict[str, Any]) -> Hear:
+    from gx_runner.exchange import Exchanges
+    from gx_runner.server import Server
+
+    exchanges = Exchanges(wall)
+    server = Server(wall, exchanges)
+    server.start(settings)
+
+    def hear(message: Message, blobs: bytes) -> None:
+        if "ask_id" in message:
+            wall.answered(message, blobs)
+        elif message["kind"] == "exchange":
+            # Not by the loop of the graphs, which a graph may hold while it waits for an answer.
+            exchanges.hear(message["message"], blobs)
+        else:
+            server.hear(message)
+
+    return hear
+
+
+def _user_code(wall: Wall, settings: dict[str, Any]) -> Hear:
+    from gx_runner.user_code import UserCode
+
+    code = UserCode(wall)
+    code.start(settings)
+    return code.hear
 
 
 def main() -> None:
@@ -73,7 +102,7 @@ def main() -> None:
     _die_with_parent()
     os.set_inheritable(_WALL, False)
     wall = Wall(socket.socket(fileno=_WALL))
-    wall.read(_Runner(wall).hear)
+    wall.read(_Runner(wall, " ".join(sys.argv[1:])).hear)
 
 
 main()

@@ -6,12 +6,25 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any
-
-from langchain_core.runnables.config import var_child_runnable_config
+from typing import Any, NamedTuple
 
 # Where a call may bring a checkpointer of its own, whatever namespace it is about.
 CHECKPOINTER = "__pregel_checkpointer"
+
+
+class AuthHandlers(NamedTuple):
+    """The handlers of an `Auth` object of langgraph_sdk; those of `on` by resource and action, where "*" is any."""
+
+    authenticate: Callable[..., Any] | None
+    on: dict[tuple[str, str], list[Callable[..., Any]]]
+
+
+def auth_handlers(auth: Any) -> AuthHandlers | None:
+    """Returns the handlers of an `Auth` object; None for anything else. langgraph_sdk keeps these names for servers."""
+    on, of_all = getattr(auth, "_handlers", None), getattr(auth, "_global_handlers", None)
+    if not isinstance(on, dict) or not isinstance(of_all, list) or not hasattr(auth, "_authenticate_handler"):
+        return None
+    return AuthHandlers(auth._authenticate_handler, {**on, ("*", "*"): of_all})
 
 
 def server_runtime(access: str, *, store: Any, user: Any, context: Any) -> Any:
@@ -67,6 +80,8 @@ def _control_class() -> Callable[[Callable[[], bool]], Any] | None:
         from langgraph.runtime import RunControl
     except ImportError:
         return None
+
+    from langchain_core.runnables.config import var_child_runnable_config
 
     class Control(RunControl):
         def __init__(self, drains: Callable[[], bool]) -> None:

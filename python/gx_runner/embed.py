@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from gx_runner.failures import ProblemError
-from gx_runner.loading import LoadError, loaded_attribute
+from gx_runner.modules import LoadError, loaded_attribute
 
 _AT = "store.index.embed"
 _log = logging.getLogger("gx_runner")

@@ -1,4 +1,4 @@
-"""Requests of graphs to their own server, which cross the wall as messages of src/schema/wire/wall/exchange.ts."""
+"""Requests to the server, which cross the wall as messages of src/schema/wire/wall/exchange.ts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from gx_runner.wire import Message, Wall
 
 Pairs = list[tuple[str, str]]
 
-# Bytes of an answer that may be on their way.
-_WINDOW = 256 * 1024
+# Bytes of a body that may be on their way.
+WINDOW = 256 * 1024
 # Bytes of one message, so that other messages find room between those of a long body.
-_PIECE = 64 * 1024
+PIECE = 64 * 1024
+_OWN_CALL: Message = {"want": "call"}
 
 
 class Head(NamedTuple):
@@ -38,14 +39,14 @@ class Exchanges:
         self._asked: dict[int, Exchange] = {}
         self._last = 0
 
-    def ask(self, method: str, url: str, headers: Pairs, body: bytes) -> Exchange:
-        """Sends a request."""
+    def ask(self, method: str, url: str, headers: Pairs, body: bytes, purpose: Message = _OWN_CALL) -> Exchange:
+        """Sends a request, which is one of the user's code itself unless it has another purpose."""
         with self._lock:
             self._last += 1
             number = self._last
             asked = self._asked[number] = Exchange(self, number, body)
         head = {"method": method, "url": url, "headers": headers, "hasBody": body != b""}
-        self.send({"kind": "ask", "exchange": number, "head": head, "purpose": {"want": "call"}})
+        self.send({"kind": "ask", "exchange": number, "head": head, "purpose": purpose})
         return asked
 
     def hear(self, message: Message, blobs: bytes) -> None:
@@ -82,7 +83,7 @@ class Exchange:
         if not self._begun:
             self._begun = True
             if not self._over:
-                self._send("more", of="answer", bytes=_WINDOW)
+                self._send("more", of="answer", bytes=WINDOW)
         with self._lock:
             self._waiting = future = Future[bytes]()
         self._serve()
@@ -126,7 +127,7 @@ class Exchange:
     def _send_body(self, room: int) -> None:
         """Sends as much of the request's body as there is room for."""
         while room > 0 and self._rest:
-            size = min(room, _PIECE)
+            size = min(room, PIECE)
             piece, self._rest = bytes(self._rest[:size]), self._rest[size:]
             room -= len(piece)
             message = {"kind": "chunk", "exchange": self._number, "of": "request", "bytes": len(piece)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gx_runner.wire import RefusedError
 
 # Names of LangGraph's errors for values and nodes that a graph does not take.
@@ -14,9 +16,10 @@ _LONGEST_NAME = 100
 class ProblemError(Exception):
     """A call that can not be answered, with an HTTP status and a sentence for the client."""
 
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.headers = headers or {}
 
 
 class FactoryError(Exception):

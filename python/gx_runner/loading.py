@@ -5,24 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import importlib
-import importlib.machinery
-import importlib.util
 import inspect
 import logging
-import os
-import re
-import sys
 import traceback
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 from langgraph.pregel import Pregel
 
 from gx_runner.compat import is_server_runtime, server_runtime
 from gx_runner.failures import FactoryError, ProblemError
+from gx_runner.modules import LoadError, loaded_attribute, own_place
 from gx_runner.user import with_user
 
 Graph = Pregel[Any, Any, Any, Any]
@@ -30,10 +24,6 @@ Graph = Pregel[Any, Any, Any, Any]
 # Seconds after which the log tells of a graph that is still being made.
 _LATE_SECONDS = 10
 _log = logging.getLogger("gx_runner")
-
-
-class LoadError(Exception):
-    """A graph can not be loaded; the sentence is for a person."""
 
 
 @dataclass(frozen=True)
@@ -156,67 +146,6 @@ def _raising(sentence: str) -> Callable[[Use], Any]:
 def _load(source: dict[str, Any]) -> LoadedGraph:
     graph_id = source["graphId"]
     return _loaded(loaded_attribute(f'Graph "{graph_id}"', source["file"], source["exportName"]), graph_id)
-
-
-def loaded_attribute(what: str, file: str, name: str) -> Any:
-    """Returns a variable of a file or a module. `what` is the part that it is for, and begins the sentence of a fault."""
-    try:
-        module = _module(file)
-    except BaseException as error:
-        raise LoadError(f"{what}: {_sentence(error, file)}") from error
-    if not hasattr(module, name):
-        raise LoadError(f'{what}: {file} has no variable named "{name}".')
-    return getattr(module, name)
-
-
-def _module(path: str) -> ModuleType:
-    """Imports a file, or a module: its dotted name stands in the place of the file, in the folder of gx.json."""
-    folder, name = os.path.split(path)
-    if folder not in sys.path:
-        sys.path.append(folder)
-    if not os.path.isfile(path):
-        return importlib.import_module(name)
-    full = re.sub(r"\.py$", "", path).strip("/").replace("/", "__").replace(".", "_")
-    if full in sys.modules:
-        return sys.modules[full]
-    loader = importlib.machinery.SourceFileLoader(full, path)
-    spec = importlib.util.spec_from_loader(full, loader)
-    if spec is None:
-        raise ImportError(f"{path} is no Python file.")
-    module = importlib.util.module_from_spec(spec)
-    # Pickles and annotations of the module look for it there.
-    sys.modules[full] = module
-    try:
-        loader.exec_module(module)
-    except BaseException:
-        del sys.modules[full]
-        raise
-    return module
-
-
-def _sentence(error: BaseException, file: str) -> str:
-    """Returns one line that says what failed, and where in the user's code."""
-    text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
-    if isinstance(error, SyntaxError) and error.filename is not None:
-        return f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}"
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_of_the_import(frame.filename)]
-    return f"{own[-1].filename}:{own[-1].lineno}: {text}" if own else f"{file} can't be loaded: {text}"
-
-
-def own_place(frames: traceback.StackSummary) -> str | None:
-    """Returns the innermost file and line of the user's code, also where a library is at work for it."""
-    own = [one for one in frames if not _is_of_the_import(one.filename) and not _is_of_a_library(one.filename)]
-    return f"{own[-1].filename}:{own[-1].lineno}" if own else None
-
-
-def _is_of_a_library(filename: str) -> bool:
-    return "site-packages" in filename or filename.startswith(os.path.dirname(os.__file__))
-
-
-def _is_of_the_import(filename: str) -> bool:
-    return (
-        filename.startswith("<frozen") or os.path.dirname(filename) == os.path.dirname(__file__) or "importlib" in filename
-    )
 
 
 def _loaded(exported: Any, graph_id: str) -> LoadedGraph:

@@ -23,9 +23,9 @@ def of_run(spec: dict[str, Any]) -> None:
 
 
 def _node() -> dict[str, str]:
-    from langchain_core.runnables.config import var_child_runnable_config
-
-    metadata = (var_child_runnable_config.get() or {}).get("metadata") or {}
+    if (module := sys.modules.get("langchain_core.runnables.config")) is None:
+        return {}
+    metadata = (module.var_child_runnable_config.get() or {}).get("metadata") or {}
     return {"node": metadata["langgraph_node"]} if "langgraph_node" in metadata else {}
 
 
@@ -34,9 +34,10 @@ def _word(level: int) -> str:
 
 
 class _Lines(logging.Handler):
-    def __init__(self, wall: Wall) -> None:
+    def __init__(self, wall: Wall, source: str) -> None:
         super().__init__()
         self._wall = wall
+        self._source = source
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -46,7 +47,7 @@ class _Lines(logging.Handler):
 
     def write(self, level: str, text: str, record: logging.LogRecord | None = None) -> None:
         time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line: dict[str, Any] = {"level": level, "time": time, "process": "runner", "source": "graph"}
+        line: dict[str, Any] = {"level": level, "time": time, "process": "runner", "source": self._source}
         line |= {**(_IDS.get() or {}), **_node()}
         if record is not None:
             line["logger"] = record.name
@@ -81,9 +82,9 @@ class _Printed(io.TextIOBase):
         self._out.flush()
 
 
-def serve_logs(wall: Wall, level: str) -> None:
+def serve_logs(wall: Wall, level: str, source: str = "graph") -> None:
     """Sends the lines of `logging`, and those that runs print."""
-    lines = _Lines(wall)
+    lines = _Lines(wall, source)
     logging.addLevelName(_LEVELS["trace"], "TRACE")
     logging.basicConfig(handlers=[lines], level=_LEVELS.get(level, logging.INFO), force=True)
     logging.captureWarnings(True)

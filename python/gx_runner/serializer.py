@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from gx_runner.loading import LoadError
+from gx_runner.modules import LoadError
 
 _LISTS = ("allowed_json_modules", "allowed_msgpack_modules")
 

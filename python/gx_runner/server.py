@@ -19,10 +19,11 @@ from gx_runner.encode import to_json
 from gx_runner.event_streaming import no_events
 from gx_runner.exchange import Exchanges
 from gx_runner.failures import ProblemError, refusal_of
-from gx_runner.loading import LoadError, load_graphs, own_place
+from gx_runner.loading import load_graphs
 from gx_runner.logs import serve_logs
 from gx_runner.loopback import offer_loopback
 from gx_runner.loops import Loops, run_forever
+from gx_runner.modules import LoadError, own_place
 from gx_runner.remembered import Lists
 from gx_runner.runs import Runs
 from gx_runner.saver import Storage

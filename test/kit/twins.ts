@@ -13,7 +13,7 @@ const JAVASCRIPT = /\.[jt]s(?=:\w+$)/;
 /** The variable that names the interpreter of the twins. Without it, servers run the graphs themselves. */
 export const TWINS_PYTHON = 'GX_TEST_TWINS_PYTHON';
 
-type GxFile = { graphs?: Record<string, string | { path: string }> };
+type GxFile = { graphs?: Record<string, string | { path: string }>; auth?: { path: string }; http?: { app?: string } };
 
 /** Returns the config and the environment of a server whose graphs are the twins, if there are to be any. */
 export function twinsOf(config: string): { config: string; env: Record<string, string> } {
@@ -31,7 +31,8 @@ export function twinsOf(config: string): { config: string; env: Record<string, s
 
 function withTwins(config: string): unknown {
   const folder = dirname(resolve(config));
-  const { graphs = {}, ...others } = withWholePaths(JSON.parse(readFileSync(config, 'utf8')), folder) as GxFile;
+  const { graphs = {}, ...given } = withWholePaths(JSON.parse(readFileSync(config, 'utf8')), folder) as GxFile;
+  const others = withTwinsOfParts(given);
   const twins = Object.entries(graphs).map(([name, graph]) => [
     name,
     typeof graph === 'string' ? twinOf(graph) : { ...graph, path: twinOf(graph.path) },
@@ -39,9 +40,25 @@ function withTwins(config: string): unknown {
   return { ...others, graphs: Object.fromEntries(twins) as unknown };
 }
 
+/** The parts beside the graphs run in one language, so that either all of them have twins or none is taken. */
+function withTwinsOfParts({ auth, http, ...others }: GxFile): GxFile {
+  const parts = [auth?.path, http?.app].filter((part) => part !== undefined).map(named);
+  const isTwinned = parts.every((part) => existsSync(placeOf(part.replace(JAVASCRIPT, '.py'))));
+  return {
+    ...others,
+    ...(auth && { auth: isTwinned ? { ...auth, path: twinOf(auth.path) } : auth }),
+    ...(http && { http: isTwinned && http.app !== undefined ? { ...http, app: twinOf(named(http.app)) } : http }),
+  };
+}
+
+/** Returns a path with the name of its export, where it has none. */
+const named = (code: string): string => (/\.[jt]s$/.test(code) ? `${code}:default` : code);
+
+const placeOf = (code: string): string => code.slice(0, code.lastIndexOf(':'));
+
 function twinOf(graph: string): string {
   const twin = graph.replace(JAVASCRIPT, '.py');
-  if (!existsSync(twin.slice(0, twin.lastIndexOf(':')))) throw new Error(`${graph} has no twin in Python.`);
+  if (!existsSync(placeOf(twin))) throw new Error(`${graph} has no twin in Python.`);
   return twin;
 }
 

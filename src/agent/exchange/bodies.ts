@@ -7,7 +7,7 @@ export type BodySource = { read(): Promise<Uint8Array | undefined>; cancel(): vo
 const WINDOW = 256 * 1024;
 
 /** Bytes of one message: those of a larger chunk cross in pieces, so that others find room between them. */
-const PIECE = 64 * 1024;
+export const PIECE = 64 * 1024;
 
 type Out = { chunk(bytes: Uint8Array): void; end(failure?: string): void };
 

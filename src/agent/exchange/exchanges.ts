@@ -1,6 +1,6 @@
 import { asError, Problem, Unavailable } from '../../errors.ts';
 import type { AnswerHead, BodyOf, ExchangeMessage, Refusal, RequestHead } from '../../schema/wire/wall/exchange.ts';
-import { IncomingBody, OutgoingBody, type BodySource } from './bodies.ts';
+import { IncomingBody, OutgoingBody, PIECE, type BodySource } from './bodies.ts';
 
 /** A request of the other side. The signal is aborted when it wants no answer any more. */
 export type AskedHere<Purpose> = {
@@ -33,6 +33,8 @@ type Options<Asks, Hears> = {
   /** Returns the refusal that the other side gets for a thrown value. */
   refusal(thrown: unknown): Refusal;
   nextId(): number;
+  /** Whether the beginning of an answer may come before it is read. */
+  takesEarly?: boolean;
 };
 
 /** One side of the exchanges that two threads have with each other. `Asks` and `Hears` say what requests are for. */
@@ -59,7 +61,8 @@ export class Exchanges<Asks, Hears> {
     if (signal.aborted) this.#leave(exchange, signal);
     else {
       signal.addEventListener('abort', () => this.#leave(exchange, signal), { once: true });
-      this.#options.send({ kind: 'ask', exchange, head: { ...head, hasBody: body !== undefined }, purpose });
+      const early = this.#options.takesEarly === true && { room: PIECE };
+      this.#options.send({ kind: 'ask', exchange, head: { ...head, hasBody: body !== undefined }, purpose, ...early });
       if (body !== undefined) own.request = this.#outgoing(exchange, 'request', body);
     }
     return Object.assign(promise, { exchange });

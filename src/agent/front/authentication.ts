@@ -13,12 +13,14 @@ import {
 } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { byCredentials } from '../auth/closed.ts';
+import { namesWithoutEvent } from '../auth/events.ts';
 import { TenantKeys } from '../../tokens/tenant-keys.ts';
 import { UserCache } from '../auth/user-cache.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
 import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import type { Logging } from '../tracing/agent-log.ts';
 import { UserCode } from '../user-code/host.ts';
+import { openPythonCode } from './python-code.ts';
 
 /** Identifies callers by their credentials in a request. Throws the refusal of a caller without access. */
 export type Authentication = {
@@ -26,13 +28,13 @@ export type Authentication = {
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
   /** Returns a caller that stands for a user who was let in before. Throws where it may do nothing. */
   callerFor: (owner: AuthUser | null) => AgentCaller;
-  /** The thread of `auth.path`, `encryption.path` and `http.app`; undefined without any. */
+  /** The thread or process of `auth.path`, `encryption.path` and `http.app`; undefined without any. */
   code: UserCode | undefined;
 };
 
 type Settings = {
-  config: Pick<AgentConfig, 'access' | 'authTimeoutSeconds' | 'encryptionTimeoutSeconds' | 'appTimeoutSeconds' | 'logLevel'>;
-  file: Pick<GraphsFile, 'auth' | 'app' | 'encryption' | 'env' | 'settings'>;
+  config: Pick<AgentConfig, 'access' | 'authTimeoutSeconds' | 'encryptionTimeoutSeconds' | 'appTimeoutSeconds' | 'logLevel' | 'python'>;
+  file: Pick<GraphsFile, 'auth' | 'app' | 'encryption' | 'codeLanguage' | 'env' | 'folder' | 'settings'>;
 } & Logging;
 
 /** Decides who may call by the handlers of `auth.path`, if `code` has any, or by the configuration. */
@@ -41,6 +43,9 @@ export async function openAuthentication({ config, file, log }: Settings, openin
   const code = await opening;
   if (auth === undefined || code === undefined) return { ...withoutHandlers(config, log), code };
   if (code.handles.size === 0) log.warn('auth.path registers no handler with on(): every user who is let in may do everything');
+  const idle = namesWithoutEvent(code.handles);
+  if (idle.length > 0)
+    log.warn({ handlers: idle }, 'auth.path registers handlers for events that this server does not have; they are never asked');
   const { cache } = settings.auth ?? {};
   const handlers: AuthenticateDeps = {
     authenticate: (request) => code.ask('authenticate', request),
@@ -66,6 +71,7 @@ export async function openUserCode({ config, file, log, lines }: Settings): Prom
     within,
     log,
     line: lines && ((line) => lines.line(line)),
+    ...(file.codeLanguage === 'python' && { open: openPythonCode({ settings: config.python, file, log }) }),
   });
   try {
     await code.open();

@@ -132,7 +132,8 @@ export class CustomRoutes implements OwnRoutes {
       this.#open.set(number, open);
     };
     const leave = callers.opens(caller ?? openToAll(client));
-    const answer = await code.fetch({ ...asked, purpose: { user: caller?.guard?.user } }, begins).finally(() => {
+    const purpose = { user: caller?.guard?.user, source: client.source };
+    const answer = await code.fetch({ ...asked, purpose }, begins).finally(() => {
       this.#open.delete(exchange);
       leave();
     });
@@ -196,7 +197,8 @@ export class CustomRoutes implements OwnRoutes {
       exchange = number;
       this.#open.set(number, { client, caller, pass });
     };
-    const answer = await code.fetch({ head, purpose: { user: caller?.guard?.user }, body, signal: left.signal }, begins);
+    const purpose = { user: caller?.guard?.user, source: client.source };
+    const answer = await code.fetch({ head, purpose, body, signal: left.signal }, begins);
     send(ctx, answer, log);
   }
 

@@ -9,10 +9,12 @@ const MODULES = fileURLToPath(new URL('../../../python', import.meta.url));
 
 type Place = { program: string; /** The folder of gx.json. */ folder: string; modulePath: string | undefined };
 type Limits = { megabytes: number | undefined };
+/** Whether the runner runs graphs, or the user's own code beside them. */
+type Role = { role?: 'graphs' | 'user-code' };
 
-/** Returns how graphs in Python are run. Modules of the user are found in the folder of gx.json and by his own path. */
-export const pythonRunner = ({ program, folder, modulePath, megabytes }: Place & Limits): RunnerCommand => ({
-  command: [program, '-m', 'gx_runner'],
+/** Returns how Python is run. Modules of the user are found in the folder of gx.json and by the user's own path. */
+export const pythonRunner = ({ program, folder, modulePath, megabytes, role = 'graphs' }: Place & Limits & Role): RunnerCommand => ({
+  command: [program, '-m', 'gx_runner', ...(role === 'graphs' ? [] : [role])],
   folder,
   variables: { PYTHONPATH: [MODULES, ...(modulePath === undefined ? [] : [modulePath])].join(path.delimiter) },
   megabytes,

@@ -6,7 +6,7 @@ import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-
 import type { FileSection } from '../../config/gx-json.ts';
 import { LANGSMITH_PROJECTS } from '../../config/tracing.ts';
 import { StartError } from '../../errors.ts';
-import { codePlace, languageOf } from '../../schema/agent/code-place.ts';
+import { codePlace, languageOf, type Language } from '../../schema/agent/code-place.ts';
 import { PASSED_OVER, passedOverKeys, valueOfKey, type GxJson, type PassedOver } from '../../schema/agent/gx-json.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
 import type { GraphSource, StoreIndex } from '../../schema/wire/wall/graph-start.ts';
@@ -20,6 +20,8 @@ export type GraphsFile = {
   index: StoreIndex | undefined;
   /** The handlers that decide who may call; undefined when everybody may. */
   auth: ModuleExport | undefined;
+  /** The language of `auth.path` and `http.app`. */
+  codeLanguage: Language;
   /** The module that encrypts the contents of the database. */
   encryption: ModuleExport | undefined;
   /** Keys and variables without an effect here. */
@@ -39,7 +41,7 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
   // The builder of such an image makes the folder of the code its working directory.
   const named = file ?? path.join(process.cwd(), 'gx.json');
   const all = withSections(own, sections);
-  refusePythonParts(all, named);
+  const codeLanguage = languageOfParts(all, named);
   const settings = validGxJson(all, named);
   const folder = path.dirname(named);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
@@ -53,6 +55,7 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
     index: storeIndex(settings, folder, graphs),
     auth: exportOf(settings.auth?.path, folder),
     app: exportOf(settings.http?.app, folder),
+    codeLanguage,
     encryption: exportOf(settings.encryption?.path, folder),
     passedOver: [
       ...passedOverKeys(settings, { python: graphs.some(({ language }) => language === 'python') }),
@@ -61,18 +64,27 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
   };
 }
 
-/** The keys whose code runs beside the graphs. */
-const PARTS = ['auth.path', 'encryption.path', 'http.app'];
+/** The keys whose code runs beside the graphs, and those that Python may serve. */
+const PARTS = ['auth.path', 'http.app', 'encryption.path'];
+const IN_PYTHON = new Set(['auth.path', 'http.app']);
 
-/** Throws a `StartError` that names the part whose code is Python. */
-function refusePythonParts(settings: unknown, file: string): void {
-  for (const key of PARTS) {
+/** Returns the language of the parts. Throws a `StartError` that names one which its language can't serve. */
+function languageOfParts(settings: unknown, file: string): Language {
+  const parts = PARTS.flatMap((key) => {
     const reference = valueOfKey(settings, key);
-    if (typeof reference === 'string' && languageOf(reference) === 'python')
-      throw new StartError(
-        `${file}: "${key}" is ${reference}, and this server does not serve it in Python yet: only graphs and embeddings may be Python.`,
-      );
-  }
+    return typeof reference === 'string' ? [{ key, reference, language: languageOf(reference) }] : [];
+  });
+  const python = parts.filter(({ language }) => language === 'python');
+  const refused = python.find(({ key }) => !IN_PYTHON.has(key));
+  if (refused !== undefined)
+    throw new StartError(`${file}: "${refused.key}" is ${refused.reference}, and this server does not serve it in Python yet.`);
+  const [first] = python;
+  const other = parts.find(({ language }) => language === 'javascript');
+  if (first === undefined) return 'javascript';
+  if (other === undefined) return 'python';
+  throw new StartError(
+    `${file}: "${first.key}" is in Python and "${other.key}" in JavaScript: both run in one process, so write both in one language.`,
+  );
 }
 
 /** Code of the user's own in whose place the server's would serve graphs that rely on it. */

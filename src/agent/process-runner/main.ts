@@ -5,13 +5,13 @@ import { createLog } from '../../log.ts';
 import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
 import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
 import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
-import type { FromRunner, RunnerQuestion, ToRunner } from '../../schema/wire/wall/runner.ts';
+import { FromRunner, ToRunner, type RunnerQuestion } from '../../schema/wire/wall/runner.ts';
+import { RunnerProcess } from '../kernel/runner-process.ts';
 import { openRunStorage } from '../run-storage/open.ts';
 import type { Embed } from '../gx-json/embed.ts';
 import { answerRunner, refusedAnswer, storeStep, storeWrites } from './answers.ts';
 import { RunnerEmbeddings } from './embeddings.ts';
 import { MemoryWatch } from './memory-watch.ts';
-import { RunnerProcess } from './runner-process.ts';
 import { RunsOfRunner } from './runs.ts';
 import { elementOf } from './stored-values.ts';
 
@@ -154,7 +154,9 @@ async function start(given: ThreadStart): Promise<void> {
   };
   // The server ends the process together with this thread, and finds it here.
   const pid = new Int32Array(workerData as SharedArrayBuffer);
-  const child: RunnerProcess = new RunnerProcess({ runner: given.runner ?? { command: [] }, hear, log });
+  const runner = given.runner ?? { command: [] };
+  const messages = { to: ToRunner, from: FromRunner };
+  const child: RunnerProcess<ToRunner, FromRunner> = new RunnerProcess({ runner, messages, hear, log });
   Atomics.store(pid, 0, child.pid);
   const memory = new MemoryWatch({ pid: child.pid, megabytes: given.runner?.megabytes, exceeded: (sentence) => child.kill(sentence) });
   serve(deps);

@@ -58,6 +58,7 @@ function serve({ server, liveness, log, ...answering }: Served): void {
         tell({ kind: 'pong' });
         return;
       case 'start':
+      case 'stop':
     }
   });
 }

@@ -80,6 +80,7 @@ export class UserCode {
         return exchangeRefusal(thrown);
       },
       nextId: () => this.#nextId(),
+      takesEarly: true,
     });
     this.#look = setInterval(() => this.#watch(), LOOK_EVERY).unref();
   }
@@ -159,7 +160,7 @@ export class UserCode {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#look);
-    await this.#worker?.kill();
+    await (this.#worker?.stop ?? this.#worker?.kill)?.();
   }
 
   #nextId(): number {

@@ -39,3 +39,31 @@ export class SharedLiveness implements Liveness {
     Atomics.store(this.#places, BEGUN, exchange);
   }
 }
+
+/**
+ * Liveness as the other side reports it. It goes on between two reports, so all that was sent counts as begun, unless
+ * something holds it.
+ */
+export class ReportedLiveness implements Readonly<Liveness> {
+  #holds = 0;
+  #reported = 0;
+  #sent = 0;
+
+  get holds(): number {
+    return this.#holds;
+  }
+
+  get begun(): number {
+    return this.#holds === 0 ? this.#sent : this.#reported;
+  }
+
+  /** Hears of an exchange that was sent. */
+  sent(exchange: number): void {
+    this.#sent = exchange;
+  }
+
+  report({ holds = 0, begun = 0 }: Partial<Liveness>): void {
+    this.#holds = holds;
+    this.#reported = begun;
+  }
+}

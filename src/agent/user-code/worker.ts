@@ -3,7 +3,11 @@ import { openThread, type OpenedThread, type ThreadListener } from '../kernel/op
 import { SharedLiveness, type Liveness } from './liveness.ts';
 
 /** The side of the protocol that runs the user's own code, wherever it runs. */
-export type CodeRunner = OpenedThread<ToUserCode> & { readonly liveness: Readonly<Liveness> };
+export type CodeRunner = OpenedThread<ToUserCode> & {
+  readonly liveness: Readonly<Liveness>;
+  /** Ends it once the application's lifespan has ended; absent where an application has none. */
+  stop?(): Promise<void>;
+};
 
 /** Opens it; it waits for `start`. */
 export type OpenCodeRunner = (listener: ThreadListener<FromUserCode>) => CodeRunner;

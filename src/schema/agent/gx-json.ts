@@ -16,6 +16,9 @@ const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
   additionalProperties: false,
 });
 
+/** A file with its export, or a dotted name of a module of Python with its variable. */
+const CODE = String.raw`^([./].*|[A-Za-z_]\w*(\.[A-Za-z_]\w*)+):.+$`;
+
 const Strings = (): TUnsafe<string[]> => Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
 
 /** Modules and names of classes, as LangChain writes them into values that it serialises. */
@@ -68,7 +71,10 @@ export type Cors = Static<typeof Cors>;
 const Http = Type.Object(
   {
     app: Type.Optional(
-      Type.String({ pattern: '^[./]', description: 'File and export of routes of your own: ./app.ts:app, a Hono application' }),
+      Type.String({
+        pattern: `^[./]|${CODE}`,
+        description: 'Routes of your own: ./app.ts:app, a Hono application, or ./app.py:app, one of ASGI such as of FastAPI',
+      }),
     ),
     disable_assistants: Type.Optional(Type.Boolean()),
     disable_threads: Type.Optional(Type.Boolean()),
@@ -93,7 +99,10 @@ const Http = Type.Object(
 /** `openapi` joins the server's document: security schemes, the requirements by default, and by path. */
 const Auth = Type.Object(
   {
-    path: Type.String({ pattern: '^[./].*:.+$', description: 'File and export of the handlers: ./auth.ts:auth' }),
+    path: Type.String({
+      pattern: CODE,
+      description: 'File and export of the handlers: ./auth.ts:auth; in Python also a module: package.auth:auth',
+    }),
     disable_studio_auth: Type.Optional(Type.Boolean()),
     allow_langsmith_api_keys: Type.Optional(Type.Boolean()),
     openapi: Type.Optional(FreeForm('securitySchemes, security, paths')),

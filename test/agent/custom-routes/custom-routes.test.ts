@@ -6,7 +6,7 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
 
-/* A Hono application of the user stands before the built-in routes. */
+/* An application of the user stands before the built-in routes: one of Hono, or its Python twin of starlette. */
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let agent: AgentProcess;
@@ -40,10 +40,13 @@ describe('a route of the user', () => {
     expect(await (await ask('/metrics')).text()).toContain('gx_api_workers_max');
   });
 
-  test('refuses in its own way, and what it throws stays in the log', async () => {
+  test('refuses in its own way', async () => {
     const refused = await ask('/refuses');
     expect([refused.status, await refused.text()]).toEqual([400, 'Not like this.']);
     expect(await said(await ask('/missing'))).toEqual([404, { detail: 'Not Found' }]);
+  });
+
+  test('that fails is a 500 in the words of the server, and what it throws stays in the log', async () => {
     expect(await said(await ask('/throws'))).toEqual([500, { detail: 'http.app failed.' }]);
     await expect.poll(() => agent.output()).toContain('the secret of the application');
   });

@@ -173,5 +173,7 @@ test('a file that is not there, or no application, stops the start with a senten
   const missing = await failedStart({ database: database.uri, config: configOf('missing') });
   expect(missing.output).toMatch(/http\.app: there is no file .*nothing\.ts/);
   const other = await failedStart({ database: database.uri, config: configOf('no-app') });
-  expect(other.output).toMatch(/http\.app: "graph" of .*steps\.js is no Hono application, and has no fetch\(request\)/);
+  expect(other.output).toMatch(
+    /http\.app: "graph" of .*steps\.(js is no Hono application, and has no fetch\(request\)|py is no ASGI application)/,
+  );
 });

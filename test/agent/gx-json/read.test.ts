@@ -31,6 +31,16 @@ test('graphs in Python are files or modules, beside those in JavaScript', () => 
   ]);
 });
 
+test('handlers of callers are files of either language, or modules of Python', () => {
+  const placeOf = (path: string) => {
+    const { auth, codeLanguage } = read({ graphs, auth: { path } });
+    return [auth!.file.split('/').at(-1), auth!.exportName, codeLanguage];
+  };
+  expect(placeOf('./auth.ts:auth')).toEqual(['auth.ts', 'auth', 'javascript']);
+  expect(placeOf('./auth.py:auth')).toEqual(['auth.py', 'auth', 'python']);
+  expect(placeOf('my_agent.auth:auth')).toEqual(['my_agent.auth', 'auth', 'python']);
+});
+
 test('what stored states may hold counts for graphs in Python, and any class is for them alone', () => {
   const serde = { allowed_msgpack_modules: [['my_agent.state', 'Profile']], pickle_fallback: true };
   const names = (found: ReturnType<typeof read>): string[] => found.passedOver.map(({ name }) => name);
@@ -150,10 +160,12 @@ test.each([
   ['no graph at all', { graphs: {} }, 'graphs'],
   ['a graph without an export', { graphs: { chat: './chat.ts' } }, 'graphs.chat'],
   ['a wrong type', { graphs, node_version: 24 }, 'node_version'],
-  ['handlers of callers in Python', { graphs, auth: { path: './auth.py:auth' } }, '"auth.path" is ./auth.py:auth'],
-  ['handlers of callers in a module of Python', { graphs, auth: { path: 'my.auth:auth' } }, '"auth.path" is my.auth:auth'],
-  ['an application in Python', { graphs, http: { app: './app.py:app' } }, '"http.app"'],
-  ['an application in Python without a name', { graphs, http: { app: './app.py' } }, '"http.app"'],
+  ['handlers of callers in Python without a name', { graphs, auth: { path: './auth.py' } }, 'auth.path'],
+  [
+    'handlers of callers in Python beside an application in JavaScript',
+    { graphs, auth: { path: 'my.auth:auth' }, http: { app: './app.ts:app' } },
+    '"auth.path" is in Python and "http.app" in JavaScript',
+  ],
   ['encryption in Python', { graphs, encryption: { path: './seal.py:encryption' } }, '"encryption.path"'],
   ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
   ['components that are not files', { graphs, ui: { chat: { path: './ui.tsx' } } }, 'ui.chat'],

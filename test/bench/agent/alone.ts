@@ -4,6 +4,7 @@ import { measureFloors } from './floors.ts';
 import { measureGrowingPython } from './growing-python.ts';
 import { measureGrowingThread } from './growing-thread.ts';
 import { measureGuarded } from './guarded.ts';
+import { measureGuardedPython } from './guarded-python.ts';
 import { measureKeyed } from './keyed.ts';
 import { measureMcp } from './mcp.ts';
 import { measureA2a, measureA2aStreams } from './a2a.ts';
@@ -107,5 +108,11 @@ export const PARTS: Part[] = [
     measure: (work) => searchLines(work, 1_000_000, 20),
   },
   { id: 'python-pod', head: () => 'a pod with graphs in Python', ofPython: true, measure: measurePythonPod },
+  {
+    id: 'guarded-python',
+    head: () => 'handlers and routes in Python in turns with others, p50',
+    ofPython: true,
+    measure: measureGuardedPython,
+  },
   { id: 'floors', head: () => 'floors', isOfMachine: true, measure: ({ databases }) => measureFloors(databases) },
 ];

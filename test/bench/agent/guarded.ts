@@ -7,23 +7,23 @@ import type { Line } from './report.ts';
 import type { BenchServer } from './servers.ts';
 
 /** Calls of each kind, and as many before them so that the code is warm. */
-const CALLS = 1000;
+export const CALLS = 1000;
 
 /** What a guarded call with a remembered caller may cost more than an open one. */
 const AT_MOST = 0.5;
 
-type Setting = { checkout: Checkout; databases: Databases; scale: number };
-type Subject = { server: BenchServer; thread: string };
+export type Setting = { checkout: Checkout; databases: Databases; scale: number };
+export type Subject = { server: BenchServer; thread: string };
 
 /** The client shows who it is in its address, to the open server as well. */
 const known = (server: BenchServer): BenchServer => ({ ...server, url: server.url.replace('http://', 'http://ann:secret@') });
 
-async function subject({ checkout, databases }: Setting, config: string): Promise<Subject> {
-  const server = known(await checkout.start({ database: await databases.fresh(), config }));
+export async function subject({ checkout, databases }: Setting, config: string, env?: Record<string, string>): Promise<Subject> {
+  const server = known(await checkout.start({ database: await databases.fresh(), config, ...(env && { env }) }));
   return { server, thread: await createThread(server) };
 }
 
-const CALLED: Record<string, (subject: Subject) => Promise<unknown>> = {
+export const CALLED: Record<string, (subject: Subject) => Promise<unknown>> = {
   'GET of a thread': ({ server, thread }) => call(`${server.url}/threads/${thread}`),
   'search of threads': ({ server }) => call(`${server.url}/threads/search`, { limit: 10 }),
   'a new thread': ({ server }) => createThread(server),
@@ -33,7 +33,7 @@ const CALLED: Record<string, (subject: Subject) => Promise<unknown>> = {
  * Measures what one server's calls take more than another's. They take turns call by call, so that whatever slows the
  * machine down slows both.
  */
-async function besideOpen(
+export async function besideOpen(
   open: Subject,
   other: Subject,
   ask: (subject: Subject) => Promise<unknown>,

@@ -5,7 +5,7 @@ import { StringEnum } from '../../types.ts';
 /* Questions to the handlers of `auth.path`, and their answers. */
 
 /** The names are those of `@langchain/langgraph-sdk/auth`. */
-const AUTH_EVENTS = [
+export const AUTH_EVENTS = [
   'threads:create',
   'threads:read',
   'threads:update',

@@ -8,9 +8,10 @@ import { Bytes, MessageOf } from './forms.ts';
  * Either side asks: `ask` with a number of its own, then the body of the request. The other side answers with one
  * `answer` and its body, or with `refused`. A body crosses in `chunk`s and is over with its `end`, which tells of a
  * failure if the body broke off. Nothing of a body is sent before its reader asks for it: `more` lets so many bytes
- * cross. So a slow reader stops the writer, and a body that nobody reads stays where it is. `stop` says that its reader
- * wants no more. `leave` says that the asker wants no answer any more. A message of an exchange that is over is
- * ignored.
+ * cross. So a slow reader stops the writer, and a body that nobody reads stays where it is. The `room` of an `ask` lets
+ * so many bytes of the answer cross before that: a short answer then waits for no message. A writer may ignore it.
+ * `stop` says that its reader wants no more. `leave` says that the asker wants no answer any more. A message of an
+ * exchange that is over is ignored.
  */
 
 /** Names and values in their order; a name may come several times. */
@@ -39,7 +40,7 @@ export type BodyOf = Static<typeof BodyOf>;
 const exchange = Type.Integer();
 const ofBody = { exchange, of: BodyOf };
 
-const Ask = MessageOf('ask', { exchange, head: RequestHead });
+const Ask = MessageOf('ask', { exchange, head: RequestHead, room: Type.Optional(Type.Integer()) });
 
 const Others = [
   MessageOf('leave', { exchange }),

@@ -14,7 +14,8 @@ import { Bytes, CipherModule, Maybe, MessageOf, ModuleExport, Variables } from '
  * exchanges of the server are numbered together. `ping` is answered with `pong` at once. The server knows at any time
  * which number holds the other side, and which exchange it began last: a worker thread writes both into memory that it
  * shares, and a process says them in each `pong`, which it answers even while its code never yields. The server ends a
- * side whose code never yields, opens another and asks again all that the former had not begun.
+ * side whose code never yields, opens another and asks again all that the former had not begun. A process is sent
+ * `stop` before its end: it ends the lifespan of the application, and then itself. A thread never gets it.
  */
 
 const UserCodeStart = Type.Object({
@@ -61,8 +62,8 @@ export type HandlerQuestion = { [K in keyof Questions]: { ask: K } & Questions[K
 
 const questions = Object.entries(QUESTIONS).map(([ask, { args }]) => Type.Object({ ask: Type.Literal(ask), ...args.properties }));
 
-/** The facts that the application gets beside a request. */
-const ForApp = Type.Object({ user: Maybe(AuthUser) });
+/** The facts that the application gets beside a request: the caller, where it is known, and the client's address. */
+const ForApp = Type.Object({ user: Maybe(AuthUser), source: Maybe(Type.String()) });
 export type ForApp = Static<typeof ForApp>;
 
 /**
@@ -89,6 +90,7 @@ export const ToUserCode = Type.Union([
   MessageOf('start', { version: Type.String(), start: UserCodeStart }),
   MessageOf('question', { call_id, question: Type.Unsafe<HandlerQuestion>(Type.Union(questions)) }),
   MessageOf('ping', {}),
+  MessageOf('stop', {}),
   MessageOf('exchange', { message: exchangeFor(ForApp) }),
 ]);
 export type ToUserCode = Static<typeof ToUserCode>;

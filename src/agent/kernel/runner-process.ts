@@ -2,23 +2,28 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Duplex, Readable } from 'node:stream';
+import type { TSchema } from 'typebox';
 import { environmentOfOthers } from '../../config/env.ts';
 import type { Log } from '../../log.ts';
 import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
 import { FrameReader, toFrame, fromFrame } from '../../schema/wire/wall/frames.ts';
-import { FromRunner, ToRunner } from '../../schema/wire/wall/runner.ts';
 
-type Options = { runner: RunnerCommand; hear: (message: FromRunner) => void; log: Log };
+/** The messages of a wall: those to the runner, and those from it. */
+type Messages = { to: TSchema; from: TSchema };
+
+type Options<From> = { runner: RunnerCommand; messages: Messages; hear: (message: From) => void; log: Log };
 
 /** A runner's process. Its file descriptor 3 is a socket of its own, which ends with either side. */
-export class RunnerProcess {
+export class RunnerProcess<To, From> {
+  readonly #messages: Messages;
   readonly #child: ChildProcess;
   readonly #socket: Duplex;
   #reason: string | undefined;
   /** Settles with a sentence once nothing more is heard of the runner. */
   readonly ended: Promise<string>;
 
-  constructor({ runner, hear, log }: Options) {
+  constructor({ runner, messages, hear, log }: Options<From>) {
+    this.#messages = messages;
     const [program = '', ...args] = runner.command;
     const env = { ...environmentOfOthers(), ...runner.variables };
     this.#child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], cwd: runner.folder, env });
@@ -39,14 +44,14 @@ export class RunnerProcess {
     return this.#child.pid ?? 0;
   }
 
-  send(message: ToRunner): void {
+  send(message: To): void {
     if (!this.#socket.writable) return;
     // Messages of one turn of the event loop go in one write.
     if (this.#socket.writableCorked === 0) {
       this.#socket.cork();
       setImmediate(() => this.#socket.uncork());
     }
-    this.#socket.write(toFrame(ToRunner, message));
+    this.#socket.write(toFrame(this.#messages.to, message));
   }
 
   /** Ends the process. `ended` gives the reason if there is one, else how the process ended. */
@@ -55,11 +60,11 @@ export class RunnerProcess {
     this.#child.kill('SIGKILL');
   }
 
-  #read(hear: Options['hear'], fault: (sentence: string) => void): void {
+  #read(hear: Options<From>['hear'], fault: (sentence: string) => void): void {
     const frames = new FrameReader();
     this.#socket.on('data', (piece: Buffer) => {
       try {
-        for (const frame of frames.push(piece)) hear(fromFrame(FromRunner, frame) as FromRunner);
+        for (const frame of frames.push(piece)) hear(fromFrame(this.#messages.from, frame) as From);
       } catch (error) {
         fault(`The runner sent an invalid message: ${(error as Error).message}`);
       }
