@@ -152,6 +152,8 @@ test('a process that takes more memory than it may is ended, which costs its nei
   const rows = await until('the neighbours are done', done, 150);
   expect(rows.map(({ lost }) => lost)).toEqual([0, 0]);
   for (const { thread_id } of neighbours) expect((await agent.client.threads.getState(thread_id)).values).toMatchObject({ done: 15 });
-  await expect.poll(() => agent.output()).toMatch(/The runner took \d+ MB of memory, and may take 300: it is ended\. GX_PYTHON_MEMORY_MB allows more\./);
+  await expect
+    .poll(() => agent.output())
+    .toMatch(/The runner took \d+ MB of memory, and may take 300: it is ended\. GX_PYTHON_MEMORY_MB allows more\./);
   expect(await agent.client.runs.wait(null, 'echo', { input: { question: 'x' } })).toMatchObject({ answer: 'echo: x' });
 });

@@ -138,7 +138,9 @@ describe('dev', () => {
     const told = async (page: string): Promise<unknown> =>
       ((await (await fetch(running.url + page)).json()) as { graph_errors?: unknown }).graph_errors;
     const other = (): Promise<unknown> => running.client.runs.wait(null, 'other', { input });
-    await expect.poll(() => running.output()).toMatch(/other +NOT SERVED until its file is mended: Graph "other": .*other\.ts can't be loaded/);
+    await expect
+      .poll(() => running.output())
+      .toMatch(/other +NOT SERVED until its file is mended: Graph "other": .*other\.ts can't be loaded/);
     expect(await answer(running)).toBe('That was message 1 of this thread.');
     await expect(other()).rejects.toMatchObject({ status: 500, text: expect.stringMatching(/other\.ts can't be loaded: TransformError/) });
     await expect(running.client.assistants.getGraph('other')).rejects.toMatchObject({ status: 500 });
