@@ -98,8 +98,8 @@ COPY crds /app/crds
 COPY src /app/src
 ENTRYPOINT ["node", "/app/src/main.ts"]
 
-# --- gx-agent-server: the base of users' agents ------------------------------------------------------------------------
-FROM app AS gx-agent-server
+# --- shared by the two bases of users' agents ---------------------------------------------------------------------------
+FROM app AS agent-app
 COPY --from=npm /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
 # A graph that brings no @langchain/langgraph of its own finds ours: Node looks in /node_modules last.
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
@@ -111,10 +111,49 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
 # The memory of a burst of runs is given back when the server is at rest (src/at-rest.ts), which takes the collector's door.
 ENV GX_CONFIG=/agent/gx.json GX_BUILD_FOLDER=/agent/.gx-build NODE_OPTIONS="--max-semi-space-size=4 --v8-pool-size=1 --expose-gc" NODE_COMPILE_CACHE=/app/compile-cache
 WORKDIR /agent
-USER 10001:10001
 EXPOSE 8000
+
+# --- gx-agent-server: the base of users' agents ------------------------------------------------------------------------
+FROM agent-app AS gx-agent-server
+USER 10001:10001
 # The runner of graphs in Python, for images that add a Python with LangGraph.
 COPY python/gx_runner /app/python/gx_runner
+COPY src /app/src
+RUN node /app/src/compile-cache.ts
+ENTRYPOINT ["node", "/app/src/main.ts", "agent-server"]
+
+# --- gx-agent-server-python: the base of agents with graphs in Python --------------------------------------------------
+# Each package is one of the lock file, by its hash. A private index comes as the secret "pip". An image has no pip: uv installs.
+FROM ${BASE} AS python-packages
+RUN apt-get update -qq \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3 python3-venv \
+ && python3 -m venv /pip
+COPY python/image/requirements.txt /tmp/requirements.txt
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=npm-certificates,target=/run/npm-certificates.crt \
+    /pip/bin/pip --python /usr/bin/python3 install --quiet --break-system-packages --root-user-action=ignore --no-cache-dir --no-compile \
+      --only-binary=:all: --require-hashes --requirement /tmp/requirements.txt
+
+FROM agent-app AS python-app
+# Node has certificates of its own; Python reads those of the system.
+RUN apt-get update -qq \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3 ca-certificates \
+ && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt
+COPY --from=python-packages /usr/local/bin /usr/local/bin
+COPY --from=python-packages /usr/local/lib /usr/local/lib
+# Packages of agents go into an environment of their own, which sees the ones of the image behind them, and belongs to the agents' user.
+# Byte code is not compared with the time of its source: nobody changes either.
+COPY dev/images/sbom /tmp/sbom
+RUN python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash /usr/local/lib/python3.* \
+ && python3 -m venv --system-site-packages --without-pip /venv && chown -R gx:gx /venv \
+ && ln -s /usr/local/bin/uv /usr/local/bin/uvx /usr/bin \
+ && sh /tmp/sbom/debian > /usr/share/gx/sbom/debian.cdx.json && python3 /tmp/sbom/python > /usr/share/gx/sbom/pypi.cdx.json && rm -r /tmp/sbom
+ENV PATH=/venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin VIRTUAL_ENV=/venv GX_PYTHON=/venv/bin/python \
+    UV_PROJECT_ENVIRONMENT=/venv UV_PYTHON_DOWNLOADS=never UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_NO_CACHE=1
+
+FROM python-app AS gx-agent-server-python
+COPY python/gx_runner /app/python/gx_runner
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash /app/python
+USER 10001:10001
 COPY src /app/src
 RUN node /app/src/compile-cache.ts
 ENTRYPOINT ["node", "/app/src/main.ts", "agent-server"]

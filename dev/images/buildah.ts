@@ -9,7 +9,7 @@ import type { Build, Engine } from './engine.ts';
 import { folders } from './folders.ts';
 import { root } from './list.ts';
 import { bases, ensureBases } from './native/bases.ts';
-import { withNpmSettings } from './native/npm-settings.ts';
+import { withPackageSettings } from './native/package-settings.ts';
 import { runSteps } from './run-steps.ts';
 
 /** Builds with Debian's buildah. The base images are made from Debian and npm packages, without an image registry. */
@@ -27,7 +27,7 @@ export const buildah: Engine = {
   async build({ image, reference, buildArguments, stages, report }: Build) {
     const target = image.target === undefined ? [] : ['--target', image.target];
     const ignore = join(root, `${image.dockerfile}.dockerignore`);
-    await withNpmSettings({ withCache: true }, async (settings) => {
+    await withPackageSettings({ withCache: true }, async (settings) => {
       const args = [
         ...settings,
         ...target,

@@ -3,7 +3,7 @@ import { environmentWith } from '../env.ts';
 import { MissingRequirement } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { root } from './list.ts';
-import { withNpmSettings } from './native/npm-settings.ts';
+import { withPackageSettings } from './native/package-settings.ts';
 import { runSteps } from './run-steps.ts';
 
 /**
@@ -23,7 +23,7 @@ export const docker: Engine = {
   async build({ image, reference, buildArguments, report }) {
     const target = image.target === undefined ? [] : ['--target', image.target];
     const args = Object.entries(buildArguments).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
-    await withNpmSettings({ withCache: false }, async (settings) => {
+    await withPackageSettings({ withCache: false }, async (settings) => {
       const options = ['--progress=plain', ...settings, '--file', image.dockerfile, ...target, ...args, '--tag', reference];
       await runSteps(['docker', 'build', ...options, image.context], { step: /^#\d+ \[/, report, cwd: root, env: withBuildKit() });
     });

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { languageOf } from '../../src/schema/agent/code-place.ts';
 import { UsageError } from '../errors.ts';
 import { contentKey } from './key.ts';
 
@@ -24,9 +25,12 @@ export const root = join(import.meta.dirname, '..', '..');
 const product = (image: Pick<Image, 'name' | 'inputs' | 'parent' | 'base'>): Image => ({
   dockerfile: 'Dockerfile',
   context: '.',
-  target: image.name.replace(/^gx-((cluster-)?app)$/, '$1'),
+  target: image.name.replace(/^gx-((\w+-)?app)$/, '$1'),
   ...image,
 });
+
+/** The builder takes its uv from there. */
+const PYTHON_LOCK = 'python/image/requirements.txt';
 
 // These stages are images of their own, because finding them unchanged would take reading all packages each time.
 const app = product({ name: 'gx-app', inputs: ['Dockerfile', 'package.json', 'package-lock.json', '.npmrc', 'dev/images/sbom'] });
@@ -36,14 +40,29 @@ const clusterApp = product({ name: 'gx-cluster-app', inputs: app.inputs, parent:
 const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/images/postgres', 'dev/images/sbom'] });
 const valkey = product({ name: 'gx-valkey', inputs: ['Dockerfile', 'dev/images/valkey', 'dev/images/sbom'] });
 const platform = product({ name: 'gx-platform', inputs: ['src', 'crds'], parent: { stage: 'cluster-app', image: clusterApp } });
-const builder = product({ name: 'gx-builder', inputs: ['src', 'dev/images/tools'], parent: onApp });
+const builder = product({ name: 'gx-builder', inputs: ['src', 'dev/images/tools', PYTHON_LOCK], parent: onApp });
 const buildkit = product({
   name: 'gx-buildkit',
   inputs: ['dev/cluster/parts/buildkit'],
   base: 'BUILDKIT',
   parent: { stage: 'gx-builder', image: builder },
 });
-const agentServer = product({ name: 'gx-agent-server', inputs: ['src', 'python/gx_runner'], parent: onApp });
+const agentApp = product({ name: 'gx-agent-app', inputs: [], parent: onApp });
+const agentServer = product({
+  name: 'gx-agent-server',
+  inputs: ['src', 'python/gx_runner'],
+  parent: { stage: 'agent-app', image: agentApp },
+});
+const pythonApp = product({
+  name: 'gx-python-app',
+  inputs: [PYTHON_LOCK, 'dev/images/sbom'],
+  parent: { stage: 'agent-app', image: agentApp },
+});
+const agentServerPython = product({
+  name: 'gx-agent-server-python',
+  inputs: agentServer.inputs,
+  parent: { stage: 'python-app', image: pythonApp },
+});
 
 /** Returns every image, a parent before its children. Each example with a gx.json is one. */
 export function images(): Image[] {
@@ -56,19 +75,24 @@ export function images(): Image[] {
     builder,
     buildkit,
     agentServer,
+    agentServerPython,
     ...names.filter((name) => existsSync(join(folder, name, 'gx.json'))).map(example),
   ];
 }
 
 function example(folder: string): Image {
   const context = `examples/${folder}`;
+  const { graphs } = JSON.parse(readFileSync(join(root, context, 'gx.json'), 'utf8')) as {
+    graphs: Record<string, { path: string } | string>;
+  };
+  const isPython = Object.values(graphs).some((graph) => languageOf(typeof graph === 'string' ? graph : graph.path) === 'python');
   const dockerfile = 'dev/images/example.Dockerfile';
   return {
     name: `gx-example-${folder}`,
     dockerfile,
     context,
     inputs: [dockerfile, context],
-    parent: { argument: 'AGENT_SERVER', image: agentServer },
+    parent: { argument: 'AGENT_SERVER', image: isPython ? agentServerPython : agentServer },
   };
 }
 

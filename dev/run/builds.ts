@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { command } from '../commands.ts';
 import type { Cluster, ClusterHost, RegistryAccount } from '../cluster/provider.ts';
 import { devConfig } from '../env.ts';
-import { npmSetting } from '../images/native/npm-settings.ts';
+import { npmSetting } from '../images/native/package-settings.ts';
 import type { Images } from './images.ts';
 
 /** The namespace that the chart makes for builds. */

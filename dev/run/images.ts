@@ -3,16 +3,18 @@ import { buildImages, engineNamed, referencesOf, type BuiltImage } from '../imag
 import { isPushed, pushArchive } from '../images/push.ts';
 import { beside, type Report } from '../steps.ts';
 
+/** The images that the builder reads from the registry. */
 const AGENT_SERVER = 'gx-agent-server';
+const PYTHON_AGENT_SERVER = 'gx-agent-server-python';
 
 /** The images that an agent needs to answer. */
 export const FIRST_IMAGES = ['gx-postgres', 'gx-platform', 'gx-example-echo'];
 /** The images that builds and key-value stores need. */
-export const LATER_IMAGES = ['gx-valkey', 'gx-builder', AGENT_SERVER];
+export const LATER_IMAGES = ['gx-valkey', 'gx-builder', AGENT_SERVER, PYTHON_AGENT_SERVER];
 
 /**
- * References of the images that a platform with one example needs. The agent server is in the cluster's registry, from
- * which the builder reads it.
+ * References of the images that a platform with one example needs. The agent servers are in the cluster's registry,
+ * from which the builder reads them.
  */
 export type Images = {
   postgres: string;
@@ -22,11 +24,14 @@ export type Images = {
   /** Where lines of Dockerfiles are to be run. */
   buildkit?: string;
   agentServer: string;
+  pythonAgentServer: string;
   example: string;
+  /** An example with a graph in Python. */
+  pythonExample?: string;
 };
 
 /** An image that not every platform has. */
-export type FurtherImage = 'gx-buildkit';
+export type FurtherImage = 'gx-buildkit' | 'gx-example-python';
 
 /**
  * Starts building images beside other steps, because building waits for downloads more than for the processor.
@@ -38,22 +43,27 @@ export const startImages = (names: readonly string[]): Promise<BuiltImage[]> =>
 export async function imagesOf({ registry }: Cluster, further: readonly FurtherImage[] = []): Promise<Images> {
   const references = referencesOf(await engineNamed());
   const one = (name: string): string => references[name] ?? '';
-  const { name, tag } = placeOf(one(AGENT_SERVER));
+  const inRegistry = (image: string): string => {
+    const { name, tag } = placeOf(one(image));
+    return `${registry.name}/${name}:${tag}`;
+  };
   return {
     postgres: one('gx-postgres'),
     valkey: one('gx-valkey'),
     platform: one('gx-platform'),
     builder: one('gx-builder'),
     ...(further.includes('gx-buildkit') && { buildkit: one('gx-buildkit') }),
-    agentServer: `${registry.name}/${name}:${tag}`,
+    agentServer: inRegistry(AGENT_SERVER),
+    pythonAgentServer: inRegistry(PYTHON_AGENT_SERVER),
     example: one('gx-example-echo'),
+    ...(further.includes('gx-example-python') && { pythonExample: one('gx-example-python') }),
   };
 }
 
-/** Loads images onto the node, and the agent server into the registry. One that is there costs next to nothing. */
+/** Loads images onto the node, and the agent servers into the registry. One that is there costs next to nothing. */
 export async function loadImages(cluster: Cluster, built: readonly BuiltImage[], report: Report): Promise<void> {
   for (const image of built) {
-    if (image.name === AGENT_SERVER) await push(cluster, image);
+    if (image.name === AGENT_SERVER || image.name === PYTHON_AGENT_SERVER) await push(cluster, image);
     else await cluster.loadImage(image);
     report(image.reference);
   }

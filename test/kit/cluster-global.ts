@@ -13,6 +13,8 @@ export type SystemUnderTest = {
   kubeconfig: string;
   kubectl: string;
   image: string;
+  /** An example with a graph in Python, for the project `system`. */
+  pythonImage: string | undefined;
   cluster: Cluster['kind'];
 };
 
@@ -25,14 +27,16 @@ declare module 'vitest' {
 /** Two checkouts that test at the same time need clusters of different names. */
 const NAME = process.env.GX_TEST_CLUSTER ?? 'gx-test';
 
+/** Images that only the tests of one project need. That of Dockerfiles takes minutes to compile once. */
+const FURTHER: Readonly<Record<string, readonly FurtherImage[]>> = { builds: ['gx-buildkit'], system: ['gx-example-python'] };
+
 /**
  * Makes a cluster with the platform on it, for the tests in real pods. It is removed afterwards unless GX_KEEP_CLUSTER
  * is set.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await (await choose()).require();
-  // Only tests of builds run lines of Dockerfiles, whose image takes minutes to compile once.
-  const further: FurtherImage[] = project.name === 'builds' ? ['gx-buildkit'] : [];
+  const further = FURTHER[project.name] ?? [];
   const building = startImages([...FIRST_IMAGES, ...LATER_IMAGES, ...further]);
   const cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));
   await step('images', async (report) => loadImages(cluster, await building, report));
@@ -45,6 +49,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     kubeconfig: cluster.kubeconfig,
     kubectl: cluster.kubectl,
     image: images.example,
+    pythonImage: images.pythonExample,
     cluster: cluster.kind,
   });
   return async () => {

@@ -4,6 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { devConfig } from '../../env.ts';
 import { command } from '../../commands.ts';
+import { pipFile } from './pip-file.ts';
 
 const SYSTEM_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 /** Where the Dockerfile mounts the secret with the certificates. */
@@ -13,14 +14,14 @@ const LENT_CACHE = '/run/npm-cache';
 type Lent = { withCache: boolean };
 
 /**
- * Calls `work` with options of a build that let `npm` in it reach the same servers as on this machine: its registry,
- * credentials and certificates come as two secrets, which do not get into the image. Only buildah can also lend its
- * package cache.
+ * Calls `work` with options of a build that let npm and pip in it reach the same servers as on this machine: their
+ * registries, credentials and certificates come as secrets, which do not get into the image. Only buildah can also lend
+ * npm's package cache.
  */
-export async function withNpmSettings({ withCache }: Lent, work: (options: string[]) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'gx-npmrc-'));
+export async function withPackageSettings({ withCache }: Lent, work: (options: string[]) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'gx-packages-'));
   try {
-    const [npmrc, certificates] = [join(folder, 'npmrc'), join(folder, 'certificates.crt')];
+    const [npmrc, pip, certificates] = [join(folder, 'npmrc'), join(folder, 'pip.conf'), join(folder, 'certificates.crt')];
     const [registry, cafile, cache] = await Promise.all(['registry', 'cafile', 'cache'].map(npmSetting));
     const trusted = [SYSTEM_CERTIFICATES, devConfig().certificates, cafile].filter(isFile);
     await writeFile(certificates, await joined(trusted));
@@ -31,7 +32,8 @@ export async function withNpmSettings({ withCache }: Lent, work: (options: strin
       lentCache && `cache=${LENT_CACHE}`,
     ].filter(Boolean);
     await writeFile(npmrc, [await joined([join(homedir(), '.npmrc')].filter(isFile)), ...lines, ''].join('\n'), { mode: 0o600 });
-    const secrets = { npmrc, 'npm-certificates': certificates };
+    await writeFile(pip, await pipFile(trusted.length > 0 ? LENT_CERTIFICATES : undefined), { mode: 0o600 });
+    const secrets = { npmrc, pip, 'npm-certificates': certificates };
     const options = Object.entries(secrets).flatMap(([id, file]) => ['--secret', `id=${id},src=${file}`]);
     await work([...options, ...(lentCache === undefined ? [] : ['--volume', `${lentCache}:${LENT_CACHE}`])]);
   } finally {
