@@ -14,7 +14,7 @@ from gx_runner.lists import Key, ListVersion
 MOST_BYTES = 24 * 1024 * 1024
 # Checkpoints of each graph: the one that a run stands on, and those that it looked at before.
 _OF_EACH = 3
-# The approximate bytes of what is remembered of a graph, besides its lists.
+# The approximate bytes that a remembered graph takes besides its lists.
 _GRAPH_BYTES = 500
 
 CheckpointKey = tuple[str, str, str]

@@ -4,6 +4,9 @@ import type { UserCode } from '../user-code/host.ts';
 
 /* This file tells which requests concern `http.app`, and which the built-in routes. */
 
+/** The Fetch standard knows no other methods, or refuses them. */
+export const FETCH_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
 /** Returns a test of whether a request concerns the application. Paths are compared decoded, as Hono does. */
 export function concernOf({ app }: UserCode): (method: string, path: string) => { serves: boolean } | undefined {
   if (app?.routes === undefined) return () => ({ serves: true });

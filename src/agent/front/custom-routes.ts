@@ -8,7 +8,7 @@ import type { Log } from '../../log.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import type { HeaderPairs } from '../../schema/wire/wall/exchange.ts';
 import type { ForServer } from '../../schema/wire/wall/user-code.ts';
-import { accessOf, builtIn, concernOf } from './app-concerns.ts';
+import { accessOf, builtIn, concernOf, FETCH_METHODS } from './app-concerns.ts';
 import { openToAll, type CallerRequest } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { Callers } from '../auth/callers.ts';
@@ -55,9 +55,6 @@ type Upgrading = {
 
 /** These paths answer whatever the application does. */
 const OWN = ['/ok', '/metrics', '/docs', '/openapi.json'];
-
-/** The Fetch standard knows no other methods, or refuses them. */
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 const ROUTE = 'http.app';
 
@@ -132,8 +129,7 @@ export class CustomRoutes implements OwnRoutes {
       this.#open.set(number, open);
     };
     const leave = callers.opens(caller ?? openToAll(client));
-    const purpose = { user: caller?.guard?.user, source: client.source };
-    const answer = await code.fetch({ ...asked, purpose }, begins).finally(() => {
+    const answer = await code.fetch({ ...asked, purpose: { user: caller?.guard?.user, source: client.source } }, begins).finally(() => {
       this.#open.delete(exchange);
       leave();
     });
@@ -160,7 +156,7 @@ export class CustomRoutes implements OwnRoutes {
 
   #concernOf(method: string, url: string): { path: string; serves: boolean } | undefined {
     const path = pathBelow(this.#settings.prefix, url);
-    if (path === undefined || this.#own.has(path) || !METHODS.has(method)) return undefined;
+    if (path === undefined || this.#own.has(path) || !FETCH_METHODS.has(method)) return undefined;
     this.#concerns ??= concernOf(this.#settings.code);
     const concern = this.#concerns(method, path);
     return concern && { path, serves: concern.serves };
@@ -197,8 +193,10 @@ export class CustomRoutes implements OwnRoutes {
       exchange = number;
       this.#open.set(number, { client, caller, pass });
     };
-    const purpose = { user: caller?.guard?.user, source: client.source };
-    const answer = await code.fetch({ head, purpose, body, signal: left.signal }, begins);
+    const answer = await code.fetch(
+      { head, purpose: { user: caller?.guard?.user, source: client.source }, body, signal: left.signal },
+      begins,
+    );
     send(ctx, answer, log);
   }
 

@@ -14,8 +14,8 @@ export function supplyRandomBytes(crypto: Pick<webcrypto.Crypto, 'getRandomValue
   const generate = crypto.getRandomValues.bind(crypto);
   const supply = new Uint8Array(TAKEN);
   let next = TAKEN;
-  const getRandomValues = <T extends ArrayBufferView>(array: T): T => {
-    if (!(array instanceof Uint8Array) || array.length > MOST) return generate(array as never) as T;
+  const getRandomValues: webcrypto.Crypto['getRandomValues'] = (array) => {
+    if (!(array instanceof Uint8Array) || array.length > MOST) return generate(array);
     if (next + array.length > TAKEN) {
       generate(supply);
       next = 0;

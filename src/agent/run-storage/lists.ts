@@ -15,7 +15,7 @@ type Remembered<E> = { checkpoints: Map<string, ListsOfCheckpoint<E>>; weight: n
 /** Checkpoints that are remembered of each graph: the one that a run stands on, and those that it looked at before. */
 const OF_EACH = 3;
 
-/** The approximate bytes of what is remembered of a graph, besides its lists. */
+/** The approximate bytes that a remembered graph takes besides its lists. */
 const GRAPH_BYTES = 500;
 
 /**

@@ -30,7 +30,7 @@ function runners(lives: boolean): { open: OpenRunner; killed: number[] } {
       send: (message) => {
         if (message.kind === 'start') setImmediate(() => listener.message({ kind: 'ready', version: '1.0', nodes: {} }));
         if (message.kind === 'call' && number > 1)
-          setImmediate(() => listener.message({ kind: 'result', call_id: message.call_id, json: '{}' as never }));
+          setImmediate(() => listener.message({ kind: 'result', call_id: message.call_id, json: '{}' }));
       },
       kill: () => {
         clearInterval(beats);
@@ -43,7 +43,7 @@ function runners(lives: boolean): { open: OpenRunner; killed: number[] } {
   return { open, killed };
 }
 
-const call = (host: LanguageHost): Promise<unknown> => host.call('graph', { graphId: 'held', xray: false } as never);
+const call = (host: LanguageHost): Promise<unknown> => host.call('graph', { graph_id: 'held', xray: false });
 
 afterEach(() => vi.useRealTimers());
 
@@ -54,9 +54,9 @@ test('a thread that a call holds is ended, and another one answers', async () =>
   const opened = host.open();
   await vi.advanceTimersByTimeAsync(10);
   await opened;
-  const held = expect(call(host)).rejects.toThrow('The graph does not answer.');
+  const held = call(host).catch((error: unknown) => String(error));
   await vi.advanceTimersByTimeAsync(60_000);
-  await held;
+  expect(await held).toContain('The graph does not answer.');
   expect(killed).toEqual([1]);
   const answered = call(host);
   await vi.advanceTimersByTimeAsync(2000);
@@ -71,9 +71,9 @@ test('a thread that lives while a call is slow goes on', async () => {
   const opened = host.open();
   await vi.advanceTimersByTimeAsync(10);
   await opened;
-  const slow = expect(call(host)).rejects.toThrow('The graph does not answer.');
+  const slow = call(host).catch((error: unknown) => String(error));
   await vi.advanceTimersByTimeAsync(60_000);
-  await slow;
+  expect(await slow).toContain('The graph does not answer.');
   expect(killed).toEqual([]);
   await host.close();
 });

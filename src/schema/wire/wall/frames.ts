@@ -38,6 +38,7 @@ function fits(node: Node, value: unknown): boolean {
 /** Changes each attachment of a value, in the order of the schema. */
 type Walk = (value: unknown, change: Change) => unknown;
 
+// oxlint-disable-next-line house/module-state -- derived from the schemas, which are constants
 const walks = new WeakMap<Node, { walk: Walk | undefined }>();
 
 /** Returns the walk over the values of a node; undefined where they have no attachments. It is made once. */
@@ -61,7 +62,7 @@ function newWalk(node: Node): Walk | undefined {
 /** Returns the alternatives of a node, with those of alternatives that have their own. */
 const alternativesOf = (node: Node): Node[] => node.anyOf?.flatMap(alternativesOf) ?? [node];
 
-/** Messages are told apart by their kind, all else by trying. */
+/** Finds the alternative of a message by its kind, and that of any other value by trying. */
 function walkOfAny(alternatives: Node[]): Walk | undefined {
   if (alternatives.every((one) => walkOf(one) === undefined)) return undefined;
   const byTrying: Walk = (value, change) => walkOf(alternatives.find((one) => fits(one, value)) ?? {})?.(value, change) ?? value;
