@@ -9,6 +9,7 @@ import { measureKeyed } from './keyed.ts';
 import { measureMcp } from './mcp.ts';
 import { measureA2a, measureA2aStreams } from './a2a.ts';
 import { measureMemory } from './memory.ts';
+import { measurePods } from './pods.ts';
 import { measurePythonPod } from './python.ts';
 import type { Line } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
@@ -114,5 +115,6 @@ export const PARTS: Part[] = [
     ofPython: true,
     measure: measureGuardedPython,
   },
+  { id: 'pods', head: () => 'memory (PSS) of a pod of each kind', isLong: true, measure: measurePods },
   { id: 'floors', head: () => 'floors', isOfMachine: true, measure: ({ databases }) => measureFloors(databases) },
 ];

@@ -39,7 +39,7 @@ export async function measurePythonPod({ checkout, databases }: Work): Promise<L
   const server = await checkout.start(settings);
   const ready = (performance.now() - began) / 1000;
   await pause(BREATHE * 1000);
-  const megabytes = proportionalMegabytes(server.pid);
+  const megabytes = proportionalMegabytes(server.pid).reduce((sum, one) => sum + one, 0);
   await server.stop();
   return [
     { what: 'ready after', figure: `${ready.toFixed(1)} s`, verdict: { goal: `<= ${READY} s`, met: ready <= READY } },

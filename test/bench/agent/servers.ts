@@ -80,11 +80,9 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Returns the megabytes that a process and all that it started hold together. A page of several counts as one. */
-export const proportionalMegabytes = (pid: number): number =>
-  tree(pid)
-    .map((one) => Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${one}/smaps_rollup`, 'utf8'))?.[1]))
-    .reduce((sum, kilobytes) => sum + kilobytes / 1024, 0);
+/** Returns the megabytes of a process, and of each that it started. A page that they share is divided among them. */
+export const proportionalMegabytes = (pid: number): number[] =>
+  tree(pid).map((one) => Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${one}/smaps_rollup`, 'utf8'))?.[1]) / 1024);
 
 /** Returns the megabytes of memory that a process holds. */
 export function residentMegabytes(pid: number): number {
