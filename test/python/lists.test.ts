@@ -21,16 +21,17 @@ type Values = { messages?: Message[]; notes?: unknown[]; expected?: string; part
 
 const IN_BYTES = `thread_id = $1 and type = 'list:py:msgpack'`;
 
-describe.each<[string, { env: Record<string, string> }]>([
+describe.each<[string, { env: Record<string, string>; config?: string }]>([
   ['as they are', { env: {} }],
   ['encrypted with a key', { env: { GX_AES_KEY: randomBytes(32).toString('base64') } }],
-])('lists that are stored %s', (name, { env }) => {
+  ['encrypted by handlers', { env: {}, config: 'sealing.gx.json' }],
+])('lists that are stored %s', (name, { env, config }) => {
   let database: TestDatabase;
   let agent: AgentProcess;
 
   beforeAll(async () => {
     database = await freshDatabase();
-    agent = await startPython(database.uri, env);
+    agent = await startPython(database.uri, env, config);
   });
   afterAll(async () => {
     await agent.kill('SIGKILL');
@@ -71,7 +72,7 @@ describe.each<[string, { env: Record<string, string> }]>([
     ]);
     expect(packs!.n).toBeGreaterThan(0);
     await agent.kill();
-    agent = await startPython(database.uri, env);
+    agent = await startPython(database.uri, env, config);
     expect(await expectAsMade(thread_id)).toBeGreaterThan(70);
     await edit(thread_id, 'change', 5);
     expect(await expectAsMade(thread_id)).toBeGreaterThan(73);
@@ -150,9 +151,33 @@ describe.each<[string, { env: Record<string, string> }]>([
     });
     await until('there are some changes', async () => (await count(`${IN_BYTES} and base is not null`, thread_id)) > 3);
     await agent.kill('SIGKILL');
-    agent = await startPython(database.uri, env);
+    agent = await startPython(database.uri, env, config);
     await until('it is over', async () => (await agent.client.runs.get(thread_id, run_id)).status === 'success');
     const { values } = await agent.client.threads.getState<Values>(thread_id);
     expect(values.parts!.map((part) => Number(part.split(' ')[0]))).toEqual(Array.from({ length: 25 }, (_, at) => at));
   });
+});
+
+test('a key that replaces another one reads the lists, and rewrites them', async () => {
+  const database = await freshDatabase();
+  const [older, newer] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+  let agent = await startPython(database.uri, { GX_AES_KEY: older });
+  const { thread_id } = await agent.client.threads.create();
+  for (let at = 0; at < 6; at += 1) await agent.client.runs.wait(thread_id, 'edits', { input: { does: 'append' } });
+  const before = await agent.client.threads.getHistory(thread_id, { limit: 100 });
+  await agent.kill();
+  const keys = await database.sql<{ key_id: string }>('select key_id from gx.encryption_key');
+  expect(keys).toHaveLength(1);
+  // No server has used the older key for a while.
+  await database.sql(`update gx.encryption_key set used_at = now() - interval '1 hour'`);
+  agent = await startPython(database.uri, { GX_AES_KEY: `${newer},${older}` });
+  await until('the older key is forgotten', async () => {
+    await database.sql('update gx.reencryption set not_before = now()');
+    return (await database.sql('select 1 from gx.encryption_key where key_id = $1', [keys[0]!.key_id])).length === 0;
+  });
+  await agent.kill();
+  agent = await startPython(database.uri, { GX_AES_KEY: newer });
+  expect(await agent.client.threads.getHistory(thread_id, { limit: 100 })).toEqual(before);
+  await agent.kill();
+  await database.drop();
 });
