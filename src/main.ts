@@ -13,6 +13,7 @@ Usage: node src/main.ts <command> [options]
   agent-server    the server of one deployment: assistants, threads, runs, streams
   agent-build     prepares an image for the agent server; run it when the image is built
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
+  import-threads  copies threads from the tables of LangGraph's own Postgres saver into an agent server's database
   builder         the stages that make an agent's image from its git repository
   api-key         create, list and revoke keys of the REST API
 
@@ -108,6 +109,16 @@ const commands: Record<string, RunCommand> = {
     const config = agentBuildConfig(processEnv());
     await buildAgent(config, createLog({ level: config.logLevel, process: 'agent-build' }), signal);
   }),
+  'import-threads': async (args, signal) => {
+    const [{ importConfig, IMPORT_THREADS_HELP }, { importThreads }] = await Promise.all([
+      import('./config/thread-import.ts'),
+      import('./agent/imports/run.ts'),
+    ]);
+    if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(IMPORT_THREADS_HELP);
+    const config = importConfig(processEnv(), args);
+    const log = createLog({ level: config.logLevel, process: 'import-threads' });
+    await importThreads({ config, log, signal, out: (line) => process.stdout.write(`${line}\n`) });
+  },
   builder: async (args, signal) => {
     if (args[0] === 'local') {
       const { buildHere } = await import('./builder/local/run.ts');

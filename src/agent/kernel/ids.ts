@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Invalid } from '../../errors.ts';
 
-/** RFC 4122's namespace for X.500 names, in which clients of this interface expect the ids of system assistants. */
-const NAMESPACE = Buffer.from('6ba7b8219dad11d180b400c04fd430c8', 'hex');
+/** The namespace in which clients of this interface expect the ids of system assistants. */
+const ASSISTANTS = '6ba7b821-9dad-11d1-80b4-00c04fd430c8';
 
 const format = (bytes: Buffer): string =>
   bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, (_, ...parts: string[]) => parts.slice(0, 5).join('-'));
@@ -20,8 +20,12 @@ export function newId(now: number = Date.now()): string {
 export const madeAt = (id: string): number => Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
 
 /** Returns the id of a graph's own assistant, which is the same in every process and every revision. */
-export function systemAssistantId(graphId: string): string {
-  const bytes = createHash('sha1').update(NAMESPACE).update(graphId).digest().subarray(0, 16);
+export const systemAssistantId = (graphId: string): string => namedId(ASSISTANTS, graphId);
+
+/** Returns the UUID, of version 5, of a name in a namespace. */
+export function namedId(namespace: string, name: string): string {
+  const space = Buffer.from(namespace.replaceAll('-', ''), 'hex');
+  const bytes = createHash('sha1').update(space).update(name).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return format(bytes);

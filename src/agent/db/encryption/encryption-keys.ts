@@ -33,6 +33,10 @@ export async function checkKeys(db: Db, encrypting: Encrypting, log: Log): Promi
   if (writing !== undefined) await useKey(db, writing);
 }
 
+/** Returns whether the database has values that a module of `encryption.path` sealed. */
+export const isSealedByModule = async (db: Db): Promise<boolean> =>
+  (await db.query({ text: 'select 1 from gx.encryption_key where key_id = $1', values: [MODULE_KEY] })).length > 0;
+
 /** Writes down that a server encrypts with the key now. */
 export async function useKey(db: Db, keyId: string): Promise<void> {
   const known = await db.query({ text: 'update gx.encryption_key set used_at = now() where key_id = $1 returning 1', values: [keyId] });
