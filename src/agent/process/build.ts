@@ -19,10 +19,10 @@ export async function buildAgent({ configPath, sections, folder, within }: Agent
   const graphs = file.graphs.filter(({ language }) => language === 'javascript');
   if (graphs.length < file.graphs.length) log.info('graphs in Python are loaded by the server alone');
   mkdirSync(folder, { recursive: true });
-  await proveLoading({ graphs, folder: file.folder }, log, signal);
+  if (graphs.length > 0) await proveLoading({ graphs, folder: file.folder }, log, signal);
   await writeBills({ project: file.folder, folder }, log, signal);
   if (hasUi(file)) keepBundles(folder, await bundleUi(file, signal));
-  if (within === 0) return;
+  if (within === 0 || graphs.length === 0) return;
   try {
     const schemas = await readTypes({ graphs, folder: file.folder, within }, signal);
     if (schemas === undefined) log.info('the project has no TypeScript 5 or 6: graphs without zod schemas will have none');
