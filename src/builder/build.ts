@@ -10,7 +10,7 @@ import { BUILD_FOLDER } from './packages/image-environment.ts';
 import { folderToBuild, installAll, isFileThere, productionTree, runOwnScripts } from './packages/install.ts';
 import { LAYER_FILES, packageSignatures, sourceEntries, writePackageLayers, type PackageLayers } from './packages/package-layers.ts';
 import { settingsIn, type BuildPlan } from './packages/plan.ts';
-import { compileOwn, installPython, linkOwn, makeVenv, usePython } from './packages/python-install.ts';
+import { finishPython, installPython, linkOwn, makeVenv, usePython } from './packages/python-install.ts';
 import { workbench, type Workbench } from './packages/workbench.ts';
 import type { Restored } from './restore.ts';
 import { say, step } from './progress.ts';
@@ -38,7 +38,7 @@ export async function build(config: ImageBuildConfig, signal: AbortSignal): Prom
   if (packages !== undefined) await runOwnScripts(config, plan.projects, bench);
   if (plan.python !== undefined) await linkOwn({ config, plan: plan.python, bench });
   await built(config, { plan, settings, bench });
-  if (plan.python !== undefined) await compileOwn({ config, bench });
+  if (plan.python !== undefined) await finishPython({ config, bench });
   await step('layer of the source', () => writeSource(config, before));
 }
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { onBaseOf } from '../../src/builder/packages/base.ts';
 import { uvOptionsOf } from '../../src/builder/packages/pip-file.ts';
 import { buildPlanOf, type BuildPlan } from '../../src/builder/packages/plan.ts';
-import { placeLinks } from '../../src/builder/packages/python-venv.ts';
+import { addFolders, placeLinks } from '../../src/builder/packages/python-venv.ts';
 import { partsOfExport } from '../../src/builder/packages/uv-export.ts';
 import { imageBuildConfig } from '../../src/config/image-build.ts';
 
@@ -193,7 +193,8 @@ test('links of editable packages lead to the repository in the image, whatever w
     'agents/mine/__init__.py': '',
     'plain/graph.py': '',
   });
-  placeLinks({ venv: join(source, '.venv'), source, agent: '/agent', folders: ['agents/mine', 'plain', ''] });
+  addFolders({ venv: join(source, '.venv'), source, folders: ['agents/mine', 'plain', ''] });
+  placeLinks({ venv: join(source, '.venv'), source, agent: '/agent' });
   const text = (name: string): string => readFileSync(join(source, site, name), 'utf8');
   expect(text('hatch.pth')).toBe('../../../../one/src\n');
   expect(text('__editable___two_1_finder.py')).toBe("MAPPING: dict[str, str] = {'two': '/agent/two/two'}\n");

@@ -74,6 +74,21 @@ test('requirements without hashes are installed, with a line that says so', asyn
   expect(end.told).toMatchObject({ restored: false });
 });
 
+test('build_command finds packages of the repository, as the graphs do later', async () => {
+  const { url } = repositoryOf('python-small', {
+    'gx.json': gxJson({ dependencies: ['./own'] }),
+    'graph.py': 'from own_package import WORD\ngraph = WORD\n',
+    'own/pyproject.toml': PROJECT('own', SETUPTOOLS),
+    'own/own_package/__init__.py': 'WORD = "found"\n',
+  });
+  const env = { ...base, GX_BUILD_COMMAND: 'python -c "import own_package; print(own_package.WORD)" > word.txt' };
+  const end = await newBuild({ registry, url, env, image: 'python/command' }).all();
+  expect(end.output + JSON.stringify(end.told)).toContain('"image"');
+  const agent = join(await unpackedImage(registry, String(end.told['image'])), 'agent');
+  expect(readFileSync(join(agent, 'word.txt'), 'utf8')).toBe('found\n');
+  expect(execFileSync('grep', ['-rl', '/agent/own/own_package', join(agent, '.venv')], { encoding: 'utf8' })).toContain('__editable__');
+});
+
 test('poetry.lock decides about versions', async () => {
   const files = {
     'pyproject.toml': `[tool.poetry]\nname = "a"\nversion = "1"\ndescription = ""\nauthors = []\npackage-mode = true\npackages = [{ include = "graph.py" }]
@@ -99,6 +114,21 @@ describe('a build ends with a reason and the words of the resolver', () => {
       { 'gx.json': gxJson({ python_version: '3.99' }) },
       'BuildFailed',
       '"python_version" of gx.json asks for Python 3.99',
+    ],
+    [
+      'a package that asks for a newer Python',
+      { 'pyproject.toml': PROJECT('a', `requires-python = ">=3.99"\n${SETUPTOOLS}`) },
+      'InstallFailed',
+      'does not satisfy Python>=3.99',
+    ],
+    [
+      'a project with uv.lock that asks for a newer Python, and is no package',
+      {
+        'pyproject.toml': PROJECT('a', 'requires-python = ">=3.99"\n'),
+        'uv.lock': 'version = 1\nrequires-python = ">=3.99"\n[[package]]\nname = "a"\nversion = "1"\nsource = { virtual = "." }\n',
+      },
+      'InstallFailed',
+      "incompatible with the project's Python requirement: `>=3.99`",
     ],
     ['no version', { 'gx.json': gxJson({ python_version: 'new' }) }, 'BuildFailed', 'which is no version like 3.'],
     [

@@ -4,9 +4,7 @@ import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { asError, StageFailed } from '../../errors.ts';
 import type { PushedImage } from '../../schema/wire/build-message.ts';
 import { ownFile } from '../built-layers.ts';
-import { onBaseOf } from '../packages/base.ts';
-import { isOfPython } from '../packages/demands.ts';
-import { agentIn } from '../packages/plan.ts';
+import { onOwnBase } from '../packages/plan.ts';
 import { builderVersion, labelsOf } from '../push.ts';
 import type { AskRegistry } from '../registry/client.ts';
 import type { ImageReference } from '../registry/reference.ts';
@@ -30,7 +28,7 @@ const CACHE_TAG = 'buildkit';
 
 /** Fetches BuildKit's inputs: the base image, and the layers that it kept of an earlier build. It runs no user code. */
 export async function restoreForBuildkit(given: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
-  const config = onBaseOf({ python: isOfPython(agentIn(given).settings) }, given);
+  const config = onOwnBase(given);
   const folders = foldersIn(config.work);
   rmSync(folders.all, { recursive: true, force: true });
   mkdirSync(folders.all, { recursive: true });

@@ -7,9 +7,7 @@ import { imageBuildConfig, type ImageBuildConfig } from '../../config/image-buil
 import { StartError } from '../../errors.ts';
 import { writeRecipe } from '../buildkit/recipe.ts';
 import { build } from '../build.ts';
-import { onBaseOf } from '../packages/base.ts';
-import { isOfPython } from '../packages/demands.ts';
-import { agentIn, buildPlanOf } from '../packages/plan.ts';
+import { buildPlanOf, onOwnBase } from '../packages/plan.ts';
 import { push } from '../push.ts';
 import type { Restored } from '../restore.ts';
 import { say } from '../progress.ts';
@@ -30,7 +28,7 @@ export async function buildHere(args: string[], env: Env, signal: AbortSignal): 
     const { configPath, cloned } = await copyContext(options.config, work, own);
     const given = settingsOf(options, { env: own, work, configPath });
     keepJson(keptIn(given).commit, cloned);
-    const config = onBaseOf({ python: isOfPython(agentIn(given).settings) }, given);
+    const config = onOwnBase(given);
     const base = config.baseImage ?? options.base.javascript;
     const dockerfile = writeRecipe(config, base);
     if (dockerfile !== undefined) return await buildByDockerfile(dockerfile, { config, options, base, env: own });

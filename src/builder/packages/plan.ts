@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-file.ts';
@@ -7,11 +6,11 @@ import { NEEDS_DOCKERFILE } from '../../schema/wire/build-message.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import { say } from '../progress.ts';
 import { isWithin, placesIn, realFileIn } from '../work.ts';
-import { INSIDE } from './base.ts';
+import { INSIDE, onBaseOf } from './base.ts';
 import { demandsWithoutEffect, isFolder, isOfJavaScript, isOfPython, needsDockerfile, nodeFault, pythonFault } from './demands.ts';
 import { packagesKey } from './key.ts';
 import { projectOf, type Project } from './project.ts';
-import { decidingFiles, pythonPlanOf, type PythonPlan } from './python-plan.ts';
+import { decidingFiles, placeIn, pythonPlanOf, type PythonPlan } from './python-plan.ts';
 
 /** The steps of a build. All paths go from the root of the repository. */
 export type BuildPlan = {
@@ -63,6 +62,9 @@ export function agentIn({ work, configPath }: ImageBuildConfig): AgentSource {
   return { configFile, folder, settings: settingsOf(path.join(source, configFile)) };
 }
 
+/** Returns the settings with the base image of the languages of the cloned agent. */
+export const onOwnBase = (config: ImageBuildConfig): ImageBuildConfig => onBaseOf({ python: isOfPython(agentIn(config).settings) }, config);
+
 /** Throws for a demand that this builder can't meet, and prints those that have no effect. */
 function meetDemands(settings: GxJson, baseImage: string): void {
   const machine = { node: process.version, baseImage };
@@ -97,14 +99,8 @@ function settingsOf(file: string): GxJson {
 }
 
 /** Returns the folders that `dependencies` names. */
-function foldersIn(source: string, folder: string, { dependencies = [] }: GxJson): string[] {
-  return dependencies.filter(isFolder).map((name) => {
-    const place = path.resolve(source, folder, name);
-    if (!isWithin(source, place) || !existsSync(place))
-      throw new StageFailed('BuildFailed', `"dependencies" of gx.json names ${name}, which the repository does not have.`);
-    return path.relative(source, place).split(path.sep).join('/');
-  });
-}
+const foldersIn = (source: string, folder: string, { dependencies = [] }: GxJson): string[] =>
+  dependencies.filter(isFolder).map((name) => placeIn(source, folder, { key: 'dependencies', name }));
 
 function projectsOf(source: string, folders: readonly string[]): Project[] {
   const found = folders.map((folder) => projectOf(source, folder)).filter((project) => project !== undefined);

@@ -8,7 +8,7 @@ import { placesIn } from '../work.ts';
 import { AGENT } from './image-environment.ts';
 import { uvOptionsOf } from './pip-file.ts';
 import { unlockedWords, type PythonFolder, type PythonPlan } from './python-plan.ts';
-import { placeLinks } from './python-venv.ts';
+import { addFolders, placeLinks } from './python-venv.ts';
 import { partsOfExport } from './uv-export.ts';
 import type { BuildTask, Workbench } from './workbench.ts';
 
@@ -101,8 +101,10 @@ async function installPackages(work: Work): Promise<void> {
   for (const line of unlockedWords(source, plan)) say(line);
   const files: string[] = [];
   for (const [at, folder] of plan.folders.entries()) {
-    if (folder.uvLock !== undefined) files.push('--requirement', (await exported(work, folder, at)).file);
-    else if (folder.requirements !== undefined) files.push('--requirement', path.join(source, folder.requirements));
+    if (folder.uvLock !== undefined) {
+      await agreed(work, folder);
+      files.push('--requirement', (await exported(work, folder, at)).file);
+    } else if (folder.requirements !== undefined) files.push('--requirement', path.join(source, folder.requirements));
     if (folder.otherLock !== undefined) files.push('--constraint', await constraints(work, folder.otherLock, at));
   }
   if (files.length === 0 && plan.named.length === 0) return;
@@ -123,6 +125,16 @@ function indexOptions({ config, plan: { pipFile } }: Work): string[] {
   if (unknown.length > 0) say(`${pipFile}: ${unknown.join(', ')} has no effect: uv installs`);
   return options;
 }
+
+/**
+ * Throws if a project with uv.lock asks for another Python than that of the environment. The export does not ask, and a
+ * project that is no package is never linked.
+ */
+const agreed = ({ config, bench }: Work, { folder }: PythonFolder): Promise<void> => {
+  const [project, python] = [path.join(placesIn(config.work).source, folder), path.join(venvOf(config), 'bin', 'python')];
+  const run = ['uv', 'sync', '--frozen', '--dry-run', '--quiet', '--project', project, '--python', python] as const;
+  return bench.task(task(config, run, '"uv sync --dry-run"'));
+};
 
 type Exported = { file: string; own: string[] };
 
@@ -176,9 +188,15 @@ async function compiled({ config, bench }: Omit<Work, 'plan'>, folder: string, l
   await bench.attempt(task(config, ['python', '-m', 'compileall', ...options, ...without, folder], 'compileall'));
 }
 
-/** Compiles the repository's own modules, which nobody could write beside them in a pod. */
-export const compileOwn = (work: Omit<Work, 'plan'>): Promise<void> =>
-  step('byte code of the source', () => compiled(work, '.', String.raw`(^|/)(\.venv|node_modules|\.git)/`));
+/**
+ * Makes the environment one of the image, and compiles the repository's own modules, because nobody could write beside
+ * them in a pod.
+ */
+export async function finishPython(work: Omit<Work, 'plan'>): Promise<void> {
+  const source = realpathSync(placesIn(work.config.work).source);
+  placeLinks({ venv: path.join(source, VENV), source, agent: AGENT });
+  await step('byte code of the source', () => compiled(work, '.', String.raw`(^|/)(\.venv|node_modules|\.git)/`));
+}
 
 /**
  * Puts the repository's own packages into the environment as links to their folders, and folders without a package on
@@ -194,7 +212,7 @@ export async function linkOwn(work: Work): Promise<void> {
   const isPlain = ({ folder, isPackage }: PythonFolder): boolean =>
     config.installCommand === undefined ? !packages.includes(path.join(source, folder)) : !isPackage;
   const folders = plan.folders.filter(isPlain).map(({ folder }) => folder);
-  placeLinks({ venv: venvOf(config), source: realpathSync(source), agent: AGENT, folders });
+  addFolders({ venv: venvOf(config), source, folders });
 }
 
 async function ownPackagesOf(work: Work): Promise<string[]> {

@@ -70,7 +70,8 @@ function uvSourceOf({ source, dependencies = [] }: GxJson): { root: string; pack
 
 type Named = { key: string; name: string };
 
-function placeIn(source: string, folder: string, { key, name }: Named): string {
+/** Returns the path of a place that gx.json names from its folder. Throws where the repository has none. */
+export function placeIn(source: string, folder: string, { key, name }: Named): string {
   const place = path.resolve(source, folder, name);
   if (!isWithin(source, place) || !existsSync(place))
     throw new StageFailed('BuildFailed', `"${key}" of gx.json names ${name}, which the repository does not have.`);

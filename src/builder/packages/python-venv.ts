@@ -8,17 +8,29 @@ type Links = {
   /** The root of the repository on this machine, and in the image. */
   source: string;
   agent: string;
-  /** Folders that are imported as they are. */
-  folders: readonly string[];
 };
 
-/**
- * Makes the links of editable packages lead to the repository as it is in the image, and adds those of plain folders.
- * Lines of `.pth` files may be relative; a module that setuptools writes names places in full.
- */
-export function placeLinks({ venv, source, agent, folders }: Links): void {
+type Folders = Pick<Links, 'venv' | 'source'> & { /** They are imported as they are. */ folders: readonly string[] };
+
+/** Adds folders to the path of modules, by lines that hold in the image as well. */
+export function addFolders({ venv, source, folders }: Folders): void {
+  const site = siteOf(venv);
+  const lines = [...new Set(folders.map((folder) => path.relative(site, importRoot(source, folder))))];
+  if (lines.length > 0) writeFileSync(path.join(site, 'gx_folders.pth'), `${lines.join('\n')}\n`);
+}
+
+function siteOf(venv: string): string {
   const [site] = globSync(path.join(venv, 'lib/python3.*/site-packages'));
   if (site === undefined) throw new StageFailed('InstallFailed', 'The environment of Python has no folder of packages.');
+  return site;
+}
+
+/**
+ * Makes the links of editable packages lead to the repository as it is in the image, where nothing of this machine
+ * imports them any more. Lines of `.pth` files may be relative; a module that setuptools writes names places in full.
+ */
+export function placeLinks({ venv, source, agent }: Links): void {
+  const site = siteOf(venv);
   const relative = (place: string): string => path.relative(site, place);
   for (const file of globSync(path.join(site, '*.pth')))
     rewrite(file, (line) => (line.startsWith(`${source}/`) || line === source ? relative(line) : line));
@@ -30,8 +42,6 @@ export function placeLinks({ venv, source, agent, folders }: Links): void {
   for (const file of globSync(path.join(site, '*.dist-info/RECORD')))
     if (existsSync(path.join(path.dirname(file), 'direct_url.json')))
       rewrite(file, (line) => line.replace(/^((?:__editable__|[^/,]+\.pth|[^/]+\/(?:direct_url|uv_cache)\.json)[^,]*),.*$/, '$1,,'));
-  const lines = [...new Set(folders.map((folder) => relative(importRoot(source, folder))))];
-  if (lines.length > 0) writeFileSync(path.join(site, 'gx_folders.pth'), `${lines.join('\n')}\n`);
 }
 
 function rewrite(file: string, change: (line: string) => string): void {
