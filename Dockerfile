@@ -187,6 +187,8 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=npm-
 ENV NODE_ENV="" GX_NODE_HEADERS=/usr/local
 WORKDIR /work
 USER 10001:10001
+# For the trial of graphs in Python.
+COPY python/gx_runner /app/python/gx_runner
 COPY src /app/src
 ENTRYPOINT ["node", "/app/src/main.ts", "builder"]
 

@@ -130,6 +130,23 @@ describe('a build ends with a reason and the words of the resolver', () => {
       'InstallFailed',
       "incompatible with the project's Python requirement: `>=3.99`",
     ],
+    [
+      'a graph with wrong syntax',
+      { 'graph.py': 'from own.words import answer\n', 'own/__init__.py': '', 'own/words.py': 'answer = = 1\n' },
+      'BuildFailed',
+      'own/words.py:1: SyntaxError: invalid syntax',
+    ],
+    [
+      'a graph without a module of the repository',
+      {
+        'gx.json': gxJson({ dependencies: ['./own'] }),
+        'graph.py': 'from own_package.words import answer\n',
+        'own/pyproject.toml': PROJECT('own', SETUPTOOLS),
+        'own/own_package/__init__.py': '',
+      },
+      'BuildFailed',
+      "No module named 'own_package.words'",
+    ],
     ['no version', { 'gx.json': gxJson({ python_version: 'new' }) }, 'BuildFailed', 'which is no version like 3.'],
     [
       'a header that is missing',

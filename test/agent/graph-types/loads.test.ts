@@ -11,7 +11,8 @@ async function loaded(name: string, text: string): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'gx-loads-'));
   const file = path.join(folder, name);
   writeFileSync(file, text);
-  await proveLoading({ graphs: [{ graphId: 'chat', file, exportName: 'graph' }] as never, folder }, silentLog(), signal);
+  const graphs = [{ graphId: 'chat', language: 'javascript', file, exportName: 'graph', description: null } as const];
+  await proveLoading({ graphs, folder, python: { fault: 'none is needed' } }, silentLog(), signal);
 }
 
 test.each([
