@@ -160,13 +160,15 @@ ENTRYPOINT ["node", "/app/src/main.ts", "agent-server"]
 
 # --- gx-builder: makes agents' images from git, without Docker and without root -----------------------------------------
 FROM app AS gx-builder
-# Compilers and Python are for packages that bring no binary for this system; node-gyp finds Node's headers beside Node.
+# Compilers are for packages that bring no binary for this system; node-gyp finds Node's headers beside Node. The Python is that of the
+# agents' image, of which the environments are made.
 RUN apt-get update -qq \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-      ca-certificates git openssh-client python3-minimal python3-setuptools make g++ procps \
+      ca-certificates git openssh-client python3-dev python3-setuptools make g++ procps \
  && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt
 COPY --from=npm /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
 COPY --from=modules /out/include /usr/local/include
+COPY --from=python-packages /usr/local/bin/uv /usr/local/bin/uv
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
  && ln -s /app/node_modules /node_modules \
@@ -185,6 +187,8 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=npm-
 ENV NODE_ENV="" GX_NODE_HEADERS=/usr/local
 WORKDIR /work
 USER 10001:10001
+# For the trial of graphs in Python.
+COPY python/gx_runner /app/python/gx_runner
 COPY src /app/src
 ENTRYPOINT ["node", "/app/src/main.ts", "builder"]
 

@@ -13,7 +13,7 @@ const needs = (file: string): string => {
   if (own !== undefined) return own;
   const text = readFileSync(file, 'utf8');
   if (file.startsWith('test/faults/') && /\.\/fault-stage/.test(text)) return 'faults';
-  if (file === 'test/builder/shapes.test.ts') return 'shapes';
+  if (/^test\/builder\/(python-)?shapes\.test\.ts$/.test(file)) return 'shapes';
   if (/kit\/registry/.test(text)) return 'builder';
   if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
   if (/kit\/(postgres|agent-pair|users-project)/.test(text)) return 'agent';

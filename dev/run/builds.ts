@@ -28,6 +28,7 @@ export async function buildValues({ registry, gitHost }: Cluster, images: Images
     registry: `${registry.name}/agents`,
     image: images.builder,
     baseImage: images.agentServer,
+    pythonBaseImage: images.pythonAgentServer,
     ...(images.buildkit !== undefined && { buildkit: { enabled: true, image: images.buildkit } }),
     ...(registry.account !== undefined && { pushSecret: PUSH }),
     insecure: true,

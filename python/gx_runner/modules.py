@@ -20,15 +20,15 @@ class LoadError(Exception):
 def loaded_attribute(what: str, file: str, name: str) -> Any:
     """Returns a variable of a file or a module. `what` is the part that it is for, and begins the sentence of a fault."""
     try:
-        module = _module(file)
+        module = imported(file)
     except BaseException as error:
-        raise LoadError(f"{what}: {_sentence(error, file)}") from error
+        raise LoadError(f"{what}: {sentence_of(error, file)}") from error
     if not hasattr(module, name):
         raise LoadError(f'{what}: {file} has no variable named "{name}".')
     return getattr(module, name)
 
 
-def _module(path: str) -> ModuleType:
+def imported(path: str) -> ModuleType:
     """Imports a file, or a module: its dotted name stands in the place of the file, in the folder of gx.json."""
     folder, name = os.path.split(path)
     if folder not in sys.path:
@@ -53,8 +53,8 @@ def _module(path: str) -> ModuleType:
     return module
 
 
-def _sentence(error: BaseException, file: str) -> str:
-    """Returns one line that says what failed, and where in the user's code."""
+def sentence_of(error: BaseException, file: str) -> str:
+    """Returns one line that says why a file or a module is not imported, and where in the user's code it failed."""
     text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
     if isinstance(error, SyntaxError) and error.filename is not None:
         return f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}"
@@ -64,11 +64,12 @@ def _sentence(error: BaseException, file: str) -> str:
 
 def own_place(frames: traceback.StackSummary) -> str | None:
     """Returns the innermost file and line of the user's code, also where a library is at work for it."""
-    own = [one for one in frames if not _is_of_the_import(one.filename) and not _is_of_a_library(one.filename)]
+    own = [one for one in frames if not _is_of_the_import(one.filename) and not is_of_a_library(one.filename)]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else None
 
 
-def _is_of_a_library(filename: str) -> bool:
+def is_of_a_library(filename: str) -> bool:
+    """Returns whether a file belongs to an installed package or to Python itself."""
     return "site-packages" in filename or filename.startswith(os.path.dirname(os.__file__))
 
 

@@ -3,12 +3,14 @@ import path from 'node:path';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StageFailed } from '../errors.ts';
 import type { GxJson } from '../schema/agent/gx-json.ts';
-import { BUILD_FOLDER, SOURCE_FILE } from './built-layers.ts';
+import { SOURCE_FILE } from './built-layers.ts';
 import { writeLayer } from './layers/layer.ts';
 import { namedFiles } from './packages/demands.ts';
+import { BUILD_FOLDER } from './packages/image-environment.ts';
 import { folderToBuild, installAll, isFileThere, productionTree, runOwnScripts } from './packages/install.ts';
 import { LAYER_FILES, packageSignatures, sourceEntries, writePackageLayers, type PackageLayers } from './packages/package-layers.ts';
 import { settingsIn, type BuildPlan } from './packages/plan.ts';
+import { finishPython, installPython, linkOwn, makeVenv, usePython } from './packages/python-install.ts';
 import { workbench, type Workbench } from './packages/workbench.ts';
 import type { Restored } from './restore.ts';
 import { say, step } from './progress.ts';
@@ -29,18 +31,23 @@ export async function build(config: ImageBuildConfig, signal: AbortSignal): Prom
     plan.projects.map(({ manager }) => manager),
     signal,
   );
+  if (plan.python !== undefined) usePython({ config, bench });
   if (packages === undefined) await installed(config, plan, bench);
   else await unpacked(config, packages, bench);
   const before = packageSignatures(placesIn(config.work).source);
   if (packages !== undefined) await runOwnScripts(config, plan.projects, bench);
+  if (plan.python !== undefined) await linkOwn({ config, plan: plan.python, bench });
   await built(config, { plan, settings, bench });
+  if (plan.python !== undefined) await finishPython({ config, bench });
   await step('layer of the source', () => writeSource(config, before));
 }
 
-async function installed(config: ImageBuildConfig, { projects }: BuildPlan, bench: Workbench): Promise<void> {
+async function installed(config: ImageBuildConfig, { projects, python }: BuildPlan, bench: Workbench): Promise<void> {
   const { source, production, image } = placesIn(config.work);
-  if (config.installCommand === undefined && !projects.some(({ hasPackages }) => hasPackages)) return;
+  if (python !== undefined) await makeVenv({ config, plan: python, bench });
+  else if (config.installCommand === undefined && !projects.some(({ hasPackages }) => hasPackages)) return;
   await installAll(config, projects, bench);
+  if (python !== undefined) await installPython({ config, plan: python, bench });
   const tree = await productionTree(config, projects, bench);
   await step('layers of packages', () => writePackageLayers(source, tree, image));
   rmSync(production, { recursive: true, force: true });

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StageFailed } from '../errors.ts';
 import { layerOf, type Layer } from './layers/layer.ts';
+import { imageSettings } from './packages/image-environment.ts';
 import { LAYER_FILES } from './packages/package-layers.ts';
 import type { BuildPlan } from './packages/plan.ts';
 import type { Restored } from './restore.ts';
@@ -54,13 +55,6 @@ export async function leftLayer({ work }: ImageBuildConfig, name: string): Promi
   return { layer: await layerOf(file), file };
 }
 
-/** The folder of agents in the base image. */
-const AGENT = '/agent';
-/** The results that the agent server finds ready, in the root of the repository. */
-export const BUILD_FOLDER = '.gx-build';
-
 /** Returns the additions to the base's configuration. */
-export const settingsOfImage = ({ folder, configFile }: BuildPlan): { workdir: string; env: Record<string, string> } => ({
-  workdir: path.posix.join(AGENT, folder),
-  env: { GX_CONFIG: path.posix.join(AGENT, configFile), GX_BUILD_FOLDER: path.posix.join(AGENT, BUILD_FOLDER) },
-});
+export const settingsOfImage = ({ python, ...plan }: BuildPlan): ReturnType<typeof imageSettings> =>
+  imageSettings({ ...plan, python: python !== undefined });

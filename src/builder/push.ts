@@ -4,6 +4,7 @@ import type { ImageBuildConfig } from '../config/image-build.ts';
 import { asError } from '../errors.ts';
 import type { PushedImage } from '../schema/wire/build-message.ts';
 import { builtLayers, leftLayer, settingsOfImage, type OwnLayer } from './built-layers.ts';
+import { onBaseOf } from './packages/base.ts';
 import { LAYER_FILES } from './packages/package-layers.ts';
 import type { AskRegistry } from './registry/client.ts';
 import { configOf, layerType, type ImageConfig } from './registry/image-config.ts';
@@ -18,11 +19,12 @@ import { keptIn, keptJson, type Cloned } from './work.ts';
  * Puts the layers onto the base image and pushes them. Layers that the registry has already are not sent.
  * Its requests to the registry come from its settings, from `kept` and from the layers: all else may be forged.
  */
-export async function push(config: ImageBuildConfig, signal: AbortSignal): Promise<PushedImage> {
+export async function push(given: ImageBuildConfig, signal: AbortSignal): Promise<PushedImage> {
+  const kept = keptIn(given);
+  const restored = keptJson<Restored>(kept.plan);
+  const config = onBaseOf({ python: restored.plan.python !== undefined }, given);
   const to = required(config.image, 'GX_IMAGE');
   const cache = config.cacheImage === undefined ? undefined : required(config.cacheImage, 'GX_CACHE_IMAGE');
-  const kept = keptIn(config);
-  const restored = keptJson<Restored>(kept.plan);
   const { key } = restored.plan;
   const cloned = keptJson<Cloned>(kept.commit);
   const commit = config.git.commit ?? cloned.commit;

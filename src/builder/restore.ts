@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { asError } from '../errors.ts';
 import { LAYER_FILES, type PackageLayers } from './packages/package-layers.ts';
-import { buildPlanOf, type BuildPlan } from './packages/plan.ts';
+import { buildPlanOf, onOwnBase, type BuildPlan } from './packages/plan.ts';
 import type { AskRegistry } from './registry/client.ts';
 import { fetchBlob, readManifest } from './registry/images.ts';
 import { imageReference } from './registry/reference.ts';
@@ -15,7 +15,8 @@ import { keepJson, keptIn } from './work.ts';
 export type Restored = { plan: BuildPlan; packages?: PackageLayers };
 
 /** Decides how the repository is built, and fetches the packages if an earlier build has installed the same ones. */
-export async function restore(config: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
+export async function restore(given: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
+  const config = onOwnBase(given);
   const { plan: file, cache } = keptIn(config);
   const ask = asker(config, signal);
   const { plan } = buildPlanOf(config, (await baseOf(ask, config)).digest);

@@ -8,7 +8,8 @@ import { clone } from './clone/clone.ts';
 import { push } from './push.ts';
 import { restore, type Restored } from './restore.ts';
 import { say, stageFailureOf, tell } from './progress.ts';
-import { buildPlanOf, INSIDE } from './packages/plan.ts';
+import { INSIDE } from './packages/base.ts';
+import { buildPlanOf } from './packages/plan.ts';
 import { keepJson, keptIn } from './work.ts';
 
 export const BUILDER_HELP = `gx-platform builder: makes the image of an agent from its git repository, without Docker and without root

@@ -1,7 +1,15 @@
 import { SettingsReader, type Env } from './env.ts';
 import { fileSections, type FileSection } from './gx-json.ts';
+import { pythonSettings, type PythonSettings } from './python.ts';
 
-export type AgentBuildConfig = { configPath: string; sections: FileSection[]; logLevel: string; folder: string; within: number };
+export type AgentBuildConfig = {
+  configPath: string;
+  sections: FileSection[];
+  logLevel: string;
+  folder: string;
+  within: number;
+  python: PythonSettings;
+};
 
 /** Milliseconds: the builder of an image can wait longer than a client. */
 const WITHIN = 300_000;
@@ -15,6 +23,7 @@ export function agentBuildConfig(env: Env): AgentBuildConfig {
     logLevel: read.text(['GX_LOG_LEVEL'], 'info'),
     folder: read.required(['GX_BUILD_FOLDER'], 'the folder in which the server finds the results of the build'),
     within: read.integer(['GX_SCHEMA_RESOLVE_TIMEOUT_MS', 'LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS'], WITHIN, { min: 0, max: 600_000 }),
+    python: pythonSettings(read),
   };
   read.finish();
   return config;

@@ -13,7 +13,10 @@ export type Builder = {
   buildkit?: { namespace: string; image: string };
   /** The agent server's image, onto which layers are put. */
   baseImage?: string;
+  /** The one with Python. */
+  pythonBaseImage?: string;
   npmRegistry?: string;
+  pypiIndex?: string;
   serviceAccountName?: string;
   /** Registry credentials (kubernetes.io/dockerconfigjson) in the namespace of builds, to push. */
   registrySecretName?: string;
@@ -37,7 +40,9 @@ export type Builder = {
 
 const TEXTS = {
   baseImage: 'GX_BUILD_BASE_IMAGE',
+  pythonBaseImage: 'GX_BUILD_PYTHON_BASE_IMAGE',
   npmRegistry: 'GX_BUILD_NPM_REGISTRY',
+  pypiIndex: 'GX_BUILD_PYPI_INDEX',
   serviceAccountName: 'GX_BUILDER_SERVICE_ACCOUNT',
   registrySecretName: 'GX_BUILDER_REGISTRY_SECRET',
   pullSecretName: 'GX_BUILDER_PULL_SECRET',

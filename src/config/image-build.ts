@@ -12,8 +12,12 @@ export type ImageBuildConfig = {
   /** The repository that keeps installed packages. */
   cacheImage?: string;
   baseImage?: string;
+  /** The base image of agents with graphs in Python. */
+  pythonBaseImage?: string;
   registry: { insecure: boolean; credentials: string };
   npmRegistry?: string;
+  /** The index of Python packages. */
+  pypiIndex?: string;
   /** Whether this pod has BuildKit, and users of its own. */
   buildkit: boolean;
   /**
@@ -59,11 +63,13 @@ export function imageBuildConfig(env: Env): ImageBuildConfig {
     ...optional('image', 'GX_IMAGE'),
     ...optional('cacheImage', 'GX_CACHE_IMAGE'),
     ...optional('baseImage', 'GX_BASE_IMAGE'),
+    ...optional('pythonBaseImage', 'GX_PYTHON_BASE_IMAGE'),
     registry: {
       insecure: read.flag(['GX_REGISTRY_INSECURE'], false),
       credentials: read.text(['GX_REGISTRY_CREDENTIALS'], '/gx/registry'),
     },
-    ...npmRegistry(read),
+    ...publicAddress(read, 'npmRegistry', 'GX_NPM_REGISTRY'),
+    ...publicAddress(read, 'pypiIndex', 'GX_PYPI_INDEX'),
     buildkit: read.flag(['GX_BUILDKIT'], false),
     work,
     kept: read.text(['GX_KEPT_FOLDER'], `${work}/kept`),
@@ -78,11 +84,11 @@ export function imageBuildConfig(env: Env): ImageBuildConfig {
 }
 
 /** User commands see the address, so it holds no password. */
-function npmRegistry(read: SettingsReader): { npmRegistry?: string } {
-  const address = read.optional(['GX_NPM_REGISTRY']);
+function publicAddress<K extends string>(read: SettingsReader, key: K, name: string): { [P in K]?: string } {
+  const address = read.optional([name]);
   if (address === undefined) return {};
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    read.problem('GX_NPM_REGISTRY must be an http or https address without a password');
-  return { npmRegistry: address };
+    read.problem(`${name} must be an http or https address without a password`);
+  return { [key]: address } as { [P in K]?: string };
 }

@@ -132,21 +132,26 @@ describe('with a registry', () => {
     expect(await environment('operator', rendered())).toMatchObject({
       GX_BUILD_IMAGE: 'docker.io/gx/gx-builder:0.1.0',
       GX_BUILD_BASE_IMAGE: 'docker.io/gx/gx-agent-server:0.1.0',
+      GX_BUILD_PYTHON_BASE_IMAGE: 'docker.io/gx/gx-agent-server-python:0.1.0',
       GX_BUILD_NAMESPACE: 'gx-builds',
       GX_GIT_NAMESPACE: 'gx-git',
       GX_BUILDER_REPOSITORY: REGISTRY,
       GX_BUILDER_SERVICE_ACCOUNT: 'gx-build',
     });
-    const chosen = { image: 'b:1', baseImage: 'a:1', pushSecret: 'push', pullSecret: 'pull', insecure: true, caConfigMap: 'ca' };
+    const images = { image: 'b:1', baseImage: 'a:1', pythonBaseImage: 'p:1' };
+    const chosen = { ...images, pushSecret: 'push', pullSecret: 'pull', insecure: true, caConfigMap: 'ca' };
+    const registries = { npmRegistry: 'https://npm.example.com', pypiIndex: 'https://pypi.example.com/simple' };
     const sizes = { atOnce: 5, memoryMb: 4_194_304, cpuMilli: 2000, diskMb: 1000, deadlineSeconds: 60, keepSeconds: 61, pollSeconds: 62 };
-    expect(await environment('operator', rendered({ ...chosen, ...sizes, npmRegistry: 'https://npm.example.com' }))).toMatchObject({
+    expect(await environment('operator', rendered({ ...chosen, ...sizes, ...registries }))).toMatchObject({
       GX_BUILD_IMAGE: 'b:1',
       GX_BUILD_BASE_IMAGE: 'a:1',
+      GX_BUILD_PYTHON_BASE_IMAGE: 'p:1',
       GX_BUILDER_REGISTRY_SECRET: 'push',
       GX_BUILDER_PULL_SECRET: 'pull',
       GX_BUILD_REGISTRY_INSECURE: 'true',
       GX_BUILD_CA_CONFIG_MAP: 'ca',
       GX_BUILD_NPM_REGISTRY: 'https://npm.example.com',
+      GX_BUILD_PYPI_INDEX: 'https://pypi.example.com/simple',
       GX_BUILD_PARALLEL: '5',
       GX_BUILD_DISK_MB: '1000',
       GX_BUILDER_CPU_MILLI: '2000',

@@ -136,6 +136,21 @@ export function installTools(): void {
   }
 }
 
+/** Installs uv, as the builder's image has it, once on each machine. Returns its program. */
+export function installUv(): string {
+  const [, version = ''] = /^uv==(\S+)/m.exec(readFileSync('python/image/requirements.txt', 'utf8')) ?? [];
+  const program = join(TOOLS, 'uv/bin/uv');
+  const isThere = existsSync(program) && execFileSync(program, ['--version'], { encoding: 'utf8' }).includes(` ${version}`);
+  if (isThere) return program;
+  mkdirSync(TOOLS, { recursive: true });
+  const making = mkdtempSync(join(TOOLS, '.new-'));
+  execFileSync('python3', ['-m', 'venv', making]);
+  execFileSync(join(making, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', `uv==${version}`]);
+  rmSync(join(TOOLS, 'uv'), { recursive: true, force: true });
+  renameSync(making, join(TOOLS, 'uv'));
+  return program;
+}
+
 function toolsFolder(): Record<string, string> {
   const node = resolve(process.execPath, '../..');
   return { GX_BUILDER_TOOLS: TOOLS, ...(existsSync(join(node, 'include/node')) ? { GX_NODE_HEADERS: node } : {}) };
@@ -145,7 +160,7 @@ function toolsFolder(): Record<string, string> {
 const network = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] =>
-      /^(https?_proxy|no_proxy|node_extra_ca_certs)$/i.test(entry[0]),
+      /^(https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_file)$/i.test(entry[0]),
     ),
   );
 

@@ -1,9 +1,12 @@
 import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
+import { filesIn } from '../../dev/run/git-host.ts';
+import { deployFromGit, told } from '../kit/git-deployment.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
+import { until } from '../kit/until.ts';
 
-/* A graph in Python in real pods, in an image that begins with gx-agent-server-python. */
+/* Graphs in Python in real pods: in an image that begins with gx-agent-server-python, and built from git. */
 
 type Answer = Awaited<ReturnType<typeof untilDeployed>>;
 type Values = { messages: { type: string; content: string }[] };
@@ -68,3 +71,31 @@ print(json.dumps([m.__file__ for m in list(sys.modules.values())
   if getattr(m, "__cached__", None) and not pathlib.Path(m.__cached__).exists()]))`;
   expect(await inPod('env', 'PYTHONPATH=/app/python', '/venv/bin/python', '-c', script)).toBe('[]\n');
 });
+
+test('a repository becomes an agent on the base image of Python, and a push changes it', async () => {
+  const git = await deployFromGit(system, { name: `${name}-git`, files: filesIn('test/system/python-teller') });
+  try {
+    const [revision] = await until(
+      'it is deployed',
+      async () => {
+        const all = await git.revisions();
+        if (all[0]?.status === 'DEPLOYED') return all;
+        throw new Error(JSON.stringify(all));
+      },
+      300,
+    );
+    expect(revision?.status).toBe('DEPLOYED');
+    expect(await told(await git.client())).toBe('first 60,000');
+    const pushed = await git.ended(await git.push({ 'teller/word.py': 'WORD = "second"\n' }));
+    expect(pushed).toMatchObject({ status: 'DEPLOYED' });
+    const caller = await git.client();
+    await until('the new one answers', async () => (await told(caller)) === 'second 60,000');
+    const broken = await git.ended(
+      await git.push({ 'pyproject.toml': '[project]\nname = "teller"\nversion = "1"\ndependencies = ["idna==0.0.0.1"]\n' }),
+    );
+    expect(broken).toMatchObject({ status: 'BUILD_FAILED', reason: 'InstallFailed', log_tail: expect.stringContaining('idna==0.0.0.1') });
+    expect(await told(caller)).toBe('second 60,000');
+  } finally {
+    await call(api, 'DELETE', `/v2/deployments/${git.id}`);
+  }
+}, 900_000);

@@ -229,6 +229,7 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
 {{- toJson (list
   (list "GX_BUILD_IMAGE" ($builds.image | default (include "gx.image" (dict "root" . "name" "builder"))))
   (list "GX_BUILD_BASE_IMAGE" ($builds.baseImage | default (include "gx.image" (dict "root" . "name" "agent-server"))))
+  (list "GX_BUILD_PYTHON_BASE_IMAGE" ($builds.pythonBaseImage | default (include "gx.image" (dict "root" . "name" "agent-server-python"))))
   (list "GX_BUILD_NAMESPACE" (include "gx.buildNamespace" .))
   (list "GX_GIT_NAMESPACE" (include "gx.gitNamespace" .))
   (list "GX_BUILDKIT_NAMESPACE" (include "gx.buildkitNamespace" .))
@@ -239,6 +240,7 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
   (list "GX_BUILDER_PULL_SECRET" $builds.pullSecret)
   (list "GX_BUILD_REGISTRY_INSECURE" (ternary "true" "" $builds.insecure))
   (list "GX_BUILD_NPM_REGISTRY" $builds.npmRegistry)
+  (list "GX_BUILD_PYPI_INDEX" $builds.pypiIndex)
   (list "GX_BUILD_CA_CONFIG_MAP" $builds.caConfigMap)
   (list "GX_BUILD_PARALLEL" $builds.atOnce)
   (list "GX_BUILD_DISK_MB" $builds.diskMb)

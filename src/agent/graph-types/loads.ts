@@ -1,27 +1,41 @@
 import path from 'node:path';
-import { StartError } from '../../errors.ts';
+import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
+import { faultsOfModules } from '../graphs/python-trial.ts';
+import type { PythonPlace } from '../graphs/python.ts';
 import { askProcess } from '../kernel/ask-process.ts';
 
-/** Milliseconds that loading may take. Modules that wait for a service are loaded by the server alone. */
+/** Milliseconds that loading may take in each language. The server alone loads modules that wait for a service. */
 const PATIENCE = 30_000;
+
+/** `python` is where Python runs, or why it can't. */
+type Trial = { graphs: readonly GraphSource[]; /** Of gx.json. */ folder: string; python: PythonPlace | { fault: string } };
 
 /**
  * Loads the modules of graphs once, without the settings of a deployment. Throws a `StartError` for those that no
  * setting can help: their syntax is wrong, or they import a file that is not there.
  */
-export async function proveLoading(
-  { graphs, folder }: { graphs: GraphSource[]; folder: string },
-  log: Log,
-  signal: AbortSignal,
-): Promise<void> {
-  const files = [...new Set(graphs.map(({ file }) => file))];
+export async function proveLoading({ graphs, folder, python }: Trial, log: Log, signal: AbortSignal): Promise<void> {
+  const filesOf = (wanted: GraphSource['language']): string[] => [
+    ...new Set(graphs.filter(({ language }) => language === wanted).map(({ file }) => file)),
+  ];
+  const tried = async (files: string[], trial: () => Promise<string[]>): Promise<string[]> => {
+    if (files.length === 0) return [];
+    return trial().catch((thrown: unknown) => {
+      log.info({ err: asError(thrown) }, 'the modules of the graphs were not loaded for a trial');
+      return [];
+    });
+  };
+  const [scripts, modules] = [filesOf('javascript'), filesOf('python')];
   const module = new URL(`load${path.extname(import.meta.url)}`, import.meta.url);
-  const asked = askProcess<string[], string[]>(module, files, { folder, within: PATIENCE, signal });
-  const faults = await asked.catch((thrown: unknown) => {
-    log.info({ err: thrown }, 'the modules of the graphs were not loaded for a trial');
-    return [];
-  });
+  const asked = { folder, within: PATIENCE, signal };
+  const faults = [
+    ...(await tried(scripts, () => askProcess<string[], string[]>(module, scripts, asked))),
+    ...(await tried(modules, async () => {
+      if ('fault' in python) throw new StartError(`${python.fault}.`);
+      return faultsOfModules({ place: python, files: modules, within: PATIENCE, signal });
+    })),
+  ];
   if (faults.length > 0) throw new StartError(`Graphs can't be loaded. ${faults.join(' ')}`);
 }

@@ -7,16 +7,21 @@ import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
 /** The folder with our own modules of Python. It lies beside `src`, and in the package beside the compiled code. */
 const MODULES = fileURLToPath(new URL('../../../python', import.meta.url));
 
-type Place = { program: string; /** The folder of gx.json. */ folder: string; modulePath: string | undefined };
+export type PythonPlace = { program: string; /** The folder of gx.json. */ folder: string; modulePath: string | undefined };
 type Limits = { megabytes: number | undefined };
 /** Whether the runner runs graphs, or the user's own code beside them. */
 type Role = { role?: 'graphs' | 'user-code' };
 
+/** Returns the variable by which Python finds our own modules, and those of the user's own path. */
+export const ownModules = ({ modulePath }: Pick<PythonPlace, 'modulePath'>): { PYTHONPATH: string } => ({
+  PYTHONPATH: [MODULES, ...(modulePath === undefined ? [] : [modulePath])].join(path.delimiter),
+});
+
 /** Returns how Python is run. Modules of the user are found in the folder of gx.json and by the user's own path. */
-export const pythonRunner = ({ program, folder, modulePath, megabytes, role = 'graphs' }: Place & Limits & Role): RunnerCommand => ({
+export const pythonRunner = ({ program, folder, modulePath, megabytes, role = 'graphs' }: PythonPlace & Limits & Role): RunnerCommand => ({
   command: [program, '-m', 'gx_runner', ...(role === 'graphs' ? [] : [role])],
   folder,
-  variables: { PYTHONPATH: [MODULES, ...(modulePath === undefined ? [] : [modulePath])].join(path.delimiter) },
+  variables: ownModules({ modulePath }),
   megabytes,
 });
 
@@ -34,7 +39,7 @@ const PROBE_WITHIN = 10_000;
  * Returns why the interpreter can run no graph, in a sentence with the command that mends it; undefined when it has
  * LangGraph. It is asked once a runner did not start.
  */
-export async function interpreterFault({ program, folder }: Pick<Place, 'program' | 'folder'>): Promise<string | undefined> {
+export async function interpreterFault({ program, folder }: Pick<PythonPlace, 'program' | 'folder'>): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<unknown>();
   const options = { cwd: folder, timeout: PROBE_WITHIN, killSignal: 'SIGKILL', env: environmentOfOthers() } as const;
   execFile(program, ['-c', PROBE], options, (error) => resolve(error?.code));

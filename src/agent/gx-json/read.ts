@@ -88,7 +88,7 @@ function languageOfParts(settings: unknown, file: string): Language {
 }
 
 /** Code of the user's own in whose place the server's would serve graphs that rely on it. */
-const OF_PYTHON = ['checkpointer.path', 'store.path'] as const;
+const OF_PYTHON = ['checkpointer.path', 'store.path', 'priority'] as const;
 
 /** Throws a `StartError` that names a setting which graphs in one of the languages can't have. */
 function refuseByLanguage(settings: GxJson, graphs: GraphSource[], file: string): void {

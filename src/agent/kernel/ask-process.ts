@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { environmentOfOthers } from '../../config/env.ts';
 
@@ -44,12 +44,21 @@ export async function askProcess<HandlerQuestion extends object, Answer>(
       reject(new Error(lastOf(output) || (killed ? `it gave no answer within ${within / 1000} s` : 'it gave no answer'))),
     );
   });
-  if (child.pid !== undefined) setPriority(child.pid, PRIORITY);
+  if (child.pid !== undefined) yieldToOthers(child.pid);
   child.send(question, (error) => error && reject(error));
   try {
     return await promise;
   } finally {
     child.kill('SIGKILL');
+  }
+}
+
+/** Nobody may make a process less nice than itself without a privilege. One that has ended says so by its end. */
+function yieldToOthers(pid: number): void {
+  try {
+    setPriority(pid, Math.max(PRIORITY, getPriority()));
+  } catch {
+    // Its priority changes no answer.
   }
 }
 

@@ -1,9 +1,11 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import type { AgentBuildConfig } from '../../config/agent-build.ts';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { readGraphsFile } from '../gx-json/read.ts';
+import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
 import { keepSchemas } from '../graph-types/built-schemas.ts';
+import { interpreterFor } from '../graphs/interpreter.ts';
+import type { PythonPlace } from '../graphs/python.ts';
 import { proveLoading } from '../graph-types/loads.ts';
 import { readTypes } from '../graph-types/typed-schemas.ts';
 import { writeBills } from '../sbom/write.ts';
@@ -14,15 +16,15 @@ import { bundleUi, hasUi, keepBundles } from '../ui/bundles.ts';
  * need not keep: the schemas that only TypeScript knows, and the bundles of components. Writes the image's bills.
  * Throws a `StartError` for everything that would also prevent a start.
  */
-export async function buildAgent({ configPath, sections, folder, within }: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
+export async function buildAgent(config: AgentBuildConfig, log: Log, signal: AbortSignal): Promise<void> {
+  const { configPath, sections, folder, within } = config;
   const file = readGraphsFile(configPath, sections);
-  const graphs = file.graphs.filter(({ language }) => language === 'javascript');
-  if (graphs.length < file.graphs.length) log.info('graphs in Python are loaded by the server alone');
   mkdirSync(folder, { recursive: true });
-  await proveLoading({ graphs, folder: file.folder }, log, signal);
+  await proveLoading({ graphs: file.graphs, folder: file.folder, python: pythonOf(config, file) }, log, signal);
   await writeBills({ project: file.folder, folder }, log, signal);
   if (hasUi(file)) keepBundles(folder, await bundleUi(file, signal));
-  if (within === 0) return;
+  const graphs = file.graphs.filter(({ language }) => language === 'javascript');
+  if (within === 0 || graphs.length === 0) return;
   try {
     const schemas = await readTypes({ graphs, folder: file.folder, within }, signal);
     if (schemas === undefined) log.info('the project has no TypeScript 5 or 6: graphs without zod schemas will have none');
@@ -30,4 +32,10 @@ export async function buildAgent({ configPath, sections, folder, within }: Agent
   } catch (thrown) {
     log.warn({ err: asError(thrown) }, 'the types of the graphs can not be read: graphs without zod schemas will have none');
   }
+}
+
+/** Returns the Python that a server with the same settings would run graphs with, or why there is none. */
+function pythonOf({ python: settings }: AgentBuildConfig, { folder, env }: GraphsFile): PythonPlace | { fault: string } {
+  const chosen = interpreterFor({ settings, folder, exists: existsSync });
+  return 'fault' in chosen ? chosen : { ...chosen, folder, modulePath: settings.modulePath ?? env['PYTHONPATH'] };
 }

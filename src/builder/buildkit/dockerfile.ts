@@ -1,5 +1,6 @@
 import { StageFailed } from '../../errors.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
+import { imageSettings } from '../packages/image-environment.ts';
 import { imageReference } from '../registry/reference.ts';
 
 /** The inputs of a Dockerfile. */
@@ -10,6 +11,8 @@ export type DockerfileInputs = {
   /** From the root of the repository; the folder is empty for the root itself. */
   configFile: string;
   folder: string;
+  /** Whether some graph is in Python. */
+  python: boolean;
   /** The builder's environment while the image is made. */
   env: Readonly<Record<string, string>>;
 };
@@ -25,7 +28,7 @@ const OWNER = '10001:10001';
  * Returns a Dockerfile that makes the same image as a build without one, but on another base image or behind the lines
  * of gx.json. Installing and building is the base image's own builder's, as the agents' user.
  */
-export function dockerfileOf({ settings, baseImage, configFile, folder, env }: DockerfileInputs): string {
+export function dockerfileOf({ settings, baseImage, configFile, folder, python, env }: DockerfileInputs): string {
   const { base_image: named, dockerfile_lines: lines = [] } = settings;
   const base = named ?? baseImage;
   if (imageReference(base) === undefined) throw new StageFailed('BuildFailed', `"base_image" of gx.json is no name of an image: ${base}.`);
@@ -33,7 +36,7 @@ export function dockerfileOf({ settings, baseImage, configFile, folder, env }: D
   if (second !== undefined)
     throw new StageFailed('BuildFailed', `"dockerfile_lines" of gx.json can't begin another stage (${second.trim()}): use "dockerfile".`);
   const given = Object.entries({ ...env, GX_WORK_FOLDER: WORK, GX_CONFIG_PATH: configFile });
-  const agent = (name: string): string => ['/agent', name].filter((part) => part !== '').join('/');
+  const image = imageSettings({ configFile, folder, python });
   return [
     `FROM ${base} AS gx-lines`,
     'USER 0:0',
@@ -50,8 +53,10 @@ export function dockerfileOf({ settings, baseImage, configFile, folder, env }: D
     'USER 0:0',
     `RUN --mount=type=bind,from=gx-built,source=${WORK}/image,target=${WORK} \\`,
     `  for layer in production source; do [ ! -f ${WORK}/$layer.tar.gz ] || tar -xzf ${WORK}/$layer.tar.gz -C /; done`,
-    `ENV GX_CONFIG=${JSON.stringify(agent(configFile))} GX_BUILD_FOLDER="/agent/.gx-build"`,
-    `WORKDIR ${JSON.stringify(agent(folder))}`,
+    `ENV ${Object.entries(image.env)
+      .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+      .join(' ')}`,
+    `WORKDIR ${JSON.stringify(image.workdir)}`,
     `USER ${OWNER}`,
     '',
   ].join('\n');

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
-import { dockerfileKey } from '../packages/demands.ts';
+import { dockerfileKey, isOfPython } from '../packages/demands.ts';
 import { agentIn } from '../packages/plan.ts';
 import { keptIn, placesIn, realFileIn } from '../work.ts';
 import { AUTHORITIES, dockerfileOf } from './dockerfile.ts';
@@ -17,6 +17,7 @@ export const BASE_NAME = 'gx-agent-server';
 export function writeRecipe(config: ImageBuildConfig, baseImage: string): string | undefined {
   const agent = agentIn(config);
   const { settings } = agent;
+  const python = isOfPython(settings);
   const key = dockerfileKey(settings, { baseImage: config.baseImage ?? '' });
   if (key === undefined) return undefined;
   const { dockerfile: own, dockerfile_lines: lines, base_image: base, ...rest } = settings;
@@ -36,6 +37,7 @@ export function writeRecipe(config: ImageBuildConfig, baseImage: string): string
             ...(lines && { dockerfile_lines: lines }),
             ...(key === 'base_image' && base !== undefined && { base_image: base }),
           },
+          python,
           baseImage,
           env: insideEnvironment(config),
         })
@@ -51,13 +53,14 @@ function ownDockerfile({ work }: ImageBuildConfig, name: string): string {
   return readFileSync(real, 'utf8');
 }
 
-function insideEnvironment({ installCommand, buildCommand, npmRegistry, network }: ImageBuildConfig): Record<string, string> {
+function insideEnvironment({ installCommand, buildCommand, npmRegistry, pypiIndex, network }: ImageBuildConfig): Record<string, string> {
   const { NODE_EXTRA_CA_CERTS: authorities, ...others } = network;
   const proxies = Object.fromEntries(Object.entries(others).filter(([name]) => /_proxy$/i.test(name)));
   return {
     ...(installCommand && { GX_INSTALL_COMMAND: installCommand }),
     ...(buildCommand && { GX_BUILD_COMMAND: buildCommand }),
     ...(npmRegistry && { GX_NPM_REGISTRY: npmRegistry }),
+    ...(pypiIndex && { GX_PYPI_INDEX: pypiIndex }),
     ...(authorities && { NODE_EXTRA_CA_CERTS: AUTHORITIES.path }),
     ...proxies,
   };

@@ -4,6 +4,7 @@ import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { asError, StageFailed } from '../../errors.ts';
 import type { PushedImage } from '../../schema/wire/build-message.ts';
 import { ownFile } from '../built-layers.ts';
+import { onOwnBase } from '../packages/plan.ts';
 import { builderVersion, labelsOf } from '../push.ts';
 import type { AskRegistry } from '../registry/client.ts';
 import type { ImageReference } from '../registry/reference.ts';
@@ -21,12 +22,13 @@ const foldersIn = (work: string) => {
 };
 
 /** The report to the stages that follow. */
-type Fetched = { base: string; cached: boolean };
+type Fetched = { base: string; baseImage: string; cached: boolean };
 /** The tag of the layers that BuildKit keeps for the next build of the same deployment. */
 const CACHE_TAG = 'buildkit';
 
 /** Fetches BuildKit's inputs: the base image, and the layers that it kept of an earlier build. It runs no user code. */
-export async function restoreForBuildkit(config: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
+export async function restoreForBuildkit(given: ImageBuildConfig, signal: AbortSignal): Promise<undefined> {
+  const config = onOwnBase(given);
   const folders = foldersIn(config.work);
   rmSync(folders.all, { recursive: true, force: true });
   mkdirSync(folders.all, { recursive: true });
@@ -37,7 +39,7 @@ export async function restoreForBuildkit(config: ImageBuildConfig, signal: Abort
   const base = await step('fetch the base image', () => fetchImage(ask, place, folders.base));
   if (base === undefined) throw new StageFailed('PushFailed', `The base image ${config.baseImage} is not in its registry: copy it there.`);
   const cached = await step('look for layers of an earlier build', () => fetchCache(ask, cacheOf(config), folders.cache));
-  const fetched: Fetched = { base, cached };
+  const fetched: Fetched = { base, baseImage: config.baseImage ?? '', cached };
   keepJson(keptIn(config).fetched, fetched);
 }
 
@@ -77,9 +79,9 @@ export async function pushFromBuildkit(config: ImageBuildConfig, signal: AbortSi
   const to = required(config.image, 'GX_IMAGE');
   const ask = asker(config, signal);
   const cloned = keptJson<Cloned>(keptIn(config).commit);
-  const { cached } = keptJson<Fetched>(keptIn(config).fetched);
+  const { baseImage, cached } = keptJson<Fetched>(keptIn(config).fetched);
   const trusted = (file: string): string => ownFile(config.work, file);
-  const base = required(config.baseImage, 'GX_BASE_IMAGE');
+  const base = required(baseImage, 'GX_BASE_IMAGE');
   const { digest, sent } = await step('push layers', () => pushFolder(ask, folders.image, { to, near: [base], trusted }));
   say(`${(sent / 1_000_000).toFixed(1)} MB of layers sent`);
   const cache = cacheOf(config);

@@ -38,9 +38,11 @@ function entryOf(root: string, name: string): TreeEntry | undefined {
 }
 
 const PACKAGES = 'node_modules';
+/** The virtual environment of a project in Python, in the root of the repository. */
+export const VENV = '.venv';
 
 /** Returns whether a name lies in a folder of installed packages, or is one. */
-export const isOfPackages = (name: string): boolean => name.split('/').includes(PACKAGES);
+export const isOfPackages = (name: string): boolean => name.split('/').includes(PACKAGES) || name === VENV || name.startsWith(`${VENV}/`);
 
 /**
  * Notes of package managers for themselves: with times and folders of this build, so that no two are the same.

@@ -9,11 +9,11 @@ import { keptIn, keptJson, placesIn, type Cloned } from '../work.ts';
 import type { LocalOptions } from './options.ts';
 import { engineHere, type Engine } from './outputs.ts';
 
-type Here = { config: ImageBuildConfig; options: LocalOptions; env: Record<string, string> };
+type Here = { config: ImageBuildConfig; options: LocalOptions; base: string; env: Record<string, string> };
 
 /** Makes the image that gx.json wants from a Dockerfile, with an engine of this machine. */
-export async function buildByDockerfile(dockerfile: string, { config, options, env }: Here): Promise<void> {
-  const { to, tag, base, insecure } = options;
+export async function buildByDockerfile(dockerfile: string, { config, options, base, env }: Here): Promise<void> {
+  const { to, tag, insecure } = options;
   const engine = to !== undefined && typeof to === 'object' && 'engine' in to ? to.engine : await engineHere(env);
   const { source } = placesIn(config.work);
   const labels = labelsOf(config, keptJson<Cloned>(keptIn(config).commit).commit);

@@ -4,7 +4,8 @@ import { asError, StartError } from '../../errors.ts';
 export type LocalOptions = {
   config: string;
   tag: string;
-  base: string;
+  /** The base image; by default the platform's own of the graphs' language. */
+  base: { javascript: string; python: string };
   /** Where the image goes: an engine of this machine, a folder, or the registry that the tag names. */
   to: { engine: 'docker' | 'buildah' } | { folder: string } | 'registry' | undefined;
   installCommand?: string;
@@ -12,7 +13,7 @@ export type LocalOptions = {
   insecure: boolean;
 };
 
-const DEFAULT_BASE = 'docker.io/gx/gx-agent-server:latest';
+const DEFAULT_BASE = { javascript: 'docker.io/gx/gx-agent-server:latest', python: 'docker.io/gx/gx-agent-server-python:latest' };
 
 export const LOCAL_HELP = `build-agent: makes the image of an agent on this machine, as a deployment of source git is built
 
@@ -20,7 +21,7 @@ Usage: npm run build-agent -- --config path/gx.json --tag name:version [options]
 
   --config FILE            gx.json or langgraph.json of the agent
   --tag NAME               the image's name
-  --base NAME              the base image of agents (${DEFAULT_BASE})
+  --base NAME              the base image of agents (${DEFAULT_BASE.javascript}; for Python ${DEFAULT_BASE.python})
   --engine docker|buildah  loads the image there; by default the first of them that answers
   --output FOLDER          writes an OCI image layout instead; the base comes from its registry
   --push                   pushes to the registry of the tag instead, with the config.json of DOCKER_CONFIG or ~/.docker
@@ -48,9 +49,10 @@ const OPTIONS = {
 /** Reads the arguments. Throws a `StartError` that names the one that is wrong or missing. */
 export function localOptions(args: string[]): LocalOptions {
   const given = values(args);
-  const { config, tag, base = DEFAULT_BASE, insecure = false } = given;
+  const { config, tag, base: named, insecure = false } = given;
   if (config === undefined) throw new StartError('build-agent: --config is missing. See --help.');
   if (tag === undefined) throw new StartError('build-agent: --tag is missing. See --help.');
+  const base = named === undefined ? DEFAULT_BASE : { javascript: named, python: named };
   const [installCommand, buildCommand] = [given['install-command'], given['build-command']];
   const commands = { ...(installCommand && { installCommand }), ...(buildCommand && { buildCommand }) };
   return { config, tag, base, to: placeOf(given), insecure, ...commands };

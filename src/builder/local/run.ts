@@ -7,7 +7,7 @@ import { imageBuildConfig, type ImageBuildConfig } from '../../config/image-buil
 import { StartError } from '../../errors.ts';
 import { writeRecipe } from '../buildkit/recipe.ts';
 import { build } from '../build.ts';
-import { buildPlanOf } from '../packages/plan.ts';
+import { buildPlanOf, onOwnBase } from '../packages/plan.ts';
 import { push } from '../push.ts';
 import type { Restored } from '../restore.ts';
 import { say } from '../progress.ts';
@@ -26,12 +26,14 @@ export async function buildHere(args: string[], env: Env, signal: AbortSignal): 
   try {
     mkdirSync(placesIn(work).source, { recursive: true });
     const { configPath, cloned } = await copyContext(options.config, work, own);
-    const config = settingsOf(options, { env: own, work, configPath });
-    keepJson(keptIn(config).commit, cloned);
-    const dockerfile = writeRecipe(config, options.base);
-    if (dockerfile !== undefined) return await buildByDockerfile(dockerfile, { config, options, env: own });
+    const given = settingsOf(options, { env: own, work, configPath });
+    keepJson(keptIn(given).commit, cloned);
+    const config = onOwnBase(given);
+    const base = config.baseImage ?? options.base.javascript;
+    const dockerfile = writeRecipe(config, base);
+    if (dockerfile !== undefined) return await buildByDockerfile(dockerfile, { config, options, base, env: own });
     const to = options.to ?? { engine: await engineHere(own) };
-    const { plan } = buildPlanOf(config, options.base);
+    const { plan } = buildPlanOf(config, base);
     const decided: Restored = { plan };
     keepJson(keptIn(config).plan, decided);
     await build(config, signal);
@@ -44,6 +46,9 @@ export async function buildHere(args: string[], env: Env, signal: AbortSignal): 
   }
 }
 
+/** Settings of the builder that hold on this machine, too. */
+const PASSED = ['GX_NPM_REGISTRY', 'GX_PYPI_INDEX'] as const;
+
 type Here = { env: Record<string, string>; work: string; configPath: string };
 
 function settingsOf(options: LocalOptions, { env, work, configPath }: Here): ImageBuildConfig {
@@ -51,10 +56,11 @@ function settingsOf(options: LocalOptions, { env, work, configPath }: Here): Ima
   const credentials = env['DOCKER_CONFIG'] ?? path.join(homedir(), '.docker');
   const config = imageBuildConfig({
     ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('GX_'))),
-    ...(env['GX_NPM_REGISTRY'] && { GX_NPM_REGISTRY: env['GX_NPM_REGISTRY'] }),
+    ...Object.fromEntries(PASSED.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]))),
     GX_WORK_FOLDER: work,
     GX_CONFIG_PATH: configPath,
-    GX_BASE_IMAGE: options.base,
+    GX_BASE_IMAGE: options.base.javascript,
+    GX_PYTHON_BASE_IMAGE: options.base.python,
     GX_IMAGE: options.tag,
     GX_REGISTRY_CREDENTIALS: credentials,
     GX_REGISTRY_INSECURE: String(options.insecure),

@@ -1,4 +1,5 @@
 import type { GxJson } from '../../schema/agent/gx-json.ts';
+import { codePlace, languageOf } from '../../schema/agent/code-place.ts';
 import { imageReference } from '../registry/reference.ts';
 
 export type Machine = {
@@ -46,25 +47,58 @@ export function nodeFault({ node_version }: GxJson, { node }: Machine): string |
 }
 
 /** Returns lines about keys that change nothing in this build. */
-export function demandsWithoutEffect({ node_version, dependencies = [], image_distro }: GxJson, { node }: Machine): string[] {
-  const named = dependencies.filter((name) => !isFolder(name));
+export function demandsWithoutEffect(settings: GxJson, { node }: Machine): string[] {
+  const { node_version, dependencies = [], image_distro, pip_installer, keep_pkg_tools } = settings;
+  const named = isOfPython(settings) ? [] : dependencies.filter((name) => !isFolder(name));
   return [
+    ...(pip_installer === 'pip' ? [`"pip_installer" has no effect: uv installs`] : []),
+    ...(keep_pkg_tools === undefined ? [] : [`"keep_pkg_tools" has no effect: the image has uv, and neither pip nor setuptools`]),
     ...(node_version === undefined ? [] : [`"node_version" asks for Node ${node_version}; the image runs Node ${node.replace(/^v/, '')}`]),
     ...(image_distro === undefined ? [] : [`"image_distro" has no effect: the image is Debian`]),
     ...(named.length === 0 ? [] : [`"dependencies" names ${named.join(', ')}, which has no effect: package.json says what is installed`]),
   ];
 }
 
+const referencesOf = ({ graphs }: GxJson): [string, string][] =>
+  Object.entries(graphs).map(([id, graph]) => [id, typeof graph === 'string' ? graph : graph.path]);
+
+/** Returns whether some graph is in Python, so that the image needs a Python and its packages. */
+export const isOfPython = (settings: GxJson): boolean => referencesOf(settings).some(([, graph]) => languageOf(graph) === 'python');
+
+/** Returns whether something that gx.json names is run or bundled by Node with packages of its own. */
+export function isOfJavaScript(settings: GxJson): boolean {
+  const { node_version, ui } = settings;
+  const references = [...referencesOf(settings).map(([, graph]) => graph), ...codeBesideGraphs(settings).map(([, reference]) => reference)];
+  return node_version !== undefined || ui !== undefined || references.some((reference) => languageOf(reference) === 'javascript');
+}
+
+/** Returns code beside the graphs, by its key. */
+function codeBesideGraphs({ auth, http, store, encryption }: GxJson): [key: string, reference: string][] {
+  const embed = store?.index?.embed;
+  const named: [string, string | undefined][] = [
+    ['auth.path', auth?.path],
+    ['http.app', http?.app],
+    ['encryption.path', encryption?.path],
+    // Others are models of a provider.
+    ['store.index.embed', embed !== undefined && (/^[./]/.test(embed) || languageOf(embed) === 'python') ? embed : undefined],
+  ];
+  return named.filter((entry): entry is [string, string] => entry[1] !== undefined);
+}
+
+/** Returns why code in Python can't be run beside graphs that all are in JavaScript; undefined where there is none. */
+export function pythonFault(settings: GxJson): string | undefined {
+  const [key, reference] = codeBesideGraphs(settings).find(([, each]) => languageOf(each) === 'python') ?? [];
+  return key === undefined || isOfPython(settings)
+    ? undefined
+    : `"${key}" of gx.json is in Python (${reference}), and all graphs are in JavaScript, whose image has no Python: write it in JavaScript`;
+}
+
 /** Returns whether an entry of `dependencies` is a folder of the repository. */
 export const isFolder = (name: string): boolean => /^\.{0,2}(\/|$)/.test(name);
 
-/** Returns the files that gx.json names, from its own folder. */
-export function namedFiles({ graphs, auth, http, store, encryption, ui }: GxJson): string[] {
-  const refs = [
-    ...Object.values(graphs).map((graph) => (typeof graph === 'string' ? graph : graph.path)),
-    ...[auth?.path, http?.app, encryption?.path].filter((ref) => ref !== undefined),
-    ...[store?.index?.embed].filter((ref) => ref !== undefined && /^[./]/.test(ref)).map((ref) => ref!),
-  ];
-  const files = refs.map((ref) => (/:[^/\\]+$/.test(ref) ? ref.slice(0, ref.lastIndexOf(':')) : ref));
-  return [...new Set([...files, ...Object.values(ui ?? {})])];
+/** Returns the files that gx.json names, from its own folder. Modules of Python are found when they are imported. */
+export function namedFiles(settings: GxJson): string[] {
+  const refs = [...referencesOf(settings), ...codeBesideGraphs(settings)].map(([, reference]) => reference);
+  const files = refs.flatMap((ref) => (!/:[^/\\]+$/.test(ref) ? ref : codePlace(ref).isModule ? [] : ref.slice(0, ref.lastIndexOf(':'))));
+  return [...new Set([...files, ...Object.values(settings.ui ?? {})])];
 }

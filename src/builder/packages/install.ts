@@ -87,7 +87,7 @@ export async function productionTree(config: ImageBuildConfig, projects: readonl
 }
 
 const isTopOfPackages = ({ name, kind }: { name: string; kind: string }): boolean =>
-  kind === 'folder' && isOfPackages(name) && !isOfPackages(path.posix.dirname(name));
+  kind === 'folder' && path.posix.basename(name) === 'node_modules' && !isOfPackages(path.posix.dirname(name));
 
 /** Writes package.json again, because the file of the other tree is the same one. */
 function withoutScripts(root: string, folder: string): void {

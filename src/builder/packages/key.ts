@@ -4,6 +4,7 @@ import path from 'node:path';
 import { treeOf, type TreeEntry } from '../layers/tree.ts';
 import { isWithin } from '../work.ts';
 import type { Project } from './project.ts';
+import type { PythonPlan } from './python-plan.ts';
 
 /** Changes with the contents of the layers of packages. */
 const FORMAT = 1;
@@ -11,6 +12,9 @@ const FORMAT = 1;
 /** Files of a project, besides package.json, that decide what is installed. */
 const DECIDING =
   /(^|\/)(npm-shrinkwrap\.json|package-lock\.json|pnpm-lock\.yaml|pnpm-workspace\.yaml|\.pnpmfile\.c?js|yarn\.lock|\.yarnrc(\.yml)?|bun\.lockb?|bunfig\.toml|\.npmrc|\.node-version|\.nvmrc)$|(^|\/)(patches|\.yarn\/(patches|releases|plugins))\//;
+/** Files of a project in Python that decide what is installed. Its own packages are installed by each build. */
+const DECIDING_PYTHON =
+  /(^|\/)(pyproject\.toml|setup\.(py|cfg)|(uv|poetry|pdm)\.(lock|toml)|\.python-version|[^/]*(requirement|constraint)[^/]*\.(txt|in))$/;
 /** Parts of package.json that decide nothing. */
 const DESCRIPTIVE = ['scripts', 'description', 'keywords', 'author', 'contributors', 'license', 'repository', 'homepage', 'bugs'];
 
@@ -20,27 +24,33 @@ const DESCRIPTIVE = ['scripts', 'description', 'keywords', 'author', 'contributo
  */
 const PLAIN = /^(npm (ci|i|install)|pnpm (i|install)|yarn( install)?|bun (i|install))( --?[A-Za-z][A-Za-z-]*(=[A-Za-z0-9]+)?)*$/;
 
-export type KeyParts = { source: string; projects: readonly Project[]; installCommand?: string; baseDigest: string };
+export type KeyParts = { source: string; projects: readonly Project[]; python?: PythonPlan; installCommand?: string; baseDigest: string };
 
 /**
  * Returns the key of the projects' packages: the same key means the same packages. Undefined if they are installed
  * again each time: without a lock file, and by a command that may write files that no key covers.
  */
-export function packagesKey({ source, projects, installCommand, baseDigest }: KeyParts): string | undefined {
-  if (projects.some(({ manager, hasPackages }) => hasPackages && manager.lockFile === undefined)) return undefined;
+export function packagesKey({ source, projects, python, installCommand, baseDigest }: KeyParts): string | undefined {
+  if (!isLocked({ projects, python })) return undefined;
   if (installCommand !== undefined && !PLAIN.test(installCommand.trim())) return undefined;
-  const entries = treeOf(source, (name) => /(^|\/)(node_modules|\.git)$/.test(name));
+  const entries = treeOf(source, (name) => /(^|\/)(node_modules|\.git|\.venv)$/.test(name));
   const copied = foldersThatAreCopied(source, entries);
-  const counted = entries.filter(({ name }) => DECIDING.test(name) || copied.some((folder) => isWithin(folder, name)));
+  const decides = (name: string): boolean =>
+    DECIDING.test(name) || (python !== undefined && (DECIDING_PYTHON.test(name) || name === python.pipFile));
+  const counted = entries.filter(({ name }) => decides(name) || copied.some((folder) => isWithin(folder, name)));
   const hash = createHash('sha256');
   const add = (...parts: string[]): void => void hash.update(`${JSON.stringify(parts)}\n`);
   add(String(FORMAT), process.version, process.platform, process.arch, baseDigest, installCommand ?? '');
+  if (python !== undefined) add('python', JSON.stringify(python));
   for (const { folder, manager } of projects) add(folder, manager.name, manager.tool ?? '');
   for (const entry of counted)
     add(entry.name, entry.kind, entry.target, entry.kind === 'file' ? digestOf(path.join(source, entry.name)) : '');
   for (const { name } of entries.filter(isManifest)) add(name, deciding(path.join(source, name)));
   return hash.digest('hex');
 }
+
+const isLocked = ({ projects, python }: Pick<KeyParts, 'projects'> & { python: PythonPlan | undefined }): boolean =>
+  python?.locked !== false && projects.every(({ manager, hasPackages }) => !hasPackages || manager.lockFile !== undefined);
 
 const isManifest = ({ name, kind }: TreeEntry): boolean => kind === 'file' && path.posix.basename(name) === 'package.json';
 

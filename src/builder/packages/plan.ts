@@ -1,19 +1,16 @@
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { existingGxFile, parsedGxFile, validGxJson } from '../../config/gx-json-file.ts';
 import { asError, StageFailed } from '../../errors.ts';
 import { NEEDS_DOCKERFILE } from '../../schema/wire/build-message.ts';
-import { codePlace } from '../../schema/agent/code-place.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import { say } from '../progress.ts';
 import { isWithin, placesIn, realFileIn } from '../work.ts';
-import { isFolder, needsDockerfile, nodeFault, demandsWithoutEffect } from './demands.ts';
+import { INSIDE, onBaseOf } from './base.ts';
+import { demandsWithoutEffect, isFolder, isOfJavaScript, isOfPython, needsDockerfile, nodeFault, pythonFault } from './demands.ts';
 import { packagesKey } from './key.ts';
 import { projectOf, type Project } from './project.ts';
-
-/** Stands for the base image where a Dockerfile already names it. */
-export const INSIDE = 'inside';
+import { decidingFiles, placeIn, pythonPlanOf, type PythonPlan } from './python-plan.ts';
 
 /** The steps of a build. All paths go from the root of the repository. */
 export type BuildPlan = {
@@ -22,6 +19,8 @@ export type BuildPlan = {
   /** The folder of it; empty for the root. */
   folder: string;
   projects: Project[];
+  /** The packages of Python; undefined where all graphs are in JavaScript. */
+  python?: PythonPlan;
   /** The key of the packages; undefined if they are installed again each time. */
   key?: string;
 };
@@ -33,13 +32,23 @@ export function buildPlanOf(config: ImageBuildConfig, baseDigest: string): { pla
   const { source } = placesIn(config.work);
   const { configFile, folder, settings } = agentIn(config);
   meetDemands(settings, config.baseImage ?? '');
+  const python = isOfPython(settings) ? pythonPlanOf(source, folder, settings) : undefined;
+  const projects = nodeProjects(source, folder, settings);
+  for (const line of python === undefined ? [] : decidingFiles(python)) say(line);
+  const { installCommand } = config;
+  const key = packagesKey({ source, projects, baseDigest, ...(python && { python }), ...(installCommand && { installCommand }) });
+  return { plan: { configFile, folder, projects, ...(python && { python }), ...(key && { key }) } };
+}
+
+/** Returns where packages of Node are installed. A project in Python has them only if something else needs them. */
+function nodeProjects(source: string, folder: string, settings: GxJson): Project[] {
+  if (isOfPython(settings) && !isOfJavaScript(settings)) return [];
   const projects = projectsOf(source, [folder, ...foldersIn(source, folder, settings)]);
   for (const { folder: at, manager } of projects)
     say(
       `packages: ${manager.tool ?? manager.name} by ${manager.lockFile ?? 'no lock file, so each build resolves them again'} in ${at || 'the root'}`,
     );
-  const key = packagesKey({ source, projects, baseDigest, ...(config.installCommand && { installCommand: config.installCommand }) });
-  return { plan: { configFile, folder, projects, ...(key && { key }) } };
+  return projects;
 }
 
 /** The agent in a repository: the file that was found, its folder (empty for the root), and its content. */
@@ -52,6 +61,9 @@ export function agentIn({ work, configPath }: ImageBuildConfig): AgentSource {
   const folder = path.posix.dirname(configFile) === '.' ? '' : path.posix.dirname(configFile);
   return { configFile, folder, settings: settingsOf(path.join(source, configFile)) };
 }
+
+/** Returns the settings with the base image of the languages of the cloned agent. */
+export const onOwnBase = (config: ImageBuildConfig): ImageBuildConfig => onBaseOf({ python: isOfPython(agentIn(config).settings) }, config);
 
 /** Throws for a demand that this builder can't meet, and prints those that have no effect. */
 function meetDemands(settings: GxJson, baseImage: string): void {
@@ -86,21 +98,9 @@ function settingsOf(file: string): GxJson {
   }
 }
 
-function pythonFault({ graphs }: GxJson): string | undefined {
-  const pathOf = (graph: (typeof graphs)[string]): string => (typeof graph === 'string' ? graph : graph.path);
-  const python = Object.entries(graphs).find(([, graph]) => codePlace(pathOf(graph)).language === 'python');
-  return python === undefined ? undefined : `graph "${python[0]}" is Python, and agents here run JavaScript and TypeScript`;
-}
-
 /** Returns the folders that `dependencies` names. */
-function foldersIn(source: string, folder: string, { dependencies = [] }: GxJson): string[] {
-  return dependencies.filter(isFolder).map((name) => {
-    const place = path.resolve(source, folder, name);
-    if (!isWithin(source, place) || !existsSync(place))
-      throw new StageFailed('BuildFailed', `"dependencies" of gx.json names ${name}, which the repository does not have.`);
-    return path.relative(source, place).split(path.sep).join('/');
-  });
-}
+const foldersIn = (source: string, folder: string, { dependencies = [] }: GxJson): string[] =>
+  dependencies.filter(isFolder).map((name) => placeIn(source, folder, { key: 'dependencies', name }));
 
 function projectsOf(source: string, folders: readonly string[]): Project[] {
   const found = folders.map((folder) => projectOf(source, folder)).filter((project) => project !== undefined);

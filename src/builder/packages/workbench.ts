@@ -34,7 +34,8 @@ export async function workbench(config: ImageBuildConfig, managers: readonly Man
   mkdirSync(home, { recursive: true });
   const system = [path.dirname(process.execPath), '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
   const env: Record<string, string> = {
-    PATH: system.join(':'),
+    // The image has uv beside its other programs. Elsewhere it is a tool of this folder.
+    PATH: [...[path.join(config.tools, 'uv', 'bin')].filter(existsSync), ...system].join(':'),
     HOME: home,
     LANG: 'C.UTF-8',
     CI: 'true',

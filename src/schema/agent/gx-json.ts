@@ -213,6 +213,7 @@ export const GxJson = Type.Object(
     dependencies: Type.Optional(Strings()),
     source: Type.Optional(FreeForm('Python builds only')),
     keep_pkg_tools: Type.Optional(Type.Unsafe<unknown>({})),
+    priority: Type.Optional(FreeForm('Not served: runs begin in the order of their requests')),
     dockerfile: Type.Optional(
       Type.String({
         minLength: 1,
@@ -248,19 +249,20 @@ export type PassedOver = { name: string; instead: string };
 
 const IN_DOCKERFILE = 'write it in the Dockerfile that begins with FROM gx-agent-server';
 const IN_BUILD = 'builds from git and build-agent do it; elsewhere write it in the Dockerfile that begins with FROM gx-agent-server';
-const IN_PACKAGE_JSON = 'package.json says what is installed for JavaScript; for Python, install it before the server starts';
-const INSTALLED = 'install the packages of Python before the server starts, where the interpreter finds them';
+const IN_PACKAGE_JSON =
+  'package.json says what is installed for JavaScript; builds from git install it for Python, and elsewhere the Dockerfile does';
+const INSTALLED = 'builds from git follow it; elsewhere the Dockerfile installs the packages of Python, where the interpreter finds them';
 
 /** Keys that other tools read when they build an image, and their replacements here. */
 export const PASSED_OVER: Readonly<Record<string, string>> = {
   node_version: 'the tag of the image gx-agent-server decides about Node; package.json may ask for a version in "engines"',
   node_loader: 'tsx loads the graphs, and tsconfig.json configures it',
-  python_version: 'GX_PYTHON names the interpreter; without it, the virtual environment decides, or python3',
+  python_version: 'GX_PYTHON names the interpreter; without it, the virtual environment decides, or python3; builds from git check it',
   pip_config_file: INSTALLED,
-  pip_installer: INSTALLED,
+  pip_installer: 'builds from git install by uv, and so does the image gx-agent-server-python',
   dependencies: IN_PACKAGE_JSON,
   source: INSTALLED,
-  keep_pkg_tools: 'the server removes no packages',
+  keep_pkg_tools: 'the server removes no packages; the image gx-agent-server-python has uv, and neither pip nor setuptools',
   dockerfile: IN_BUILD,
   dockerfile_lines: IN_BUILD,
   docker_compose_file: 'resource_spec.sidecars of the deployment runs containers beside the server',
@@ -270,6 +272,7 @@ export const PASSED_OVER: Readonly<Record<string, string>> = {
   'checkpointer.path': 'checkpoints lie in the database of the server',
   'checkpointer.uri': 'checkpoints lie in the database of the server; POSTGRES_URI_CUSTOM of a deployment names another one',
   'store.path': 'items of the store lie in the database of the server',
+  priority: 'runs begin in the order of their requests; multitask_strategy and after_seconds of a run change when it begins',
   'auth.allow_langsmith_api_keys': 'auth.path decides who may call; let it check such keys',
   _INTERNAL_docker_tag: 'the tag of the image gx-agent-server decides about the version of the server',
 };

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { proveLoading } from '../../../src/agent/graph-types/loads.ts';
 import { silentLog } from '../../kit/log.ts';
@@ -11,7 +13,8 @@ async function loaded(name: string, text: string): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'gx-loads-'));
   const file = path.join(folder, name);
   writeFileSync(file, text);
-  await proveLoading({ graphs: [{ graphId: 'chat', file, exportName: 'graph' }] as never, folder }, silentLog(), signal);
+  const graphs = [{ graphId: 'chat', language: 'javascript', file, exportName: 'graph', description: null } as const];
+  await proveLoading({ graphs, folder, python: { fault: 'none is needed' } }, silentLog(), signal);
 }
 
 test.each([
@@ -30,4 +33,18 @@ test.each([
   ['process.exit(3);'],
 ])('a module whose text is %s is left to the server', async (text) => {
   await expect(loaded('graph.mjs', text)).resolves.toBeUndefined();
+});
+
+/** Begins a command with the lowest priority, and without the privilege to raise it, as in a pod of a busy node. */
+const NICEST = [...(process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-sys_nice', '--inh-caps=-sys_nice'] : []), 'nice', '-n', '19'];
+
+test('a build that yields to all others tries its modules, too', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'gx-loads-'));
+  writeFileSync(path.join(folder, 'gx.json'), JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }));
+  writeFileSync(path.join(folder, 'graph.mjs'), 'export const graph = {;');
+  const env = { PATH: process.env['PATH'], GX_CONFIG: path.join(folder, 'gx.json'), GX_BUILD_FOLDER: path.join(folder, 'built') };
+  const [program, ...args] = [...NICEST, process.execPath, 'src/main.ts', 'agent-build'] as [string, ...string[]];
+  await expect(promisify(execFile)(program, args, { env })).rejects.toMatchObject({
+    stderr: expect.stringContaining("Graphs can't be loaded"),
+  });
 });

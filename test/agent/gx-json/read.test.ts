@@ -107,6 +107,14 @@ test('keys that only other builds read are named, with what to do instead', () =
   ]);
 });
 
+test('priorities by code are refused where a graph is in Python, and named elsewhere', () => {
+  const priority = { path: './priority.py:priority' };
+  expect(() => read({ graphs: { agent: './graph.py:graph' }, priority })).toThrow(
+    '"priority" is not served for graphs in Python yet, such as "agent": runs begin in the order of their requests',
+  );
+  expect(read({ graphs, priority }).passedOver.map(({ name }) => name)).toEqual(['priority']);
+});
+
 test('checkpointers and stores of the user are named with what is used in their place', () => {
   const { passedOver } = read({
     graphs,

@@ -228,7 +228,9 @@ function environment(stage: Stage, { revision, source, given }: Making): Record<
     GX_INSTALL_COMMAND: installCommand,
     GX_BUILD_COMMAND: buildCommand,
     GX_BASE_IMAGE: builder.baseImage,
+    GX_PYTHON_BASE_IMAGE: builder.pythonBaseImage,
     GX_NPM_REGISTRY: builder.npmRegistry,
+    GX_PYPI_INDEX: builder.pypiIndex,
   };
   const own: Record<Stage, Record<string, string | undefined>> = {
     clone: { GX_GIT_URL: repoUrl, GX_GIT_REF: repoRef, GX_GIT_INSECURE: source.insecureGit ? 'true' : undefined },

@@ -1,0 +1,27 @@
+/** The folder of agents in the base image. */
+export const AGENT = '/agent';
+/** The results that the agent server finds ready, in the root of the repository. */
+export const BUILD_FOLDER = '.gx-build';
+
+/** The folders of programs of the base image for Python, behind those of the project's environment. */
+const PROGRAMS = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const VENV_HERE = `${AGENT}/.venv`;
+
+const below = (name: string): string => (name === '' ? AGENT : `${AGENT}/${name}`);
+
+type Agent = { /** Both from the root of the repository. */ configFile: string; folder: string; python: boolean };
+
+/** Returns the additions to the base's configuration. */
+export const imageSettings = ({ folder, configFile, python }: Agent): { workdir: string; env: Record<string, string> } => ({
+  workdir: below(folder),
+  env: {
+    GX_CONFIG: below(configFile),
+    GX_BUILD_FOLDER: below(BUILD_FOLDER),
+    ...(python && {
+      GX_PYTHON: `${VENV_HERE}/bin/python`,
+      VIRTUAL_ENV: VENV_HERE,
+      UV_PROJECT_ENVIRONMENT: VENV_HERE,
+      PATH: `${VENV_HERE}/bin:${PROGRAMS}`,
+    }),
+  },
+});

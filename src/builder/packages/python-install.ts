@@ -1,0 +1,226 @@
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { ImageBuildConfig } from '../../config/image-build.ts';
+import { StageFailed } from '../../errors.ts';
+import { VENV } from '../layers/tree.ts';
+import { say, step } from '../progress.ts';
+import { placesIn } from '../work.ts';
+import { AGENT } from './image-environment.ts';
+import { uvOptionsOf } from './pip-file.ts';
+import { unlockedWords, type PythonFolder, type PythonPlan } from './python-plan.ts';
+import { addFolders, placeLinks } from './python-venv.ts';
+import { partsOfExport } from './uv-export.ts';
+import type { BuildTask, Workbench } from './workbench.ts';
+
+/** Where Debian keeps the certificate authorities of the system. */
+const AUTHORITIES = '/etc/ssl/certs/ca-certificates.crt';
+
+type Work = { config: ImageBuildConfig; plan: PythonPlan; bench: Workbench };
+
+const venvOf = ({ work }: ImageBuildConfig): string => path.join(placesIn(work).source, VENV);
+const notesOf = ({ work }: ImageBuildConfig): string => path.join(work, 'python');
+
+/**
+ * Gives the commands of a build the variables by which uv and Python use the project's environment. One that the
+ * repository contains is of another machine.
+ */
+export function usePython({ config, bench: { env } }: Omit<Work, 'plan'>): void {
+  const venv = venvOf(config);
+  if (existsSync(venv)) say(`${VENV} of the repository is not used`);
+  rmSync(venv, { recursive: true, force: true });
+  mkdirSync(notesOf(config), { recursive: true });
+  Object.assign(env, {
+    PATH: `${venv}/bin:${env['PATH']}`,
+    VIRTUAL_ENV: venv,
+    UV_PROJECT_ENVIRONMENT: venv,
+    UV_CACHE_DIR: path.join(config.work, 'uv-cache'),
+    UV_PYTHON_DOWNLOADS: 'never',
+    UV_NO_PROGRESS: '1',
+    // The builder makes byte code by itself, which is the same each time.
+    PYTHONDONTWRITEBYTECODE: '1',
+    ...(config.pypiIndex === undefined ? {} : { UV_DEFAULT_INDEX: config.pypiIndex }),
+    ...authorities(config),
+  });
+}
+
+/** uv trusts one file, so those that Node trusts besides its own are joined with the system's. */
+function authorities(config: ImageBuildConfig): Record<string, string> {
+  const more = config.network['NODE_EXTRA_CA_CERTS'];
+  if (more === undefined || config.network['SSL_CERT_FILE'] !== undefined) return {};
+  const file = path.join(notesOf(config), 'authorities.crt');
+  writeFileSync(
+    file,
+    [AUTHORITIES, more]
+      .filter(existsSync)
+      .map((each) => readFileSync(each, 'utf8'))
+      .join('\n'),
+  );
+  return { SSL_CERT_FILE: file };
+}
+
+const task = (config: ImageBuildConfig, run: BuildTask['run'], what: string): BuildTask => ({
+  run,
+  folder: placesIn(config.work).source,
+  prefix: 'install',
+  reason: 'InstallFailed',
+  what,
+});
+
+/** Makes the virtual environment. */
+export async function makeVenv({ config, plan, bench }: Work): Promise<void> {
+  const venv = venvOf(config);
+  // The packages of the base image stand behind those of the project.
+  const options = ['--relocatable', '--system-site-packages', '--no-project', '--quiet', '--python', 'python3'];
+  await bench.task(task(config, ['uv', 'venv', ...options, venv], '"uv venv"'));
+  const [, ours = ''] = /^version_info = (\d+\.\d+)/m.exec(readFileSync(path.join(venv, 'pyvenv.cfg'), 'utf8')) ?? [];
+  const fault = versionFault(plan.version, ours);
+  if (fault !== undefined) throw new StageFailed('BuildFailed', `${fault}.`);
+  if (plan.version !== undefined && plan.version !== ours)
+    say(`"python_version" asks for Python ${plan.version}; the image runs Python ${ours}`);
+}
+
+/** Returns why the Python of the image does not serve; undefined when it does. */
+function versionFault(wanted: string | undefined, ours: string): string | undefined {
+  if (wanted === undefined) return undefined;
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(wanted) ?? [];
+  if (major !== '3' || minor === undefined) return `"python_version" of gx.json is ${wanted}, which is no version like ${ours}`;
+  return Number(minor) > Number(ours.slice(2))
+    ? `"python_version" of gx.json asks for Python ${wanted}, and agents run on Python ${ours} here: ask for ${ours} or an older one`
+    : undefined;
+}
+
+/** Installs all packages of indexes, unless a command of the author has done so, and compiles them to byte code. */
+export async function installPython(work: Work): Promise<void> {
+  if (work.config.installCommand === undefined) await installPackages(work);
+  await step('byte code of packages', () => compiled(work, path.join(VENV, 'lib')));
+}
+
+async function installPackages(work: Work): Promise<void> {
+  const { config, plan, bench } = work;
+  const { source } = placesIn(config.work);
+  for (const line of unlockedWords(source, plan)) say(line);
+  const files: string[] = [];
+  for (const [at, folder] of plan.folders.entries()) {
+    if (folder.uvLock !== undefined) {
+      await agreed(work, folder);
+      files.push('--requirement', (await exported(work, folder, at)).file);
+    } else if (folder.requirements !== undefined) files.push('--requirement', path.join(source, folder.requirements));
+    if (folder.otherLock !== undefined) files.push('--constraint', await constraints(work, folder.otherLock, at));
+  }
+  if (files.length === 0 && plan.named.length === 0) return;
+  const run = ['uv', 'pip', 'install', ...indexOptions(work), ...files, ...plan.named] as const;
+  await step('install packages of Python', () =>
+    resolved(() => bench.task({ ...task(config, run, '"uv pip install"'), folder: settingsFolder(work) })),
+  );
+}
+
+/** uv reads its settings from the folder that it works in: the only one of the project, or the root. */
+const settingsFolder = ({ config, plan: { folders } }: Work): string =>
+  path.join(placesIn(config.work).source, folders.length === 1 ? (folders[0]?.folder ?? '') : '');
+
+/** Options of uv that stand in place of pip.conf. */
+function indexOptions({ config, plan: { pipFile } }: Work): string[] {
+  if (pipFile === undefined) return [];
+  const { options, unknown } = uvOptionsOf(readFileSync(path.join(placesIn(config.work).source, pipFile), 'utf8'));
+  if (unknown.length > 0) say(`${pipFile}: ${unknown.join(', ')} has no effect: uv installs`);
+  return options;
+}
+
+/**
+ * Throws if a project with uv.lock asks for another Python than that of the environment. The export does not ask, and a
+ * project that is no package is never linked.
+ */
+const agreed = ({ config, bench }: Work, { folder }: PythonFolder): Promise<void> => {
+  const [project, python] = [path.join(placesIn(config.work).source, folder), path.join(venvOf(config), 'bin', 'python')];
+  const run = ['uv', 'sync', '--frozen', '--dry-run', '--quiet', '--project', project, '--python', python] as const;
+  return bench.task(task(config, run, '"uv sync --dry-run"'));
+};
+
+type Exported = { file: string; own: string[] };
+
+/** Writes the requirements that uv.lock says, and returns their file with the packages of the repository among them. */
+async function exported({ config, bench }: Work, { folder, uvLock = '', member }: PythonFolder, at: number): Promise<Exported> {
+  const { source } = placesIn(config.work);
+  const file = path.join(notesOf(config), `exported-${at}.txt`);
+  const options = ['--frozen', '--no-dev', '--no-header', '--no-annotate', '--quiet', '--output-file', file];
+  const which = member === undefined ? [] : ['--package', member];
+  const run = ['uv', 'export', ...options, ...which, '--project', path.join(source, folder)] as const;
+  await bench.task(task(config, run, '"uv export"'));
+  const { requirements, own } = partsOfExport(readFileSync(file, 'utf8'));
+  const kept = path.join(notesOf(config), `requirements-${at}.txt`);
+  writeFileSync(kept, `${requirements}\n`);
+  // uv writes paths from the root of the workspace.
+  return { file: kept, own: own.map((name) => path.resolve(source, uvLock, name.replace(/^file:\/\//, ''))) };
+}
+
+async function constraints({ config, bench }: Work, lock: string, at: number): Promise<string> {
+  const file = path.join(notesOf(config), `constraints-${at}.txt`);
+  const script = path.join(import.meta.dirname, 'constraints.py');
+  await bench.task(task(config, ['python', script, lock, file], `reading ${lock}`));
+  return file;
+}
+
+/** Adds a sentence to failures whose words alone lead nowhere. */
+async function resolved(install: () => Promise<void>): Promise<void> {
+  try {
+    await install();
+  } catch (thrown) {
+    const hint = thrown instanceof StageFailed ? hintFor(thrown.message) : undefined;
+    if (!(thrown instanceof StageFailed) || hint === undefined) throw thrown;
+    throw new StageFailed(thrown.reason, `${hint} ${thrown.message}`, { cause: thrown });
+  }
+}
+
+function hintFor(words: string): string | undefined {
+  const [, missing] = /(?:fatal error: |cannot find )(-l\S+|\S+\.h\b)/.exec(words) ?? [];
+  if (missing !== undefined)
+    return `A package needs ${missing} of a system library that the builder lacks: install it by "dockerfile_lines" of gx.json.`;
+  // uv takes 401 and 403 for an index without the package.
+  return words.includes('not found in the package registry')
+    ? 'An index has no such package, or asks for a credential, which no build has.'
+    : undefined;
+}
+
+/** Byte code names the place of its source in the image. A file that is no Python of this version is left as it is. */
+async function compiled({ config, bench }: Omit<Work, 'plan'>, folder: string, leftOut?: string): Promise<void> {
+  const options = ['-qq', '-j', '0', '--invalidation-mode', 'unchecked-hash', '-s', placesIn(config.work).source, '-p', AGENT];
+  const without = leftOut === undefined ? [] : ['-x', leftOut];
+  await bench.attempt(task(config, ['python', '-m', 'compileall', ...options, ...without, folder], 'compileall'));
+}
+
+/**
+ * Makes the environment one of the image, and compiles the repository's own modules, because nobody could write beside
+ * them in a pod.
+ */
+export async function finishPython(work: Omit<Work, 'plan'>): Promise<void> {
+  const source = realpathSync(placesIn(work.config.work).source);
+  placeLinks({ venv: path.join(source, VENV), source, agent: AGENT });
+  await step('byte code of the source', () => compiled(work, '.', String.raw`(^|/)(\.venv|node_modules|\.git)/`));
+}
+
+/**
+ * Puts the repository's own packages into the environment as links to their folders, and folders without a package on
+ * the path of its modules. So a change of them changes no layer of packages.
+ */
+export async function linkOwn(work: Work): Promise<void> {
+  const { config, plan, bench } = work;
+  const { source } = placesIn(config.work);
+  const packages = config.installCommand === undefined ? await ownPackagesOf(work) : [];
+  const run = ['uv', 'pip', 'install', '--no-deps', ...indexOptions(work), ...packages.flatMap((each) => ['--editable', each])] as const;
+  const install = (): Promise<void> => bench.task({ ...task(config, run, '"uv pip install --editable"'), folder: settingsFolder(work) });
+  if (packages.length > 0) await step('packages of the repository', () => resolved(install));
+  const isPlain = ({ folder, isPackage }: PythonFolder): boolean =>
+    config.installCommand === undefined ? !packages.includes(path.join(source, folder)) : !isPackage;
+  const folders = plan.folders.filter(isPlain).map(({ folder }) => folder);
+  addFolders({ venv: venvOf(config), source, folders });
+}
+
+async function ownPackagesOf(work: Work): Promise<string[]> {
+  const { source } = placesIn(work.config.work);
+  const packages: string[] = [];
+  for (const [at, folder] of work.plan.folders.entries()) {
+    if (folder.uvLock !== undefined) packages.push(...(await exported(work, folder, at)).own);
+    else if (folder.isPackage) packages.push(path.join(source, folder.folder));
+  }
+  return [...new Set(packages)];
+}

@@ -1,0 +1,162 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { StageFailed } from '../../errors.ts';
+import type { GxJson } from '../../schema/agent/gx-json.ts';
+import { isWithin, realFileIn } from '../work.ts';
+import { isFolder } from './demands.ts';
+
+/*
+ * How the packages of a project in Python are installed, as its files say. All paths go from the root of the
+ * repository; the root itself is an empty path.
+ */
+
+/** Locks of other tools: their versions and hashes hold, and the resolver of uv chooses among them. */
+const OTHER_LOCKS = ['poetry.lock', 'pdm.lock'] as const;
+
+/** A folder that gx.json names: a package with a pyproject.toml or setup.py, or files that are imported as they are. */
+export type PythonFolder = {
+  folder: string;
+  isPackage: boolean;
+  /** The folder of uv.lock: the package's own, or that of its workspace. */
+  uvLock?: string;
+  /** A member of the workspace of `uvLock`, where `source.package` names one. */
+  member?: string;
+  /** The file that says what to install where there is no uv.lock. */
+  requirements?: string;
+  /** poetry.lock or pdm.lock. */
+  otherLock?: string;
+};
+
+export type PythonPlan = {
+  folders: PythonFolder[];
+  /** Packages that gx.json itself names. */
+  named: string[];
+  pipFile?: string;
+  /** The version of Python that gx.json asks for. */
+  version?: string;
+  /** Whether the files say all versions, so that two installations are the same. */
+  locked: boolean;
+};
+
+/** Returns how packages are installed. Throws for a file that gx.json names and the repository has not. */
+export function pythonPlanOf(source: string, folder: string, settings: GxJson): PythonPlan {
+  const { dependencies = ['.'], pip_config_file: pipFile, python_version: version } = settings;
+  const uv = uvSourceOf(settings);
+  const folders =
+    uv === undefined
+      ? dependencies.filter(isFolder).map((name) => pythonFolder(source, placeIn(source, folder, { key: 'dependencies', name })))
+      : [memberOf(source, placeIn(source, folder, { key: 'source', name: uv.root }), uv.package)];
+  const named = uv === undefined ? dependencies.filter((name) => !isFolder(name)) : [];
+  return {
+    folders,
+    named,
+    ...(pipFile !== undefined && { pipFile: fileIn(source, folder, { key: 'pip_config_file', name: pipFile }) }),
+    ...(version !== undefined && { version }),
+    locked: named.length === 0 && folders.every((each) => isLocked(source, each)),
+  };
+}
+
+/** `source` of gx.json: a workspace of uv, and the member that is the agent. */
+function uvSourceOf({ source, dependencies = [] }: GxJson): { root: string; package?: string } | undefined {
+  if (source === undefined) return undefined;
+  const { kind, root = '.', package: member } = source;
+  if (kind !== 'uv') throw new StageFailed('BuildFailed', '"source" of gx.json has a kind that is not "uv", the only one that is built.');
+  if (typeof root !== 'string' || (member !== undefined && typeof member !== 'string'))
+    throw new StageFailed('BuildFailed', '"source.root" and "source.package" of gx.json must be texts.');
+  if (dependencies.length > 0)
+    throw new StageFailed('BuildFailed', '"source" of gx.json says what is installed: remove "dependencies", or "source".');
+  return { root, ...(member !== undefined && { package: member }) };
+}
+
+type Named = { key: string; name: string };
+
+/** Returns the path of a place that gx.json names from its folder. Throws where the repository has none. */
+export function placeIn(source: string, folder: string, { key, name }: Named): string {
+  const place = path.resolve(source, folder, name);
+  if (!isWithin(source, place) || !existsSync(place))
+    throw new StageFailed('BuildFailed', `"${key}" of gx.json names ${name}, which the repository does not have.`);
+  return path.relative(source, place).split(path.sep).join('/');
+}
+
+function fileIn(source: string, folder: string, named: Named): string {
+  const place = placeIn(source, folder, named);
+  if (realFileIn(source, place) !== undefined) return place;
+  throw new StageFailed('BuildFailed', `"${named.key}" of gx.json names ${named.name}, which leads out of the repository.`);
+}
+
+function memberOf(source: string, root: string, member: string | undefined): PythonFolder {
+  if (!hasFile(source, root, 'uv.lock'))
+    throw new StageFailed('BuildFailed', `"source" of gx.json asks for uv.lock in ${root || 'the root'}, and there is none: run uv lock.`);
+  return { folder: root, isPackage: true, uvLock: root, ...(member !== undefined && { member }) };
+}
+
+function pythonFolder(source: string, folder: string): PythonFolder {
+  const hasProject = isProject(source, folder);
+  const isPackage = hasFile(source, folder, 'setup.py') || hasProject;
+  const uvLock = hasProject ? upwards(folder).find((each) => hasFile(source, each, 'uv.lock')) : undefined;
+  if (uvLock !== undefined) return { folder, isPackage, uvLock };
+  const file = ['pyproject.toml', 'setup.py', 'requirements.txt'].find(
+    (name) => (name === 'pyproject.toml' ? hasProject : true) && hasFile(source, folder, name),
+  );
+  const otherLock = hasProject ? OTHER_LOCKS.find((name) => hasFile(source, folder, name)) : undefined;
+  return {
+    folder,
+    isPackage,
+    ...(file !== undefined && { requirements: path.posix.join(folder, file) }),
+    ...(otherLock !== undefined && { otherLock: path.posix.join(folder, otherLock) }),
+  };
+}
+
+const textOf = (source: string, name: string): string | undefined => {
+  const real = realFileIn(source, name);
+  return real === undefined ? undefined : readFileSync(real, 'utf8');
+};
+
+const hasFile = (source: string, folder: string, name: string): boolean => realFileIn(source, path.join(folder, name)) !== undefined;
+
+/** Returns whether pyproject.toml describes a package; others only have the settings of tools. */
+const isProject = (source: string, folder: string): boolean =>
+  /^\s*\[(project|build-system|tool\.poetry)\]/m.test(textOf(source, path.join(folder, 'pyproject.toml')) ?? '');
+
+function upwards(folder: string): string[] {
+  const parts = folder.split('/').filter((part) => part !== '');
+  return parts.map((_, at) => parts.slice(0, parts.length - at).join('/')).concat('');
+}
+
+function isLocked(source: string, { uvLock, requirements, otherLock }: PythonFolder): boolean {
+  if (uvLock !== undefined || otherLock !== undefined || requirements === undefined) return true;
+  const text = textOf(source, requirements) ?? '';
+  // A pyproject.toml that speaks of no dependencies has none.
+  return requirements.endsWith('.toml') ? !/dependencies|dynamic/.test(text) : requirements.endsWith('.txt') && hasHashes(text);
+}
+
+/** Returns whether each requirement of a file has a version and a hash, and none is of another file. */
+export function hasHashes(requirements: string): boolean {
+  const lines = requirements
+    .replaceAll(/\\\n/g, ' ')
+    .split('\n')
+    .map((line) => line.replace(/(^|\s)#.*/, '').trim())
+    .filter((line) => line !== '');
+  return lines.length > 0 && lines.every((line) => /^[A-Za-z0-9][^@]*==.*--hash=/.test(line));
+}
+
+/** Returns a line for each folder that says what decides about its packages. */
+export function decidingFiles({ folders, named }: PythonPlan): string[] {
+  const place = ({ folder }: PythonFolder): string => folder || 'the root';
+  return [
+    ...folders.map((each) => {
+      if (each.uvLock !== undefined) return `packages of Python: uv.lock of ${each.uvLock || 'the root'} for ${place(each)}`;
+      if (each.requirements === undefined) return `packages of Python: none for ${place(each)}`;
+      if (each.otherLock !== undefined) return `packages of Python: ${each.requirements}, in the versions of ${each.otherLock}`;
+      return `packages of Python: ${each.requirements}`;
+    }),
+    ...(named.length === 0 ? [] : [`packages of Python: ${named.join(', ')} of gx.json`]),
+  ];
+}
+
+/** Returns a line for each file whose packages may be other ones tomorrow. */
+export function unlockedWords(source: string, { folders, named }: PythonPlan): string[] {
+  const unlocked = folders.filter((each) => !isLocked(source, each)).map(({ requirements }) => requirements);
+  const files = [...unlocked, ...(named.length === 0 ? [] : ['"dependencies" of gx.json'])];
+  return files.map((file) => `${file} has no hashes, so each build takes the newest packages that fit`);
+}
