@@ -60,6 +60,16 @@ export async function imagesOf({ registry }: Cluster, further: readonly FurtherI
   };
 }
 
+/** Returns the images as the chart's values name them. */
+export const imageValues = ({ platform, postgres, valkey, builder, buildkit, agentServer }: Images): Record<string, object> =>
+  Object.fromEntries(
+    Object.entries({ platform, postgres, valkey, builder, buildkit, agentServer }).flatMap(([name, reference]) => {
+      if (reference === undefined) return [];
+      const { registry, name: repository, tag } = placeOf(reference);
+      return [[name, { registry, repository, tag }]];
+    }),
+  );
+
 /** Loads images onto the node, and the agent servers into the registry. One that is there costs next to nothing. */
 export async function loadImages(cluster: Cluster, built: readonly BuiltImage[], report: Report): Promise<void> {
   for (const image of built) {
@@ -75,8 +85,8 @@ async function push({ registry }: Cluster, { reference, archive }: BuiltImage): 
   if (!(await isPushed(to))) await pushArchive(archive, to);
 }
 
-/** Returns the name and tag of an image in any registry. */
-function placeOf(reference: string): { name: string; tag: string } {
-  const [, name = '', tag = ''] = /^[^/]+\/(.+):([^:]+)$/.exec(reference) ?? [];
-  return { name, tag };
+/** Returns the parts of an image's reference. */
+function placeOf(reference: string): { registry: string; name: string; tag: string } {
+  const [, registry = '', name = '', tag = ''] = /^([^/]+)\/(.+):([^:]+)$/.exec(reference) ?? [];
+  return { registry, name, tag };
 }

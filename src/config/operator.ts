@@ -26,6 +26,8 @@ export type OperatorSettings = Routes & {
   /** The image of key-value stores. */
   storeImage: string;
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
+  /** Secrets with which every pod pulls its images, besides those that a deployment names. */
+  imagePullSecrets: string[];
   profile: Profile;
   exposeAs: 'ClusterIP' | 'NodePort';
   agentNetwork: AgentNetwork;
@@ -129,6 +131,7 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
       'IfNotPresent',
       'Never',
     ] as const),
+    imagePullSecrets: read.words(['GX_IMAGE_PULL_SECRETS']),
     profile: profile(read),
     exposeAs: spelled(read.oneOf(['GX_EXPOSE_AS'], 'clusterip', ['clusterip', 'nodeport']), ['ClusterIP', 'NodePort'] as const),
     agentNetwork: agentNetwork(read),

@@ -137,11 +137,9 @@ describe('with a registry', () => {
       GX_BUILDER_REPOSITORY: REGISTRY,
       GX_BUILDER_SERVICE_ACCOUNT: 'gx-build',
     });
-    const chosen = { image: 'b:1', baseImage: 'a:1', pushSecret: 'push', pullSecret: 'pull', insecure: true, caConfigMap: 'ca' };
+    const chosen = { pushSecret: 'push', pullSecret: 'pull', insecure: true, caConfigMap: 'ca' };
     const sizes = { atOnce: 5, memoryMb: 4_194_304, cpuMilli: 2000, diskMb: 1000, deadlineSeconds: 60, keepSeconds: 61, pollSeconds: 62 };
     expect(await environment('operator', rendered({ ...chosen, ...sizes, npmRegistry: 'https://npm.example.com' }))).toMatchObject({
-      GX_BUILD_IMAGE: 'b:1',
-      GX_BUILD_BASE_IMAGE: 'a:1',
       GX_BUILDER_REGISTRY_SECRET: 'push',
       GX_BUILDER_PULL_SECRET: 'pull',
       GX_BUILD_REGISTRY_INSECURE: 'true',

@@ -16,11 +16,6 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 
-{{- define "gx.image" -}}
-{{- $images := .root.Values.images -}}
-{{- get $images .name | default (printf "%s/gx/gx-%s:%s" $images.registry .name .root.Chart.AppVersion) -}}
-{{- end }}
-
 {{/* Prints integers as they were written, because Helm reads large ones as floats. */}}
 {{- define "gx.text" -}}
 {{- if kindIs "float64" . }}{{ printf "%.0f" . }}{{ else }}{{ . }}{{ end }}
@@ -73,7 +68,7 @@ seccompProfile: { type: RuntimeDefault }
 
 {{/* The part of `spec` that both pods share. */}}
 {{- define "gx.placement" -}}
-{{- with .root.Values.images.pullSecrets }}
+{{- with include "gx.platformPullSecrets" .root | fromJsonArray }}
 imagePullSecrets:
   {{- range . }}
   - name: {{ . }}
@@ -208,9 +203,6 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
 {{- .Values.builds.buildkit.namespace | default (printf "%s-buildkit" (include "gx.buildNamespace" .)) -}}
 {{- end -}}
 {{- end }}
-{{- define "gx.buildkitImage" -}}
-{{- .Values.builds.buildkit.image | default (include "gx.image" (dict "root" . "name" "buildkit")) -}}
-{{- end }}
 
 {{/* The namespaces of builds and the pod security level of each, as JSON. */}}
 {{- define "gx.buildPlaces" -}}
@@ -227,12 +219,12 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
 {{- $builds := .Values.builds -}}
 {{- if $builds.registry -}}
 {{- toJson (list
-  (list "GX_BUILD_IMAGE" ($builds.image | default (include "gx.image" (dict "root" . "name" "builder"))))
-  (list "GX_BUILD_BASE_IMAGE" ($builds.baseImage | default (include "gx.image" (dict "root" . "name" "agent-server"))))
+  (list "GX_BUILD_IMAGE" (include "gx.image" (dict "root" . "name" "builder")))
+  (list "GX_BUILD_BASE_IMAGE" (include "gx.image" (dict "root" . "name" "agentServer")))
   (list "GX_BUILD_NAMESPACE" (include "gx.buildNamespace" .))
   (list "GX_GIT_NAMESPACE" (include "gx.gitNamespace" .))
   (list "GX_BUILDKIT_NAMESPACE" (include "gx.buildkitNamespace" .))
-  (list "GX_BUILDKIT_IMAGE" (ternary (include "gx.buildkitImage" .) "" $builds.buildkit.enabled))
+  (list "GX_BUILDKIT_IMAGE" (ternary (include "gx.image" (dict "root" . "name" "buildkit")) "" $builds.buildkit.enabled))
   (list "GX_BUILDER_REPOSITORY" $builds.registry)
   (list "GX_BUILDER_SERVICE_ACCOUNT" "gx-build")
   (list "GX_BUILDER_REGISTRY_SECRET" $builds.pushSecret)

@@ -1,5 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { addressed, OWN_FOLDER } from './addressed.ts';
 import { guarded } from './guarded.ts';
 import { mainContainer } from './main-container.ts';
@@ -23,7 +24,7 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
     enableServiceLinks: false,
     terminationGracePeriodSeconds: settings.drainSeconds + GRACE_BEYOND_DRAIN,
     ...(spec.serviceAccountName !== undefined && { serviceAccountName: spec.serviceAccountName }),
-    ...(pulls && { imagePullSecrets: pulls }),
+    ...pullSecrets(pulls, settings),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: AGENT_ID,
