@@ -24,8 +24,8 @@ export type KubeYaml = {
 };
 
 export type Renderer = {
-  /** Renders the chart with these values, as release gx in gx-system. */
-  chart(values?: object): Promise<KubeYaml[]>;
+  /** Renders the chart with these values, as release gx in gx-system, for a cluster that has these APIs, too. */
+  chart(values?: object, apis?: string[]): Promise<KubeYaml[]>;
   kustomize(folder: string): Promise<KubeYaml[]>;
 };
 
@@ -38,8 +38,14 @@ export async function renderer(): Promise<Renderer> {
     return objectsIn((await running).stdout);
   };
   return {
-    chart: (values = {}) =>
-      render(helm, ['template', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--values', '-'], JSON.stringify(values)),
+    chart: (values = {}, apis = []) => {
+      const flags = apis.flatMap((api) => ['--api-versions', api]);
+      return render(
+        helm,
+        ['template', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--values', '-', ...flags],
+        JSON.stringify(values),
+      );
+    },
     kustomize: (folder) => render(kubectl, ['kustomize', folder]),
   };
 }
