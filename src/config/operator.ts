@@ -8,6 +8,7 @@ import type { ObjectKeys } from '../schema/platform/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
+import { placements, type Placements } from './placement.ts';
 import { routes, type Routes } from './routes.ts';
 
 /** Sizes that apply where a resource spec leaves them open. CPU is in cores, memory in Mi, storage in Gi. */
@@ -28,6 +29,7 @@ export type OperatorSettings = Routes & {
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   /** Secrets with which every pod pulls its images, besides those that a deployment names. */
   imagePullSecrets: string[];
+  placement: Placements;
   profile: Profile;
   exposeAs: 'ClusterIP' | 'NodePort';
   agentNetwork: AgentNetwork;
@@ -132,6 +134,7 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
       'Never',
     ] as const),
     imagePullSecrets: read.words(['GX_IMAGE_PULL_SECRETS']),
+    placement: placements(read),
     profile: profile(read),
     exposeAs: spelled(read.oneOf(['GX_EXPOSE_AS'], 'clusterip', ['clusterip', 'nodeport']), ['ClusterIP', 'NodePort'] as const),
     agentNetwork: agentNetwork(read),

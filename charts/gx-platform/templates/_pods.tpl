@@ -93,3 +93,10 @@ topologySpreadConstraints: {{- toYaml . | nindent 2 }}
 {{- $given := .values.podDisruptionBudget -}}
 {{- if ternary (gt (int .values.replicas) 1) $given (kindIs "invalid" $given) }}true{{ end -}}
 {{- end }}
+
+{{/* Where the operator puts the pods that it makes, as JSON; empty if nothing is said. */}}
+{{- define "gx.agentPlacement" -}}
+{{- $isSaid := false -}}
+{{- range .Values.settings.placement }}{{ range . }}{{ if . }}{{ $isSaid = true }}{{ end }}{{ end }}{{ end -}}
+{{- if $isSaid }}{{ toJson .Values.settings.placement }}{{ end -}}
+{{- end }}

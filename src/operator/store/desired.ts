@@ -70,6 +70,7 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings, mem
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...pullSecrets(imagePullSecrets, settings),
+    ...settings.placement.stores,
     // It has nothing to save.
     terminationGracePeriodSeconds: 5,
     securityContext: {

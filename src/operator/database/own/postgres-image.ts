@@ -15,6 +15,7 @@ export function restrictedPod(deployment: DeploymentResource, settings: Operator
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...pullSecrets(imagePullSecrets, settings),
+    ...settings.placement.databases,
     securityContext: {
       runAsNonRoot: true,
       runAsUser: POSTGRES_ID,

@@ -52,11 +52,7 @@ export function stagedMetadata(revision: RevisionResource, namespace: string, te
 }
 
 /** Returns the Job that builds a revision in stages: each has only the credentials that it needs. */
-export function stagedJob(
-  revision: RevisionResource,
-  source: StagedSource,
-  given: Omit<Given, 'place'>,
-): KubeObject {
+export function stagedJob(revision: RevisionResource, source: StagedSource, given: Omit<Given, 'place'>): KubeObject {
   const place = placeOfBuild(revision, given.builder);
   const metadata = stagedMetadata(revision, place.namespace, source.tenant);
   return {
@@ -92,12 +88,13 @@ const jobSpec = (
       enableServiceLinks: false,
       ...(serviceAccountName !== undefined && { serviceAccountName }),
       ...pullSecrets(registry === undefined ? undefined : [{ name: registry }], settings),
+      ...settings.placement.builds,
       ...pod,
     },
   },
 });
 
-type Given = { builder: Builder; place: BuildPlace } & Pick<OperatorSettings, 'imagePullPolicy' | 'imagePullSecrets'>;
+type Given = { builder: Builder; place: BuildPlace } & Pick<OperatorSettings, 'imagePullPolicy' | 'imagePullSecrets' | 'placement'>;
 
 function podSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
   const { builder, place } = given;
