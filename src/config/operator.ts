@@ -8,7 +8,7 @@ import type { ObjectKeys } from '../schema/platform/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
-import { placements, type Placements } from './placement.ts';
+import { placements, type PodPlaces } from './placement.ts';
 import { routes, type Routes } from './routes.ts';
 
 /** Sizes that apply where a resource spec leaves them open. CPU is in cores, memory in Mi, storage in Gi. */
@@ -29,7 +29,7 @@ export type OperatorSettings = Routes & {
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   /** Secrets with which every pod pulls its images, besides those that a deployment names. */
   imagePullSecrets: string[];
-  placement: Placements;
+  placement: PodPlaces;
   profile: Profile;
   exposeAs: 'ClusterIP' | 'NodePort';
   agentNetwork: AgentNetwork;

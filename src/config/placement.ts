@@ -2,7 +2,7 @@ import { isComposite, isObject } from '../schema/json.ts';
 import type { SettingsReader } from './env.ts';
 
 /** Where pods stand, in the fields and words of Kubernetes. The cluster decides about fields that are unset. */
-export type Placement = {
+export type PodPlace = {
   nodeSelector?: Record<string, string>;
   tolerations?: object[];
   affinity?: object;
@@ -17,13 +17,13 @@ const PLACED = ['agents', 'databases', 'stores', 'builds'] as const;
 type Placed = (typeof PLACED)[number];
 
 /** Where the pods of each kind stand. */
-export type Placements = Record<Placed, Placement>;
+export type PodPlaces = Record<Placed, PodPlace>;
 
 type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';
 const areObjects: Check = (value) => Array.isArray(value) && value.every(isObject);
 
-const FIELDS: Record<keyof Placement, Check> = {
+const FIELDS: Record<keyof PodPlace, Check> = {
   nodeSelector: (value) => isObject(value) && Object.values(value).every(isText),
   tolerations: areObjects,
   affinity: isObject,
@@ -39,11 +39,11 @@ const fieldsOf = (placed: string): Partial<Record<string, Check>> => {
 };
 
 /** Reads where pods stand. */
-export function placements(read: SettingsReader): Placements {
+export function placements(read: SettingsReader): PodPlaces {
   const given = read.json(['GX_PLACEMENT']) ?? {};
   const faults = faultsIn(given);
   for (const fault of faults) read.problem(`GX_PLACEMENT ${fault}`);
-  const places = (faults.length > 0 ? {} : given) as Partial<Placements>;
+  const places = (faults.length > 0 ? {} : given) as Partial<PodPlaces>;
   const { agents, databases, stores, builds } = places;
   return { agents: chosen(agents), databases: chosen(databases), stores: chosen(stores), builds: chosen(builds) };
 }
@@ -60,5 +60,5 @@ function faultsIn(given: unknown): string[] {
 }
 
 /** Returns the fields that say something. */
-const chosen = (place: Placement = {}): Placement =>
+const chosen = (place: PodPlace = {}): PodPlace =>
   Object.fromEntries(Object.entries(place).filter(([, value]) => (isComposite(value) ? Object.keys(value).length > 0 : value !== '')));

@@ -94,9 +94,9 @@ topologySpreadConstraints: {{- toYaml . | nindent 2 }}
 {{- if ternary (gt (int .values.replicas) 1) $given (kindIs "invalid" $given) }}true{{ end -}}
 {{- end }}
 
-{{/* Where the operator puts the pods that it makes, as JSON; empty if nothing is said. */}}
+{{/* Where the operator puts the pods that it makes, as JSON; empty if no value is set. */}}
 {{- define "gx.agentPlacement" -}}
-{{- $isSaid := false -}}
-{{- range .Values.settings.placement }}{{ range . }}{{ if . }}{{ $isSaid = true }}{{ end }}{{ end }}{{ end -}}
-{{- if $isSaid }}{{ toJson .Values.settings.placement }}{{ end -}}
+{{- $isSet := false -}}
+{{- range .Values.settings.placement }}{{ range . }}{{ if . }}{{ $isSet = true }}{{ end }}{{ end }}{{ end -}}
+{{- if $isSet }}{{ toJson .Values.settings.placement }}{{ end -}}
 {{- end }}
