@@ -7,6 +7,7 @@ import { GROUP } from '../../src/schema/platform/custom-resources.ts';
 import { referencePages } from '../reference/pages.ts';
 import { access } from './access.ts';
 import { argocdConfigMap } from './argocd.ts';
+import { chartReadme } from './chart-readme.ts';
 import { gxJsonSchema } from './gx-json.ts';
 import { clusterRbacObjects, commandRbacObjects, rbacObjects, routeRolePatch } from './rbac.ts';
 
@@ -51,6 +52,7 @@ const interfaces = (): Record<string, string> => ({
 });
 
 const accessFiles = (): Record<string, string> => ({
+  'charts/gx-platform/README.md': chartReadme(),
   'charts/gx-platform/files/access.yaml': yaml(access),
   'config/argocd/argocd-cm.yaml': yaml(argocdConfigMap()),
   'config/rbac/operator.yaml': rbacObjects('operator', access.operator).map(yaml).join('---\n'),

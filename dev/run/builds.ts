@@ -3,7 +3,6 @@ import { command } from '../commands.ts';
 import type { Cluster, ClusterHost, RegistryAccount } from '../cluster/provider.ts';
 import { devConfig } from '../env.ts';
 import { npmSetting } from '../images/native/package-settings.ts';
-import type { Images } from './images.ts';
 
 /** The namespace that the chart makes for builds. */
 export const BUILD_NAMESPACE = 'gx-builds';
@@ -21,15 +20,12 @@ const reaches = ({ peer }: ClusterHost): object => ({
  * Returns the chart's values for builds that push to the cluster's registry and trust the certificates that this
  * machine trusts.
  */
-export async function buildValues({ registry, gitHost }: Cluster, images: Images): Promise<object> {
+export async function buildValues({ registry, gitHost }: Cluster, hasBuildkit: boolean): Promise<object> {
   const npm = await npmSetting('registry');
   const isOwn = npm !== undefined && npm !== USUAL_REGISTRY && !/^https?:\/\/(localhost|127\.)/.test(npm);
   return {
     registry: `${registry.name}/agents`,
-    image: images.builder,
-    baseImage: images.agentServer,
-    pythonBaseImage: images.pythonAgentServer,
-    ...(images.buildkit !== undefined && { buildkit: { enabled: true, image: images.buildkit } }),
+    ...(hasBuildkit && { buildkit: { enabled: true } }),
     ...(registry.account !== undefined && { pushSecret: PUSH }),
     insecure: true,
     // Builds share two cores with everything else; their limit is one.

@@ -24,7 +24,7 @@ export type Images = {
   /** Where lines of Dockerfiles are to be run. */
   buildkit?: string;
   agentServer: string;
-  pythonAgentServer: string;
+  agentServerPython: string;
   example: string;
   /** An example with a graph in Python. */
   pythonExample?: string;
@@ -54,11 +54,21 @@ export async function imagesOf({ registry }: Cluster, further: readonly FurtherI
     builder: one('gx-builder'),
     ...(further.includes('gx-buildkit') && { buildkit: one('gx-buildkit') }),
     agentServer: inRegistry(AGENT_SERVER),
-    pythonAgentServer: inRegistry(PYTHON_AGENT_SERVER),
+    agentServerPython: inRegistry(PYTHON_AGENT_SERVER),
     example: one('gx-example-echo'),
     ...(further.includes('gx-example-python') && { pythonExample: one('gx-example-python') }),
   };
 }
+
+/** Returns the images as the chart's values name them. */
+export const imageValues = ({ platform, postgres, valkey, builder, buildkit, agentServer, agentServerPython }: Images): Record<string, object> =>
+  Object.fromEntries(
+    Object.entries({ platform, postgres, valkey, builder, buildkit, agentServer, agentServerPython }).flatMap(([name, reference]) => {
+      if (reference === undefined) return [];
+      const { registry, name: repository, tag } = placeOf(reference);
+      return [[name, { registry, repository, tag }]];
+    }),
+  );
 
 /** Loads images onto the node, and the agent servers into the registry. One that is there costs next to nothing. */
 export async function loadImages(cluster: Cluster, built: readonly BuiltImage[], report: Report): Promise<void> {
@@ -75,8 +85,8 @@ async function push({ registry }: Cluster, { reference, archive }: BuiltImage): 
   if (!(await isPushed(to))) await pushArchive(archive, to);
 }
 
-/** Returns the name and tag of an image in any registry. */
-function placeOf(reference: string): { name: string; tag: string } {
-  const [, name = '', tag = ''] = /^[^/]+\/(.+):([^:]+)$/.exec(reference) ?? [];
-  return { name, tag };
+/** Returns the parts of an image's reference. */
+function placeOf(reference: string): { registry: string; name: string; tag: string } {
+  const [, registry = '', name = '', tag = ''] = /^([^/]+)\/(.+):([^:]+)$/.exec(reference) ?? [];
+  return { registry, name, tag };
 }

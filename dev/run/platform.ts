@@ -7,7 +7,7 @@ import type { Report } from '../steps.ts';
 import { acceptsKey, untilReady, type Api } from './control-plane.ts';
 import { earlierKey } from './env-file.ts';
 import { buildValues, lendToBuilds } from './builds.ts';
-import type { Images } from './images.ts';
+import { imageValues, type Images } from './images.ts';
 
 const SYSTEM_NAMESPACE = 'gx-system';
 const AGENT_NAMESPACE = 'gx-agents';
@@ -44,7 +44,7 @@ async function restrict({ kubectl, kubeconfig }: Cluster): Promise<void> {
  * can reach the workloads.
  */
 const values = async (cluster: Cluster, images: Images): Promise<object> => ({
-  images: { platform: images.platform, postgres: images.postgres, valkey: images.valkey },
+  images: imageValues(images),
   agents: { namespaces: [AGENT_NAMESPACE] },
   settings: {
     profile: 'small',
@@ -59,7 +59,7 @@ const values = async (cluster: Cluster, images: Images): Promise<object> => ({
     service: { type: 'NodePort', nodePort: cluster.controlPlanePort },
     gitHosts: [`http://${cluster.gitHost.name}`],
   },
-  builds: await buildValues(cluster, images),
+  builds: await buildValues(cluster, images.buildkit !== undefined),
 });
 
 async function createKey(cluster: Cluster): Promise<string> {

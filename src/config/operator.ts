@@ -8,6 +8,7 @@ import type { ObjectKeys } from '../schema/platform/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
+import { placements, type PodPlaces } from './placement.ts';
 import { routes, type Routes } from './routes.ts';
 
 /** Sizes that apply where a resource spec leaves them open. CPU is in cores, memory in Mi, storage in Gi. */
@@ -26,6 +27,9 @@ export type OperatorSettings = Routes & {
   /** The image of key-value stores. */
   storeImage: string;
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
+  /** Secrets with which every pod pulls its images, besides those that a deployment names. */
+  imagePullSecrets: string[];
+  placement: PodPlaces;
   profile: Profile;
   exposeAs: 'ClusterIP' | 'NodePort';
   agentNetwork: AgentNetwork;
@@ -129,6 +133,8 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
       'IfNotPresent',
       'Never',
     ] as const),
+    imagePullSecrets: read.words(['GX_IMAGE_PULL_SECRETS']),
+    placement: placements(read),
     profile: profile(read),
     exposeAs: spelled(read.oneOf(['GX_EXPOSE_AS'], 'clusterip', ['clusterip', 'nodeport']), ['ClusterIP', 'NodePort'] as const),
     agentNetwork: agentNetwork(read),

@@ -135,7 +135,7 @@ test('a project in Python stands on the base image of Python, and fails where th
   const config = imageBuildConfig({ GX_BASE_IMAGE: 'a:1', GX_PYTHON_BASE_IMAGE: 'p:1' });
   expect(onBaseOf({ python: true }, config).baseImage).toBe('p:1');
   expect(onBaseOf({ python: false }, config).baseImage).toBe('a:1');
-  expect(() => onBaseOf({ python: true }, imageBuildConfig({ GX_BASE_IMAGE: 'a:1' }))).toThrow('builds.pythonBaseImage');
+  expect(() => onBaseOf({ python: true }, imageBuildConfig({ GX_BASE_IMAGE: 'a:1' }))).toThrow('images.agentServerPython');
 });
 
 test('pip.conf becomes options of uv', () => {

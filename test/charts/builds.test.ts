@@ -138,14 +138,10 @@ describe('with a registry', () => {
       GX_BUILDER_REPOSITORY: REGISTRY,
       GX_BUILDER_SERVICE_ACCOUNT: 'gx-build',
     });
-    const images = { image: 'b:1', baseImage: 'a:1', pythonBaseImage: 'p:1' };
-    const chosen = { ...images, pushSecret: 'push', pullSecret: 'pull', insecure: true, caConfigMap: 'ca' };
+    const chosen = { pushSecret: 'push', pullSecret: 'pull', insecure: true, caConfigMap: 'ca' };
     const registries = { npmRegistry: 'https://npm.example.com', pypiIndex: 'https://pypi.example.com/simple' };
     const sizes = { atOnce: 5, memoryMb: 4_194_304, cpuMilli: 2000, diskMb: 1000, deadlineSeconds: 60, keepSeconds: 61, pollSeconds: 62 };
     expect(await environment('operator', rendered({ ...chosen, ...sizes, ...registries }))).toMatchObject({
-      GX_BUILD_IMAGE: 'b:1',
-      GX_BUILD_BASE_IMAGE: 'a:1',
-      GX_BUILD_PYTHON_BASE_IMAGE: 'p:1',
       GX_BUILDER_REGISTRY_SECRET: 'push',
       GX_BUILDER_PULL_SECRET: 'pull',
       GX_BUILD_REGISTRY_INSECURE: 'true',

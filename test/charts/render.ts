@@ -24,22 +24,50 @@ export type KubeYaml = {
 };
 
 export type Renderer = {
-  /** Renders the chart with these values, as release gx in gx-system. */
-  chart(values?: object): Promise<KubeYaml[]>;
+  /** Renders the chart with these values, as release gx in gx-system, for a cluster that has these APIs, too. */
+  chart(values?: object, apis?: string[]): Promise<KubeYaml[]>;
+  /** Renders what `helm test` starts. */
+  tests(values?: object): Promise<KubeYaml[]>;
+  /** Renders what an installation says at its end. */
+  notes(values?: object): Promise<string>;
+  /** Checks the chart with these values, and fails for each warning. Returns what Helm says. */
+  lint(values?: object): Promise<string>;
   kustomize(folder: string): Promise<KubeYaml[]>;
 };
 
 /** Helm and kubectl as people run them. They are built on first use where the machine has neither in the cache. */
 export async function renderer(): Promise<Renderer> {
   const { helm, kubectl } = await ensureTools(['helm', 'kubectl']);
-  const render = async (file: string, args: string[], input = '') => {
+  const output = async (file: string, args: string[], input = '') => {
     const running = run(file, args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
     running.child.stdin?.on('error', () => {}).end(input);
-    return objectsIn((await running).stdout);
+    return (await running).stdout;
   };
+  const render = async (file: string, args: string[], input = '') => objectsIn(await output(file, args, input));
   return {
-    chart: (values = {}) =>
-      render(helm, ['template', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--values', '-'], JSON.stringify(values)),
+    chart: (values = {}, apis = []) => {
+      const flags = apis.flatMap((api) => ['--api-versions', api]);
+      return render(
+        helm,
+        ['template', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--skip-tests', '--values', '-', ...flags],
+        JSON.stringify(values),
+      );
+    },
+    tests: (values = {}) =>
+      render(
+        helm,
+        ['template', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--show-only', 'templates/tests/health.yaml', '--values', '-'],
+        JSON.stringify(values),
+      ),
+    notes: async (values = {}) => {
+      const said = await output(
+        helm,
+        ['install', 'gx', 'charts/gx-platform', '--namespace', 'gx-system', '--dry-run=client', '--values', '-'],
+        JSON.stringify(values),
+      );
+      return said.slice(said.lastIndexOf('\nNOTES:'));
+    },
+    lint: (values = {}) => output(helm, ['lint', 'charts/gx-platform', '--strict', '--values', '-'], JSON.stringify(values)),
     kustomize: (folder) => render(kubectl, ['kustomize', folder]),
   };
 }

@@ -50,10 +50,10 @@ export function valuesIn(text: string): string[][] {
   return leaves(parse(text), []);
 }
 
-/** Returns whether a template reads the value, or a section with it as a whole. Images are read by their names. */
+/** Returns whether a template reads the value, or a section with it as a whole. */
 export const isRead = (path: string[], templates: Texts): boolean => {
   const leaf = path.at(-1);
-  return some(templates, new RegExp(`[.]${leaf}\\b|"name" "${leaf}"|to(Yaml|Json) [.$\\w]*[.](${path.join('|')})\\b(?![.])`));
+  return some(templates, new RegExp(`[.]${leaf}\\b|to(Yaml|Json) [.$\\w]*[.](${path.join('|')})\\b(?![.])`));
 };
 
 /**

@@ -114,7 +114,7 @@ describe('it takes', () => {
   ])('the pod that builds a revision from its repository, with %s', async (_, given) => {
     const one = revision(deployment(fromGit('main')));
     const source = { insecureGit: false, tenant: 'a', credentialSecret: 'repository' };
-    const pods = podsAmong([stagedJob(one, source, { builder: { ...BUILDER, ...given }, imagePullPolicy: 'IfNotPresent' })] as Templated[]);
+    const pods = podsAmong([stagedJob(one, source, { ...settings(), builder: { ...BUILDER, ...given } })] as Templated[]);
     expect(pods.map(({ metadata }) => metadata.name)).toEqual([`job-${names.stagedBuild('chat-00001', one.metadata.uid ?? '')}`]);
     await admitAll(pods);
   });

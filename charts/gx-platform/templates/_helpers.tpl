@@ -1,5 +1,12 @@
+{{/* How the names of all objects begin. The longest that it begins is a namespace, <fullname>-builds-buildkit. */}}
+{{- define "gx.fullname" -}}
+{{- $name := .Values.fullnameOverride | default (ternary .Release.Name (printf "%s-%s" .Release.Name .Values.nameOverride) (empty .Values.nameOverride)) -}}
+{{- if gt (len $name) 47 }}{{ fail (printf "fullnameOverride: names begin with %s, which is longer than 47 characters" $name) }}{{ end -}}
+{{- $name -}}
+{{- end }}
+
 {{- define "gx.name" -}}
-{{ .root.Release.Name }}-{{ .component }}
+{{ include "gx.fullname" .root }}-{{ .component }}
 {{- end }}
 
 {{- define "gx.selector" -}}
@@ -9,16 +16,24 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
 {{- define "gx.labels" -}}
-{{ include "gx.selector" . }}
-app.kubernetes.io/part-of: gx-platform
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- $own := dict
+  "app.kubernetes.io/part-of" "gx-platform"
+  "app.kubernetes.io/version" .root.Chart.AppVersion
+  "app.kubernetes.io/managed-by" .root.Release.Service
+  "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version)
+-}}
+{{- $own = merge $own (include "gx.selector" . | fromYaml) -}}
+{{- include "gx.checkLabels" (list "commonLabels" .root.Values.commonLabels $own) -}}
+{{- merge $own (deepCopy .root.Values.commonLabels) | toYaml -}}
 {{- end }}
 
-{{- define "gx.image" -}}
-{{- $images := .root.Values.images -}}
-{{- get $images .name | default (printf "%s/gx/gx-%s:%s" $images.registry .name .root.Chart.AppVersion) -}}
+{{/* Ends the render if given labels have a key of the chart's own, or one by which namespaces are known. */}}
+{{- define "gx.checkLabels" -}}
+{{- $own := index . 2 -}}
+{{- $value := index . 0 -}}
+{{- range $key, $_ := index . 1 -}}
+{{- if or (hasKey $own $key) (regexMatch "^(gx[.]dev|pod-security[.]kubernetes[.]io)/" $key) }}{{ fail (printf "%s: %s is a label of the chart" $value $key) }}{{ end -}}
+{{- end -}}
 {{- end }}
 
 {{/* Prints integers as they were written, because Helm reads large ones as floats. */}}
@@ -41,19 +56,6 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{- define "gx.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: { drop: [ALL] }
-{{- end }}
-
-{{- define "gx.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 10001
-runAsGroup: 10001
-seccompProfile: { type: RuntimeDefault }
-{{- end }}
-
 {{/* The protocol of the control plane, which decides the name and number of its port. */}}
 {{- define "gx.portName" -}}
 {{- ternary "http" "https" (empty .Values.controlPlane.tls.secretName) -}}
@@ -67,30 +69,8 @@ seccompProfile: { type: RuntimeDefault }
 
 {{/* Where pods of the cluster find the control plane. */}}
 {{- define "gx.controlPlaneUrl" -}}
-{{- $host := printf "%s-control-plane.%s.svc.%s" .Release.Name .Release.Namespace .Values.settings.clusterDomain -}}
+{{- $host := printf "%s-control-plane.%s.svc.%s" (include "gx.fullname" .) .Release.Namespace .Values.settings.clusterDomain -}}
 {{- printf "%s://%s:%s" (include "gx.portName" .) $host (include "gx.servicePort" .) -}}
-{{- end }}
-
-{{/* The part of `spec` that both pods share. */}}
-{{- define "gx.placement" -}}
-{{- with .root.Values.images.pullSecrets }}
-imagePullSecrets:
-  {{- range . }}
-  - name: {{ . }}
-  {{- end }}
-{{- end }}
-{{- with .values.priorityClassName }}
-priorityClassName: {{ . }}
-{{- end }}
-{{- with .values.nodeSelector }}
-nodeSelector: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .values.affinity }}
-affinity: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .values.tolerations }}
-tolerations: {{- toYaml . | nindent 2 }}
-{{- end }}
 {{- end }}
 
 {{/* Watched namespaces, separated by commas. Empty: all. */}}
@@ -178,7 +158,7 @@ cluster, as Argo CD's, always get it as a plain object: `lookup` finds nothing f
 
 {{/* Where builds run, and whether there are any. */}}
 {{- define "gx.buildNamespace" -}}
-{{- .Values.builds.namespace | default (printf "%s-builds" .Release.Name) -}}
+{{- .Values.builds.namespace | default (printf "%s-builds" (include "gx.fullname" .)) -}}
 {{- end }}
 {{/*
 How the name of an image that builds pushed begins, up to the namespace that it was built for, as a regular expression.
@@ -200,16 +180,13 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
 
 {{/* Where the credentials of git hosts are kept. */}}
 {{- define "gx.gitNamespace" -}}
-{{- .Values.builds.gitNamespace | default (printf "%s-git" .Release.Name) -}}
+{{- .Values.builds.gitNamespace | default (printf "%s-git" (include "gx.fullname" .)) -}}
 {{- end }}
 {{/* Where the lines of Dockerfiles run; empty if nowhere. */}}
 {{- define "gx.buildkitNamespace" -}}
 {{- if and .Values.builds.registry .Values.builds.buildkit.enabled -}}
 {{- .Values.builds.buildkit.namespace | default (printf "%s-buildkit" (include "gx.buildNamespace" .)) -}}
 {{- end -}}
-{{- end }}
-{{- define "gx.buildkitImage" -}}
-{{- .Values.builds.buildkit.image | default (include "gx.image" (dict "root" . "name" "buildkit")) -}}
 {{- end }}
 
 {{/* The namespaces of builds and the pod security level of each, as JSON. */}}
@@ -227,13 +204,13 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
 {{- $builds := .Values.builds -}}
 {{- if $builds.registry -}}
 {{- toJson (list
-  (list "GX_BUILD_IMAGE" ($builds.image | default (include "gx.image" (dict "root" . "name" "builder"))))
-  (list "GX_BUILD_BASE_IMAGE" ($builds.baseImage | default (include "gx.image" (dict "root" . "name" "agent-server"))))
-  (list "GX_BUILD_PYTHON_BASE_IMAGE" ($builds.pythonBaseImage | default (include "gx.image" (dict "root" . "name" "agent-server-python"))))
+  (list "GX_BUILD_IMAGE" (include "gx.image" (dict "root" . "name" "builder")))
+  (list "GX_BUILD_BASE_IMAGE" (include "gx.image" (dict "root" . "name" "agentServer")))
+  (list "GX_BUILD_PYTHON_BASE_IMAGE" (include "gx.image" (dict "root" . "name" "agentServerPython")))
   (list "GX_BUILD_NAMESPACE" (include "gx.buildNamespace" .))
   (list "GX_GIT_NAMESPACE" (include "gx.gitNamespace" .))
   (list "GX_BUILDKIT_NAMESPACE" (include "gx.buildkitNamespace" .))
-  (list "GX_BUILDKIT_IMAGE" (ternary (include "gx.buildkitImage" .) "" $builds.buildkit.enabled))
+  (list "GX_BUILDKIT_IMAGE" (ternary (include "gx.image" (dict "root" . "name" "buildkit")) "" $builds.buildkit.enabled))
   (list "GX_BUILDER_REPOSITORY" $builds.registry)
   (list "GX_BUILDER_SERVICE_ACCOUNT" "gx-build")
   (list "GX_BUILDER_REGISTRY_SECRET" $builds.pushSecret)

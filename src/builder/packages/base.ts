@@ -11,7 +11,7 @@ export function onBaseOf({ python }: { python: boolean }, config: ImageBuildConf
   if (baseImage === undefined)
     throw new StageFailed(
       'BuildFailed',
-      'A graph of gx.json is in Python, and this installation has no base image for Python: set builds.pythonBaseImage of the chart.',
+      'A graph of gx.json is in Python, and this installation has no base image for Python: set images.agentServerPython of the chart.',
     );
   return { ...config, baseImage };
 }

@@ -4,6 +4,7 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 import { DEPLOYMENT, ownLabels, selectorOf } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import { appliedMetadata } from '../objects/metadata.ts';
+import { pullSecrets } from '../objects/pull-secrets.ts';
 import { storePolicy } from '../objects/network-policies.ts';
 import { mebibytes } from '../kernel/quantity.ts';
 import { STORE_PORT } from './secret.ts';
@@ -68,7 +69,8 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings, mem
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    ...(imagePullSecrets && { imagePullSecrets }),
+    ...pullSecrets(imagePullSecrets, settings),
+    ...settings.placement.stores,
     // It has nothing to save.
     terminationGracePeriodSeconds: 5,
     securityContext: {

@@ -1,4 +1,6 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { pullSecrets } from '../../objects/pull-secrets.ts';
 
 /** The user and group `postgres` of the image. */
 const POSTGRES_ID = 26;
@@ -7,12 +9,13 @@ export const DATA = '/var/lib/postgresql/data';
 export const PGDATA = `${DATA}/pgdata`;
 
 /** Returns the restricted pod security of every pod with the database's image. */
-export function restrictedPod(deployment: DeploymentResource): object {
+export function restrictedPod(deployment: DeploymentResource, settings: OperatorSettings): object {
   const { imagePullSecrets } = deployment.spec.template.resourceSpec ?? {};
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    ...(imagePullSecrets && { imagePullSecrets }),
+    ...pullSecrets(imagePullSecrets, settings),
+    ...settings.placement.databases,
     securityContext: {
       runAsNonRoot: true,
       runAsUser: POSTGRES_ID,

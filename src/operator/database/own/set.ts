@@ -69,7 +69,7 @@ function claim(deployment: DeploymentResource, settings: OperatorSettings): obje
 function podSpec(deployment: DeploymentResource, settings: OperatorSettings): object {
   const size = databaseSize(deployment, settings);
   return {
-    ...restrictedPod(deployment),
+    ...restrictedPod(deployment, settings),
     terminationGracePeriodSeconds: 120,
     containers: [container(deployment, settings), guard(deployment, settings)],
     volumes: [

@@ -72,8 +72,7 @@ const started = (
     const { namespace, hasBuildkit } = placeOfBuild(revision, builder);
     const lent = hasBuildkit ? await lendTo(deps, revision, { builder, namespace, source, signal }) : undefined;
     const credentialSecret = hasBuildkit ? undefined : await lendCredential(deps, revision, { namespace, source, signal });
-    const { imagePullPolicy } = deps.settings;
-    const job = stagedJob(revision, { ...source, credentialSecret, lent }, { builder, imagePullPolicy });
+    const job = stagedJob(revision, { ...source, credentialSecret, lent }, { ...deps.settings, builder });
     if (!(await deps.writer.create(job, signal))) throw taken(`Job ${job.metadata.name}`);
     deps.buildTurns.note(source.tenant);
     if (hasBuildkit && !keepsOwnUsers(await madeJob(deps, job, signal))) {

@@ -5,6 +5,7 @@ import type { RevisionResource } from '../../../schema/platform/custom-resources
 import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT } from '../../../schema/platform/labels.ts';
 import { BUILD_STAGES, names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { RESTRICTED } from '../objects/containers.ts';
 import { placeOfBuild, targetImage, type BuildPlace } from './place.ts';
 
@@ -51,18 +52,14 @@ export function stagedMetadata(revision: RevisionResource, namespace: string, te
 }
 
 /** Returns the Job that builds a revision in stages: each has only the credentials that it needs. */
-export function stagedJob(
-  revision: RevisionResource,
-  source: StagedSource,
-  { builder, imagePullPolicy }: Omit<Given, 'place'>,
-): KubeObject {
-  const place = placeOfBuild(revision, builder);
+export function stagedJob(revision: RevisionResource, source: StagedSource, given: Omit<Given, 'place'>): KubeObject {
+  const place = placeOfBuild(revision, given.builder);
   const metadata = stagedMetadata(revision, place.namespace, source.tenant);
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata,
-    spec: jobSpec(builder, metadata, podSpec(revision, source, { builder, place, imagePullPolicy })),
+    spec: jobSpec(given, metadata, podSpec(revision, source, { ...given, place })),
   };
 }
 
@@ -74,7 +71,7 @@ const BEYOND_DEADLINE = 60;
 
 /** Returns the spec of a Job that builds once. Its pod has no way to the API server, and has the fields of `pod`. */
 const jobSpec = (
-  { deadlineSeconds, keepSeconds, serviceAccountName, registrySecretName: registry }: Builder,
+  { builder: { deadlineSeconds, keepSeconds, serviceAccountName, registrySecretName: registry }, ...settings }: Omit<Given, 'place'>,
   { labels, annotations }: Pick<KubeObject['metadata'], 'labels' | 'annotations'>,
   pod: object,
 ): object => ({
@@ -90,13 +87,14 @@ const jobSpec = (
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       ...(serviceAccountName !== undefined && { serviceAccountName }),
-      ...(registry !== undefined && { imagePullSecrets: [{ name: registry }] }),
+      ...pullSecrets(registry === undefined ? undefined : [{ name: registry }], settings),
+      ...settings.placement.builds,
       ...pod,
     },
   },
 });
 
-type Given = { builder: Builder; place: BuildPlace } & Pick<OperatorSettings, 'imagePullPolicy'>;
+type Given = { builder: Builder; place: BuildPlace } & Pick<OperatorSettings, 'imagePullPolicy' | 'imagePullSecrets' | 'placement'>;
 
 function podSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
   const { builder, place } = given;

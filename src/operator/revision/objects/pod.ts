@@ -1,5 +1,8 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import { selectorOf } from '../../../schema/platform/labels.ts';
+import { placed } from '../../objects/placed.ts';
+import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { addressed, OWN_FOLDER } from './addressed.ts';
 import { guarded } from './guarded.ts';
 import { mainContainer } from './main-container.ts';
@@ -23,7 +26,8 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
     enableServiceLinks: false,
     terminationGracePeriodSeconds: settings.drainSeconds + GRACE_BEYOND_DRAIN,
     ...(spec.serviceAccountName !== undefined && { serviceAccountName: spec.serviceAccountName }),
-    ...(pulls && { imagePullSecrets: pulls }),
+    ...pullSecrets(pulls, settings),
+    ...placed(settings.placement.agents, selectorOf(revision.spec.deployment, wish.component, revision.metadata.name)),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: AGENT_ID,

@@ -89,7 +89,7 @@ const lent = { secret: 'lent', git: ['token'], registry: true, authorities: true
 const job = stagedJob(
   handed,
   { commit: COMMIT, credentialSecret: 'git', insecureGit: false, tenant: 'a', lent },
-  { builder: { ...builder, registrySecretName: 'registry', serviceAccountName: 'gx-build' }, imagePullPolicy: 'IfNotPresent' },
+  { ...settings(), builder: { ...builder, registrySecretName: 'registry', serviceAccountName: 'gx-build' } },
 );
 
 test('the Job has users of its own, and lends each stage its own keys alone', async () => {

@@ -34,15 +34,15 @@ test.each([
   ['bare', { insecureGit: true, tenant: 'a' }, {}],
 ] as const)('the Job of a build in stages: %s', async (name, source, given) => {
   const job = stagedJob(of, source, {
+    ...settings(),
     builder: { ...BUILDER, caConfigMapName: 'ca', ...given },
-    imagePullPolicy: 'IfNotPresent',
   });
   await expect(stringify(job, { aliasDuplicateObjects: false })).toMatchFileSnapshot(`../../../golden/build/staged-${name}.yaml`);
 });
 
 test('what a user writes is put into no variable of the builder', () => {
   const asked = revision(deployment(fromGit('$(GIT_TOKEN)$')));
-  const job = stagedJob(asked, { insecureGit: false, tenant: 'a' }, { builder: BUILDER, imagePullPolicy: 'IfNotPresent' });
+  const job = stagedJob(asked, { insecureGit: false, tenant: 'a' }, { ...settings(), builder: BUILDER });
   expect(JSON.stringify(job)).toContain('{"name":"GX_GIT_REF","value":"$$(GIT_TOKEN)$$"}');
 });
 
@@ -52,7 +52,7 @@ test('the stage that runs the commands of a repository has no credential, no reg
   const job = stagedJob(
     of,
     { commit: COMMIT, credentialSecret: 'git', insecureGit: false, tenant: 'a' },
-    { builder: { ...BUILDER, registrySecretName: 'registry' }, imagePullPolicy: 'IfNotPresent' },
+    { ...settings(), builder: { ...BUILDER, registrySecretName: 'registry' } },
   );
   const { spec } = (
     job.spec as {

@@ -38,7 +38,7 @@ export function passwordJob(deployment: DeploymentResource, { task, from, to }: 
       template: {
         metadata: { labels: ownLabels(name, 'password'), annotations: { [DEPLOYMENT]: name, [PASSWORD_TASK]: job } },
         spec: {
-          ...restrictedPod(deployment),
+          ...restrictedPod(deployment, settings),
           restartPolicy: 'OnFailure',
           volumes: [tls.volume],
           containers: [
