@@ -61,7 +61,15 @@ export async function imagesOf({ registry }: Cluster, further: readonly FurtherI
 }
 
 /** Returns the images as the chart's values name them. */
-export const imageValues = ({ platform, postgres, valkey, builder, buildkit, agentServer, agentServerPython }: Images): Record<string, object> =>
+export const imageValues = ({
+  platform,
+  postgres,
+  valkey,
+  builder,
+  buildkit,
+  agentServer,
+  agentServerPython,
+}: Images): Record<string, object> =>
   Object.fromEntries(
     Object.entries({ platform, postgres, valkey, builder, buildkit, agentServer, agentServerPython }).flatMap(([name, reference]) => {
       if (reference === undefined) return [];
