@@ -29,6 +29,9 @@ type Bill = { components: { name: string; purl?: string }[] };
 export type MadeImage = ReleasedImage & { bills: Bill[] };
 type Facts = { version: string; license: string; commit: Commit };
 
+/** Compresses as builds do (src/builder/layers/layer.ts): higher levels take thrice as long for a tenth. */
+const LEVEL = 3;
+
 const isPacked = ({ mediaType }: Descriptor): boolean => /gzip|zstd/.test(mediaType);
 
 /** Builds images from a commit's files by its own program. Returns the archive of each. */
@@ -118,7 +121,7 @@ export class Layout {
 
   async #compressed(file: string): Promise<Descriptor> {
     const unfinished = join(this.#folder, '.layer');
-    await pipeline(createReadStream(file), createGzip({ level: 6 }), createWriteStream(unfinished));
+    await pipeline(createReadStream(file), createGzip({ level: LEVEL }), createWriteStream(unfinished));
     const packed = packedLayer(`sha256:${await sha256Of(unfinished)}`, (await stat(unfinished)).size);
     await rename(unfinished, this.#blob(packed.digest));
     return packed;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { InstalledPackages } from '../../src/agent/sbom/bill.ts';
@@ -38,6 +38,7 @@ export async function release(wanted: Wanted): Promise<void> {
     const from = { source, version, license, commit, notes };
     requireVersionOf(from);
     await writeParts(from, wanted, made);
+    await chmod(made, 0o755);
     await rm(folder, { recursive: true, force: true });
     await rename(made, folder);
   } finally {
