@@ -41,7 +41,7 @@ beforeAll(async () => {
   await made('first', commit);
   await made('second', commit);
 }, 1_200_000);
-afterAll(() => rmSync(work, { recursive: true, force: true }));
+afterAll(() => rmSync(work, { recursive: true, force: true }), 120_000);
 
 test('one commit gives the same bytes of chart, install.yaml, package and bills of materials', () => {
   const filesOf = (name: string): string[] =>
