@@ -130,6 +130,7 @@ const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sends
     serde: more.serde,
     storeLife: more.storeLife,
     isolatedLoops: more.isolatedLoops,
+    development: more.development,
   }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
 
 /** Opens the storage and the runner, and serves them until the runner ends. */

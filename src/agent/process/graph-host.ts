@@ -70,11 +70,12 @@ function pythonGraphs({ config, file, graphs }: PythonOf, hostOf: (runner: Threa
   return {
     graphs: ids,
     host: hostOf(pythonRunner({ program, folder, modulePath, megabytes })),
-    faultOf: () => interpreterFault({ program, folder }),
+    faultOf: () => interpreterFault({ chosen, folder, namedBy: settings.namedBy }),
   };
 }
 
-const namedClasses = (classes: string[][] | boolean | undefined): string[][] | undefined => (typeof classes === 'boolean' ? undefined : classes);
+const namedClasses = (classes: string[][] | boolean | undefined): string[][] | undefined =>
+  typeof classes === 'boolean' ? undefined : classes;
 
 /** Returns the settings that hosts of all languages share. */
 function hostSettings(
@@ -92,6 +93,7 @@ function hostSettings(
       storeLife: expirySettings(file.settings).store,
       allowedModules: namedClasses(serde?.allowed_json_modules),
       serde,
+      development: config.python.development,
       database: { ...config.database, poolSize },
       encryption: config.encryption,
       encryptionModule: file.encryption && { ...file.encryption, seconds: config.encryptionTimeoutSeconds },

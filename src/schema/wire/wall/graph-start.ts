@@ -50,6 +50,12 @@ const Serde = Type.Object({
   pickle_fallback: Maybe(Type.Boolean()),
 });
 
+/**
+ * Settings for a developer's machine: the runner logs code that holds the event loop for longer than so many
+ * milliseconds, and a debugger may attach at the port.
+ */
+export const Development = Type.Object({ blockingMilliseconds: Maybe(Type.Integer()), debugPort: Maybe(Type.Integer()) });
+
 const ofAnyRunner = {
   graphs: Type.Array(GraphSource),
   /** Whether the other graphs are served when some can't be loaded. */
@@ -69,6 +75,7 @@ const ofAnyRunner = {
   /** The event loops that runs of Python are spread over; absent where they share one. */
   isolatedLoops: Maybe(Type.Integer()),
   serde: Maybe(Serde),
+  development: Maybe(Development),
 };
 
 /**

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { StringEnum } from '../../types.ts';
 import { AuthEvent, AuthUser, HandlerAnswer } from './auth.ts';
 import { exchangeFor, HeaderPairs, OwnCall, Refusal } from './exchange.ts';
+import { Development } from './graph-start.ts';
 import { Bytes, CipherModule, Maybe, MessageOf, ModuleExport, Variables } from './forms.ts';
 
 /*
@@ -31,6 +32,7 @@ const UserCodeStart = Type.Object({
   /** Whether the other side sends the lines of its log. */
   sendsLog: Type.Boolean(),
   env: Variables,
+  development: Maybe(Development),
 });
 export type UserCodeStart = Static<typeof UserCodeStart>;
 
