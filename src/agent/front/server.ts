@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AgentConfig } from '../../config/agent.ts';
+import { Problem } from '../../errors.ts';
 import { trusting } from '../../http/client.ts';
 import { InProcess } from '../../http/in-process.ts';
 import { openApiDocument } from '../../http/openapi.ts';
@@ -78,14 +79,23 @@ export function agentSockets(deps: AgentDeps, server: Server, { config, settings
   });
 }
 
+/** Refuses a context for the handlers of `encryption.path`: they would not get it, and would use the wrong key. */
+const refuseContext: Middlewares[number] = (ctx, next) => {
+  if (ctx.headers['x-encryption-context'] === undefined) return next();
+  throw new Problem(400, 'X-Encryption-Context: This server passes no context to encryption.path; leave the header out.');
+};
+
+type OfMiddleware = Pick<AppSettings, 'config' | 'settings'> & { pages: Cors; custom: CustomRoutes | undefined };
+
 /** Returns the middleware of the routes: checks of pages first, and the user's own application last. */
-function middlewareOf(pages: Cors, config: AppSettings['config'], custom: CustomRoutes | undefined): Middlewares {
+function middlewareOf({ pages, config, settings, custom }: OfMiddleware): Middlewares {
   const { localPages: local } = config;
   const isUsersOwn = (method: string, path: string): boolean => custom?.servesItself(method, path) === true;
   return [
     ...(local === undefined ? [] : [localPages(pages, { ...local, takesAnyBody: isUsersOwn })]),
     cors(pages, config),
     refuseForeignCookies(pages, isUsersOwn),
+    ...(settings.encryption === undefined ? [] : [refuseContext]),
     ...(custom === undefined ? [] : [custom.middleware]),
   ];
 }
@@ -150,7 +160,7 @@ export function agentApp(
     checksAgainEvery: config.authCheckSeconds,
     trusts: trusting(config.trustedProxies),
     body: config.body,
-    middleware: middlewareOf(pages, config, custom),
+    middleware: middlewareOf({ pages, config, settings, custom }),
     loggedHeaders: loggedHeaders(http.logging_headers),
     onAnswer: (answer) => {
       metrics.answered(answer);

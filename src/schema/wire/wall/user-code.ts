@@ -1,8 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { StringEnum } from '../../types.ts';
 import { AuthEvent, AuthUser, HandlerAnswer } from './auth.ts';
+import { CipherAnswer, CipherCall } from './cipher.ts';
 import { exchangeFor, HeaderPairs, OwnCall, Refusal } from './exchange.ts';
-import { Bytes, CipherModule, Maybe, MessageOf, ModuleExport, Variables } from './forms.ts';
+import { CipherModule, Maybe, MessageOf, ModuleExport, Variables } from './forms.ts';
 
 /*
  * The messages between the server and the side that runs the user's own code, by the rules of rules.ts. That side runs
@@ -38,18 +39,11 @@ export type UserCodeStart = Static<typeof UserCodeStart>;
 const SeenRequest = Type.Object({ method: Type.String(), url: Type.String(), headers: HeaderPairs });
 export type SeenRequest = Static<typeof SeenRequest>;
 
-/** The operation of the module on a value, as JSON text or bytes. `of` is the kind of record and its field. */
-const CipherCall = Type.Union([
-  Type.Object({ does: StringEnum(['seal', 'open', 'seal-keys']), of: Type.String(), text: Type.String() }),
-  Type.Object({ does: StringEnum(['seal', 'open']), of: Type.String(), bytes: Bytes }),
-]);
-export type CipherCall = Static<typeof CipherCall>;
-
-/** A question -> its arguments and its answer. Text of the cipher is answered with text, and bytes with bytes. */
+/** A question -> its arguments and its answer. */
 const QUESTIONS = {
   authenticate: { args: SeenRequest, answer: AuthUser },
   authorize: { args: Type.Object({ event: AuthEvent, value: Type.String(), user: AuthUser }), answer: HandlerAnswer },
-  cipher: { args: Type.Object({ call: CipherCall }), answer: Type.Union([Type.String(), Bytes]) },
+  cipher: { args: Type.Object({ call: CipherCall }), answer: CipherAnswer },
 };
 
 type Question<K extends keyof typeof QUESTIONS> = {
@@ -116,7 +110,7 @@ export const FromUserCode = Type.Union([
   MessageOf('log', { line: Type.String() }),
   MessageOf('pong', Liveness),
   MessageOf('document', { document: Type.Record(Type.String(), Type.Unknown()) }),
-  MessageOf('answer', { call_id, answer: Type.Union([AuthUser, HandlerAnswer, QUESTIONS.cipher.answer]) }),
+  MessageOf('answer', { call_id, answer: Type.Union([AuthUser, HandlerAnswer, CipherAnswer]) }),
   MessageOf('refused', { call_id, ...Refusal.properties }),
   MessageOf('exchange', { message: exchangeFor(ForServer) }),
 ]);
