@@ -15,6 +15,7 @@ import { KEY_PROTOCOL, withKeyOfSocket } from '../../http/shown-key.ts';
 import { requiredSchemes, securitySchemes, withSecurity } from '../auth/document.ts';
 import { boundedName } from '../auth/callers.ts';
 import { bringsForeignCookies, cors, permitsOrigin, refuseForeignCookies } from './cors.ts';
+import { AppSockets, type AppSocketSettings } from './app-sockets.ts';
 import { askingInside } from './calls-inside.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from '../parts/deps.ts';
@@ -54,14 +55,17 @@ const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http 
   http?.cors ?? (local !== undefined && Object.keys(own).length === 0 ? LOCAL_CORS : own);
 
 /** `custom`: routes of the user's own, whose middleware sees upgrades, too. */
-type SocketSettings = Omit<AppSettings, 'info' | 'guard' | 'code'> & { custom: CustomRoutes | undefined };
+type SocketSettings = Omit<AppSettings, 'info' | 'guard'> & { custom: CustomRoutes | undefined };
 
 /** Serves the agent server's WebSockets, with the same checks as its routes. */
-export function agentSockets(deps: AgentDeps, server: Server, { config, settings, features, callerOf, custom }: SocketSettings): Sockets {
+export function agentSockets(deps: AgentDeps, server: Server, given: SocketSettings): Sockets {
+  const { config, settings, features, callerOf, custom } = given;
   const routes = features.flatMap(({ sockets }) => sockets?.(deps) ?? []);
   const prefix = mountPrefix(config, settings);
   const pages = corsOf(config, settings);
-  const [permits, isForeign] = [permitsOrigin(pages), bringsForeignCookies(pages)];
+  const [permitsPage, isForeign] = [permitsOrigin(pages), bringsForeignCookies(pages)];
+  const permits = (origin: string, headers: IncomingHttpHeaders): boolean => permitsPage(origin) && !isForeign(headers);
+  const trusts = trusting(config.trustedProxies);
   return serveSockets(server, {
     routes: routes.map((route) => ({ ...route, path: prefix + route.path })),
     log: deps.log,
@@ -72,11 +76,25 @@ export function agentSockets(deps: AgentDeps, server: Server, { config, settings
     },
     secretProtocols: KEY_PROTOCOL,
     opens: (caller) => deps.callers.opens(caller),
-    permits: (origin, headers) => permits(origin) && !isForeign(headers),
+    permits,
     checksAgainEvery: config.authCheckSeconds,
-    trusts: trusting(config.trustedProxies),
+    trusts,
     body: config.body,
+    others: socketsOfApp(deps, given, { permits, trusts }),
   });
+}
+
+/** Returns the WebSockets of `http.app`, if there is one. */
+function socketsOfApp(
+  { callers, reports, log }: AgentDeps,
+  { config, settings, callerOf, code }: SocketSettings,
+  checks: Pick<AppSocketSettings, 'permits' | 'trusts'>,
+): AppSockets | undefined {
+  if (code?.app === undefined) return undefined;
+  const guarded = settings.http?.enable_custom_route_auth === true;
+  const used = (): void => reports?.asked();
+  const prefix = mountPrefix(config, settings);
+  return new AppSockets({ code, prefix, guarded, callerOf, callers, messageBytes: config.body.bytes, used, log, ...checks });
 }
 
 /** Refuses a context for the handlers of `encryption.path`: they would not get it, and would use the wrong key. */

@@ -83,7 +83,7 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   const info = { ...versions(), deployment: config.deployment, revision: config.revision };
   const { app, custom } = agentApp(deps, { ...serving, guard, code, info });
   const listener = await listen(app, config);
-  const sockets = agentSockets(deps, listener.server, { ...serving, custom });
+  const sockets = agentSockets(deps, listener.server, { ...serving, custom, code });
   deps.keeper.start();
   deps.pump.start();
   const stopping = new AbortController();

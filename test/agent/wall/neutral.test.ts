@@ -152,6 +152,7 @@ const toUserCode: ToUserCode[] = [
   { kind: 'ping' },
   { kind: 'exchange', message: asking({ user }) },
   { kind: 'exchange', message: asking({ user: undefined }) },
+  { kind: 'exchange', message: asking({ user, source: '10.0.0.1', socket: ['chat.v2', AWKWARD] }) },
   ...exchanges.map((message): ToUserCode => ({ kind: 'exchange', message })),
 ];
 
@@ -160,7 +161,7 @@ const fromUserCode: FromUserCode[] = [
     kind: 'ready',
     version,
     handles: ['threads'],
-    app: { routes: [{ method: 'ALL', pattern: '^/x/?$', serves: true }] },
+    app: { routes: [{ method: 'ALL', pattern: '^/x/?$', serves: true }], sockets: true },
     encrypts: true,
   },
   { kind: 'ready', version, handles: [], app: { routes: undefined }, encrypts: false },

@@ -57,7 +57,15 @@ export type HandlerQuestion = { [K in keyof Questions]: { ask: K } & Questions[K
 const questions = Object.entries(QUESTIONS).map(([ask, { args }]) => Type.Object({ ask: Type.Literal(ask), ...args.properties }));
 
 /** The facts that the application gets beside a request: the caller, where it is known, and the client's address. */
-const ForApp = Type.Object({ user: Maybe(AuthUser), source: Maybe(Type.String()) });
+const ForApp = Type.Object({
+  user: Maybe(AuthUser),
+  source: Maybe(Type.String()),
+  /**
+   * The subprotocols that the client of a WebSocket offers; absent for any other request. The status 101 accepts it, and
+   * the bodies are then its messages (socket-frames.ts). Any other answer refuses it.
+   */
+  socket: Maybe(Type.Array(Type.String())),
+});
 export type ForApp = Static<typeof ForApp>;
 
 /**
@@ -68,14 +76,17 @@ const ForServer = Type.Union([Type.Object({ want: StringEnum(['next', 'caller'])
 export type ForServer = Static<typeof ForServer>;
 
 /**
- * One of the application's routes. A request of the method ('ALL' is any) whose path the pattern matches concerns it.
- * `serves` is false for middleware.
+ * One of the application's routes. A request of the method ('ALL' is any, 'WEBSOCKET' none but a WebSocket) whose path
+ * the pattern matches concerns it. `serves` is false for middleware.
  */
 const AppRoute = Type.Object({ method: Type.String(), pattern: Type.String(), serves: Type.Boolean() });
 export type AppRoute = Static<typeof AppRoute>;
 
-/** Facts of the application for the server. Undefined routes mean that only the application knows them. */
-const AppFacts = Type.Object({ routes: Maybe(Type.Array(AppRoute)) });
+/**
+ * Facts of the application for the server. Undefined routes mean that only the application knows them. `sockets`: it may
+ * accept WebSockets.
+ */
+const AppFacts = Type.Object({ routes: Maybe(Type.Array(AppRoute)), sockets: Maybe(Type.Boolean()) });
 export type AppFacts = Static<typeof AppFacts>;
 
 const call_id = Type.Integer();
