@@ -101,7 +101,10 @@ export const ThreadStart = Type.Object({
   database: Type.Object({ uri: Type.String(), poolSize: Type.Integer(), statementTimeoutSeconds: Type.Number() }),
   /** How the thread encrypts and decrypts stored values; absent where nothing is encrypted. */
   encryption: Maybe(Encryption),
+  /** The module that encrypts, where the thread itself can run it. */
   encryptionModule: Maybe(CipherModule),
+  /** The thread asks the server, whose module encrypts or only decrypts; absent where it need not. */
+  askedCipher: Maybe(Type.Object({ encrypts: Type.Boolean() })),
   /** Ids of classes, beyond messages, that may be made from the values of a state. */
   allowedModules: Maybe(Type.Array(Type.Array(Type.String()))),
 });
