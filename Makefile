@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-package test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-package test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator release test-release generate golden pin-bases fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -102,6 +102,14 @@ bench-control-plane: install ## latencies of the REST API on a real API server, 
 
 bench-operator: install ## the operator at scale: new deployments, 10,000 settled ones, a world at rest (10 minutes; --help by node test/bench/operator.ts)
 	@node test/bench/operator.ts
+
+##@ Release it
+
+release: install ## dist/<version>: images, chart, install.yaml, npm package, bills of materials, checksums (VERSION=0.1.0; KEY=cosign.key; WITHOUT=gx-buildkit)
+	@node dev/release/main.ts $(if $(VERSION),--version $(VERSION)) $(if $(KEY),--key $(KEY)) $(foreach image,$(WITHOUT),--without $(image))
+
+test-release: install ## the release that CHANGELOG.md names, made twice, compared byte by byte, signed and verified offline (WITHOUT=gx-buildkit; needs a builder of images)
+	@node test/release/main.ts $(foreach image,$(WITHOUT),--without $(image))
 
 ##@ Change it
 

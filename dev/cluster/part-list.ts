@@ -206,6 +206,18 @@ export const parts = {
     for: 'tests',
     from: { kind: 'unpacked', package: 'valkey-server', suite: 'trixie', commands: ['valkey-server', 'valkey-cli'] },
   },
+  cosign: {
+    what: 'signs releases, and verifies them',
+    for: 'release',
+    from: goBuild({
+      name: 'cosign',
+      version: 'v3.1.3',
+      sources: ['go.mod', 'go.sum'],
+      flags: [linkerFlags([])],
+      programs: [program('cosign', 'github.com/sigstore/cosign/v3/cmd/cosign')],
+    }),
+  },
+  skopeo: { what: "copies a release's images into a registry", for: 'release', from: debian('skopeo') },
   verdict: {
     what: 'verdicts of kstatus and Argo CD on our statuses',
     for: 'tests',

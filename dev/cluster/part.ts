@@ -5,7 +5,7 @@ export type Part = {
   /** Its purpose. */
   what: string;
   /** Every native node has the parts for `node`. The others are requested by the names of their tools. */
-  for: 'node' | 'kind' | 'images' | 'tests';
+  for: 'node' | 'kind' | 'images' | 'release' | 'tests';
   from: GoBuild | DebianPackage | UnpackedPackage;
   /** The native node's work for it. A part without any only provides tools. */
   runs?: readonly NodePart[];

