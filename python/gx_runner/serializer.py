@@ -27,5 +27,7 @@ def serializer_of(settings: dict[str, Any] | None) -> JsonPlusSerializer:
 
 
 def _classes(value: Any) -> Any:
-    """Returns classes as LangGraph takes them: each as its module and its name."""
+    """Returns classes as LangGraph takes them: each as its module and its name. False means none, as null does."""
+    if value is False:
+        return None
     return [tuple(one) for one in value] if isinstance(value, list) else value

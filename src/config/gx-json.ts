@@ -19,6 +19,7 @@ const SECTIONS: readonly (readonly [variable: string, key: keyof GxJson])[] = [
   ['LANGGRAPH_AUTH', 'auth'],
   ['LANGGRAPH_CHECKPOINTER', 'checkpointer'],
   ['LANGGRAPH_ENCRYPTION', 'encryption'],
+  ['LANGGRAPH_PRIORITY', 'priority'],
   ['LANGGRAPH_WEBHOOKS', 'webhooks'],
   ['LANGGRAPH_UI', 'ui'],
   ['LANGGRAPH_UI_CONFIG', 'ui_config'],

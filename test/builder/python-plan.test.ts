@@ -50,6 +50,26 @@ test.each<[string, Files, object]>([
     { folders: [{ folder: '', isPackage: true, uvLock: '', member: 'a' }], named: [], locked: true },
   ],
   [
+    'a workspace of uv in one of whose members gx.json lies',
+    {
+      'apps/one/deploy/gx.json': gxJson({ source: { kind: 'uv', root: '../../..' } }),
+      'uv.lock': '',
+      'pyproject.toml': PROJECT,
+      'apps/one/pyproject.toml': PROJECT,
+    },
+    { folders: [{ folder: 'apps/one', isPackage: true, uvLock: '' }], locked: true },
+  ],
+  [
+    'a workspace of uv below the root, beside whose members gx.json lies',
+    {
+      'py/deploy/gx.json': gxJson({ source: { kind: 'uv', root: '..' } }),
+      'py/uv.lock': '',
+      'py/pyproject.toml': PROJECT,
+      'pyproject.toml': PROJECT,
+    },
+    { folders: [{ folder: 'py', isPackage: true, uvLock: 'py' }], locked: true },
+  ],
+  [
     'requirements with hashes',
     { 'gx.json': gxJson(), 'requirements.txt': HASHED },
     { folders: [{ folder: '', isPackage: false, requirements: 'requirements.txt' }], locked: true },

@@ -1,26 +1,16 @@
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Kube } from '../../src/kube/kube.ts';
 import type { Deployment } from '../../src/schema/platform/deployment.ts';
+import { installLanggraphCli, langgraphCli } from '../kit/langgraph-cli.ts';
 import { until } from '../kit/until.ts';
 import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
 
-const VERSION = '0.4.40';
 const run = promisify(execFile);
-const venv = join(homedir(), '.cache', 'gx-platform', `langgraph-cli-${VERSION}`);
-const cli = join(venv, 'bin', 'langgraph');
-
-/** The vendor's CLI, installed once. */
-async function install(): Promise<void> {
-  await run('python3', ['--version']).catch(() => expect.fail("The test of the vendor's CLI needs python3."));
-  if (existsSync(cli)) return;
-  await run('python3', ['-m', 'venv', '--clear', venv]);
-  await run(join(venv, 'bin', 'pip'), ['install', '--quiet', `langgraph-cli==${VERSION}`]);
-}
 
 /** No pods run, so their lines come from here. A test may add more. */
 const lines: string[] = [
@@ -38,7 +28,7 @@ const withLogs = (kube: Kube): Kube =>
 
 let plane: Plane;
 beforeAll(async () => {
-  await install();
+  await installLanggraphCli();
   plane = await startPlane('vendor', {}, { through: withLogs });
   await plane.startOperator();
   plane.startKubelet();
@@ -61,12 +51,12 @@ const cwd = project();
 const argsOf = (args: string[]): string[] => ['deploy', ...args, '--host-url', `${plane.url}/api-host`, '--api-key', plane.keys.write];
 const env = { PATH: '/usr/bin:/bin', HOME: cwd, LANGGRAPH_CLI_NO_ANALYTICS: '1', PYTHONUNBUFFERED: '1' };
 const langgraph = async (...args: string[]): Promise<string> => {
-  const { stdout, stderr } = await run(cli, argsOf(args), { cwd, env });
+  const { stdout, stderr } = await run(langgraphCli.langgraph, argsOf(args), { cwd, env });
   return stdout + stderr;
 };
 /** Returns what the CLI printed when it failed. */
 const refused = (...args: string[]): Promise<{ code: number; said: string }> =>
-  run(cli, argsOf(args), { cwd, env }).then(
+  run(langgraphCli.langgraph, argsOf(args), { cwd, env }).then(
     ({ stdout }) => ({ code: 0, said: stdout }),
     ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, said: stdout + stderr }),
   );
@@ -150,7 +140,7 @@ describe("the vendor's CLI", () => {
     const { latest_revision_id: revision } = (await find('talking'))!;
     expect(await langgraph('logs', '--name', 'talking', '--revision-id', revision ?? '')).toContain('no model');
     expect(await langgraph('logs', '--name', 'talking', '--type', 'build')).toContain('No log entries found.');
-    const following = spawn(cli, argsOf(['logs', '--name', 'talking', '--follow']), { cwd, env });
+    const following = spawn(langgraphCli.langgraph, argsOf(['logs', '--name', 'talking', '--follow']), { cwd, env });
     let heard = '';
     following.stdout.on('data', (piece: Buffer) => (heard += piece.toString()));
     await until('the old lines are there', () => heard.includes('no model'));

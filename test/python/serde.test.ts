@@ -28,7 +28,7 @@ test('a class that gx.json names comes back as such, and so does a pickled value
   expect(await run(pickled, 'pickles')).toMatchObject({ number: 2 });
   await agent.kill();
 
-  agent = await startPython(database.uri);
+  agent = await startPython(database.uri, {}, 'serde-none.gx.json');
   expect(await run(typed, 'typed')).toMatchObject({ kinds: ['Typed', 'Profile', 'dict'] });
   await expect(agent.client.threads.getState(pickled)).rejects.toMatchObject({
     status: 409,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { parseEnv } from 'node:util';
@@ -45,6 +45,7 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
   const settings = validGxJson(all, named);
   const folder = path.dirname(named);
   const graphs = Object.entries(settings.graphs).map(([graphId, ref]) => source(graphId, ref, folder));
+  refuseBareModules(graphs, named);
   refuseByLanguage(settings, graphs, named);
   return {
     path: named,
@@ -104,6 +105,16 @@ function refuseByLanguage(settings: GxJson, graphs: GraphSource[], file: string)
     throw new StartError(
       `${file}: "checkpointer.serde.allowed_json_modules" is true, which only graphs in Python can have; name the classes for "${javascript.graphId}".`,
     );
+}
+
+/** Throws a `StartError` for a name without a dot that means a module of Python: alone it is a file of JavaScript. */
+function refuseBareModules(graphs: GraphSource[], file: string): void {
+  const bare = graphs.find(({ language, file: place }) => language === 'javascript' && !existsSync(place) && existsSync(`${place}.py`));
+  if (bare === undefined) return;
+  const [name, python] = [path.basename(bare.file), `./${path.relative(path.dirname(file), bare.file)}.py`];
+  throw new StartError(
+    `${file}: "graphs.${bare.graphId}" names ${name}, which means a file of JavaScript. Write "${python}:${bare.exportName}" for the module of Python.`,
+  );
 }
 
 /** Returns the settings with the sections that they lack. */

@@ -45,7 +45,7 @@ export function pythonPlanOf(source: string, folder: string, settings: GxJson): 
   const folders =
     uv === undefined
       ? dependencies.filter(isFolder).map((name) => pythonFolder(source, placeIn(source, folder, { key: 'dependencies', name })))
-      : [memberOf(source, placeIn(source, folder, { key: 'source', name: uv.root }), uv.package)];
+      : [memberOf(source, folder, { ...uv, root: placeIn(source, folder, { key: 'source', name: uv.root }) })];
   const named = uv === undefined ? dependencies.filter((name) => !isFolder(name)) : [];
   return {
     folders,
@@ -84,10 +84,13 @@ function fileIn(source: string, folder: string, named: Named): string {
   throw new StageFailed('BuildFailed', `"${named.key}" of gx.json names ${named.name}, which leads out of the repository.`);
 }
 
-function memberOf(source: string, root: string, member: string | undefined): PythonFolder {
+/** Returns the member of a workspace that `source` names, or else the one in which gx.json lies, or else its root. */
+function memberOf(source: string, folder: string, { root, package: member }: { root: string; package?: string }): PythonFolder {
   if (!hasFile(source, root, 'uv.lock'))
     throw new StageFailed('BuildFailed', `"source" of gx.json asks for uv.lock in ${root || 'the root'}, and there is none: run uv lock.`);
-  return { folder: root, isPackage: true, uvLock: root, ...(member !== undefined && { member }) };
+  if (member !== undefined) return { folder: root, isPackage: true, uvLock: root, member };
+  const inside = upwards(folder).filter((each) => each !== root && (root === '' || each.startsWith(`${root}/`)));
+  return { folder: inside.find((each) => isProject(source, each)) ?? root, isPackage: true, uvLock: root };
 }
 
 function pythonFolder(source: string, folder: string): PythonFolder {

@@ -16,8 +16,8 @@ const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
   additionalProperties: false,
 });
 
-/** A file with its export, or a dotted name of a module of Python with its variable. */
-const CODE = String.raw`^([./].*|[A-Za-z_]\w*(\.[A-Za-z_]\w*)+):.+$`;
+/** A file with its export, or a dotted name of a module of Python with its variable. A file may lack the `./` before it. */
+const CODE = String.raw`^[^:]*[./].*:.+$`;
 
 const Strings = (): TUnsafe<string[]> => Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
 
@@ -27,12 +27,12 @@ const CLASS_IDS = {
   maxItems: 1000,
   items: { type: 'array', minItems: 2, maxItems: 20, items: { type: 'string', minLength: 1 } },
 };
-/** Such classes, or any. */
-type Classes = string[][] | true;
-const Classes = (): TUnsafe<Classes> => Type.Unsafe<Classes>({ anyOf: [CLASS_IDS, { const: true }] });
+/** Such classes, or any, or none. */
+type Classes = string[][] | boolean;
+const Classes = (): TUnsafe<Classes> => Type.Unsafe<Classes>({ anyOf: [CLASS_IDS, { type: 'boolean' }] });
 const ClassesOrNone = (): TUnsafe<Classes | null> =>
   Type.Unsafe<Classes | null>({
-    anyOf: [CLASS_IDS, { const: true }, { type: 'null' }],
+    anyOf: [CLASS_IDS, { type: 'boolean' }, { type: 'null' }],
     description: 'Of graphs in Python: classes, each as its module and its name, that may be made from stored states; true means any.',
   });
 

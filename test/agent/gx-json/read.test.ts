@@ -31,6 +31,11 @@ test('graphs in Python are files or modules, beside those in JavaScript', () => 
   ]);
 });
 
+test('the name of a module without a dot is refused with the path to write', () => {
+  writeFileSync(join(folder, 'lone.py'), '');
+  expect(() => read({ graphs: { lone: 'lone:make' } })).toThrow('"graphs.lone" names lone, which means a file of JavaScript. Write "./lone.py:make"');
+});
+
 test('handlers of callers are files of either language, or modules of Python', () => {
   const placeOf = (path: string) => {
     const { auth, codeLanguage } = read({ graphs, auth: { path } });
@@ -38,6 +43,7 @@ test('handlers of callers are files of either language, or modules of Python', (
   };
   expect(placeOf('./auth.ts:auth')).toEqual(['auth.ts', 'auth', 'javascript']);
   expect(placeOf('./auth.py:auth')).toEqual(['auth.py', 'auth', 'python']);
+  expect(placeOf('src/auth.py:auth')).toEqual(['auth.py', 'auth', 'python']);
   expect(placeOf('my_agent.auth:auth')).toEqual(['my_agent.auth', 'auth', 'python']);
 });
 
@@ -50,6 +56,8 @@ test('what stored states may hold counts for graphs in Python, and any class is 
   const any = { checkpointer: { serde: { allowed_json_modules: true, allowed_msgpack_modules: null } } };
   expect(names(read({ graphs: { chat: 'my_agent.chat:make' }, ...any }))).toEqual([]);
   expect(() => read({ graphs, ...any })).toThrow('only graphs in Python can have');
+  const none = { checkpointer: { serde: { allowed_json_modules: false, allowed_msgpack_modules: false } } };
+  expect(names(read({ graphs: { chat: 'my_agent.chat:make' }, ...none }))).toEqual([]);
   expect(() => read({ graphs, checkpointer: { serde: { allowed_msgpack_modules: ['my_agent.state'] } } })).toThrow(StartError);
 });
 

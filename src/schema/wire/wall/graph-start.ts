@@ -41,7 +41,7 @@ const Encryption = Type.Object({
   strict: Type.Optional(Type.Boolean()),
 });
 
-const Classes = Type.Union([Type.Literal(true), Type.Array(Type.Array(Type.String()))]);
+const Classes = Type.Union([Type.Boolean(), Type.Array(Type.Array(Type.String()))]);
 
 /** `checkpointer.serde` of gx.json: the settings of LangGraph's serializer in Python. */
 const Serde = Type.Object({
