@@ -77,7 +77,10 @@ describe('with handlers and guarded routes', () => {
         display_name: 'User eve',
         is_authenticated: true,
         permissions: [role, `${role}:read`],
-        ...{ role, tier, team: 'blue', email: 'eve@example.com' },
+        role,
+        tier,
+        team: 'blue',
+        email: 'eve@example.com',
       },
     });
     expect(await ask(agent, '/custom/protected', { authorization })).toEqual({ status: 200, body: { user: 'eve' } });
