@@ -74,7 +74,8 @@ function pythonGraphs({ config, file, graphs }: PythonOf, hostOf: (runner: Threa
   };
 }
 
-const namedClasses = (classes: string[][] | boolean | undefined): string[][] | undefined => (typeof classes === 'boolean' ? undefined : classes);
+const namedClasses = (classes: string[][] | boolean | undefined): string[][] | undefined =>
+  typeof classes === 'boolean' ? undefined : classes;
 
 /** Returns the settings that hosts of all languages share. */
 function hostSettings(

@@ -33,7 +33,9 @@ test('graphs in Python are files or modules, beside those in JavaScript', () => 
 
 test('the name of a module without a dot is refused with the path to write', () => {
   writeFileSync(join(folder, 'lone.py'), '');
-  expect(() => read({ graphs: { lone: 'lone:make' } })).toThrow('"graphs.lone" names lone, which means a file of JavaScript. Write "./lone.py:make"');
+  expect(() => read({ graphs: { lone: 'lone:make' } })).toThrow(
+    '"graphs.lone" names lone, which means a file of JavaScript. Write "./lone.py:make"',
+  );
 });
 
 test('handlers of callers are files of either language, or modules of Python', () => {
