@@ -184,6 +184,8 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=npm-
        && npm ci --prefix "/opt/gx-tools/$tool" --ignore-scripts --no-audit --no-fund --loglevel=error || exit 1; \
     done \
  && (cd /opt/gx-tools/bun@*/node_modules/bun && node install.js) && rm -r /tmp/tools
+COPY dev/images/sbom /tmp/sbom
+RUN sh /tmp/sbom/debian > /usr/share/gx/sbom/debian.cdx.json && rm -r /tmp/sbom
 ENV NODE_ENV="" GX_NODE_HEADERS=/usr/local
 WORKDIR /work
 USER 10001:10001

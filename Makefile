@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-package test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator generate golden pin-bases fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator release test-release generate golden pin-bases fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -61,6 +61,9 @@ test-browser: install ## a page with the vendor's React hooks, and the chat page
 test-package: install ## the package for developers: npm pack, gx new and gx dev in an empty project, on two versions of Node (3 minutes)
 	@node test/package/main.ts
 
+test-package-python: install ## the wheel: twice the same bytes, pip install, gx new --python and gx dev in an empty environment (needs python3; 3 minutes)
+	@node test/package/wheel.ts
+
 test-charts: install ## the Helm chart and the kustomize tree render the same
 	@node dev/test/main.ts charts
 
@@ -85,7 +88,7 @@ test-crash: install ## the agent server under kill -9 of workers, of the process
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server
 	@node dev/test/main.ts faults
 
-test-routes: install ## streams, WebSockets and large bodies through a real Envoy in front of an agent server (needs python3; 2 minutes)
+test-routes: install ## routes read by Contour and Envoy Gateway, and streams, WebSockets and large bodies through their Envoy (needs python3; Envoy Gateway needs root; 4 minutes)
 	@node dev/test/main.ts routes
 
 test-abuse: install ## control plane, agent server and gateway attacked as one tenant while another one asks: bodies, streams, slow senders, forged keys, reports, issuers; measures time and memory (7 minutes, on a quiet machine)
@@ -103,6 +106,14 @@ bench-control-plane: install ## latencies of the REST API on a real API server, 
 bench-operator: install ## the operator at scale: new deployments, 10,000 settled ones, a world at rest (10 minutes; --help by node test/bench/operator.ts)
 	@node test/bench/operator.ts
 
+##@ Release it
+
+release: install ## dist/<version>: images, chart, install.yaml, npm package, bills of materials, checksums (VERSION=0.1.0; KEY=cosign.key; WITHOUT=gx-buildkit)
+	@node dev/release/main.ts $(if $(VERSION),--version $(VERSION)) $(if $(KEY),--key $(KEY)) $(foreach image,$(WITHOUT),--without $(image))
+
+test-release: install ## the release that CHANGELOG.md names, made twice, compared byte by byte, signed and verified offline (WITHOUT=gx-buildkit; needs a builder of images)
+	@node test/release/main.ts $(foreach image,$(WITHOUT),--without $(image))
+
 ##@ Change it
 
 generate: install ## write the files that come from src/schema and the access rules
@@ -114,6 +125,9 @@ golden: install ## rewrite the golden files, those of kubectl's answers on a rea
 
 pin-bases: install ## write the digests of the base images into the Dockerfile, as their registries answer today
 	@node dev/images/pin-bases/main.ts
+
+package-python: install ## the wheel for developers in Python, with Node and the server in it, for Linux on x86_64 (.run/package)
+	@node dev/package/wheel/main.ts
 
 fmt: install ## format all sources
 	@oxfmt

@@ -16,6 +16,7 @@ Usage: node src/main.ts <command> [options]
   import-threads  copies threads from the tables of LangGraph's own Postgres saver into an agent server's database
   builder         the stages that make an agent's image from its git repository
   api-key         create, list and revoke keys of the REST API
+  uninstall       removes every deployment, so that the platform can be removed
 
 Every command explains itself with --help. Settings come from the environment.
 `;
@@ -139,6 +140,19 @@ const commands: Record<string, RunCommand> = {
     ]);
     const kube = await connect({ fieldManager: 'gx-api-key', userAgent: 'gx-api-key' });
     await runApiKeyCommand(args, { kube, config: controlPlaneConfig(processEnv()), out: (line) => process.stdout.write(`${line}\n`) });
+    await kube.close();
+  },
+  uninstall: async (args, signal) => {
+    const [{ uninstallConfig, UNINSTALL_HELP }, { uninstall }, { connect }] = await Promise.all([
+      import('./config/uninstall.ts'),
+      import('./operator/uninstall/run.ts'),
+      import('./kube/client.ts'),
+    ]);
+    if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(UNINSTALL_HELP);
+    const config = uninstallConfig(processEnv(), args);
+    const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'gx-uninstall' });
+    const log = createLog({ level: config.logLevel, process: 'uninstall' });
+    await uninstall({ kube, config, env: processEnv(), log, signal, out: (line) => process.stdout.write(`${line}\n`) });
     await kube.close();
   },
 };

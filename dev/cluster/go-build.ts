@@ -8,7 +8,7 @@ import { locked } from '../lock.ts';
 import { secondsSince, type Report } from '../steps.ts';
 import { installMissing } from './debian.ts';
 import { cacheFolder, folderOf, isCached, keyOf } from './go-cache.ts';
-import type { GoBuild, Program } from './part.ts';
+import type { GoBuild, ModuleFiles, Program } from './part.ts';
 
 const PROGRESS_EVERY = 10_000;
 /** Characters of the compiler's output that an error shows. */
@@ -34,7 +34,7 @@ async function compileAll(build: GoBuild, report: Report): Promise<void> {
   const ticker = setInterval(() => report(`${name}: building, ${secondsSince(started)}`), PROGRESS_EVERY);
   try {
     for (const program of build.programs) await compile(build, program, unfinished);
-    await copyFiles(build, unfinished);
+    for (const files of build.files ?? []) await copyFiles(build, files, unfinished);
     await rename(unfinished, folderOf(build));
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
@@ -51,8 +51,7 @@ async function compile({ flags, module, withC }: GoBuild, program: Program, into
   for (const link of program.links) await symlink(program.file, join(into, link));
 }
 
-async function copyFiles({ files, module }: GoBuild, into: string): Promise<void> {
-  if (files === undefined) return;
+async function copyFiles({ module }: GoBuild, files: ModuleFiles, into: string): Promise<void> {
   const found = await command('go', ['list', '-m', '-f', '{{.Dir}}', files.module], { cwd: module, env: goEnvironment() });
   for (const folder of files.folders) {
     await cp(join(found.trim(), folder), join(into, files.into, folder), { recursive: true });

@@ -132,7 +132,7 @@ export const parts = {
       sources: ['go.mod', 'go.sum', '.'],
       flags: [linkerFlags([`main.version=${giteaVersion.slice(1)}`])],
       programs: [program('gitea', '.')],
-      files: { module: 'code.gitea.io/gitea', folders: ['options', 'templates', 'public'], into: 'gitea-files' },
+      files: [{ module: 'code.gitea.io/gitea', folders: ['options', 'templates', 'public'], into: 'gitea-files' }],
     }),
     runs: [gitHost],
   },
@@ -206,6 +206,18 @@ export const parts = {
     for: 'tests',
     from: { kind: 'unpacked', package: 'valkey-server', suite: 'trixie', commands: ['valkey-server', 'valkey-cli'] },
   },
+  cosign: {
+    what: 'signs releases, and verifies them',
+    for: 'release',
+    from: goBuild({
+      name: 'cosign',
+      version: 'v3.1.3',
+      sources: ['go.mod', 'go.sum'],
+      flags: [linkerFlags([])],
+      programs: [program('cosign', 'github.com/sigstore/cosign/v3/cmd/cosign')],
+    }),
+  },
+  skopeo: { what: "copies a release's images into a registry", for: 'release', from: debian('skopeo') },
   verdict: {
     what: 'verdicts of kstatus and Argo CD on our statuses',
     for: 'tests',
@@ -215,6 +227,37 @@ export const parts = {
       sources: ['go.mod', 'go.sum', '.'],
       flags: [linkerFlags([])],
       programs: [program('verdict', '.')],
+    }),
+  },
+  contour: {
+    what: 'a controller of HTTPRoutes and Ingresses, for which Envoy is the proxy',
+    for: 'tests',
+    from: goBuild({
+      name: 'contour',
+      version: 'v1.33.8',
+      sources: ['go.mod', 'go.sum'],
+      flags: [linkerFlags([])],
+      programs: [program('contour', 'github.com/projectcontour/contour/cmd/contour')],
+      files: [
+        { module: 'github.com/projectcontour/contour', folders: ['examples/contour'], into: 'contour-files' },
+        // It watches kinds that only this channel of the Gateway API has.
+        { module: 'sigs.k8s.io/gateway-api', folders: ['config/crd/experimental'], into: 'contour-files' },
+      ],
+    }),
+  },
+  'envoy-gateway': {
+    what: 'a controller of HTTPRoutes that leaves the time limits of Envoy as they are',
+    for: 'tests',
+    from: goBuild({
+      name: 'envoy-gateway',
+      version: 'v1.9.1',
+      sources: ['go.mod', 'go.sum'],
+      flags: [linkerFlags([])],
+      programs: [program('envoy-gateway', 'github.com/envoyproxy/gateway/cmd/envoy-gateway')],
+      files: [
+        { module: 'github.com/envoyproxy/gateway', folders: ['charts/gateway-crds-helm/templates'], into: 'envoy-gateway-files' },
+        { module: 'sigs.k8s.io/gateway-api', folders: ['config/crd/experimental'], into: 'envoy-gateway-files' },
+      ],
     }),
   },
   kwok: {

@@ -5,7 +5,7 @@ export type Part = {
   /** Its purpose. */
   what: string;
   /** Every native node has the parts for `node`. The others are requested by the names of their tools. */
-  for: 'node' | 'kind' | 'images' | 'tests';
+  for: 'node' | 'kind' | 'images' | 'release' | 'tests';
   from: GoBuild | DebianPackage | UnpackedPackage;
   /** The native node's work for it. A part without any only provides tools. */
   runs?: readonly NodePart[];
@@ -22,11 +22,14 @@ export type GoBuild = {
   sources: readonly string[];
   flags: readonly string[];
   programs: readonly Program[];
-  /** Folders of a Go module that a program reads while it runs. They lie in `into`, beside the programs. */
-  files?: { module: string; folders: readonly string[]; into: string };
+  /** Folders of Go modules that a program or its users read. They lie in `into`, beside the programs. */
+  files?: readonly ModuleFiles[];
   /** The packages whose C compiler and libraries the programs need. Without them they are built without C. */
   withC?: readonly DebianPackage[];
 };
+
+/** Folders of a Go module, and where they are copied to. */
+export type ModuleFiles = { module: string; folders: readonly string[]; into: string };
 
 /** One program to compile. `links` are further names of it. */
 export type Program = { file: string; package: string; links: readonly string[] };

@@ -74,6 +74,30 @@ export const access: { operator: Access; controlPlane: Access; gateway: Access; 
   apiKey: { own: joined(API_KEY_COMMAND_ACCESS) },
 };
 
+/**
+ * The permissions of the command `uninstall` in all namespaces: to do an operator's work to its end, to delete
+ * deployments with or without their data, and to let go those whose namespace is being deleted.
+ */
+export const uninstallAccess: PolicyRule[] = [
+  ...joined([
+    ...operatorAccess.own,
+    ...operatorAccess.worked,
+    ...operatorAccess.secrets,
+    ...operatorAccess.builds,
+    ...operatorAccess.buildkit,
+    ...operatorAccess.git,
+    ...operatorAccess.nodes,
+    ...operatorAccess.apiServer,
+    ...operatorAccess.parents,
+    ...Object.values(operatorAccess.routes).flatMap(({ worked }) => worked),
+    { apiGroups: [GROUP], resources: ['deployments'], verbs: ['patch', 'delete'] },
+    { apiGroups: [GROUP], resources: ['revisions'], verbs: ['patch'] },
+    { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
+    { apiGroups: [''], resources: ['secrets', 'persistentvolumeclaims'], verbs: ['list', 'delete'] },
+  ]),
+  ...operatorAccess.ports,
+];
+
 /** Returns the same permissions in as few rules as possible, always in the same order. */
 function joined(rules: readonly PolicyRule[]): PolicyRule[] {
   const verbs = new Map<string, Set<string>>();

@@ -34,6 +34,15 @@ export function commandRbacObjects(component: string, rules: PolicyRule[]): obje
   ];
 }
 
+/** Returns the account of a command that works on all namespaces, which exists while the command is to run. */
+export function clusterCommandRbacObjects(component: string, rules: PolicyRule[]): object[] {
+  const make = maker(component);
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: make.metadata(make.name, SYSTEM) },
+    ...make.granted({ name: make.name, rules }),
+  ];
+}
+
 /**
  * Returns the permissions that replace those in the one namespace, for an installation that works on all namespaces.
  * Workloads and Secrets are still permitted only where agents run.

@@ -138,13 +138,14 @@ describe('a fault ends the render, with the name of the value', () => {
 describe('the control plane', () => {
   const own = { host: 'gx.example.com', labels: { team: 'a' }, annotations: { note: 'b' } };
   const parents = [{ name: 'public', namespace: 'gateways' }];
-  const renderWith = (route: object, more: object = {}) => render.chart({ controlPlane: { route: { ...own, ...route }, ...more } });
+  const renderWith = (route: object, more: object = {}, values: object = {}) =>
+    render.chart({ controlPlane: { route: { ...own, ...route }, ...more }, ...values });
   const routeIn = (objects: KubeYaml[]) => objects.find(({ kind }) => kind === 'HTTPRoute' || kind === 'Ingress');
 
   test('has a route of either kind', async () => {
     const http = routeIn(await renderWith({ kind: 'HTTPRoute', parentRefs: parents }));
     expect(http).toMatchObject({ metadata: { name: 'gx-control-plane', labels: own.labels, annotations: own.annotations } });
-    const rules = [{ backendRefs: [{ name: 'gx-control-plane', port: 80 }] }];
+    const rules = [{ backendRefs: [{ name: 'gx-control-plane', port: 80 }], timeouts: { request: '0s' } }];
     expect(http?.spec).toEqual({ parentRefs: parents, hostnames: [own.host], rules });
     const ingress = routeIn(await renderWith({ kind: 'Ingress', className: 'contour', tlsSecretName: 'gx-tls' }));
     expect(ingress?.metadata.annotations).toEqual({
@@ -160,6 +161,12 @@ describe('the control plane', () => {
       ],
     });
     expect(routeIn(await render.chart())).toBeUndefined();
+  });
+
+  test('leaves time limits to the Gateway where the routes of deployments do', async () => {
+    const http = routeIn(await renderWith({ kind: 'HTTPRoute', parentRefs: parents }, {}, { settings: { route: { timeouts: 'never' } } }));
+    expect(http?.spec).toMatchObject({ rules: [{ backendRefs: [{ name: 'gx-control-plane', port: 80 }] }] });
+    expect(JSON.stringify(http?.spec)).not.toContain('timeouts');
   });
 
   test.each([

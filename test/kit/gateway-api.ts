@@ -1,22 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { command } from '../../dev/commands.ts';
-import { environmentWith } from '../../dev/env.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { folderOfModule } from './go-module.ts';
 
 /* The definition of HTTPRoute, which clusters get from the Gateway API's release. */
 
 const MODULE = 'sigs.k8s.io/gateway-api@v1.6.3';
 const FILE = 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml';
-const WAIT = 120_000;
 
 /** Returns the definition as the module of the Gateway API has it, or a small one where the module can't be fetched. */
 export async function httpRouteDefinition(): Promise<KubeObject> {
   try {
-    const env = environmentWith({ GOTOOLCHAIN: 'local', GOWORK: 'off' });
-    const found = JSON.parse(await command('go', ['mod', 'download', '-json', MODULE], { env, timeout: WAIT })) as { Dir: string };
-    return parse(await readFile(join(found.Dir, FILE), 'utf8')) as KubeObject;
+    return parse(await readFile(join(await folderOfModule(MODULE), FILE), 'utf8')) as KubeObject;
   } catch {
     return SMALL;
   }

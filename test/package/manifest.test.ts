@@ -15,7 +15,7 @@ test('the package depends on what its files import, and on nothing else of the c
   expect(manifest).toMatchObject({
     name: 'gx-platform',
     version: '1.2.3',
-    bin: { gx: 'dist/gx.js' },
+    bin: { gx: 'lib/gx.js' },
     engines: { node: '>=22.12.0' },
     optionalDependencies: postgres,
   });

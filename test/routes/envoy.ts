@@ -9,6 +9,9 @@ import { packagesOf } from '../python/tools.ts';
 
 /* A real proxy in front of a server: Envoy, as the controllers of the Gateway API configure it. */
 
+/** Several of them run side by side on a machine, which hot restarts would take for one. */
+export const ENVOY_FLAGS = ['--concurrency', '1', '--log-level', 'warn', '--disable-hot-restart'];
+
 export type Envoy = {
   /** Its address with a route that has no time limit, as `timeouts.request: 0s` makes it. */
   unlimited: string;
@@ -23,7 +26,7 @@ export async function startEnvoy(agentPort: number): Promise<Envoy> {
   const folder = await mkdtemp(join(tmpdir(), 'gx-envoy-'));
   const file = join(folder, 'envoy.json');
   await writeFile(file, JSON.stringify(configuration(agentPort, { unlimited, usual, admin })));
-  const child = spawn(await program(), ['-c', file, '--concurrency', '1', '--log-level', 'warn'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(await envoyProgram(), ['-c', file, ...ENVOY_FLAGS], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const closed = once(child, 'close');
@@ -47,7 +50,7 @@ export async function startEnvoy(agentPort: number): Promise<Envoy> {
 }
 
 /** Returns the program, which a package of PyPI holds. */
-const program = async (): Promise<string> => join(await packagesOf('test/routes/requirements.txt'), 'envoy');
+export const envoyProgram = async (): Promise<string> => join(await packagesOf('test/routes/requirements.txt'), 'envoy');
 
 type Ports = { unlimited: number; usual: number; admin: number };
 

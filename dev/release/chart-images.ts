@@ -1,0 +1,16 @@
+import { parse } from 'yaml';
+
+/** An image that a chart names: its name in the values, the last word of its repository, and the whole reference. */
+export type ChartImage = { value: string; name: string; reference: string };
+
+type Values = { images: { registry: string } & Record<string, unknown> };
+
+/** Returns the images that a chart installs or hands on, from its values.yaml. */
+export function imagesOfChart(valuesYaml: string, version: string): ChartImage[] {
+  const { registry, ...images } = (parse(valuesYaml) as Values).images;
+  return Object.entries(images).flatMap(([value, image]) => {
+    const { repository } = image as { repository?: string };
+    if (repository === undefined) return [];
+    return [{ value, name: repository.split('/').at(-1) ?? repository, reference: `${registry}/${repository}:${version}` }];
+  });
+}

@@ -1,0 +1,143 @@
+import { createReadStream, createWriteStream, globSync, readFileSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { command } from '../commands.ts';
+import { DevError } from '../errors.ts';
+import { openedImage } from '../images/opened.ts';
+import { runSteps } from '../images/run-steps.ts';
+import type { Report } from '../steps.ts';
+import type { ReleasedImage } from './annotations.ts';
+import type { ChartImage } from './chart-images.ts';
+import { sha256Of } from './checksums.ts';
+import {
+  imageIndex,
+  layoutIndex,
+  nameOf,
+  packedLayer,
+  packedManifest,
+  type Blob,
+  type Descriptor,
+  type Manifest,
+  type Platform,
+} from './layout.ts';
+import type { Commit } from './source.ts';
+
+/** The components that an image lists in a bill of its own. */
+type Bill = { components: { name: string; purl?: string }[] };
+export type MadeImage = ReleasedImage & { bills: Bill[] };
+type Facts = { version: string; license: string; commit: Commit };
+
+/** Compresses as builds do (src/builder/layers/layer.ts): higher levels take thrice as long for a tenth. */
+const LEVEL = 3;
+
+const isPacked = ({ mediaType }: Descriptor): boolean => /gzip|zstd/.test(mediaType);
+
+/** Builds images from a commit's files by its own program. Returns the archive of each. */
+export async function buildFrom(source: string, names: readonly string[], report: Report): Promise<Map<string, string>> {
+  const program = ['dev/images/main.ts', ...names];
+  await runSteps([process.execPath, ...program], { step: /./, report, cwd: source });
+  const listed = await command(process.execPath, program, { cwd: source });
+  const lines = listed
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '));
+  return new Map(lines.map(([name = '', , archive = '']) => [name, archive]));
+}
+
+/** Writes OCI layouts: a folder that has each image by its reference, and layers that several images have only once. */
+export class Layout {
+  readonly #folder: string;
+  readonly #facts: Facts;
+  /** Packed layers, by the digest that they had before. */
+  readonly #packed = new Map<string, Descriptor>();
+  readonly #images: { reference: string; index: Descriptor }[] = [];
+
+  constructor(folder: string, facts: Facts) {
+    this.#folder = folder;
+    this.#facts = facts;
+  }
+
+  /** Adds the image of an archive, and returns it with the bills that lie in it. */
+  async add({ value, name, reference }: ChartImage, archive: string): Promise<MadeImage> {
+    await mkdir(this.#blobs, { recursive: true });
+    const unpacked = await mkdtemp(join(this.#folder, '.unpacked-'));
+    try {
+      await command('tar', ['-xf', archive, '-C', unpacked]);
+      const { manifest, blobs } = await openedImage(unpacked);
+      const fileOf = (digest: string): string => blobs.find((each) => each.digest === digest)?.file ?? '';
+      const given = JSON.parse(Buffer.from(manifest).toString()) as Manifest;
+      const platform = JSON.parse(readFileSync(fileOf(given.config.digest), 'utf8')) as Platform;
+      const bills = await billsIn(
+        given.layers.map(({ digest }) => fileOf(digest)),
+        unpacked,
+      );
+      const layers: Descriptor[] = [];
+      for (const layer of given.layers) layers.push(await this.#layer(layer, fileOf(layer.digest)));
+      await copyFile(fileOf(given.config.digest), this.#blob(given.config.digest));
+      const packed = await this.#write(packedManifest(given, layers));
+      const { architecture, os } = platform;
+      const index = await this.#write(imageIndex([{ manifest: packed, platform: { architecture, os } }], { name, ...this.#facts }));
+      this.#images.push({ reference, index });
+      return { value, name, reference, digest: index.digest, platforms: [nameOf(platform)], bills };
+    } finally {
+      await rm(unpacked, { recursive: true, force: true });
+    }
+  }
+
+  /** Writes the files that name the images. */
+  async finish(): Promise<void> {
+    await writeFile(join(this.#folder, 'oci-layout'), '{"imageLayoutVersion":"1.0.0"}\n');
+    await writeFile(join(this.#folder, 'index.json'), layoutIndex(this.#images));
+  }
+
+  get #blobs(): string {
+    return join(this.#folder, 'blobs', 'sha256');
+  }
+
+  #blob(digest: string): string {
+    return join(this.#blobs, digest.replace('sha256:', ''));
+  }
+
+  async #write({ descriptor, text }: Blob): Promise<Descriptor> {
+    await writeFile(this.#blob(descriptor.digest), text);
+    return descriptor;
+  }
+
+  /** Packs a layer, unless it is packed or another image has it. Node's compressor gives the same bytes each time. */
+  async #layer(layer: Descriptor, file: string): Promise<Descriptor> {
+    const known = this.#packed.get(layer.digest);
+    if (known !== undefined) return known;
+    const made = isPacked(layer) ? await this.#kept(layer, file) : await this.#compressed(file);
+    this.#packed.set(layer.digest, made);
+    return made;
+  }
+
+  async #kept(layer: Descriptor, file: string): Promise<Descriptor> {
+    await copyFile(file, this.#blob(layer.digest));
+    return layer;
+  }
+
+  async #compressed(file: string): Promise<Descriptor> {
+    const unfinished = join(this.#folder, '.layer');
+    await pipeline(createReadStream(file), createGzip({ level: LEVEL }), createWriteStream(unfinished));
+    const packed = packedLayer(`sha256:${await sha256Of(unfinished)}`, (await stat(unfinished)).size);
+    await rename(unfinished, this.#blob(packed.digest));
+    return packed;
+  }
+}
+
+const BILLS = 'usr/share/gx/sbom/';
+
+/** Returns the bills in an image's layers. A later layer's file takes the place of an earlier one. */
+async function billsIn(layers: readonly string[], folder: string): Promise<Bill[]> {
+  for (const layer of layers) {
+    const names = (await command('tar', ['-tf', layer])).split('\n');
+    const bills = names.filter((name) => name.replace(/^\.?\//, '').startsWith(BILLS) && name.endsWith('.cdx.json'));
+    if (bills.length > 0) await command('tar', ['-xf', layer, '-C', folder, ...bills]);
+  }
+  const found = globSync(join(folder, BILLS, '*.cdx.json')).toSorted();
+  if (found.length === 0) throw new DevError(`An image does not say what it is made of: it has no file in /${BILLS}.`);
+  return found.map((file) => JSON.parse(readFileSync(file, 'utf8')) as Bill);
+}

@@ -1,0 +1,128 @@
+import type { Env } from '../../config/env.ts';
+import { operatorConfig } from '../../config/operator.ts';
+import { DATA_WORD, type UninstallConfig } from '../../config/uninstall.ts';
+import { NotFound, StartError } from '../../errors.ts';
+import type { ConnectedKube } from '../../kube/client.ts';
+import { kinds, type Kind, type KubeObject } from '../../kube/kube.ts';
+import type { Log } from '../../log.ts';
+import { slept } from '../../pause.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { COMPONENT, MANAGED_BY, OPERATOR, PART_OF } from '../../schema/platform/labels.ts';
+import { startOperator, type OperatorOptions } from '../start.ts';
+import { namesOf, requireDataStays, settingsOf } from './plan.ts';
+
+const LOOK_AGAIN = 1000;
+/** Looks between two lines about the rest. */
+const LOOKS_A_LINE = 10;
+/** The data of databases: their volume claims and credentials, which outlive their deployments. */
+const DATA = `${COMPONENT}=database,${MANAGED_BY}=${OPERATOR}`;
+
+type Uninstall = {
+  kube: ConnectedKube;
+  config: UninstallConfig;
+  /** The environment of this process, whose settings count where the operator is gone. */
+  env: Env;
+  log: Log;
+  out: (line: string) => void;
+  signal: AbortSignal;
+  times?: OperatorOptions['times'];
+};
+
+/**
+ * Deletes every deployment and waits until nothing of them is left. An operator that works does the removal. Where none
+ * does, one in this process takes the Lease. Data stays unless the configuration asks for its deletion.
+ */
+export async function uninstall(given: Uninstall): Promise<void> {
+  const { kube, config, env, out, log, signal, times } = given;
+  const labelSelector = `${COMPONENT_OF_CHART},${PART_OF}=gx-platform`;
+  const [workload] = await kube.all(kinds.workload, { namespace: config.namespace, labelSelector }, signal);
+  const operated = operatorConfig({ ...env, ...settingsOf(workload), GX_NAMESPACE: config.namespace });
+  const { namespaces, settings } = operated;
+  const found = await allIn(kinds.deployment, namespaces, {}, given);
+  if (!config.deletesData) requireDataStays(found, settings.deletionPolicy, DATA_WORD);
+  out(`${found.length} deployments are to be removed${config.deletesData ? ' with all data' : '; all data stays'}.`);
+  for (const deployment of found) await remove(deployment, given);
+  const operator = await startOperator({ config: { ...operated, port: 0 }, kube, log, signal, ...(times && { times }) });
+  try {
+    await untilGone(namespaces, given);
+  } finally {
+    await operator.stop();
+  }
+  await leaveData(namespaces, given);
+  out('No deployment is left. The installation can be removed now: its release, its definitions and its namespaces.');
+}
+
+const COMPONENT_OF_CHART = 'app.kubernetes.io/component=operator';
+
+type Asked = Pick<Uninstall, 'kube' | 'config' | 'out' | 'signal'>;
+
+async function remove({ metadata, spec }: DeploymentResource, { kube, config, signal }: Asked): Promise<void> {
+  const { namespace, name, uid } = metadata;
+  if (config.deletesData && spec.deletionPolicy !== 'Delete')
+    await kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/deletionPolicy', value: 'Delete' }], {}, signal);
+  await kube.delete(kinds.deployment, { namespace, name }, { ...(uid !== undefined && { uid }) }, signal);
+}
+
+async function untilGone(namespaces: string[], asked: Asked): Promise<void> {
+  const { config, out, signal } = asked;
+  const deadline = performance.now() + config.seconds * 1000;
+  for (let look = 0; ; look += 1) {
+    const left = [...(await allIn(kinds.deployment, namespaces, {}, asked)), ...(await allIn(kinds.revision, namespaces, {}, asked))];
+    if (left.length === 0) return;
+    for (const object of left) await letGoWithNamespace(object, asked);
+    const messages = left.map(({ status }) => status?.message).find((text) => text !== undefined);
+    if (performance.now() > deadline)
+      throw new StartError(`Still there after ${config.seconds} s: ${namesOf(left)}. ${messages ?? ''}`.trim());
+    if (look % LOOKS_A_LINE === 0) out(`Waiting for ${namesOf(left)}.`);
+    if (!(await slept(LOOK_AGAIN, signal))) throw signal.reason;
+  }
+}
+
+/**
+ * Removes the finalizers of an object whose namespace is being deleted. Its children go with the namespace, which may
+ * have taken the rights of the operator already.
+ */
+async function letGoWithNamespace({ kind, metadata }: KubeObject, { kube, signal }: Asked): Promise<void> {
+  const { namespace, name, finalizers = [] } = metadata;
+  if (finalizers.length === 0 || metadata.deletionTimestamp === undefined) return;
+  const place = await kube.find(kinds.namespace, { name: namespace ?? '' }, signal);
+  if (place?.metadata.deletionTimestamp === undefined) return;
+  const of: Kind = kind === kinds.revision.kind ? kinds.revision : kinds.deployment;
+  const path = '/metadata/finalizers';
+  const patch = [
+    { op: 'test' as const, path, value: finalizers },
+    { op: 'remove' as const, path },
+  ];
+  await kube.jsonPatch(of, { namespace, name }, patch, {}, signal).catch(unlessGone);
+}
+
+/** Deletes the data that outlives its deployments if that is asked for. Says where it is, if not. */
+async function leaveData(namespaces: string[], asked: Asked): Promise<void> {
+  const { kube, config, out, signal } = asked;
+  const claims = await allIn(kinds.volumeClaim, namespaces, { labelSelector: DATA }, asked);
+  if (!config.deletesData) {
+    if (claims.length > 0) out(`The data stays in these volume claims, beside their credentials: ${namesOf(claims)}.`);
+    return;
+  }
+  const credentials = await allIn(kinds.secret, namespaces, { labelSelector: DATA }, asked);
+  for (const { metadata } of claims) await kube.delete(kinds.volumeClaim, metadata, {}, signal);
+  for (const { metadata } of credentials) await kube.delete(kinds.secret, metadata, {}, signal);
+  out('All data is deleted.');
+}
+
+/** Returns the objects of a kind in these namespaces, or in all. A kind that is gone has none. */
+async function allIn<T extends KubeObject>(
+  kind: Kind<T>,
+  namespaces: readonly string[],
+  options: { labelSelector?: string },
+  { kube, signal }: Asked,
+): Promise<T[]> {
+  const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
+  const lists = await Promise.all(places.map((place) => kube.all<T>(kind, { ...place, ...options }, signal).catch(unlessGone)));
+  return lists.flat();
+}
+
+function unlessGone(error: unknown): [] {
+  if (error instanceof NotFound) return [];
+  throw error;
+}

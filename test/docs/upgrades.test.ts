@@ -1,0 +1,8 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+test('no page upgrades with --reuse-values, which leaves new values of the chart without their defaults', () => {
+  const pages = globSync(['*.md', 'docs/**/*.md', 'charts/**/*.{md,txt}', 'examples/**/*.md'], { exclude: ['**/node_modules/**'] });
+  expect(pages.length).toBeGreaterThan(20);
+  expect(pages.filter((page) => readFileSync(page, 'utf8').includes('--reuse-values'))).toEqual([]);
+});
