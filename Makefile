@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-package test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator release test-release generate golden pin-bases fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator release test-release generate golden pin-bases fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -60,6 +60,9 @@ test-browser: install ## a page with the vendor's React hooks, and the chat page
 
 test-package: install ## the package for developers: npm pack, gx new and gx dev in an empty project, on two versions of Node (3 minutes)
 	@node test/package/main.ts
+
+test-package-python: install ## the wheel: twice the same bytes, pip install, gx new --python and gx dev in an empty environment (needs python3; 3 minutes)
+	@node test/package/wheel.ts
 
 test-charts: install ## the Helm chart and the kustomize tree render the same
 	@node dev/test/main.ts charts
@@ -122,6 +125,9 @@ golden: install ## rewrite the golden files, those of kubectl's answers on a rea
 
 pin-bases: install ## write the digests of the base images into the Dockerfile, as their registries answer today
 	@node dev/images/pin-bases/main.ts
+
+package-python: install ## the wheel for developers in Python, with Node and the server in it, for Linux on x86_64 (.run/package)
+	@node dev/package/wheel/main.ts
 
 fmt: install ## format all sources
 	@oxfmt

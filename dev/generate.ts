@@ -29,6 +29,7 @@ const HAND_WRITTEN = [
   'docs/reference/builder.md',
   'docs/reference/configuration-names.md',
   'docs/reference/database.md',
+  'docs/reference/gx.md',
   'docs/reference/langgraph-json.md',
   'docs/reference/metrics.md',
   'docs/reference/rest-api.md',

@@ -1,3 +1,4 @@
+import { JAVASCRIPT, PYTHON } from '../../src/agent/dev/new-project/files.ts';
 import { DevError } from '../errors.ts';
 
 type Versions = Record<string, string>;
@@ -13,6 +14,9 @@ type Contents = {
   postgres: Versions;
 };
 
+/** The fields of the package's own package.json that others read. */
+export type PackageManifest = { version: string; description: string; files: string[]; dependencies: Versions } & Record<string, unknown>;
+
 /** The lowest Node on which the package runs: its packages need it, and src/gx.ts says so on an older one. */
 const NODE = '>=22.12.0';
 
@@ -20,7 +24,7 @@ const NODE = '>=22.12.0';
  * Returns the package.json of the package for developers: the command `gx`, and only the packages that it imports.
  * Throws when one of those is no dependency of the checkout.
  */
-export function packageManifest({ checkout, imports, postgres }: Contents): object {
+export function packageManifest({ checkout, imports, postgres }: Contents): PackageManifest {
   const { name, version, license, dependencies } = checkout;
   const packages = [...new Set(imports.filter(isOfPackage).map(packageOf))].toSorted();
   const unknown = packages.filter((wanted) => dependencies[wanted] === undefined);
@@ -34,9 +38,9 @@ export function packageManifest({ checkout, imports, postgres }: Contents): obje
     type: 'module',
     bin: { gx: 'lib/gx.js' },
     exports: { './package.json': './package.json', './gx.schema.json': './schemas/gx.schema.json' },
-    files: ['lib', 'schemas', ...PYTHON_FILES, ...PROJECT_FILES.map((file) => `examples/new/${file}`)],
+    files: ['lib', 'schemas', ...PYTHON_FILES, ...PROJECT_FILES],
     engines: { node: NODE },
-    dependencies: Object.fromEntries(packages.map((wanted) => [wanted, dependencies[wanted]])),
+    dependencies: Object.fromEntries(packages.map((wanted) => [wanted, dependencies[wanted] ?? ''])),
     optionalDependencies: postgres,
   };
 }
@@ -44,8 +48,10 @@ export function packageManifest({ checkout, imports, postgres }: Contents): obje
 /** Our modules of Python, which graphs in Python are run by. */
 const PYTHON_FILES = ['python/gx_runner/*.py', 'python/gx_runner/py.typed'];
 
-/** Files that `gx new` copies; a checkout in which the example was tried has more beside them. */
-const PROJECT_FILES = ['*.ts', 'gx.json', 'package.json', 'README.md', 'Dockerfile', '.env.example'];
+/** Files that `gx new` copies; a checkout in which the examples were tried has more beside them. */
+const PROJECT_FILES = [JAVASCRIPT, PYTHON].flatMap(({ example, copied, manifest }) =>
+  [...copied, manifest].map((file) => `examples/${example}/${file}`),
+);
 
 /** Returns the specifiers of the imports of a compiled file. Its own text may speak of others, further to the right. */
 export const importsOf = (compiled: string): string[] =>

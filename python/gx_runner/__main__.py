@@ -57,6 +57,9 @@ class _Runner:
             self._broken(f"{theirs}: the first numbers must be equal.")
             return
         _serve_environment(message["start"]["env"])
+        if (fault := _develop(message["start"].get("development") or {})) is not None:
+            self._broken(fault)
+            return
         try:
             # Libraries read the environment when they are imported.
             self._hear = (_user_code if self._role == USER_CODE else _graphs)(self._wall, message["start"])
@@ -67,6 +70,19 @@ class _Runner:
 
     def _broken(self, sentence: str) -> None:
         self._wall.send({"kind": "broken", "sentence": sentence})
+
+
+def _develop(wanted: dict[str, Any]) -> str | None:
+    """Begins with what a developer's server asks for. Returns why it can't."""
+    if (milliseconds := wanted.get("blockingMilliseconds")) is not None:
+        from gx_runner.blocking import Blocking
+
+        Blocking(milliseconds).watch()
+    if wanted.get("debugPort") is None:
+        return None
+    from gx_runner.debugger import debugger_fault
+
+    return debugger_fault()
 
 
 def _graphs(wall: Wall, settings: dict[str, Any]) -> Hear:

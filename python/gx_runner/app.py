@@ -54,7 +54,7 @@ def app_of(exported: Any, at: str, server: AppServer, *, guarded: bool) -> App:
     if not callable(exported) or inspect.isclass(exported) or not _takes_three(exported):
         raise LoadError(f"http.app: {at} is no ASGI application: it does not take scope, receive and send.")
     if not _is_of_starlette(exported):
-        return App(_followed(exported, server), {})
+        return App(_followed(exported, server), {"sockets": True})
     routes = exported.router.routes
     app = _Starlette(exported, _facts(exported))
     exported.router.default = server.next
@@ -125,17 +125,18 @@ def _facts(app: Any) -> Json:
     routes: list[Json] = [{"method": "ALL", "pattern": "^", "serves": False}] if app.user_middleware else []
     known = _listed(app.router.routes)
     for route in known:
-        if _is_socket(route):
-            _log.warning("http.app: %s is a WebSocket route, and such routes are not served.", route.path)
-    for route in known:
-        if _is_socket(route):
-            continue
         if (regex := getattr(route, "path_regex", None)) is None:
-            return {}
+            return {"sockets": True}
+        if _is_socket(route):
+            routes.append({"method": "WEBSOCKET", "pattern": _pattern(regex.pattern), "serves": True})
+            continue
         methods = sorted(set(getattr(route, "methods", None) or ["ALL"]) - {"HEAD"})
         routes += [{"method": method, "pattern": _pattern(regex.pattern), "serves": True} for method in methods]
     # Files of a frontend are looked for where no other route is found.
-    return {} if getattr(app.router, "_low_priority_routes", None) else {"routes": routes}
+    is_known = not getattr(app.router, "_low_priority_routes", None)
+    # What is mounted may have some, and its requests are of any method.
+    has_sockets = any(route["serves"] and route["method"] in ("ALL", "WEBSOCKET") for route in routes)
+    return {"sockets": has_sockets, **({"routes": routes} if is_known else {})}
 
 
 def _listed(routes: list[Any]) -> list[Any]:

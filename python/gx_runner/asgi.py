@@ -13,6 +13,7 @@ from gx_runner.exchange import Exchange, Exchanges
 from gx_runner.progress import Progress
 from gx_runner.requests import Receive, Scope, Send, scope_of, with_user_of
 from gx_runner.served import Served
+from gx_runner.sockets import ServedSocket
 from gx_runner.wire import Message
 
 # The key of a scope at which the server's own routes find the request.
@@ -72,7 +73,12 @@ class AppServer:
         scope["state"] = dict(self._state)
         if purpose.get("source") is not None:
             scope["client"] = (purpose["source"], 0)
-        served = Served(message["exchange"], scope, head["hasBody"], message.get("room", 0), self._exchanges.send)
+        number, room, send = message["exchange"], message.get("room", 0), self._exchanges.send
+        if (offered := purpose.get("socket")) is not None:
+            scope["subprotocols"] = offered
+            served: Served = ServedSocket(number, scope, room, send)
+        else:
+            served = Served(number, scope, head["hasBody"], room, send)
         scope[_SERVED] = served
         return served
 
@@ -94,16 +100,20 @@ class AppServer:
     def _failed(self, served: Served, error: BaseException) -> None:
         if served.left:
             return
-        # The text of the failure may hold secrets, so that it stays in the log.
-        _log.error(_FAILED, exc_info=error)
+        if not served.forgives(error):
+            # The text of the failure may hold secrets, so that it stays in the log.
+            _log.error(_FAILED, exc_info=error)
         if served.has_begun:
-            served.end(_FAILED)
+            served.fail(_FAILED)
         else:
             refusal = {"status": 500, "message": _FAILED, "headers": {}}
             self._exchanges.send({"kind": "refused", "exchange": served.number, **refusal})
 
     async def next(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers as the server's own routes do, which follow those of the application."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+            return
         if (served := self.request_of(scope)) is None:
             await _answer_with(send, 404, [_JSON], _NOT_FOUND)
             return

@@ -116,13 +116,32 @@ async def _no_body() -> Any:
     raise RuntimeError("auth.path: the body of a request is read after its caller is known.")
 
 
+class _Headers(dict[Any, Any]):
+    """Headers as bytes, as langgraph_sdk gives them. A name that is a text finds a text, as other servers give them."""
+
+    def __getitem__(self, name: Any) -> Any:
+        if not isinstance(name, str):
+            return super().__getitem__(name)
+        return super().__getitem__(name.lower().encode("latin-1", "replace")).decode("latin-1")
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name.lower().encode("latin-1", "replace") if isinstance(name, str) else name)
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """Returns the header, or the default where there is none."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+
 def _fact(name: str, scope: Scope) -> Any:
     if name == "scope":
         return scope
     if name == "request":
         return _starlette("requests").Request(scope, _no_body)
     if name == "headers":
-        return dict(scope["headers"])
+        return _Headers(scope["headers"])
     if name == "authorization":
         value = dict(scope["headers"]).get(b"authorization")
         return None if value is None else value.decode("latin-1")

@@ -27,6 +27,24 @@ def auth_handlers(auth: Any) -> AuthHandlers | None:
     return AuthHandlers(auth._authenticate_handler, {**on, ("*", "*"): of_all})
 
 
+class EncryptionHandlers(NamedTuple):
+    """The handlers of an `Encryption` object of langgraph_sdk; None where one is not registered."""
+
+    encrypt_blob: Callable[..., Any] | None
+    decrypt_blob: Callable[..., Any] | None
+    encrypt_json: Callable[..., Any] | None
+    decrypt_json: Callable[..., Any] | None
+    context: Callable[..., Any] | None
+
+
+def encryption_handlers(encryption: Any) -> EncryptionHandlers | None:
+    """Returns the handlers of an `Encryption` object; None for anything else. Servers read them by these names."""
+    names = ("_blob_encryptor", "_blob_decryptor", "_json_encryptor", "_json_decryptor", "_context_handler")
+    if isinstance(encryption, type) or not all(hasattr(encryption, name) for name in names):
+        return None
+    return EncryptionHandlers(*(getattr(encryption, name) for name in names))
+
+
 def server_runtime(access: str, *, store: Any, user: Any, context: Any) -> Any:
     """Returns the runtime that a factory of graphs is given, or None where the SDK has none."""
     try:

@@ -64,8 +64,13 @@ def sentence_of(error: BaseException, file: str) -> str:
 
 def own_place(frames: traceback.StackSummary) -> str | None:
     """Returns the innermost file and line of the user's code, also where a library is at work for it."""
-    own = [one for one in frames if not _is_of_the_import(one.filename) and not is_of_a_library(one.filename)]
+    own = [one for one in frames if is_own(one.filename)]
     return f"{own[-1].filename}:{own[-1].lineno}" if own else None
+
+
+def is_own(filename: str) -> bool:
+    """Returns whether a file is the user's own code."""
+    return not _is_of_the_import(filename) and not is_of_a_library(filename)
 
 
 def is_of_a_library(filename: str) -> bool:

@@ -63,6 +63,14 @@ class Served:
         if self._has_answer_body:
             self._say("end", of="answer", **({} if failure is None else {"failure": failure}))
 
+    def forgives(self, error: BaseException) -> bool:
+        """Returns whether an error of the application is no failure."""
+        return False
+
+    def fail(self, sentence: str) -> None:
+        """Ends an answer that has begun, after a failure of the application."""
+        self.end(sentence)
+
     def hear(self, message: Message, blobs: bytes) -> None:
         """Hears of the request's body, and of the reader of the answer."""
         kind = message["kind"]

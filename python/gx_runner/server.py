@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gx_runner import describe
+from gx_runner.debugger import serve_debugger
 from gx_runner.embed import Embedder
 from gx_runner.encode import to_json
 from gx_runner.event_streaming import no_events
@@ -73,6 +74,8 @@ class Server:
         self._thread = threading.get_ident()
         serve_logs(self._wall, settings["logLevel"])
         offer_loopback(self._exchanges)
+        if (port := (settings.get("development") or {}).get("debugPort")) is not None:
+            serve_debugger(port)
         try:
             # No loop runs meanwhile, so that a module may run one of its own.
             graphs, failures = load_graphs(settings["graphs"], partial=settings["partial"])

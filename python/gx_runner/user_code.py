@@ -1,4 +1,4 @@
-"""The user's own code beside graphs, in a thread with a loop of its own: `auth.path` and `http.app`."""
+"""The user's own code beside graphs, in a thread with a loop of its own: `auth.path`, `encryption.path`, `http.app`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 from gx_runner.app import App, app_of
 from gx_runner.asgi import AppServer
 from gx_runner.auth import Handlers
+from gx_runner.encryption import Cipher
 from gx_runner.exchange import Exchanges
 from gx_runner.failures import ProblemError
 from gx_runner.lifespan import Lifespan
@@ -39,6 +40,7 @@ class UserCode:
         self._threads = Threads()
         self._progress = Progress(wall, self._loop, lambda: self._threads.lost)
         self._handlers: Handlers | None = None
+        self._cipher: Cipher | None = None
         self._server = AppServer(self._exchanges, self._progress)
         self._lifespan: Lifespan | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -53,7 +55,7 @@ class UserCode:
         if kind == "ping":
             self._progress.ping()
         elif kind == "question":
-            self._loop.call_soon_threadsafe(self._begin, message["call_id"], message["question"])
+            self._loop.call_soon_threadsafe(self._begin, message["call_id"], message["question"], blobs)
         elif kind == "stop":
             self._loop.call_soon_threadsafe(self._keep, self._stop())
         elif kind == "exchange" and AppServer.concerns(message["message"]):
@@ -77,7 +79,8 @@ class UserCode:
             self._wall.send({"kind": "broken", "sentence": sentence})
             return
         handles = [] if self._handlers is None else self._handlers.names
-        ready = {"kind": "ready", "version": VERSION, "handles": handles, "encrypts": False}
+        encrypts = self._cipher is not None and self._cipher.encrypts
+        ready = {"kind": "ready", "version": VERSION, "handles": handles, "encrypts": encrypts}
         self._wall.send(ready if app is None else {**ready, "app": app.facts})
         if app is not None:
             self._keep(self._describe(app))
@@ -87,6 +90,8 @@ class UserCode:
         """Loads the code, and returns the application if there is one."""
         if (auth := settings.get("auth")) is not None:
             self._handlers = Handlers(_exported("auth.path", auth), _place(auth), self._threads)
+        if (module := settings.get("encryption")) is not None:
+            self._cipher = Cipher(_exported("encryption.path", module), _place(module), module["seconds"])
         if (app := settings.get("app")) is None:
             return None
         return app_of(_exported("http.app", app), _place(app), self._server, guarded=settings["guarded"])
@@ -117,26 +122,32 @@ class UserCode:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _begin(self, call_id: int, question: dict[str, Any]) -> None:
-        self._progress.begin(call_id, self._answer(call_id, question))
+    def _begin(self, call_id: int, question: dict[str, Any], blobs: bytes) -> None:
+        self._progress.begin(call_id, self._answer(call_id, question, blobs))
 
-    async def _answer(self, call_id: int, question: dict[str, Any]) -> None:
+    async def _answer(self, call_id: int, question: dict[str, Any], blobs: bytes) -> None:
         """Answers a question. Never fails."""
         try:
-            answer = await self._answer_to(question)
-            self._wall.send({"kind": "answer", "call_id": call_id, "answer": answer})
+            answer = await self._answer_to(question, blobs)
+            if isinstance(answer, bytes):
+                self._wall.send({"kind": "answer", "call_id": call_id, "answer": len(answer)}, answer)
+            else:
+                self._wall.send({"kind": "answer", "call_id": call_id, "answer": answer})
         except ProblemError as error:
             self._refuse(call_id, error)
         except BaseException as error:
             # The text of the failure may hold secrets, so that it stays in the log.
-            _log.error("The handler of auth.path failed.", exc_info=error)
-            self._refuse(call_id, ProblemError(500, "The handler of auth.path failed."))
+            sentence = f"The handler of {'encryption.path' if question['ask'] == 'cipher' else 'auth.path'} failed."
+            _log.error(sentence, exc_info=error)
+            self._refuse(call_id, ProblemError(500, sentence))
 
-    async def _answer_to(self, question: dict[str, Any]) -> Any:
+    async def _answer_to(self, question: dict[str, Any], blobs: bytes) -> Any:
         if self._handlers is not None and question["ask"] == "authenticate":
             return await self._handlers.authenticate(question)
         if self._handlers is not None and question["ask"] == "authorize":
             return await self._handlers.authorize(question)
+        if self._cipher is not None and question["ask"] == "cipher":
+            return await self._cipher.answer(question["call"], blobs)
         raise ProblemError(501, f'The user\'s own code in Python does not answer "{question["ask"]}".')
 
     def _refuse(self, call_id: int, error: ProblemError) -> None:

@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import { refusalOfText, type BodyLimits } from './body.ts';
 import type { Trusts } from './client.ts';
 import { clientOfRequest } from './in-process.ts';
+import { upgradeElsewhere, type AcceptedSocket, type MessageSocket, type OtherSockets } from './other-sockets.ts';
 import { pathMatcher } from './path-matcher.ts';
 import type { Request } from './route.ts';
 import type { Origin } from './server.ts';
@@ -57,6 +58,8 @@ type Options<Caller> = {
   trusts: Trusts;
   /** A message beyond these ends the connection (1009). */
   body: BodyLimits;
+  /** Takes the upgrades that no route takes. */
+  others: OtherSockets | undefined;
 };
 
 export type Sockets = {
@@ -75,12 +78,23 @@ const REFUSED = 4000;
 
 /** Serves WebSockets beside the server's other answers. */
 export function serveSockets<Caller>(server: Server, options: Options<Caller>): Sockets {
-  const { log, body, routes, secretProtocols } = options;
+  const { log, body, routes, secretProtocols, others } = options;
+  const elsewhere = new WeakMap<IncomingMessage, AcceptedSocket>();
   // Browsers end a connection whose server chooses none of the protocols that they offer.
-  const handleProtocols = (offered: Set<string>): string =>
-    [...offered].find((name) => !name.startsWith(secretProtocols)) ?? [...offered][0] ?? '';
+  const handleProtocols = (offered: Set<string>, request: IncomingMessage): string | false => {
+    const accepted = elsewhere.get(request);
+    if (accepted !== undefined) return accepted.protocol ?? false;
+    return [...offered].find((name) => !name.startsWith(secretProtocols)) ?? [...offered][0] ?? '';
+  };
   const sockets = new WebSocketServer({ noServer: true, maxPayload: body.bytes, clientTracking: true, handleProtocols });
+  sockets.on('headers', (lines, request) => {
+    for (const [name, value] of elsewhere.get(request)?.headers ?? []) lines.push(`${name}: ${value}`);
+  });
   const silent = new WeakSet<WebSocket>();
+  const watch = (socket: WebSocket): void => {
+    socket.on('pong', () => silent.delete(socket));
+    socket.on('error', (error) => log.debug({ err: error }, 'connection broke'));
+  };
   const look = setInterval(() => {
     for (const socket of sockets.clients) {
       if (silent.has(socket)) socket.terminate();
@@ -99,12 +113,25 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
       sockets.handleUpgrade(request, stream, head, (socket) => {
         // Nothing is read before the caller is known.
         socket.pause();
-        socket.on('pong', () => silent.delete(socket));
-        socket.on('error', (error) => log.debug({ err: error }, 'connection broke'));
+        watch(socket);
         void open(socket, { request, params, route }, options);
       });
       return;
     }
+    if (request.headers.upgrade?.toLowerCase() === 'websocket' && others?.takes(path) === true) {
+      const accept = (accepted: AcceptedSocket): void => {
+        elsewhere.set(request, accepted);
+        stream.once('close', accepted.abandon);
+        sockets.handleUpgrade(request, stream, head, (socket) => {
+          stream.off('close', accepted.abandon);
+          watch(socket);
+          connectElsewhere(socket, accepted, options);
+        });
+      };
+      void upgradeElsewhere({ request, stream }, { others, accept, log });
+      return;
+    }
+    stream.once('finish', () => stream.destroy());
     stream.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
   });
   return {
@@ -163,6 +190,18 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
   }
 }
 
+/** Passes all messages of the connection to the other side. */
+function connectElsewhere<Caller>(socket: WebSocket, { connect, again }: AcceptedSocket, options: Options<Caller>): void {
+  const heard = connect(messageSocket(socket));
+  const left = new AbortController();
+  socket.on('message', (data, isBinary) => heard.message(data as Buffer, !isBinary));
+  socket.on('close', (code, reason) => {
+    left.abort(LEFT);
+    heard.closed(code, reason.toString());
+  });
+  if (again !== undefined) checkAgain(socket, { again, left: left.signal }, options);
+}
+
 type Checked = { again: () => unknown; left: AbortSignal };
 
 /** Closes a connection whose credentials are refused once they are checked again. */
@@ -190,6 +229,13 @@ const textSocket = (socket: WebSocket): TextSocket => ({
       socket.send(text, () => resolve());
     }),
   close: (code, reason) => close(socket, code, reason),
+});
+
+const messageSocket = (socket: WebSocket): MessageSocket => ({
+  send: (data, isText) => new Promise((resolve) => socket.send(data, { binary: !isText }, () => resolve())),
+  close: (code, reason) => close(socket, code, reason),
+  pause: () => socket.pause(),
+  resume: () => socket.resume(),
 });
 
 function close(socket: WebSocket, code: number, reason = ''): void {

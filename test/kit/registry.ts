@@ -31,12 +31,13 @@ type ImageConfigOfTest = { created: string; config: { Env: string[]; WorkingDir:
 
 export const REGISTRY_PASSWORD = 'canary-of-the-registry';
 
-export async function startRegistry(): Promise<TestRegistry> {
+/** Starts a registry. An open one takes all pushes, for clients that look for a challenge at `/v2/` alone. */
+export async function startRegistry({ isOpen = false } = {}): Promise<TestRegistry> {
   const { registry } = await ensureTools(['registry']);
   const folder = mkdtempSync(join(tmpdir(), 'gx-registry-'));
   const host = `127.0.0.1:${await freePort()}`;
   const log = join(folder, 'log');
-  writeFileSync(join(folder, 'config.yaml'), configuration(folder, host));
+  writeFileSync(join(folder, 'config.yaml'), configuration(folder, host) + (isOpen ? '' : AUTH));
   const child = spawn('/bin/sh', ['-c', `exec "${registry}" serve "${folder}/config.yaml" > "${log}" 2>&1`], { stdio: 'ignore' });
   await until('the registry answers', async () => (await fetch(`http://${host}/v2/`)).ok);
   const credentials = join(folder, 'credentials');
@@ -84,7 +85,9 @@ storage:
     rootdirectory: ${folder}/data
 http:
   addr: ${host}
-auth:
+`;
+
+const AUTH = `auth:
   writer:
     username: builder
     password: ${REGISTRY_PASSWORD}

@@ -13,7 +13,12 @@ const JAVASCRIPT = /\.[jt]s(?=:\w+$)/;
 /** The variable that names the interpreter of the twins. Without it, servers run the graphs themselves. */
 export const TWINS_PYTHON = 'GX_TEST_TWINS_PYTHON';
 
-type GxFile = { graphs?: Record<string, string | { path: string }>; auth?: { path: string }; http?: { app?: string } };
+type GxFile = {
+  graphs?: Record<string, string | { path: string }>;
+  auth?: { path: string };
+  http?: { app?: string };
+  encryption?: { path: string };
+};
 
 /** Returns the config and the environment of a server whose graphs are the twins, if there are to be any. */
 export function twinsOf(config: string): { config: string; env: Record<string, string> } {
@@ -41,12 +46,13 @@ function withTwins(config: string): unknown {
 }
 
 /** The parts beside the graphs run in one language, so that either all of them have twins or none is taken. */
-function withTwinsOfParts({ auth, http, ...others }: GxFile): GxFile {
-  const parts = [auth?.path, http?.app].filter((part) => part !== undefined).map(named);
+function withTwinsOfParts({ auth, http, encryption, ...others }: GxFile): GxFile {
+  const parts = [auth?.path, http?.app, encryption?.path].filter((part) => part !== undefined).map(named);
   const isTwinned = parts.every((part) => existsSync(placeOf(part.replace(JAVASCRIPT, '.py'))));
   return {
     ...others,
     ...(auth && { auth: isTwinned ? { ...auth, path: twinOf(auth.path) } : auth }),
+    ...(encryption && { encryption: isTwinned ? { ...encryption, path: twinOf(encryption.path) } : encryption }),
     ...(http && { http: isTwinned && http.app !== undefined ? { ...http, app: twinOf(named(http.app)) } : http }),
   };
 }

@@ -68,10 +68,6 @@ describe('an application of FastAPI', () => {
     await expect.poll(async () => (await ask('/openapi.json')).text, { timeout: 30_000 }).toContain('team_v1_teams__name__get');
   });
 
-  test('has no WebSockets, which the log says', () => {
-    expect(agent.output()).toContain('/socket is a WebSocket route, and such routes are not served');
-  });
-
   test('that holds its process is begun again, also behind a middleware that starts tasks', async () => {
     const held = await ask('/loops');
     expect([held.status, held.text]).toEqual([503, expect.stringContaining('does not yield')]);

@@ -16,7 +16,7 @@ let mirror: (...args: string[]) => Promise<string>;
 
 beforeAll(async () => {
   const { skopeo } = await ensureTools(['skopeo']);
-  registry = await startRegistry();
+  registry = await startRegistry({ isOpen: true });
   const layout = new Layout(join(work, 'images'), { version: '1.2.3', license: 'Apache-2.0', commit: { hash: 'abc', seconds: 0 } });
   mkdirSync(join(work, 'images'));
   ({ digest } = await layout.add(
@@ -28,7 +28,6 @@ beforeAll(async () => {
   copyFileSync('dev/release/mirror', join(work, 'mirror'));
   const env = {
     PATH: [dirname(skopeo), process.env['PATH']].join(delimiter),
-    REGISTRY_AUTH_FILE: join(registry.credentials, 'config.json'),
     HOME: work,
   };
   mirror = (...args) => command('sh', [join(work, 'mirror'), ...args], { env });

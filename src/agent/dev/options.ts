@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { StartError } from '../../errors.ts';
+import type { GraphsFile } from '../gx-json/read.ts';
 
 export const HELP = `gx dev: the agent server on this machine, with a Postgres of its own, reloading when a file changes
 
@@ -14,6 +15,12 @@ Usage: gx dev [options]
   --reset                forget the data of earlier starts
   --log-json             one JSON object a line, as in a deployment
 
+Graphs in Python:
+  --python <program>     the interpreter, or the folder of its environment (default GX_PYTHON, the .venv beside gx.json, the active
+                         environment, that of the uv project, or python3); the first lines say which one it is
+  --debug-port <number>  a debugger may attach at this port of this machine (needs debugpy)
+  --allow-blocking       do not warn of code that holds the event loop
+
 Data lies in .gx beside the configuration and survives a restart. Other settings come from the environment, as those of agent-server.
 `;
 
@@ -26,6 +33,14 @@ export type DevOptions = {
   reload: boolean;
   reset: boolean;
   logJson: boolean;
+  python: PythonOptions;
+};
+
+type PythonOptions = {
+  /** The interpreter that was asked for. */
+  interpreter: string | undefined;
+  debugPort: number | undefined;
+  allowBlocking: boolean;
 };
 
 const FLAGS = {
@@ -35,6 +50,9 @@ const FLAGS = {
   'database-uri': { type: 'string' },
   'no-reload': { type: 'boolean', default: false },
   reset: { type: 'boolean', default: false },
+  python: { type: 'string' },
+  'debug-port': { type: 'string' },
+  'allow-blocking': { type: 'boolean', default: false },
   'log-json': { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -45,18 +63,45 @@ const LAST_PORT = 65_535;
 export function devOptions(args: string[]): DevOptions | undefined {
   const flags = parsed(args);
   if (flags.help) return undefined;
-  const port = flags.port === undefined ? undefined : portOf(flags.port);
   const databaseUri = flags['database-uri'];
   if (flags.reset && databaseUri !== undefined)
     throw new StartError('dev: --reset forgets the data of the embedded Postgres only; it can not be given together with --database-uri.');
-  const { host, reset } = flags;
-  return { config: path.resolve(flags.config), port, host, databaseUri, reload: !flags['no-reload'], reset, logJson: flags['log-json'] };
+  return {
+    config: path.resolve(flags.config),
+    port: portOf(flags, 'port', 0),
+    host: flags.host,
+    databaseUri,
+    reload: !flags['no-reload'],
+    reset: flags.reset,
+    logJson: flags['log-json'],
+    python: {
+      interpreter: flags.python,
+      debugPort: portOf(flags, 'debug-port', 1),
+      allowBlocking: flags['allow-blocking'],
+    },
+  };
 }
 
-function portOf(text: string): number {
+/** Throws where an option is given that only graphs in Python can have, and there is none. */
+export function refuseForJavaScript({ python }: DevOptions, { path: file, graphs }: Pick<GraphsFile, 'path' | 'graphs'>): void {
+  if (graphs.some(({ language }) => language === 'python')) return;
+  const given = Object.entries({
+    '--python': python.interpreter,
+    '--debug-port': python.debugPort,
+    '--allow-blocking': python.allowBlocking,
+  });
+  const [name] = given.find(([, value]) => value !== undefined && value !== false) ?? [];
+  if (name !== undefined) throw new StartError(`dev: ${name} is for graphs in Python, and ${file} names none.`);
+}
+
+type Ports = { port?: string | undefined; 'debug-port'?: string | undefined };
+
+function portOf(flags: Ports, name: keyof Ports, least: number): number | undefined {
+  const text = flags[name];
+  if (text === undefined) return undefined;
   const port = Number(text);
-  if (text === '' || !Number.isInteger(port) || port < 0 || port > LAST_PORT)
-    throw new StartError(`dev: --port must be a whole number from 0 to ${LAST_PORT}.`);
+  if (text === '' || !Number.isInteger(port) || port < least || port > LAST_PORT)
+    throw new StartError(`dev: --${name} must be a whole number from ${least} to ${LAST_PORT}.`);
   return port;
 }
 

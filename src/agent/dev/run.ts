@@ -11,7 +11,8 @@ import { withoutPassword } from '../db/base/pool.ts';
 import { type GraphsFile, readGraphsFile } from '../gx-json/read.ts';
 import { startPostgres } from './embedded-postgres/start.ts';
 import { type FrontDoor, openFirstFreeDoor, openFrontDoor, USUAL_PORT, usualPorts } from './front-door.ts';
-import { devOptions, type DevOptions, HELP } from './options.ts';
+import { devOptions, type DevOptions, HELP, refuseForJavaScript } from './options.ts';
+import { pythonForDev, shownPython } from './python.ts';
 import { Serving } from './serving.ts';
 import { watchFolders } from './watch.ts';
 import { welcome } from './welcome.ts';
@@ -48,6 +49,7 @@ export async function runDev(args: string[], signal: AbortSignal): Promise<Runni
 async function start(stage: Stage): Promise<void> {
   const { options, log, signal, closing } = stage;
   const file = readGraphsFile(options.config);
+  refuseForJavaScript(options, file);
   const door = await openDoor(options);
   closing.push(() => door.stop());
   const uri = options.databaseUri ?? (await embedded(stage, file, door));
@@ -72,6 +74,7 @@ async function start(stage: Stage): Promise<void> {
     key,
     graphs: file.graphs,
     faults: serving.faults(),
+    python: shownPython(config().python, file),
     data,
     reload: options.reload,
     isElsewhere,
@@ -120,7 +123,7 @@ function giveUp(log: Log, file: string): void {
  * Returns the settings, which each reload reads again, as the server reads gx.json. The port is the one behind the
  * door.
  */
-function configFor({ config, host }: DevOptions, { uri, ownKey }: { uri: string; ownKey: string }): AgentConfig {
+function configFor({ config, host, python }: DevOptions, { uri, ownKey }: { uri: string; ownKey: string }): AgentConfig {
   const env = {
     // A run that a reload or Ctrl-C cuts off goes on from its last step, so nothing is gained by waiting for it.
     GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS: '0',
@@ -137,6 +140,7 @@ function configFor({ config, host }: DevOptions, { uri, ownKey }: { uri: string;
     access: accessFor(settings.access, { loopback, ownKey }),
     webhooks: { ...settings.webhooks, loopback: true },
     localPages: { loopback },
+    python: pythonForDev(settings.python, python),
   };
   return { ...settings, ...own };
 }

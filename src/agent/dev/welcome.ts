@@ -9,6 +9,8 @@ type Facts = {
   graphs: GraphSource[];
   /** Why some of them are not served. */
   faults: GraphFault[];
+  /** Which interpreter runs graphs in Python, and why. */
+  python: string | undefined;
   seconds: number;
   data: string;
   reload: boolean;
@@ -21,19 +23,24 @@ type Facts = {
  */
 const studioLink = (url: string): string => `https://smith.langchain.com/studio/?baseUrl=${url}`;
 
+const javascriptClient = (url: string, key: string | undefined): string => `  import { Client } from '@langchain/langgraph-sdk';
+  const client = new Client({ apiUrl: '${url}'${key === undefined ? '' : `, apiKey: '${key}'`} });`;
+
+const pythonClient = (url: string, key: string | undefined): string => `  from langgraph_sdk import get_client
+  client = get_client(url="${url}"${key === undefined ? '' : `, api_key="${key}"`})`;
+
 /** Returns how the key is printed and sent, where there is one. */
-const shownKey = (key: string | undefined): Record<'sentence' | 'header' | 'option' | 'hash', string> =>
+const shownKey = (key: string | undefined): Record<'sentence' | 'header' | 'hash', string> =>
   key === undefined
-    ? { sentence: '', header: '', option: '', hash: '' }
+    ? { sentence: '', header: '', hash: '' }
     : {
         sentence: `Other machines may reach it, so it asks for a key: ${key}\n`,
         header: ` -H 'x-api-key: ${key}'`,
-        option: `, apiKey: '${key}'`,
         hash: `#key=${key}`,
       };
 
 /** Returns the text that is printed once the server answers. */
-export function welcome({ url, key, graphs, faults, seconds, data, reload, isElsewhere }: Facts): string {
+export function welcome({ url, key, graphs, faults, python, seconds, data, reload, isElsewhere }: Facts): string {
   const width = Math.max(...graphs.map(({ graphId }) => graphId.length));
   const errors = new Map(faults.map(({ graph_id, error }) => [graph_id, `NOT SERVED until its file is mended: ${error}`]));
   const lines = graphs.map(({ graphId, description }) =>
@@ -51,14 +58,13 @@ Try
   curl -sN ${url}/runs/stream -H 'content-type: application/json'${shown.header} \\
     -d '{"assistant_id": "${first}", "input": {"messages": [{"role": "human", "content": "hello"}]}, "stream_mode": ["updates", "custom"]}'
 
-  import { Client } from '@langchain/langgraph-sdk';
-  const client = new Client({ apiUrl: '${url}'${shown.option} });
+${python === undefined ? javascriptClient(url, key) : pythonClient(url, key)}
 
 Chat    ${url}/chat${shown.hash}
 Docs    ${url}/docs
 Studio  ${studioLink(url)}
 Data    ${data}
-${reload ? 'A changed file reloads the graphs. ' : ''}Ctrl-C stops everything.
+${python === undefined ? '' : `Python  ${python}\n`}${reload ? 'A changed file reloads the graphs. ' : ''}Ctrl-C stops everything.
 
 `;
 }

@@ -1,4 +1,4 @@
-import type { CipherCall } from '../../schema/wire/wall/user-code.ts';
+import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
 import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, SEALED, SEALED_TEXT, type Codec, type Place, type RecordName } from './codec.ts';
 
 /*
@@ -9,8 +9,8 @@ import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, SEALED, SEALED_TEXT, type Codec, 
  *   {"__gx_sealed__":"custom","of":"thread.metadata","key":"..."}  the value under a key of some metadata
  */
 
-/** Asks the module, wherever it runs. Text is answered with JSON text, and bytes with bytes. */
-export type Cipher = (call: CipherCall) => Promise<string | Uint8Array>;
+/** Asks the module, wherever it runs. */
+export type Cipher = (call: CipherCall) => Promise<CipherAnswer>;
 
 const CUSTOM_TEXT = `${SEALED_TEXT}${CUSTOM}"`;
 

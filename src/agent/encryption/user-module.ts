@@ -1,7 +1,7 @@
 import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
 import { isSystemName } from '../../config/encryption.ts';
 import type { Log } from '../../log.ts';
-import type { CipherCall } from '../../schema/wire/wall/user-code.ts';
+import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
 import type { Cipher } from './custom.ts';
 import { isObject } from '../../schema/json.ts';
 
@@ -155,7 +155,7 @@ const missing = (name: string, of: string): Unavailable =>
 /** The stored form of a value: an object by key, bytes, or a value that stands under the one key of an object. */
 type Body = { json?: object; blob?: string; one?: object };
 
-async function answerTo(calls: Calls, call: CipherCall): Promise<string | Uint8Array> {
+async function answerTo(calls: Calls, call: CipherCall): Promise<CipherAnswer> {
   if ('bytes' in call) return call.does === 'seal' ? sealedBytes(calls, call) : openedBytes(calls, call);
   const value = JSON.parse(call.text) as unknown;
   if (call.does === 'seal-keys') return JSON.stringify(await sealedKeys(calls, call.of, value as object));

@@ -66,8 +66,10 @@ export async function openUserCode({ config, file, log, lines }: Settings): Prom
   const seconds = config.encryptionTimeoutSeconds;
   const within = { auth: config.authTimeoutSeconds * 1000, encryption: seconds * 1000, app: config.appTimeoutSeconds * 1000 };
   const guarded = settings.http?.enable_custom_route_auth === true && settings.http.middleware_order !== 'auth_first';
+  // The port of the debugger is that of the graphs.
+  const development = config.python.development && { ...config.python.development, debugPort: undefined };
   const code = new UserCode({
-    start: { auth, app, encryption: encryption && { ...encryption, seconds }, guarded, env, logLevel: config.logLevel },
+    start: { auth, app, encryption: encryption && { ...encryption, seconds }, guarded, env, logLevel: config.logLevel, development },
     within,
     log,
     line: lines && ((line) => lines.line(line)),

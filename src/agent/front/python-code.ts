@@ -17,5 +17,5 @@ export function openPythonCode({ settings, file: { env, folder }, log }: Options
   const { program } = chosen;
   const modulePath = settings.modulePath ?? env['PYTHONPATH'];
   const runner = pythonRunner({ program, folder, modulePath, megabytes: undefined, role: 'user-code' });
-  return codeProcess({ runner, faultOf: () => interpreterFault({ program, folder }), log });
+  return codeProcess({ runner, faultOf: () => interpreterFault({ chosen, folder, namedBy: settings.namedBy }), log });
 }

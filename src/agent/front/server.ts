@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AgentConfig } from '../../config/agent.ts';
+import { Problem } from '../../errors.ts';
 import { trusting } from '../../http/client.ts';
 import { InProcess } from '../../http/in-process.ts';
 import { openApiDocument } from '../../http/openapi.ts';
@@ -14,6 +15,7 @@ import { KEY_PROTOCOL, withKeyOfSocket } from '../../http/shown-key.ts';
 import { requiredSchemes, securitySchemes, withSecurity } from '../auth/document.ts';
 import { boundedName } from '../auth/callers.ts';
 import { bringsForeignCookies, cors, permitsOrigin, refuseForeignCookies } from './cors.ts';
+import { AppSockets, type AppSocketSettings } from './app-sockets.ts';
 import { askingInside } from './calls-inside.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from '../parts/deps.ts';
@@ -53,14 +55,17 @@ const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http 
   http?.cors ?? (local !== undefined && Object.keys(own).length === 0 ? LOCAL_CORS : own);
 
 /** `custom`: routes of the user's own, whose middleware sees upgrades, too. */
-type SocketSettings = Omit<AppSettings, 'info' | 'guard' | 'code'> & { custom: CustomRoutes | undefined };
+type SocketSettings = Omit<AppSettings, 'info' | 'guard'> & { custom: CustomRoutes | undefined };
 
 /** Serves the agent server's WebSockets, with the same checks as its routes. */
-export function agentSockets(deps: AgentDeps, server: Server, { config, settings, features, callerOf, custom }: SocketSettings): Sockets {
+export function agentSockets(deps: AgentDeps, server: Server, given: SocketSettings): Sockets {
+  const { config, settings, features, callerOf, custom } = given;
   const routes = features.flatMap(({ sockets }) => sockets?.(deps) ?? []);
   const prefix = mountPrefix(config, settings);
   const pages = corsOf(config, settings);
-  const [permits, isForeign] = [permitsOrigin(pages), bringsForeignCookies(pages)];
+  const [permitsPage, isForeign] = [permitsOrigin(pages), bringsForeignCookies(pages)];
+  const permits = (origin: string, headers: IncomingHttpHeaders): boolean => permitsPage(origin) && !isForeign(headers);
+  const trusts = trusting(config.trustedProxies);
   return serveSockets(server, {
     routes: routes.map((route) => ({ ...route, path: prefix + route.path })),
     log: deps.log,
@@ -71,21 +76,44 @@ export function agentSockets(deps: AgentDeps, server: Server, { config, settings
     },
     secretProtocols: KEY_PROTOCOL,
     opens: (caller) => deps.callers.opens(caller),
-    permits: (origin, headers) => permits(origin) && !isForeign(headers),
+    permits,
     checksAgainEvery: config.authCheckSeconds,
-    trusts: trusting(config.trustedProxies),
+    trusts,
     body: config.body,
+    others: socketsOfApp(deps, given, { permits, trusts }),
   });
 }
 
+/** Returns the WebSockets of `http.app`, if there is one. */
+function socketsOfApp(
+  { callers, reports, log }: AgentDeps,
+  { config, settings, callerOf, code }: SocketSettings,
+  checks: Pick<AppSocketSettings, 'permits' | 'trusts'>,
+): AppSockets | undefined {
+  if (code?.app === undefined) return undefined;
+  const guarded = settings.http?.enable_custom_route_auth === true;
+  const used = (): void => reports?.asked();
+  const prefix = mountPrefix(config, settings);
+  return new AppSockets({ code, prefix, guarded, callerOf, callers, messageBytes: config.body.bytes, used, log, ...checks });
+}
+
+/** Refuses a context for the handlers of `encryption.path`: they would not get it, and would use the wrong key. */
+const refuseContext: Middlewares[number] = (ctx, next) => {
+  if (ctx.headers['x-encryption-context'] === undefined) return next();
+  throw new Problem(400, 'X-Encryption-Context: This server passes no context to encryption.path; leave the header out.');
+};
+
+type OfMiddleware = Pick<AppSettings, 'config' | 'settings'> & { pages: Cors; custom: CustomRoutes | undefined };
+
 /** Returns the middleware of the routes: checks of pages first, and the user's own application last. */
-function middlewareOf(pages: Cors, config: AppSettings['config'], custom: CustomRoutes | undefined): Middlewares {
+function middlewareOf({ pages, config, settings, custom }: OfMiddleware): Middlewares {
   const { localPages: local } = config;
   const isUsersOwn = (method: string, path: string): boolean => custom?.servesItself(method, path) === true;
   return [
     ...(local === undefined ? [] : [localPages(pages, { ...local, takesAnyBody: isUsersOwn })]),
     cors(pages, config),
     refuseForeignCookies(pages, isUsersOwn),
+    ...(settings.encryption === undefined ? [] : [refuseContext]),
     ...(custom === undefined ? [] : [custom.middleware]),
   ];
 }
@@ -150,7 +178,7 @@ export function agentApp(
     checksAgainEvery: config.authCheckSeconds,
     trusts: trusting(config.trustedProxies),
     body: config.body,
-    middleware: middlewareOf(pages, config, custom),
+    middleware: middlewareOf({ pages, config, settings, custom }),
     loggedHeaders: loggedHeaders(http.logging_headers),
     onAnswer: (answer) => {
       metrics.answered(answer);

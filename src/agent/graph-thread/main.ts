@@ -12,6 +12,9 @@ import { BEAT_MILLISECONDS, versionFault, WALL_VERSION } from '../../schema/wire
 import { bindFetchBy } from '../exchange/fetch.ts';
 import { AskedEmbeddings } from '../gx-json/asked-embeddings.ts';
 import { loadEmbed, type Embed } from '../gx-json/embed.ts';
+import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
+import type { Cipher } from '../encryption/custom.ts';
+import { OpenQuestions } from '../kernel/open-questions.ts';
 import { openRunStorage } from '../run-storage/open.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
 import { Element } from './checkpoints/element.ts';
@@ -61,6 +64,8 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
       case 'start':
       case 'embedded':
       case 'not_embedded':
+      case 'ciphered':
+      case 'not_ciphered':
     }
   });
 }
@@ -86,6 +91,16 @@ function embedAtServer(): Embed {
     else if (message.kind === 'not_embedded') asked.refused(message.embed_id, message);
   });
   return (texts) => asked.embed(texts);
+}
+
+/** Has the server encrypt and decrypt values, where its module is in another language. */
+function cipherAtServer(): Cipher {
+  const asked = new OpenQuestions<CipherCall, CipherAnswer>((cipher_id, question) => tell({ kind: 'cipher', cipher_id, call: question }));
+  port.on('message', (message: ToThread) => {
+    if (message.kind === 'ciphered') asked.answered(message.cipher_id, message.answer);
+    else if (message.kind === 'not_ciphered') asked.refused(message.cipher_id, message);
+  });
+  return (question) => asked.ask(question);
 }
 
 /**
@@ -148,7 +163,7 @@ async function start({
   register();
   const embed = storing.index && (storing.index.language === 'javascript' ? await loadEmbed(storing.index) : embedAtServer());
   const elementOf = (stored: unknown): Element => new Element(stored);
-  const { steps, items } = await openRunStorage(storing, { name: 'gx-graph-thread', elementOf, embed, log });
+  const { steps, items } = await openRunStorage(storing, { name: 'gx-graph-thread', elementOf, embed, cipher: cipherAtServer(), log });
   const { graphs, failures } = await loadGraphs(sources, { partial });
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
   const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(steps, { allowed }), store: new GraphStore(items) };

@@ -5,40 +5,96 @@ import type { PythonSettings } from '../../config/python.ts';
 
 type Choice = { settings: PythonSettings; /** The folder of gx.json. */ folder: string; exists: (file: string) => boolean };
 
+/** The program that installs a package there. `uv-sync`: the project names its packages, and none is installed. */
+export type Installer = 'pip' | 'uv-pip' | 'uv-add' | 'uv-sync';
+
+/** An interpreter, why it is this one, and how it gets packages. */
+export type ChosenPython = { program: string; because: string; installer: Installer };
+
 /** The interpreter, or a sentence that says which command makes one. */
-export type Interpreter = { program: string } | { fault: string };
+export type Interpreter = ChosenPython | { fault: string };
 
 const VENV = 'python3 -m venv .venv && .venv/bin/pip install langgraph';
 
+type Environment = { at: string; because: string; uvProject?: true };
+
 /**
- * Returns the interpreter that GX_PYTHON names; else that of the active virtual environment, of the nearest `.venv`
- * from the folder upwards, or `python3`.
+ * Returns the interpreter that was asked for; else that of the `.venv` beside gx.json, of the active virtual
+ * environment, of the project of uv that the folder belongs to, of the nearest `.venv` above, the one that `gx` was
+ * installed for, or `python3`.
  */
 export function interpreterFor(choice: Choice): Interpreter {
-  const { interpreter, virtualEnv } = choice.settings;
-  if (interpreter !== undefined) {
-    const program = interpreter.includes(path.sep) ? existing(path.resolve(interpreter), choice) : commandNamed(interpreter, choice);
-    return program === undefined
-      ? { fault: `GX_PYTHON names ${interpreter}, which is not there: name an interpreter that has LangGraph, or make one: ${VENV}` }
-      : { program };
-  }
-  const environments = [
-    ...(virtualEnv === undefined ? [] : [virtualEnv]),
-    ...foldersFrom(choice.folder).map((at) => path.join(at, '.venv')),
-  ];
-  const candidates = environments.map((environment) => path.join(environment, 'bin', 'python'));
-  const program = candidates.find((file) => choice.exists(file)) ?? commandNamed('python3', choice);
-  return program === undefined
-    ? {
-        fault: `Graphs in Python need Python 3.11 or newer, and there is no python3: install it, then run ${VENV}, or name it by GX_PYTHON`,
-      }
-    : { program };
+  if (choice.settings.interpreter !== undefined) return namedInterpreter(choice.settings.interpreter, choice);
+  const project = uvProject(choice);
+  const found = environmentsOf(choice, project).find(({ at }) => choice.exists(pythonOf(at)));
+  if (found !== undefined)
+    return { program: pythonOf(found.at), because: found.because, installer: installerOf(found, { ...choice, project }) };
+  const other = outsideOfEnvironments(choice);
+  if (other !== undefined) return { ...other, installer: project === undefined ? 'pip' : 'uv-sync' };
+  const makes = project === undefined ? `install it, then run ${VENV}` : `run uv sync in ${project}`;
+  return {
+    fault: `Graphs in Python need Python 3.11 or newer, and there is no python3: ${makes}, or name it by ${choice.settings.namedBy}`,
+  };
 }
 
-const existing = (file: string, { exists }: Choice): string | undefined => (exists(file) ? file : undefined);
+/** Returns the command that installs a package, by its requirement. */
+export function installCommand({ program, installer }: Pick<ChosenPython, 'program' | 'installer'>, requirement: string): string {
+  const quoted = /^[\w-]+$/.test(requirement) ? requirement : `'${requirement}'`;
+  switch (installer) {
+    case 'pip':
+      return `${program} -m pip install ${quoted}`;
+    case 'uv-pip':
+      return `uv pip install --python ${program} ${quoted}`;
+    case 'uv-add':
+      return `uv add ${quoted}`;
+    case 'uv-sync':
+      return 'uv sync';
+  }
+}
 
-const commandNamed = (name: string, { settings, exists }: Choice): string | undefined =>
-  settings.commands.map((folder) => path.join(folder, name)).find((file) => exists(file));
+/** Returns the interpreter by its path, the folder of its environment, or its name. */
+function namedInterpreter(name: string, choice: Choice): Interpreter {
+  const { namedBy } = choice.settings;
+  const file = path.resolve(name);
+  const commands = choice.settings.commands.map((folder) => path.join(folder, name));
+  const places = [pythonOf(file), ...(name.includes(path.sep) ? [file] : commands)];
+  const program = places.find((place) => choice.exists(place));
+  if (program === undefined)
+    return { fault: `${namedBy} names ${name}, which is not there: name an interpreter that has LangGraph, or make one: ${VENV}` };
+  const environment = path.dirname(path.dirname(program));
+  return { program, because: `${namedBy} names it`, installer: installerOf({ at: environment, because: '' }, choice) };
+}
+
+const pythonOf = (environment: string): string => path.join(environment, 'bin', 'python');
+
+/** Returns the folder of the project of uv: the nearest one with a lock file, which lies at the root of a workspace. */
+const uvProject = ({ folder, exists }: Choice): string | undefined => foldersFrom(folder).find((at) => exists(path.join(at, 'uv.lock')));
+
+function environmentsOf({ settings, folder }: Choice, project: string | undefined): Environment[] {
+  const [, ...above] = foldersFrom(folder);
+  const ofProject = project && path.resolve(project, settings.uvEnvironment ?? '.venv');
+  return [
+    { at: path.join(folder, '.venv'), because: 'the .venv beside gx.json', ...(project === folder && { uvProject: true as const }) },
+    ...(settings.virtualEnv === undefined ? [] : [{ at: settings.virtualEnv, because: 'the active environment (VIRTUAL_ENV)' }]),
+    ...(ofProject === undefined
+      ? []
+      : [{ at: ofProject, because: `the environment of the uv project in ${project}`, uvProject: true as const }]),
+    ...above.map((at) => ({ at: path.join(at, '.venv'), because: `the .venv in ${at}` })),
+  ];
+}
+
+/** Returns who installs packages into an environment. Those that uv makes have no pip. */
+function installerOf({ at, uvProject: isOfProject }: Environment, { exists }: Choice & { project?: string | undefined }): Installer {
+  if (isOfProject) return 'uv-add';
+  const isEnvironment = exists(path.join(at, 'pyvenv.cfg'));
+  return isEnvironment && !exists(path.join(at, 'bin', 'pip')) ? 'uv-pip' : 'pip';
+}
+
+function outsideOfEnvironments({ settings, exists }: Choice): Pick<ChosenPython, 'program' | 'because'> | undefined {
+  if (settings.ofGx !== undefined && exists(settings.ofGx)) return { program: settings.ofGx, because: 'gx is installed there' };
+  const program = settings.commands.map((folder) => path.join(folder, 'python3')).find((file) => exists(file));
+  return program === undefined ? undefined : { program, because: 'the first python3 on the PATH' };
+}
 
 /** Returns the folder and all above it. */
 function foldersFrom(folder: string): string[] {

@@ -7,7 +7,8 @@ import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { ThreadCalls, type AnswerCall } from '../exchange/thread-calls.ts';
-import { GraphThread, type EmbedAnywhere, type RunListener, type ThreadLoss } from './thread.ts';
+import type { AnswersAsked } from './asked.ts';
+import { GraphThread, type RunListener, type ThreadLoss } from './thread.ts';
 import { openWorker, type OpenRunner } from './worker.ts';
 
 export type HostSettings = {
@@ -25,8 +26,8 @@ export type HostSettings = {
   log: Log;
   /** Hears the lines of the threads' logs, where they send them. */
   line?: ((line: string) => void) | undefined;
-  /** Answers threads that ask for vectors, because the embedding is in another language. */
-  embed?: EmbedAnywhere | undefined;
+  /** The parts in another language, for which threads ask. */
+  asked?: AnswersAsked;
   /** The place where a thread runs: a worker of this process unless another is given. */
   open?: OpenRunner;
 };

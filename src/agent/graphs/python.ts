@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environmentOfOthers } from '../../config/env.ts';
+import { installCommand, type ChosenPython } from './interpreter.ts';
 import type { RunnerCommand } from '../../schema/wire/wall/graph-start.ts';
 
 /** The folder with our own modules of Python. It lies beside `src`, and in the package beside the compiled code. */
@@ -11,6 +12,8 @@ export type PythonPlace = { program: string; /** The folder of gx.json. */ folde
 type Limits = { megabytes: number | undefined };
 /** Whether the runner runs graphs, or the user's own code beside them. */
 type Role = { role?: 'graphs' | 'user-code' };
+
+type Examined = { chosen: ChosenPython; /** The folder of gx.json. */ folder: string; namedBy: string };
 
 /** Returns the variable by which Python finds our own modules, and those of the user's own path. */
 export const ownModules = ({ modulePath }: Pick<PythonPlace, 'modulePath'>): { PYTHONPATH: string } => ({
@@ -27,11 +30,17 @@ export const pythonRunner = ({ program, folder, modulePath, megabytes, role = 'g
 
 const OLD = 3;
 const LACKS = 4;
+const OLD_LANGGRAPH = 5;
+/** The oldest series of LangGraph that the runner is tested with. */
+const LOWEST_LANGGRAPH = 1;
 /** A package of LangGraph that only extends it makes a module of the name, too, so the question is for a part of it. */
 const PROBE = `import sys
+from importlib.metadata import version
 from importlib.util import find_spec
 if sys.version_info < (3, 11): sys.exit(${OLD})
-sys.exit(0 if find_spec("langgraph") and find_spec("langgraph.graph") else ${LACKS})`;
+if not (find_spec("langgraph") and find_spec("langgraph.graph")): sys.exit(${LACKS})
+print(version("langgraph"))
+if int(version("langgraph").split(".")[0]) < ${LOWEST_LANGGRAPH}: sys.exit(${OLD_LANGGRAPH})`;
 /** Milliseconds. */
 const PROBE_WITHIN = 10_000;
 
@@ -39,18 +48,23 @@ const PROBE_WITHIN = 10_000;
  * Returns why the interpreter can run no graph, in a sentence with the command that mends it; undefined when it has
  * LangGraph. It is asked once a runner did not start.
  */
-export async function interpreterFault({ program, folder }: Pick<PythonPlace, 'program' | 'folder'>): Promise<string | undefined> {
-  const { promise, resolve } = Promise.withResolvers<unknown>();
+export async function interpreterFault({ chosen, folder, namedBy }: Examined): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<{ code: unknown; printed: string }>();
   const options = { cwd: folder, timeout: PROBE_WITHIN, killSignal: 'SIGKILL', env: environmentOfOthers() } as const;
-  execFile(program, ['-c', PROBE], options, (error) => resolve(error?.code));
-  switch (await promise) {
+  const { program, because } = chosen;
+  execFile(program, ['-c', PROBE], options, (error, printed) => resolve({ code: error?.code, printed: printed.trim() }));
+  const { code, printed } = await promise;
+  const shown = `${program} (${because})`;
+  switch (code) {
     case OLD:
-      return `Graphs in Python need Python 3.11 or newer, and ${program} is older: name another one by GX_PYTHON`;
+      return `Graphs in Python need Python 3.11 or newer, and ${shown} is older: name another one by ${namedBy}`;
     case LACKS:
-      return `Graphs in Python need LangGraph, which ${program} does not have: run ${program} -m pip install langgraph`;
+      return `Graphs in Python need LangGraph, which ${shown} does not have: run ${installCommand(chosen, 'langgraph')}`;
+    case OLD_LANGGRAPH:
+      return `Graphs in Python need LangGraph ${LOWEST_LANGGRAPH}.0 or newer, and ${shown} has ${printed}: run ${installCommand(chosen, `langgraph>=${LOWEST_LANGGRAPH}.0`)}`;
     case 'ENOENT':
     case 'EACCES':
-      return `Graphs in Python need an interpreter, and ${program} can't be run: name another one by GX_PYTHON`;
+      return `Graphs in Python need an interpreter, and ${shown} can't be run: name another one by ${namedBy}`;
     default:
       return undefined;
   }

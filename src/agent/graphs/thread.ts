@@ -1,4 +1,4 @@
-import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
+import { Problem, StartError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { OwnCall } from '../../schema/wire/wall/exchange.ts';
 import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
@@ -9,6 +9,7 @@ import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import type { Outcome, RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
 import type { Exchanges } from '../exchange/exchanges.ts';
 import type { ThreadCalls } from '../exchange/thread-calls.ts';
+import { answerAsked, type AnswersAsked } from './asked.ts';
 import type { OpenRunner, Runner } from './worker.ts';
 
 /**
@@ -29,9 +30,6 @@ export type RunListener = {
   gone(reason: ThreadLoss): void;
 };
 
-/** Makes texts into vectors, whatever language the embedding is in. */
-export type EmbedAnywhere = (texts: string[]) => Promise<JsonText<number[][]>>;
-
 type ThreadOptions = {
   open: OpenRunner;
   heapMegabytes: number;
@@ -39,7 +37,7 @@ type ThreadOptions = {
   /** Says what a run hears when the thread crashes under it: that it crashed, unless it is another one's fault. */
   blame?: ((runId: string) => ThreadLoss) | undefined;
   calls: ThreadCalls;
-  embed?: EmbedAnywhere | undefined;
+  asked?: AnswersAsked;
   log: Log;
   line?: ((line: string) => void) | undefined;
 };
@@ -61,7 +59,7 @@ export class GraphThread {
   readonly #runner: Runner;
   readonly #log: Log;
   readonly #line: ((line: string) => void) | undefined;
-  readonly #embed: EmbedAnywhere | undefined;
+  readonly #asked: AnswersAsked;
   readonly #blame: (runId: string) => ThreadLoss;
   readonly #started = Promise.withResolvers<Loaded>();
   readonly #runs = new Map<string, RunListener>();
@@ -75,11 +73,11 @@ export class GraphThread {
   #killed = false;
   ended = false;
 
-  constructor(start: ThreadStart, { open, heapMegabytes, alone, blame = () => 'crashed', calls, embed, log, line }: ThreadOptions) {
+  constructor(start: ThreadStart, { open, heapMegabytes, alone, blame = () => 'crashed', calls, asked = {}, log, line }: ThreadOptions) {
     this.alone = alone;
     this.#log = log;
     this.#line = line;
-    this.#embed = embed;
+    this.#asked = asked;
     this.#blame = blame;
     this.ready = this.#started.promise;
     // Callers that wait for the thread handle the failure. If nobody waits, it is logged when the thread ends.
@@ -176,7 +174,8 @@ export class GraphThread {
         this.#exchanges.hear(message.message);
         return;
       case 'embed':
-        void this.#answerEmbed(message);
+      case 'cipher':
+        void answerAsked(message, this.#asked).then((answer) => this.#runner.send(answer));
         return;
       case 'result':
       case 'failed':
@@ -184,16 +183,6 @@ export class GraphThread {
         return;
       default:
         this.#hearOfRun(message);
-    }
-  }
-
-  async #answerEmbed({ embed_id, texts }: Extract<FromThread, { kind: 'embed' }>): Promise<void> {
-    try {
-      if (this.#embed === undefined) throw new Problem(501, 'This server makes no vectors for graph threads.');
-      this.#runner.send({ kind: 'embedded', embed_id, json: await this.#embed(texts) });
-    } catch (thrown) {
-      const { message } = asError(thrown);
-      this.#runner.send({ kind: 'not_embedded', embed_id, status: thrown instanceof Problem ? thrown.status : 500, message });
     }
   }
 

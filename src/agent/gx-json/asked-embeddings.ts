@@ -1,38 +1,23 @@
-import { Problem } from '../../errors.ts';
 import { parsed, type JsonText } from '../../schema/wire/wall/json-text.ts';
-
-type Send = (id: number, texts: string[]) => void;
+import { OpenQuestions } from '../kernel/open-questions.ts';
 
 /** The embeddings that a thread has asked another side for. */
 export class AskedEmbeddings {
-  readonly #send: Send;
-  readonly #asked = new Map<number, PromiseWithResolvers<number[][]>>();
-  #last = 0;
+  readonly #asked: OpenQuestions<string[], number[][]>;
 
-  constructor(send: Send) {
-    this.#send = send;
+  constructor(send: (id: number, texts: string[]) => void) {
+    this.#asked = new OpenQuestions(send);
   }
 
   embed(texts: string[]): Promise<number[][]> {
-    if (texts.length === 0) return Promise.resolve([]);
-    this.#last += 1;
-    const asked = Promise.withResolvers<number[][]>();
-    this.#asked.set(this.#last, asked);
-    this.#send(this.#last, texts);
-    return asked.promise;
+    return texts.length === 0 ? Promise.resolve([]) : this.#asked.ask(texts);
   }
 
   answered(id: number, json: JsonText<number[][]>): void {
-    this.#taken(id)?.resolve(parsed(json));
+    this.#asked.answered(id, parsed(json));
   }
 
-  refused(id: number, { status, message }: { status: number; message: string }): void {
-    this.#taken(id)?.reject(new Problem(status, message));
-  }
-
-  #taken(id: number): PromiseWithResolvers<number[][]> | undefined {
-    const asked = this.#asked.get(id);
-    this.#asked.delete(id);
-    return asked;
+  refused(id: number, refusal: { status: number; message: string }): void {
+    this.#asked.refused(id, refusal);
   }
 }

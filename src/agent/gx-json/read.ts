@@ -20,7 +20,7 @@ export type GraphsFile = {
   index: StoreIndex | undefined;
   /** The handlers that decide who may call; undefined when everybody may. */
   auth: ModuleExport | undefined;
-  /** The language of `auth.path` and `http.app`. */
+  /** The language of `auth.path`, `http.app` and `encryption.path`. */
   codeLanguage: Language;
   /** The module that encrypts the contents of the database. */
   encryption: ModuleExport | undefined;
@@ -65,21 +65,16 @@ export function readGraphsFile(configPath: string, sections: FileSection[] = [],
   };
 }
 
-/** The keys whose code runs beside the graphs, and those that Python may serve. */
+/** The keys whose code runs beside the graphs. */
 const PARTS = ['auth.path', 'http.app', 'encryption.path'];
-const IN_PYTHON = new Set(['auth.path', 'http.app']);
 
-/** Returns the language of the parts. Throws a `StartError` that names one which its language can't serve. */
+/** Returns the language of the parts. Throws a `StartError` where they are in two. */
 function languageOfParts(settings: unknown, file: string): Language {
   const parts = PARTS.flatMap((key) => {
     const reference = valueOfKey(settings, key);
-    return typeof reference === 'string' ? [{ key, reference, language: languageOf(reference) }] : [];
+    return typeof reference === 'string' ? [{ key, language: languageOf(reference) }] : [];
   });
-  const python = parts.filter(({ language }) => language === 'python');
-  const refused = python.find(({ key }) => !IN_PYTHON.has(key));
-  if (refused !== undefined)
-    throw new StartError(`${file}: "${refused.key}" is ${refused.reference}, and this server does not serve it in Python yet.`);
-  const [first] = python;
+  const first = parts.find(({ language }) => language === 'python');
   const other = parts.find(({ language }) => language === 'javascript');
   if (first === undefined) return 'javascript';
   if (other === undefined) return 'python';

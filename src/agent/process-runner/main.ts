@@ -7,6 +7,8 @@ import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
 import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import { FromRunner, ToRunner, type RunnerQuestion } from '../../schema/wire/wall/runner.ts';
 import { RunnerProcess } from '../kernel/runner-process.ts';
+import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
+import { OpenQuestions } from '../kernel/open-questions.ts';
 import { openRunStorage } from '../run-storage/open.ts';
 import type { Embed } from '../gx-json/embed.ts';
 import { answerRunner, refusedAnswer, storeStep, storeWrites } from './answers.ts';
@@ -28,9 +30,11 @@ const tell = (message: FromThread): void => port.postMessage(message);
 
 type Storage = Awaited<ReturnType<typeof openRunStorage<ReturnType<typeof elementOf>>>>;
 type Stored = Extract<FromRunner, { kind: 'put' | 'writes' }>;
+type AskedCiphers = OpenQuestions<CipherCall, CipherAnswer>;
 type Deps = {
   storage: Storage;
   runs: RunsOfRunner;
+  ciphers: AskedCiphers;
   embeddings: RunnerEmbeddings;
   isFull: () => boolean;
   send: (message: ToRunner) => void;
@@ -95,7 +99,7 @@ const hearer =
     }
   };
 
-function serve({ runs, embeddings, send }: Deps): void {
+function serve({ runs, ciphers, embeddings, send }: Deps): void {
   port.on('message', (message: ToThread) => {
     switch (message.kind) {
       case 'run':
@@ -107,6 +111,12 @@ function serve({ runs, embeddings, send }: Deps): void {
       case 'embedded':
       case 'not_embedded':
         embeddings.heardOfServer(message);
+        return;
+      case 'ciphered':
+        ciphers.answered(message.cipher_id, message.answer);
+        return;
+      case 'not_ciphered':
+        ciphers.refused(message.cipher_id, message);
         return;
       case 'start':
         return;
@@ -130,6 +140,7 @@ const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sends
     serde: more.serde,
     storeLife: more.storeLife,
     isolatedLoops: more.isolatedLoops,
+    development: more.development,
   }) satisfies Extract<ToRunner, { kind: 'start' }>['start'];
 
 /** Opens the storage and the runner, and serves them until the runner ends. */
@@ -138,14 +149,16 @@ async function start(given: ThreadStart): Promise<void> {
   const log = createLog({ level: given.logLevel, process: 'process-runner', also });
   const embeddings = new RunnerEmbeddings({ language: given.index?.language, send: (message) => send(message), tell });
   const embed: Embed = (texts) => embeddings.embed(texts);
-  const storage = await openRunStorage(given, { name: 'gx-process-runner', elementOf, embed, log });
+  const ciphers: AskedCiphers = new OpenQuestions((cipher_id, call) => tell({ kind: 'cipher', cipher_id, call }));
+  const cipher = (call: CipherCall): Promise<CipherAnswer> => ciphers.ask(call);
+  const storage = await openRunStorage(given, { name: 'gx-process-runner', elementOf, embed, cipher, log });
   const line = (text: string): void => {
     process.stdout.write(`${text}\n`);
     also?.(text);
   };
   const send = (message: ToRunner): void => child.send(message);
   const runs = new RunsOfRunner({ steps: storage.steps, send, tell });
-  const deps = { storage, runs, embeddings, isFull: () => memory.full, send };
+  const deps = { storage, runs, ciphers, embeddings, isFull: () => memory.full, send };
   const heard = hearer(deps, line);
   let isReady = false;
   const hear = (message: FromRunner): void => {

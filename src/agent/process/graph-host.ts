@@ -12,11 +12,15 @@ import { LanguageHost, type HostSettings } from '../graphs/language-host.ts';
 import { pythonMegabytes, threadLimits } from '../graphs/memory.ts';
 import { openProcess } from '../graphs/process.ts';
 import { interpreterFault, pythonRunner } from '../graphs/python.ts';
-import type { EmbedAnywhere } from '../graphs/thread.ts';
+import type { AnswersAsked } from '../graphs/asked.ts';
+import type { EncryptionModule } from '../encryption/codec-of.ts';
 import type { Logging } from '../tracing/agent-log.ts';
 
-/** `partial`: the graphs that can be loaded are served without the others. */
-type HostOptions = Logging & { partial: boolean };
+/**
+ * `partial`: the graphs that can be loaded are served without the others. `asked` is the module of `encryption.path`
+ * where graph threads can't run it, because it is in another language.
+ */
+type HostOptions = Logging & { partial: boolean; asked: EncryptionModule | undefined };
 type Of = { config: AgentConfig; file: Pick<GraphsFile, 'graphs' | 'index'> };
 
 /** Returns the host of the graphs: one of worker threads, and one of processes where graphs are in Python. */
@@ -24,11 +28,11 @@ export function graphHost(config: AgentConfig, file: GraphsFile, options: HostOp
   const shares = sharesOf({ config, file });
   const { javascript, python } = byLanguage({ config, file });
   const needed = neededLanguages({ config, file });
-  const embed: EmbedAnywhere = (texts) => host.call('embed', { texts });
+  const asked: AnswersAsked = { embed: (texts) => host.call('embed', { texts }), cipher: options.asked?.cipher };
   const hostOf = (graphs: GraphSource[], threads: number, runner?: ThreadStart['runner']): LanguageHost => {
     const settings = hostSettings({ config, file, poolSize: shares.perThread }, options, { graphs, runner });
     const togetherOnce = runner !== undefined && config.runner === undefined;
-    return new LanguageHost({ ...settings, embed, threads, togetherOnce, ...(runner && { open: openProcess }) });
+    return new LanguageHost({ ...settings, asked, threads, togetherOnce, ...(runner && { open: openProcess }) });
   };
   const open = (): GraphHost => {
     if (config.runner !== undefined) return hostOf(file.graphs, shares.javascript, { command: config.runner });
@@ -70,16 +74,17 @@ function pythonGraphs({ config, file, graphs }: PythonOf, hostOf: (runner: Threa
   return {
     graphs: ids,
     host: hostOf(pythonRunner({ program, folder, modulePath, megabytes })),
-    faultOf: () => interpreterFault({ program, folder }),
+    faultOf: () => interpreterFault({ chosen, folder, namedBy: settings.namedBy }),
   };
 }
 
-const namedClasses = (classes: string[][] | boolean | undefined): string[][] | undefined => (typeof classes === 'boolean' ? undefined : classes);
+const namedClasses = (classes: string[][] | boolean | undefined): string[][] | undefined =>
+  typeof classes === 'boolean' ? undefined : classes;
 
 /** Returns the settings that hosts of all languages share. */
 function hostSettings(
   { config, file, poolSize }: { config: AgentConfig; file: GraphsFile; poolSize: number },
-  { partial, log, lines }: HostOptions,
+  { partial, asked, log, lines }: HostOptions,
   of: Pick<ThreadStart, 'graphs' | 'runner'>,
 ): HostSettings {
   const serde = file.settings.checkpointer?.serde;
@@ -92,9 +97,12 @@ function hostSettings(
       storeLife: expirySettings(file.settings).store,
       allowedModules: namedClasses(serde?.allowed_json_modules),
       serde,
+      development: config.python.development,
       database: { ...config.database, poolSize },
       encryption: config.encryption,
-      encryptionModule: file.encryption && { ...file.encryption, seconds: config.encryptionTimeoutSeconds },
+      ...(asked === undefined
+        ? { encryptionModule: file.encryption && { ...file.encryption, seconds: config.encryptionTimeoutSeconds } }
+        : { askedCipher: { encrypts: asked.encrypts } }),
       logLevel: config.logLevel,
       env: file.env,
       traced: config.tracing !== undefined,

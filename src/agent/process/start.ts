@@ -67,7 +67,7 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   const defaults = defaultsOf({ config, log }, file);
   const { early, module } = await loadEncryption({ config, file, log, lines }, opened);
   const { db, preparing } = await openDatabases({ config, file, log, signal, module }, opened);
-  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal, faults, early }, opened);
+  const { host, loading, bundling, opening } = loadUsersParts({ config, file, log, lines, signal, faults, early, module }, opened);
   const keyId = await prepareDatabase(preparing, { keys: config.encryption, module }, log);
   const callerFor: ClockDeps['callerFor'] = async (owner) => (await opening).callerFor(owner);
   const parts = { config, db, preparing, keyId, host, file, callerFor, log, lines };
@@ -83,7 +83,7 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   const info = { ...versions(), deployment: config.deployment, revision: config.revision };
   const { app, custom } = agentApp(deps, { ...serving, guard, code, info });
   const listener = await listen(app, config);
-  const sockets = agentSockets(deps, listener.server, { ...serving, custom });
+  const sockets = agentSockets(deps, listener.server, { ...serving, custom, code });
   deps.keeper.start();
   deps.pump.start();
   const stopping = new AbortController();
@@ -168,15 +168,16 @@ async function prepareDatabase(preparing: Database, encrypting: Parameters<typeo
 }
 
 /** `early` is the user's code that was loaded before the database was opened. */
-type LoadOptions = StartOptions & { file: GraphsFile; early: UserCode | undefined };
+type LoadOptions = StartOptions & Encrypting & { file: GraphsFile; early: UserCode | undefined };
 
 /**
  * Begins to load the user's parts: graphs, the components that they show, the handlers that guard them. That takes
  * as long as preparing the database, so both happen at once.
  */
 function loadUsersParts(options: LoadOptions, opened: Opened): UsersParts {
-  const { config, file, log, lines, signal, faults, early } = options;
-  const host = graphHost(config, file, { partial: faults !== undefined, log, lines });
+  const { config, file, log, lines, signal, faults, early, module } = options;
+  const asked = file.codeLanguage === 'python' ? module : undefined;
+  const host = graphHost(config, file, { partial: faults !== undefined, asked, log, lines });
   opened.add(() => host.close());
   const code = early === undefined ? openUserCode({ config, file, log, lines }) : Promise.resolve(early);
   const parts = {

@@ -1,7 +1,8 @@
 import type { Log } from '../../log.ts';
 import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
 import { openDatabase, type Database } from '../db/base/pool.ts';
-import { codecOf } from '../encryption/codec-of.ts';
+import { codecOf, type EncryptionModule } from '../encryption/codec-of.ts';
+import type { Cipher } from '../encryption/custom.ts';
 import { userCipher } from '../encryption/user-module.ts';
 import type { Embed } from '../gx-json/embed.ts';
 import { importExport } from '../gx-json/import-export.ts';
@@ -10,13 +11,15 @@ import { ItemStorage } from './item-storage.ts';
 import type { ListElement } from './lists.ts';
 import { StepStorage } from './step-storage.ts';
 
-type Start = Pick<ThreadStart, 'database' | 'encryption' | 'encryptionModule' | 'index' | 'storeLife'>;
+type Start = Pick<ThreadStart, 'database' | 'encryption' | 'encryptionModule' | 'askedCipher' | 'index' | 'storeLife'>;
 
 type Parts<E> = {
   /** The pool's name in the database. */
   name: string;
   elementOf: (stored: unknown) => E;
   embed?: Embed | undefined;
+  /** Asks the server's module. */
+  cipher: Cipher;
   log: Log;
 };
 
@@ -25,10 +28,10 @@ const REMEMBERED_BYTES = 24 * 1024 * 1024;
 
 /** Opens the storage for a thread's runs, with a pool of its own. */
 export async function openRunStorage<E extends ListElement>(
-  { database, encryption, encryptionModule, index, storeLife }: Start,
-  { name, elementOf, embed, log }: Parts<E>,
+  { database, encryption, index, storeLife, ...start }: Start,
+  { name, elementOf, embed, cipher, log }: Parts<E>,
 ): Promise<{ steps: StepStorage<E>; items: ItemStorage }> {
-  const codec = codecOf(encryption, encryptionModule && (await moduleFrom(encryptionModule, log)));
+  const codec = codecOf(encryption, await moduleOf(start, { cipher, log }));
   const db: Database = openDatabase({ ...database, name, codec }, log);
   const untidied = (error: unknown): void => log.warn({ err: error }, 'older checkpoints stay as they are until a later run');
   return {
@@ -37,7 +40,12 @@ export async function openRunStorage<E extends ListElement>(
   };
 }
 
-async function moduleFrom(module: NonNullable<Start['encryptionModule']>, log: Log): Promise<ReturnType<typeof userCipher>> {
+async function moduleOf(
+  { encryptionModule: module, askedCipher: asked }: Pick<Start, 'encryptionModule' | 'askedCipher'>,
+  { cipher, log }: { cipher: Cipher; log: Log },
+): Promise<EncryptionModule | undefined> {
+  if (asked !== undefined) return { ...asked, cipher };
+  if (module === undefined) return undefined;
   const { file, exportName, seconds } = module;
   return userCipher(await importExport(module, 'encryption.path'), { at: `"${exportName}" of ${file}`, seconds, log });
 }

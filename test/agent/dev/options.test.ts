@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { devOptions } from '../../../src/agent/dev/options.ts';
+import { devOptions, refuseForJavaScript } from '../../../src/agent/dev/options.ts';
 import { StartError } from '../../../src/errors.ts';
 
 describe('options of dev', () => {
@@ -13,6 +13,7 @@ describe('options of dev', () => {
       reload: true,
       reset: false,
       logJson: false,
+      python: { interpreter: undefined, debugPort: undefined, allowBlocking: false },
     });
   });
 
@@ -27,7 +28,24 @@ describe('options of dev', () => {
     ['a port that is none', ['--port', 'http']],
     ['no port at all', ['--port', '']],
     ['a port beyond the last', ['--port', '65536']],
+    ['a port for a debugger that is any', ['--debug-port', '0']],
     ['an unknown option', ['--prot', '1']],
     ['forgetting the data of a database that is not ours', ['--reset', '--database-uri', 'postgres://x/y']],
   ])('%s', (_, args) => expect(() => devOptions(args)).toThrow(StartError));
+
+  const graphs = (language: 'javascript' | 'python'): Parameters<typeof refuseForJavaScript>[1] => ({
+    path: '/a/gx.json',
+    graphs: [{ graphId: 'agent', language, file: '/a/graph', exportName: 'graph', description: null }],
+  });
+
+  test.each([[['--python', 'python3']], [['--debug-port', '5678']], [['--allow-blocking']]])(
+    '%j is for graphs in Python, and is refused where there is none',
+    (args) => {
+      const options = devOptions(args)!;
+      expect(() => refuseForJavaScript(options, graphs('python'))).not.toThrow();
+      expect(() => refuseForJavaScript(options, graphs('javascript'))).toThrow(
+        new StartError(`dev: ${args[0]} is for graphs in Python, and /a/gx.json names none.`),
+      );
+    },
+  );
 });

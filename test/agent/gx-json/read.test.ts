@@ -33,7 +33,9 @@ test('graphs in Python are files or modules, beside those in JavaScript', () => 
 
 test('the name of a module without a dot is refused with the path to write', () => {
   writeFileSync(join(folder, 'lone.py'), '');
-  expect(() => read({ graphs: { lone: 'lone:make' } })).toThrow('"graphs.lone" names lone, which means a file of JavaScript. Write "./lone.py:make"');
+  expect(() => read({ graphs: { lone: 'lone:make' } })).toThrow(
+    '"graphs.lone" names lone, which means a file of JavaScript. Write "./lone.py:make"',
+  );
 });
 
 test('handlers of callers are files of either language, or modules of Python', () => {
@@ -182,7 +184,11 @@ test.each([
     { graphs, auth: { path: 'my.auth:auth' }, http: { app: './app.ts:app' } },
     '"auth.path" is in Python and "http.app" in JavaScript',
   ],
-  ['encryption in Python', { graphs, encryption: { path: './seal.py:encryption' } }, '"encryption.path"'],
+  [
+    'encryption in Python beside handlers of callers in JavaScript',
+    { graphs, encryption: { path: './seal.py:encryption' }, auth: { path: './auth.ts:auth' } },
+    '"encryption.path" is in Python and "auth.path" in JavaScript',
+  ],
   ['an env file that is not there', { graphs, env: 'none.env' }, 'none.env'],
   ['components that are not files', { graphs, ui: { chat: { path: './ui.tsx' } } }, 'ui.chat'],
   ['an unknown key of components', { graphs, ui_config: { shard: [] } }, 'ui_config.shard'],

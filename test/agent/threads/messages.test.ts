@@ -5,7 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AnswerCall } from '../../../src/agent/exchange/thread-calls.ts';
 import { readGraphsFile } from '../../../src/agent/gx-json/read.ts';
 import { LanguageHost } from '../../../src/agent/graphs/language-host.ts';
-import type { EmbedAnywhere, RunListener } from '../../../src/agent/graphs/thread.ts';
+import type { CipherCall } from '../../../src/schema/wire/wall/cipher.ts';
+import type { AnswersAsked } from '../../../src/agent/graphs/asked.ts';
+import type { RunListener } from '../../../src/agent/graphs/thread.ts';
 import { openWorker, type OpenRunner } from '../../../src/agent/graphs/worker.ts';
 import { createLog } from '../../../src/log.ts';
 import type { RunKwargs } from '../../../src/schema/agent/run.ts';
@@ -75,8 +77,8 @@ const startOf = (config: string): ThreadStart => {
   };
 };
 
-const hostOf = (start: ThreadStart, embed?: EmbedAnywhere): LanguageHost =>
-  new LanguageHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open: openRecorded, embed });
+const hostOf = (start: ThreadStart, asked: AnswersAsked = {}): LanguageHost =>
+  new LanguageHost({ start, threads: 1, keep: 1, heapMegabytes: 256, log, open: openRecorded, asked });
 
 /** Requests that graphs left before they were answered. */
 const left: string[] = [];
@@ -170,6 +172,9 @@ const KINDS: Record<ToThread['kind'] | FromThread['kind'], true> = {
   embed: true,
   embedded: true,
   not_embedded: true,
+  cipher: true,
+  ciphered: true,
+  not_ciphered: true,
 };
 
 const asking = (path: string): Partial<RunSpec> => ({ graph_id: 'inside', kwargs: { ...kwargs, input: { path } } });
@@ -178,15 +183,35 @@ const asking = (path: string): Partial<RunSpec> => ({ graph_id: 'inside', kwargs
 async function embeddingElsewhere(start: ThreadStart): Promise<void> {
   const of: ThreadStart = { ...start, index: { ...start.index!, language: 'python' } };
   const keeping: Partial<RunSpec> = { graph_id: 'keeps', kwargs: { ...kwargs, input: { path: 'red' } } };
-  for (const [embed, expected] of [
-    [() => Promise.resolve('[[1,0,0]]'), { status: 'success' }],
-    [undefined, { status: 'error', error: { error: 'Problem', message: 'This server makes no vectors for graph threads.' } }],
+  for (const [asked, expected] of [
+    [{ embed: () => Promise.resolve('[[1,0,0]]') }, { status: 'success' }],
+    [{}, { status: 'error', error: { error: 'Problem', message: 'This server makes no vectors for graph threads.' } }],
   ] as const) {
-    const elsewhere = hostOf(of, embed);
+    const elsewhere = hostOf(of, asked);
     await elsewhere.open();
     expect(await run(randomUUID(), keeping, undefined, elsewhere)).toMatchObject(expected);
     await elsewhere.close();
   }
+}
+
+/** Runs a graph whose steps the server encrypts, and where it does not. */
+async function encryptionElsewhere(start: ThreadStart): Promise<void> {
+  const calls: CipherCall[] = [];
+  const cipher: AnswersAsked['cipher'] = (call) => {
+    calls.push(call);
+    return Promise.resolve('bytes' in call ? call.bytes.map((byte) => byte ^ 1) : JSON.stringify({ blob: 'aGk=' }));
+  };
+  const message = 'This server encrypts nothing for graph threads.';
+  for (const [asked, expected] of [
+    [{ cipher }, { status: 'success' }],
+    [{}, { status: 'error', error: { error: 'Problem', message } }],
+  ] as const) {
+    const elsewhere = hostOf({ ...start, askedCipher: { encrypts: true } }, asked);
+    await elsewhere.open();
+    expect(await run(randomUUID(), {}, undefined, elsewhere)).toMatchObject(expected);
+    await elsewhere.close();
+  }
+  expect(new Set(calls.map(({ does, of }) => `${does} ${of}`))).toContain('seal checkpoint.values');
 }
 
 test('every kind of message, and every operation, can go to another process', async () => {
@@ -217,6 +242,7 @@ test('every kind of message, and every operation, can go to another process', as
   await expect(lost.open()).rejects.toThrow('/nowhere.ts');
   await lost.close();
   await embeddingElsewhere(start);
+  await encryptionElsewhere(start);
 
   const isSeen = (kind: string): boolean => [...sent, ...heard].some((one) => one.kind === kind);
   await until('every kind is seen', () => Promise.resolve(Object.keys(KINDS).every(isSeen)));

@@ -72,6 +72,7 @@ const toThread: ToThread[] = [
       database: { uri: 'postgresql://localhost/gx', poolSize: 3, statementTimeoutSeconds: 30 },
       encryption: { keys: ['AAAA'], encrypts: true, names: ['secret'], strict: true },
       encryptionModule: { file: '/seal.ts', exportName: 'encryption', seconds: 2.5 },
+      askedCipher: { encrypts: true },
       logLevel: 'info',
       env: { NAME: AWKWARD },
       allowedModules: [['langchain', 'schema']],
@@ -88,6 +89,9 @@ const toThread: ToThread[] = [
   { kind: 'written', wait_id: 1 },
   { kind: 'embedded', embed_id: 1, json: '[[0.6,0.8]]' },
   { kind: 'not_embedded', embed_id: 2, status: 500, message: AWKWARD },
+  { kind: 'ciphered', cipher_id: 1, answer: AWKWARD },
+  { kind: 'ciphered', cipher_id: 2, answer: all },
+  { kind: 'not_ciphered', cipher_id: 3, status: 503, message: AWKWARD, passes: true },
   { kind: 'call', call_id: 1, operation: 'state', args: { ...ids, checkpoint: null, subgraphs: undefined } },
   { kind: 'call', call_id: 2, operation: 'history', args: { ...ids, limit: 10, before: { checkpoint_id: 'a' }, metadata: { step: 1 } } },
   { kind: 'call', call_id: 3, operation: 'update', args: { ...ids, values: [{ left: 1 }], as_node: null } },
@@ -117,6 +121,8 @@ const fromThread: FromThread[] = [
   },
   { kind: 'wait', wait_id: 1, run_id: 'run' },
   { kind: 'embed', embed_id: 1, texts: [AWKWARD] },
+  { kind: 'cipher', cipher_id: 1, call: { does: 'seal-keys', of: 'thread.metadata', text: AWKWARD } },
+  { kind: 'cipher', cipher_id: 2, call: { does: 'open', of: 'checkpoint.values', bytes: all } },
   {
     kind: 'spans',
     run_id: 'run',
@@ -146,6 +152,7 @@ const toUserCode: ToUserCode[] = [
   { kind: 'ping' },
   { kind: 'exchange', message: asking({ user }) },
   { kind: 'exchange', message: asking({ user: undefined }) },
+  { kind: 'exchange', message: asking({ user, source: '10.0.0.1', socket: ['chat.v2', AWKWARD] }) },
   ...exchanges.map((message): ToUserCode => ({ kind: 'exchange', message })),
 ];
 
@@ -154,7 +161,7 @@ const fromUserCode: FromUserCode[] = [
     kind: 'ready',
     version,
     handles: ['threads'],
-    app: { routes: [{ method: 'ALL', pattern: '^/x/?$', serves: true }] },
+    app: { routes: [{ method: 'ALL', pattern: '^/x/?$', serves: true }], sockets: true },
     encrypts: true,
   },
   { kind: 'ready', version, handles: [], app: { routes: undefined }, encrypts: false },
@@ -180,7 +187,10 @@ const change = { base: '1', steps: 1, stored: 4, parts: [[0, 1] as [number, numb
 const listRow = { namespace: '', channel: 'messages', version: '2', ...change, blob: all };
 
 /** Kinds of messages that threads alone have, and those that they have in another form. */
-const OF_THREADS = ['start', 'written', 'embedded', 'not_embedded', 'beat', 'wait', 'embed'];
+const OF_THREADS = [
+  ...['start', 'written', 'beat', 'wait'],
+  ...['embed', 'embedded', 'not_embedded', 'cipher', 'ciphered', 'not_ciphered'],
+];
 
 const toRunner: ToRunner[] = [
   ...toThread.filter(({ kind }) => !OF_THREADS.includes(kind)).map((message) => message as ToRunner),

@@ -36,8 +36,13 @@ function configOf(of: string): string {
 describe('a start says in one sentence what is wrong with the module', () => {
   test.each<[what: string, of: string, env: Record<string, string>, sentence: RegExp]>([
     ['there is no such file', './nowhere.ts:encryption', {}, /encryption\.path: there is no file .*nowhere\.ts/],
-    ['it has no such export', `${graphs}/faulty.ts:nothing`, {}, /encryption\.path: .*faulty\.ts does not export "nothing"/],
-    ['it has no handlers', `${graphs}/faulty.ts:empty`, {}, /"empty" of .*faulty\.ts has no handlers/],
+    [
+      'it has no such export',
+      `${graphs}/faulty.ts:nothing`,
+      {},
+      /encryption\.path: .*faulty\.(ts does not export|py has no variable named) .*nothing/,
+    ],
+    ['it has no handlers', `${graphs}/faulty.ts:empty`, {}, /empty.* of .*faulty\.(ts|py) has no handlers/],
     ['it can not decrypt', `${graphs}/faulty.ts:withoutDecrypt`, {}, /has encrypt\.blob without decrypt\.blob/],
     [
       'it leaves some records out',
@@ -110,6 +115,15 @@ describe('a module that fails at times', () => {
     await expect.poll(async () => (await put('an innocent note')).status, { timeout: 60_000 }).toBe(204);
     expect((await agent.client.store.getItem(['notes'], 'an innocent note'))?.value).toEqual({ note: 'an innocent note' });
     expect(await agent.client.store.getItem(['notes'], note).catch(() => null)).toBeNull();
+  });
+
+  test('gets no context: a request that brings one is refused', async () => {
+    const headers = { 'x-encryption-context': Buffer.from('{"tenant":"one"}').toString('base64') };
+    const answer = await fetch(`${agent.url}/threads`, { method: 'POST', headers });
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      { detail: expect.stringMatching(/^X-Encryption-Context: .*encryption\.path/) },
+    ]);
   });
 
   test('ends a run with a sentence when it fails where the graph runs', async () => {

@@ -2,7 +2,7 @@
 export type ProjectPlan = { write: string[]; keep: string[] };
 
 /** Files that a project may have before it has an agent, and that stay as they are. */
-const ANYBODYS = ['package.json', 'README.md', '.gitignore', '.dockerignore', 'Dockerfile', '.env.example'];
+const ANYBODYS = ['package.json', 'pyproject.toml', 'README.md', '.gitignore', '.dockerignore', 'Dockerfile', '.env.example'];
 
 /** Returns which files to write where the files `there` already lie, or else the ones that are in the way. */
 export function planFor(files: string[], there: ReadonlySet<string>): ProjectPlan | { inTheWay: string[] } {
@@ -12,30 +12,69 @@ export function planFor(files: string[], there: ReadonlySet<string>): ProjectPla
   return { write: files.filter((file) => !there.has(file)), keep: found };
 }
 
-/** These files are written by code, because npm leaves files of these names out when it packs a package. */
-export const IGNORED = {
-  '.gitignore': 'node_modules/\n.gx/\n.env\n',
-  '.dockerignore': 'node_modules/\n.gx/\n.env\n.git/\n',
-} as const;
-
-/** Returns the name as npm allows it for a package. */
+/** Returns the name as npm, and Python's index, allow it for a package. */
 export const packageNameOf = (folder: string): string =>
   folder
     .toLowerCase()
     .replaceAll(/[^a-z0-9._-]+/g, '-')
-    .replaceAll(/^[._-]+|-+$/g, '') || 'my-agent';
+    .replaceAll(/^[._-]+|[._-]+$/g, '') || 'my-agent';
 
-type Done = { folder: string; plan: ProjectPlan; packages: string[] };
+/**
+ * A new project as it depends on its language. The files of the example are copied as they are; the folder of somebody
+ * who tried the example holds more. Two are written by code, because npm leaves files of their names out of a package.
+ */
+export type Template = {
+  /** The folder of examples. */
+  example: string;
+  copied: string[];
+  /** Names that git and an image leave out. */
+  ignored: string[];
+  /** The file that names the project and its packages. */
+  manifest: string;
+  /** Returns the manifest of a project of that name. */
+  named(manifest: string, name: string): string;
+  /** Returns the commands that follow; `ownManifest`: the project keeps the manifest that it has. */
+  next(manifest: string, ownManifest: boolean): string[];
+};
+
+type PackageJson = { dependencies: Record<string, string> };
+
+export const JAVASCRIPT: Template = {
+  example: 'new',
+  copied: ['gx.json', 'graph.ts', 'model.ts', 'stand-in.ts', 'README.md', 'Dockerfile', '.env.example'],
+  ignored: ['node_modules/', '.gx/', '.env'],
+  manifest: 'package.json',
+  named: (manifest, name) => `${JSON.stringify({ ...(JSON.parse(manifest) as PackageJson), name }, null, 2)}\n`,
+  next: (manifest, ownManifest) => {
+    const { dependencies } = JSON.parse(manifest) as PackageJson;
+    const packages = Object.entries(dependencies).map(([name, range]) => `${name}@${range}`);
+    return [ownManifest ? `npm install ${packages.join(' ')}` : 'npm install', 'npx gx dev'];
+  },
+};
+
+export const PYTHON: Template = {
+  example: 'new-python',
+  copied: ['gx.json', 'agent.py', 'model.py', 'stand_in.py', 'tests/test_agent.py', 'README.md', 'Dockerfile', '.env.example'],
+  ignored: ['.venv/', '__pycache__/', '*.egg-info/', '.pytest_cache/', '.gx/', '.env'],
+  manifest: 'pyproject.toml',
+  named: (manifest, name) => manifest.replace(/^name = .*$/m, `name = "${name}"`),
+  next: (manifest, ownManifest) => {
+    const packages = [...(/^dependencies = \[(.*)\]$/m.exec(manifest)?.[1] ?? '').matchAll(/"([^"]+)"/g)].map(([, one]) => `'${one}'`);
+    const what = ownManifest ? packages.join(' ') : "-e '.[dev]'";
+    return [`python3 -m venv .venv && .venv/bin/pip install ${what}`, 'gx dev'];
+  },
+};
+
+type Done = { folder: string; plan: ProjectPlan; commands: string[] };
 
 /** Returns the next steps, as `gx new` prints them. `folder` is written as the user wrote it. */
-export function nextSteps({ folder, plan, packages }: Done): string {
+export function nextSteps({ folder, plan, commands }: Done): string {
   const isHere = folder === '.';
   const kept = plan.keep.length === 0 ? '' : `Kept as they were: ${plan.keep.join(', ')}\n`;
-  const install = plan.keep.includes('package.json') ? `npm install ${packages.join(' ')}` : 'npm install';
+  const enter = isHere ? [] : [`cd ${/\s/.test(folder) ? JSON.stringify(folder) : folder}`];
   return `Written to ${isHere ? 'this folder' : folder}: ${plan.write.join(', ')}
 ${kept}
 Next
-${isHere ? '' : `  cd ${/\s/.test(folder) ? JSON.stringify(folder) : folder}\n`}  ${install}
-  npx gx dev
+${[...enter, ...commands].map((command) => `  ${command}`).join('\n')}
 `;
 }

@@ -50,6 +50,12 @@ const Serde = Type.Object({
   pickle_fallback: Maybe(Type.Boolean()),
 });
 
+/**
+ * Settings for a developer's machine: the runner logs code that holds the event loop for longer than so many
+ * milliseconds, and a debugger may attach at the port.
+ */
+export const Development = Type.Object({ blockingMilliseconds: Maybe(Type.Integer()), debugPort: Maybe(Type.Integer()) });
+
 const ofAnyRunner = {
   graphs: Type.Array(GraphSource),
   /** Whether the other graphs are served when some can't be loaded. */
@@ -69,6 +75,7 @@ const ofAnyRunner = {
   /** The event loops that runs of Python are spread over; absent where they share one. */
   isolatedLoops: Maybe(Type.Integer()),
   serde: Maybe(Serde),
+  development: Maybe(Development),
 };
 
 /**
@@ -94,7 +101,10 @@ export const ThreadStart = Type.Object({
   database: Type.Object({ uri: Type.String(), poolSize: Type.Integer(), statementTimeoutSeconds: Type.Number() }),
   /** How the thread encrypts and decrypts stored values; absent where nothing is encrypted. */
   encryption: Maybe(Encryption),
+  /** The module that encrypts, where the thread itself can run it. */
   encryptionModule: Maybe(CipherModule),
+  /** The thread asks the server, whose module encrypts or only decrypts; absent where it need not. */
+  askedCipher: Maybe(Type.Object({ encrypts: Type.Boolean() })),
   /** Ids of classes, beyond messages, that may be made from the values of a state. */
   allowedModules: Maybe(Type.Array(Type.Array(Type.String()))),
 });

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { CipherAnswer, CipherCall } from './cipher.ts';
 import { ExchangeAnswer, exchangeFor, OwnCall } from './exchange.ts';
 import { JsonTextOf, MessageOf, OrNull } from './forms.ts';
 import { ThreadStart } from './graph-start.ts';
@@ -45,6 +46,10 @@ import { Outcome, RunSpec, Span } from './run-in-thread.ts';
  * server: `embed` with a number of its own gets one answer, `embedded` with the vectors, or `not_embedded` with an HTTP
  * status and a sentence. The server asks a thread of that language by the call of the same name.
  *
+ * Encryption. A thread encrypts values by the keys and the module in `start`. Where the module is the server's
+ * (`askedCipher`), it asks: `cipher` with a number of its own gets one answer, `ciphered`, or `not_ciphered` with an
+ * HTTP status and a sentence, and `passes` where the same may succeed later.
+ *
  * Exchanges. `exchange` carries a message of exchange.ts: graphs ask their server, also while they load. The server
  * asks nothing.
  */
@@ -53,6 +58,7 @@ const run_id = Type.String();
 const wait_id = Type.Integer();
 const call_id = Type.Integer();
 const embed_id = Type.Integer();
+const cipher_id = Type.Integer();
 
 /** The messages to a thread as well as to a runner in another process (runner.ts). */
 export const ToAnyRunner = Type.Union([
@@ -69,6 +75,8 @@ const Others = Type.Union([
   MessageOf('written', { wait_id }),
   MessageOf('embedded', { embed_id, json: JsonTextOf<number[][]>() }),
   MessageOf('not_embedded', { embed_id, status: Type.Integer(), message: Type.String() }),
+  MessageOf('ciphered', { cipher_id, answer: CipherAnswer }),
+  MessageOf('not_ciphered', { cipher_id, status: Type.Integer(), message: Type.String(), passes: Type.Boolean() }),
 ]);
 
 export const ToThread = Type.Union([Others, Call]);
@@ -107,5 +115,6 @@ export const FromThread = Type.Union([
   MessageOf('beat', { full: Type.Boolean() }),
   MessageOf('wait', { wait_id, run_id }),
   MessageOf('embed', { embed_id, texts: Type.Array(Type.String()) }),
+  MessageOf('cipher', { cipher_id, call: CipherCall }),
 ]);
 export type FromThread = Static<typeof FromThread>;

@@ -1,8 +1,10 @@
 import { Type, type Static } from 'typebox';
 import { StringEnum } from '../../types.ts';
 import { AuthEvent, AuthUser, HandlerAnswer } from './auth.ts';
+import { CipherAnswer, CipherCall } from './cipher.ts';
 import { exchangeFor, HeaderPairs, OwnCall, Refusal } from './exchange.ts';
-import { Bytes, CipherModule, Maybe, MessageOf, ModuleExport, Variables } from './forms.ts';
+import { Development } from './graph-start.ts';
+import { CipherModule, Maybe, MessageOf, ModuleExport, Variables } from './forms.ts';
 
 /*
  * The messages between the server and the side that runs the user's own code, by the rules of rules.ts. That side runs
@@ -31,6 +33,7 @@ const UserCodeStart = Type.Object({
   /** Whether the other side sends the lines of its log. */
   sendsLog: Type.Boolean(),
   env: Variables,
+  development: Maybe(Development),
 });
 export type UserCodeStart = Static<typeof UserCodeStart>;
 
@@ -38,18 +41,11 @@ export type UserCodeStart = Static<typeof UserCodeStart>;
 const SeenRequest = Type.Object({ method: Type.String(), url: Type.String(), headers: HeaderPairs });
 export type SeenRequest = Static<typeof SeenRequest>;
 
-/** The operation of the module on a value, as JSON text or bytes. `of` is the kind of record and its field. */
-const CipherCall = Type.Union([
-  Type.Object({ does: StringEnum(['seal', 'open', 'seal-keys']), of: Type.String(), text: Type.String() }),
-  Type.Object({ does: StringEnum(['seal', 'open']), of: Type.String(), bytes: Bytes }),
-]);
-export type CipherCall = Static<typeof CipherCall>;
-
-/** A question -> its arguments and its answer. Text of the cipher is answered with text, and bytes with bytes. */
+/** A question -> its arguments and its answer. */
 const QUESTIONS = {
   authenticate: { args: SeenRequest, answer: AuthUser },
   authorize: { args: Type.Object({ event: AuthEvent, value: Type.String(), user: AuthUser }), answer: HandlerAnswer },
-  cipher: { args: Type.Object({ call: CipherCall }), answer: Type.Union([Type.String(), Bytes]) },
+  cipher: { args: Type.Object({ call: CipherCall }), answer: CipherAnswer },
 };
 
 type Question<K extends keyof typeof QUESTIONS> = {
@@ -63,7 +59,15 @@ export type HandlerQuestion = { [K in keyof Questions]: { ask: K } & Questions[K
 const questions = Object.entries(QUESTIONS).map(([ask, { args }]) => Type.Object({ ask: Type.Literal(ask), ...args.properties }));
 
 /** The facts that the application gets beside a request: the caller, where it is known, and the client's address. */
-const ForApp = Type.Object({ user: Maybe(AuthUser), source: Maybe(Type.String()) });
+const ForApp = Type.Object({
+  user: Maybe(AuthUser),
+  source: Maybe(Type.String()),
+  /**
+   * The subprotocols that the client of a WebSocket offers; absent for any other request. The status 101 accepts it, and
+   * the bodies are then its messages (socket-frames.ts). Any other answer refuses it.
+   */
+  socket: Maybe(Type.Array(Type.String())),
+});
 export type ForApp = Static<typeof ForApp>;
 
 /**
@@ -74,14 +78,17 @@ const ForServer = Type.Union([Type.Object({ want: StringEnum(['next', 'caller'])
 export type ForServer = Static<typeof ForServer>;
 
 /**
- * One of the application's routes. A request of the method ('ALL' is any) whose path the pattern matches concerns it.
- * `serves` is false for middleware.
+ * One of the application's routes. A request of the method ('ALL' is any, 'WEBSOCKET' none but a WebSocket) whose path
+ * the pattern matches concerns it. `serves` is false for middleware.
  */
 const AppRoute = Type.Object({ method: Type.String(), pattern: Type.String(), serves: Type.Boolean() });
 export type AppRoute = Static<typeof AppRoute>;
 
-/** Facts of the application for the server. Undefined routes mean that only the application knows them. */
-const AppFacts = Type.Object({ routes: Maybe(Type.Array(AppRoute)) });
+/**
+ * Facts of the application for the server. Undefined routes mean that only the application knows them. `sockets`: it may
+ * accept WebSockets.
+ */
+const AppFacts = Type.Object({ routes: Maybe(Type.Array(AppRoute)), sockets: Maybe(Type.Boolean()) });
 export type AppFacts = Static<typeof AppFacts>;
 
 const call_id = Type.Integer();
@@ -116,7 +123,7 @@ export const FromUserCode = Type.Union([
   MessageOf('log', { line: Type.String() }),
   MessageOf('pong', Liveness),
   MessageOf('document', { document: Type.Record(Type.String(), Type.Unknown()) }),
-  MessageOf('answer', { call_id, answer: Type.Union([AuthUser, HandlerAnswer, QUESTIONS.cipher.answer]) }),
+  MessageOf('answer', { call_id, answer: Type.Union([AuthUser, HandlerAnswer, CipherAnswer]) }),
   MessageOf('refused', { call_id, ...Refusal.properties }),
   MessageOf('exchange', { message: exchangeFor(ForServer) }),
 ]);

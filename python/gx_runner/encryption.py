@@ -1,0 +1,236 @@
+"""The handlers of `encryption.path`: an `Encryption` object of langgraph_sdk, which encrypts and decrypts stored values.
+
+Values have the same stored form as with a module in JavaScript (src/agent/encryption/user-module.ts), whatever the
+language of the module that reads them: an object by key, bytes, or a value under the one key of an object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+import orjson
+
+from gx_runner.compat import EncryptionHandlers, encryption_handlers
+from gx_runner.failures import ProblemError
+from gx_runner.modules import LoadError
+
+Json = dict[str, Any]
+Word = Literal["encrypt", "decrypt"]
+
+# Fields whose objects go to `json` first, so that it may leave some keys as they are.
+_BY_KEY = {"run.kwargs", "thread.values", "cron.payload", "cron.owner", "store.value"}
+# Fields of LangGraph's metadata that SQL and LangGraph itself look for.
+_OF_CHECKPOINTS = {"source", "step", "parents", "counters_since_delta_snapshot"}
+# Names that the server looks for in metadata and configs (isSystemName in src/config/encryption.ts).
+_OF_SERVER = {
+    "assistant_id",
+    "checkpoint_id",
+    "checkpoint_ns",
+    "configurable",
+    "created_by",
+    "graph_id",
+    "recursion_limit",
+    "run_attempt",
+    "run_id",
+    "thread_id",
+}
+# The first byte of sealed bytes: made by `blob`, or JSON that `json` made of their base64.
+_BY_BLOB = b"\x01"
+_BY_JSON = b"\x02"
+_log = logging.getLogger("gx_runner")
+
+
+class Cipher:
+    """The handlers of one `Encryption` object. Raises `LoadError` when it is none, or would leave gaps."""
+
+    def __init__(self, exported: Any, at: str, seconds: float) -> None:
+        handlers = encryption_handlers(exported)
+        if handlers is None:
+            raise LoadError(f"encryption.path: {at} is no Encryption object of langgraph_sdk.")
+        if (gap := _gap(handlers)) is not None:
+            raise LoadError(f"encryption.path: {at} {gap}.")
+        self._calls = _Calls(handlers, seconds)
+        self.encrypts = handlers.encrypt_blob is not None or handlers.encrypt_json is not None
+
+    async def answer(self, call: Json, blobs: bytes) -> str | bytes:
+        """Returns the answer to an operation on a value: text for text, and bytes for bytes."""
+        does, of = call["does"], call["of"]
+        if "bytes" in call:
+            return await (self._sealed_bytes(of, blobs) if does == "seal" else self._opened_bytes(of, blobs))
+        if does == "seal-keys":
+            return _text(await self._sealed_keys(of, _value(call["text"])))
+        if does == "seal":
+            return _text(await self._sealed(of, call["text"]))
+        return await self._opened(of, _value(call["text"]))
+
+    async def _sealed(self, of: str, text: str) -> Json:
+        is_object = text.startswith("{")
+        if self._calls.blobs(of, is_object):
+            return {"blob": base64.b64encode(await self._calls.by_blob("encrypt", of, text.encode())).decode()}
+        if is_object and of in _BY_KEY:
+            return {"json": await self._calls.by_json("encrypt", of, _value(text))}
+        return {"one": await self._calls.by_json("encrypt", of, {_field(of): _value(text)})}
+
+    async def _opened(self, of: str, body: Json) -> str:
+        if "blob" in body:
+            opened = await self._calls.by_blob("decrypt", of, base64.b64decode(body["blob"]))
+            return _json_in(opened, of)
+        if "one" in body:
+            return _text(next(iter((await self._calls.by_json("decrypt", of, body["one"])).values())))
+        return _text(await self._calls.by_json("decrypt", of, body.get("json", {})))
+
+    async def _sealed_bytes(self, of: str, data: bytes) -> bytes:
+        if self._calls.blobs(of, False):
+            return _BY_BLOB + await self._calls.by_blob("encrypt", of, data)
+        text = _text(base64.b64encode(data).decode())
+        return _BY_JSON + _text(await self._sealed(of, text)).encode()
+
+    async def _opened_bytes(self, of: str, data: bytes) -> bytes:
+        if data[:1] == _BY_BLOB:
+            return await self._calls.by_blob("decrypt", of, data[1:])
+        return base64.b64decode(_value(await self._opened(of, _value(data[1:].decode()))))
+
+    async def _sealed_keys(self, of: str, record: Json) -> Json:
+        """Returns the values of the keys that the handler changed. It does not see those that the server searches by."""
+        shown = {name: value for name, value in record.items() if value is not None and not _is_ours(name, of)}
+        if not shown or not self._calls.has_json:
+            return {}
+        # The handler may change what it is given in place.
+        before = {name: _text(value) for name, value in shown.items()}
+        made = await self._calls.by_json("encrypt", of, shown)
+        return {name: value for name, value in made.items() if _text(value) != before[name]}
+
+
+class _Calls:
+    """Calls handlers, each within the limit, and checks what they return."""
+
+    def __init__(self, handlers: EncryptionHandlers, seconds: float) -> None:
+        self._handlers = handlers
+        self._seconds = seconds
+        self._warned: set[str] = set()
+
+    @property
+    def has_json(self) -> bool:
+        """Returns whether objects can be encrypted by key."""
+        return self._handlers.encrypt_json is not None
+
+    def blobs(self, of: str, is_object: bool) -> bool:
+        """Returns whether a value of the field goes to `blob`."""
+        return self._handlers.encrypt_blob is not None and not (of in _BY_KEY and is_object and self.has_json)
+
+    async def by_blob(self, word: Word, of: str, data: bytes) -> bytes:
+        """Returns what `blob` made of the bytes."""
+        handler = self._handlers.encrypt_blob if word == "encrypt" else self._handlers.decrypt_blob
+        made = await self._called(handler, f"{word}.blob", of, data)
+        if not isinstance(made, (bytes, bytearray, memoryview)):
+            raise ProblemError(500, f"encryption.path: {word}.blob returned no bytes for {of}.")
+        return bytes(made)
+
+    async def by_json(self, word: Word, of: str, given: Json) -> Json:
+        """Returns what `json` made of the object, which has the same keys."""
+        name = f"{word}.json"
+        keys = list(given)
+        handler = self._handlers.encrypt_json if word == "encrypt" else self._handlers.decrypt_json
+        made = await self._called(handler, name, of, given)
+        if not isinstance(made, dict):
+            raise ProblemError(500, f"encryption.path: {name} returned no object for {of}.")
+        changed = [str(key) for key in made if key not in keys] + [key for key in keys if key not in made]
+        if changed:
+            sentence = f"changed the keys of {of} ({', '.join(changed)}); it may only change their values."
+            raise ProblemError(500, f"encryption.path: {name} {sentence}")
+        try:
+            orjson.dumps(made)
+        except orjson.JSONEncodeError:
+            _check_json(made, f"encryption.path: {name} returned values for {of} that JSON does not have.")
+        return made
+
+    async def _called(self, handler: Callable[..., Awaitable[Any]] | None, name: str, of: str, data: Any) -> Any:
+        if handler is None:
+            sentence = f"is encrypted by {name}'s counterpart, and encryption.path has no {name} for it; add that handler."
+            raise ProblemError(503, f"A value ({of}) {sentence}")
+        limit = asyncio.timeout(self._seconds)
+        try:
+            async with limit:
+                return self._plain(await handler(_context(of), data), name)
+        except Exception as error:
+            if limit.expired():
+                sentence = f"{name} did not answer within {self._seconds} s for {of}."
+                raise ProblemError(503, f"encryption.path: {sentence}") from None
+            # Its error may hold secrets, so clients don't get it.
+            _log.error("a handler of encryption.path failed: %s for %s", name, of, exc_info=error)
+            raise ProblemError(503, f"encryption.path: {name} failed for {of}.") from None
+
+    def _plain(self, made: Any, name: str) -> Any:
+        """Returns the value itself, where the handler returned it beside a replacement for what is stored."""
+        if type(made).__name__ != "DecryptResult":
+            return made
+        if made.replacement is not None and name not in self._warned:
+            self._warned.add(name)
+            _log.warning("%s returns replacements, which are not stored: values keep the key that encrypted them", name)
+        return made.plaintext
+
+
+def _gap(handlers: EncryptionHandlers) -> str | None:
+    """Returns what the module lacks, if it would encrypt values that it can't decrypt, or has nothing."""
+    if handlers.context is not None:
+        return "has a context handler, which this server does not call; remove it"
+    if handlers.decrypt_blob is None and handlers.decrypt_json is None:
+        return "has no handlers that decrypt: register decrypt.blob, decrypt.json or both"
+    if handlers.encrypt_blob is not None and handlers.decrypt_blob is None:
+        return "has encrypt.blob without decrypt.blob"
+    if handlers.encrypt_json is not None and handlers.decrypt_json is None:
+        return "has encrypt.json without decrypt.json"
+    return None
+
+
+def _context(of: str) -> Any:
+    from langgraph_sdk.encryption.types import EncryptionContext
+
+    return EncryptionContext(model=of.partition(".")[0], field=_field(of), metadata={})
+
+
+def _field(of: str) -> str:
+    return of.partition(".")[2]
+
+
+def _is_ours(name: str, of: str) -> bool:
+    is_of_checkpoint = of.startswith("checkpoint.") and name in _OF_CHECKPOINTS
+    return is_of_checkpoint or name in _OF_SERVER or name.startswith("langgraph_")
+
+
+def _value(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        # A text of JavaScript may have half a character, which orjson does not read.
+        return json.loads(text)
+
+
+def _text(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return json.dumps(value, allow_nan=False)
+
+
+def _json_in(opened: bytes, of: str) -> str:
+    """Returns the text in the bytes. Raises `ProblemError` where they are none of those that were encrypted."""
+    try:
+        text = opened.decode()
+        _value(text)
+    except ValueError:
+        sentence = f"decrypt.blob returned something else for {of} than encrypt.blob was given."
+        raise ProblemError(500, f"encryption.path: {sentence}") from None
+    return text
+
+
+def _check_json(made: Json, sentence: str) -> None:
+    try:
+        json.dumps(made, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ProblemError(500, sentence) from None

@@ -1,0 +1,198 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { asError, Forbidden, Problem } from '../../errors.ts';
+import type { Trusts } from '../../http/client.ts';
+import { clientOfRequest, headerPairs, ofMessage } from '../../http/in-process.ts';
+import type { AcceptedSocket, MessagesHeard, MessageSocket, OtherSockets, RefusedSocket } from '../../http/other-sockets.ts';
+import { withKeyOfSocket } from '../../http/shown-key.ts';
+import type { Log } from '../../log.ts';
+import { SocketFrames, socketFrame } from '../../schema/wire/wall/socket-frames.ts';
+import { openToAll, type CallerRequest } from '../auth/authenticate.ts';
+import type { AgentCaller } from '../auth/caller.ts';
+import type { Callers } from '../auth/callers.ts';
+import type { IncomingBody } from '../exchange/bodies.ts';
+import type { Replied } from '../exchange/exchanges.ts';
+import type { UserCode } from '../user-code/host.ts';
+import { concernOf } from './app-concerns.ts';
+import { pathBelow } from './calls-inside.ts';
+import { ClientMessages } from './client-messages.ts';
+
+export type AppSocketSettings = {
+  code: UserCode;
+  /** The prefix of the server's paths, which the application does not know. */
+  prefix: string;
+  /** Whether the application's own routes ask who calls. */
+  guarded: boolean;
+  callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
+  callers: Callers;
+  trusts: Trusts;
+  permits: (origin: string, headers: IncomingHttpHeaders) => boolean;
+  /** Bytes of the longest message, in both directions. */
+  messageBytes: number;
+  /** Hears that a client uses the deployment. */
+  used: () => void;
+  log: Log;
+};
+
+/** Bytes of the longest answer instead of a connection. */
+const LONGEST_REFUSAL = 1024 * 1024;
+/** Milliseconds in which the application may hear of a client that has left, and end. */
+const FAREWELL = 5000;
+const TOO_BIG = 1009;
+const FAILED = 1011;
+const ACCEPTED = 101;
+
+type AskedBy = { caller: AgentCaller | undefined; source: string; messages: ClientMessages; signal: AbortSignal };
+
+/** The WebSockets of `http.app`, as far as it has any: those in Python. */
+export class AppSockets implements OtherSockets {
+  readonly #settings: AppSocketSettings;
+  #concerns: ReturnType<typeof concernOf> | undefined;
+
+  constructor(settings: AppSocketSettings) {
+    this.#settings = settings;
+  }
+
+  takes(path: string): boolean {
+    return this.#pathOf(path) !== undefined;
+  }
+
+  /** Returns the path as the application knows it, if connections there may be its own. */
+  #pathOf(url: string): string | undefined {
+    const { code, prefix } = this.#settings;
+    const path = pathBelow(prefix, url);
+    if (path === undefined || code.app?.sockets !== true) return undefined;
+    this.#concerns ??= concernOf(code);
+    return this.#concerns('WEBSOCKET', path)?.serves === true ? path : undefined;
+  }
+
+  async ask(request: IncomingMessage, signal: AbortSignal): Promise<AcceptedSocket | RefusedSocket> {
+    const { callers, guarded, callerOf, trusts, permits } = this.#settings;
+    const { headers, url = '/' } = request;
+    if (headers.origin !== undefined && !permits(headers.origin, headers))
+      throw new Forbidden(`Pages of ${headers.origin} may not connect.`);
+    const client = clientOfRequest(request, trusts);
+    const who = (): Promise<AgentCaller> | AgentCaller =>
+      callerOf({ headers: withKeyOfSocket(headers), access: 'read', source: client.source, method: 'GET', url });
+    const caller = guarded ? await who() : undefined;
+    const leave = callers.opens(caller ?? openToAll(client));
+    try {
+      const messages = new ClientMessages();
+      const gone = new AbortController();
+      const either = AbortSignal.any([signal, gone.signal]);
+      const answer = await this.#answerOf(request, { caller, source: client.source, messages, signal: either });
+      if (answer.head.status !== ACCEPTED) return await refused(answer).finally(leave);
+      this.#settings.used();
+      const end = (): void => gone.abort(LEFT);
+      const accepted = new AppConnection({ answer, messages, leave, end, ...this.#settings });
+      const abandon = (): void => {
+        leave();
+        end();
+      };
+      const again = guarded ? who : undefined;
+      return { ...acceptance(answer.head.headers), connect: (socket) => accepted.connect(socket), abandon, again };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  #answerOf(request: IncomingMessage, asked: AskedBy): Promise<Replied> {
+    const { code } = this.#settings;
+    const { caller, source, messages: body, signal } = asked;
+    const { pathname, search } = new URL(request.url ?? '/', 'http://any');
+    const { host = '' } = request.headers;
+    const address = `ws://${URL.canParse(`ws://${host}`) ? host : 'localhost'}${this.#pathOf(pathname)}${search}`;
+    const head = { method: 'GET', url: address, headers: ofMessage(headerPairs(request)) };
+    const purpose = { user: caller?.guard?.user, source, socket: offered(request.headers) };
+    return code.fetch({ head, purpose, body, signal }, () => undefined);
+  }
+}
+
+/** Returns the subprotocols that a client offers. */
+const offered = (headers: IncomingHttpHeaders): string[] =>
+  (headers['sec-websocket-protocol'] ?? '').split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+
+const PROTOCOL = 'sec-websocket-protocol';
+
+/** Returns the subprotocol that the application has chosen, and its headers. */
+function acceptance(pairs: [string, string][]): Pick<AcceptedSocket, 'protocol' | 'headers'> {
+  const own = pairs.filter(([name]) => !name.toLowerCase().startsWith('sec-websocket-'));
+  return { protocol: pairs.find(([name]) => name.toLowerCase() === PROTOCOL)?.[1], headers: own };
+}
+
+async function refused({ head, body }: Replied): Promise<RefusedSocket> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body ?? []) {
+    bytes += piece.length;
+    if (bytes > LONGEST_REFUSAL) throw new Problem(502, `http.app refused the connection with more than ${LONGEST_REFUSAL} bytes.`);
+    pieces.push(piece);
+  }
+  return { status: head.status, headers: head.headers, body: Buffer.concat(pieces) };
+}
+
+type Connection = Pick<AppSocketSettings, 'messageBytes' | 'log'> & {
+  answer: Replied;
+  messages: ClientMessages;
+  /** Hears once that the connection is over. */
+  leave: () => void;
+  /** Ends the exchange with the application. */
+  end: () => void;
+};
+
+/** One connection that the application has accepted. */
+class AppConnection {
+  readonly #connection: Connection;
+  /** The application has ended it. */
+  #isOver = false;
+  /** The client has ended it. */
+  #isClosed = false;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  connect(socket: MessageSocket): MessagesHeard {
+    const { messages, answer, leave } = this.#connection;
+    messages.paces(socket);
+    void this.#passOn(answer.body, socket);
+    return {
+      message: (data, isText) => messages.push(socketFrame({ form: isText ? 'text' : 'bytes', data })),
+      closed: (code, reason) => {
+        this.#isClosed = true;
+        leave();
+        messages.push(socketFrame({ form: 'close', code, reason }));
+        messages.end();
+        if (!this.#isOver) setTimeout(() => this.#connection.end(), FAREWELL).unref();
+      },
+    };
+  }
+
+  /** Passes the application's messages to the client. Never throws. */
+  async #passOn(body: IncomingBody | undefined, socket: MessageSocket): Promise<void> {
+    const { messageBytes, end, log } = this.#connection;
+    const frames = new SocketFrames(messageBytes);
+    try {
+      for (let piece = await body?.read(); piece !== undefined; piece = await body?.read()) {
+        for (const message of frames.push(piece)) {
+          if (message.form === 'close') socket.close(message.code, message.reason);
+          else await socket.send(message.data, message.form === 'text');
+        }
+        // An application that only writes waits from here on, until it has had the time to hear of the end.
+        if (this.#isClosed) return;
+      }
+    } catch (error) {
+      body?.cancel();
+      const isTooLong = error instanceof RangeError;
+      log.warn({ err: asError(error) }, 'a connection of http.app broke off');
+      socket.close(isTooLong ? TOO_BIG : FAILED, isTooLong ? error.message : 'http.app failed.');
+    }
+    this.#isOver = true;
+    // The application may end without a close, as its process may.
+    socket.close(FAILED, 'http.app failed.');
+    end();
+  }
+}
+
+/** The reason is made once, because an abort without one would cost an exception with its stack. */
+const LEFT = Object.assign(new Error('The connection is over.'), { name: 'AbortError' });
