@@ -155,7 +155,6 @@ describe.skipIf(system.cluster === 'kind')('a deployment behind Contour', () => 
     const once = test.runIf(kind === 'HTTPRoute');
 
     once('the first event comes at most ten milliseconds later than by its node port', async () => {
-      await patch({ network: { ingress: 'Open' } });
       expect(await laterBy(direct, reached(), 40)).toBeLessThanOrEqual(10);
     });
 

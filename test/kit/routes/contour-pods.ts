@@ -109,7 +109,8 @@ const pod = (image: string, folder: string): object => {
           volumeMounts: [programs, { name: 'settings', mountPath: '/settings' }],
         }),
         container('envoy', ['envoy', ...ENVOY, '--log-level', 'warn'], {
-          readinessProbe: { httpGet: { path: '/ready', port: 8002 }, periodSeconds: 1 },
+          // A busy machine answers late, and one that is not ready gets no requests.
+          readinessProbe: { httpGet: { path: '/ready', port: 8002 }, periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 10 },
         }),
       ],
       volumes: [
