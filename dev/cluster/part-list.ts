@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { NodePart } from './native/node-part.ts';
 import { cniFolder, containerd } from './native/parts/containerd.ts';
 import { controlPlane } from './native/parts/control-plane.ts';
@@ -9,7 +8,8 @@ import { metricsServer } from './native/parts/metrics-server.ts';
 import { networkPolicies } from './native/parts/network-policies.ts';
 import { registry } from './native/parts/registry.ts';
 import { volumeProvisioner } from './native/parts/volume-provisioner.ts';
-import type { DebianPackage, GoBuild, Part, Program } from './part.ts';
+import { debian, goBuild, linkerFlags, program } from './origins.ts';
+import type { Part } from './part.ts';
 
 const kubernetesVersion = 'v1.36.3';
 const containerdVersion = 'v2.4.2';
@@ -280,23 +280,3 @@ export const runsOnNode: readonly NodePart[] = Object.values<Part>(parts).flatMa
 /** Those without which no agent answers, and the others. */
 export const firstOnNode = runsOnNode.filter(({ comesLater }) => comesLater !== true);
 export const laterOnNode = runsOnNode.filter(({ comesLater }) => comesLater === true);
-
-/**
- * Returns a build of the module of that name below `parts/`. The name is the build's own unless another one is given.
- */
-function goBuild({ module, ...build }: Omit<GoBuild, 'kind' | 'module'> & { module?: string }): GoBuild {
-  return { kind: 'go', module: join(import.meta.dirname, 'parts', module ?? build.name), ...build };
-}
-
-function debian(name: string, found: Partial<Pick<DebianPackage, 'commands' | 'folder' | 'files'>> = {}): DebianPackage {
-  return { kind: 'debian', package: name, commands: [name], ...found };
-}
-
-function program(file: string, from: string): Program {
-  return { file, package: from, links: [] };
-}
-
-/** Returns flags that omit debug information and set these variables of the program. */
-function linkerFlags(variables: readonly string[]): string {
-  return `-ldflags=${['-s', '-w', ...variables.map((variable) => `-X ${variable}`)].join(' ')}`;
-}

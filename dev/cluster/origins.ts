@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import type { DebianPackage, GoBuild, Program } from './part.ts';
+
+/* The origins of a cluster's parts, in few words for the list of parts. */
+
+/**
+ * Returns a build of the module of that name below `parts/`. The name is the build's own unless another one is given.
+ */
+export function goBuild({ module, ...build }: Omit<GoBuild, 'kind' | 'module'> & { module?: string }): GoBuild {
+  return { kind: 'go', module: join(import.meta.dirname, 'parts', module ?? build.name), ...build };
+}
+
+/** Returns a package of Debian, with the commands that are used of it: that of its name, unless others are given. */
+export function debian(name: string, found: Partial<Pick<DebianPackage, 'commands' | 'folder' | 'files'>> = {}): DebianPackage {
+  return { kind: 'debian', package: name, commands: [name], ...found };
+}
+
+/** Returns a program that is compiled from this package of its module. */
+export function program(file: string, from: string): Program {
+  return { file, package: from, links: [] };
+}
+
+/** Returns flags that omit debug information and set these variables of the program. */
+export function linkerFlags(variables: readonly string[]): string {
+  return `-ldflags=${['-s', '-w', ...variables.map((variable) => `-X ${variable}`)].join(' ')}`;
+}
