@@ -81,20 +81,7 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
   const { log, routes, others } = options;
   const elsewhere = new WeakMap<IncomingMessage, AcceptedSocket>();
   const sockets = handshakes(elsewhere, options);
-  const silent = new WeakSet<WebSocket>();
-  const watch = (socket: WebSocket): void => {
-    socket.on('pong', () => silent.delete(socket));
-    socket.on('error', (error) => log.debug({ err: error }, 'connection broke'));
-  };
-  const look = setInterval(() => {
-    for (const socket of sockets.clients) {
-      if (silent.has(socket)) socket.terminate();
-      else {
-        silent.add(socket);
-        socket.ping();
-      }
-    }
-  }, LOOK).unref();
+  const { watch, stop } = watched(sockets, log);
   const patterns = routes.map((route) => ({ route, matches: pathMatcher(route.path) }));
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     const path = new URL(request.url ?? '/', 'http://any').pathname;
@@ -127,10 +114,29 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
   });
   return {
     close: () => {
-      clearInterval(look);
+      stop();
       for (const socket of sockets.clients) socket.close(GOING_AWAY);
     },
   };
+}
+
+/** Asks clients from time to time whether they are there, and ends the connections of those that do not answer. */
+function watched({ clients }: WebSocketServer, log: Log): { watch(socket: WebSocket): void; stop(): void } {
+  const silent = new WeakSet<WebSocket>();
+  const look = setInterval(() => {
+    for (const socket of clients) {
+      if (silent.has(socket)) socket.terminate();
+      else {
+        silent.add(socket);
+        socket.ping();
+      }
+    }
+  }, LOOK).unref();
+  const watch = (socket: WebSocket): void => {
+    socket.on('pong', () => silent.delete(socket));
+    socket.on('error', (error) => log.debug({ err: error }, 'connection broke'));
+  };
+  return { watch, stop: () => clearInterval(look) };
 }
 
 /** Returns a server that makes handshakes, with the protocols and headers of those that another side has accepted. */

@@ -16,7 +16,9 @@ const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
   additionalProperties: false,
 });
 
-/** A file with its export, or a dotted name of a module of Python with its variable. A file may lack the `./` before it. */
+/**
+ * A file with its export, or a dotted name of a module of Python with its variable. A file may lack the `./` before it.
+ */
 const CODE = String.raw`^[^:]*[./].*:.+$`;
 
 const Strings = (): TUnsafe<string[]> => Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });

@@ -85,8 +85,8 @@ const AppRoute = Type.Object({ method: Type.String(), pattern: Type.String(), se
 export type AppRoute = Static<typeof AppRoute>;
 
 /**
- * Facts of the application for the server. Undefined routes mean that only the application knows them. `sockets`: it may
- * accept WebSockets.
+ * Facts of the application for the server. Undefined routes mean that only the application knows them. `sockets`: it
+ * may accept WebSockets.
  */
 const AppFacts = Type.Object({ routes: Maybe(Type.Array(AppRoute)), sockets: Maybe(Type.Boolean()) });
 export type AppFacts = Static<typeof AppFacts>;
