@@ -78,18 +78,9 @@ const REFUSED = 4000;
 
 /** Serves WebSockets beside the server's other answers. */
 export function serveSockets<Caller>(server: Server, options: Options<Caller>): Sockets {
-  const { log, body, routes, secretProtocols, others } = options;
+  const { log, routes, others } = options;
   const elsewhere = new WeakMap<IncomingMessage, AcceptedSocket>();
-  // Browsers end a connection whose server chooses none of the protocols that they offer.
-  const handleProtocols = (offered: Set<string>, request: IncomingMessage): string | false => {
-    const accepted = elsewhere.get(request);
-    if (accepted !== undefined) return accepted.protocol ?? false;
-    return [...offered].find((name) => !name.startsWith(secretProtocols)) ?? [...offered][0] ?? '';
-  };
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: body.bytes, clientTracking: true, handleProtocols });
-  sockets.on('headers', (lines, request) => {
-    for (const [name, value] of elsewhere.get(request)?.headers ?? []) lines.push(`${name}: ${value}`);
-  });
+  const sockets = handshakes(elsewhere, options);
   const silent = new WeakSet<WebSocket>();
   const watch = (socket: WebSocket): void => {
     socket.on('pong', () => silent.delete(socket));
@@ -140,6 +131,24 @@ export function serveSockets<Caller>(server: Server, options: Options<Caller>): 
       for (const socket of sockets.clients) socket.close(GOING_AWAY);
     },
   };
+}
+
+/** Returns a server that makes handshakes, with the protocols and headers of those that another side has accepted. */
+function handshakes<Caller>(
+  elsewhere: WeakMap<IncomingMessage, AcceptedSocket>,
+  { body, secretProtocols }: Options<Caller>,
+): WebSocketServer {
+  // Browsers end a connection whose server chooses none of the protocols that they offer.
+  const handleProtocols = (offered: Set<string>, request: IncomingMessage): string | false => {
+    const accepted = elsewhere.get(request);
+    if (accepted !== undefined) return accepted.protocol ?? false;
+    return [...offered].find((name) => !name.startsWith(secretProtocols)) ?? [...offered][0] ?? '';
+  };
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: body.bytes, clientTracking: true, handleProtocols });
+  sockets.on('headers', (lines, request) => {
+    for (const [name, value] of elsewhere.get(request)?.headers ?? []) lines.push(`${name}: ${value}`);
+  });
+  return sockets;
 }
 
 type Upgrade<Caller> = { request: IncomingMessage; params: Record<string, string>; route: SocketRoute<Caller> };

@@ -82,8 +82,8 @@ function buildOutcome(key: string, server: Outcome): string {
   return JSON.stringify(changed) === JSON.stringify(planned()) ? '-' : 'served';
 }
 
-/** `agent-build` bundles components; the graphs are its purpose; the handlers of the sample are in JavaScript. */
-const OF_AGENT_BUILD = ['ui_config', 'graphs', 'encryption.path'];
+/** `agent-build` bundles components; the graphs are its purpose. */
+const OF_AGENT_BUILD = ['ui_config', 'graphs'];
 
 /** A word may need a sentence: the replacement, or why it is refused. */
 const SENTENCES: Record<string, (row: string) => unknown> = {

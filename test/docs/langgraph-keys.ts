@@ -51,7 +51,7 @@ export const LANGGRAPH_KEYS: Readonly<Record<string, LanggraphKey>> = {
   'auth.cache.cache_keys': { value: ['authorization'], beside: AN_AUTH },
   'auth.cache.ttl_seconds': { value: 60, beside: { auth: { ...AN_AUTH.auth, cache: { cache_keys: ['authorization'] } } } },
   'auth.cache.max_size': { value: 100, beside: { auth: { ...AN_AUTH.auth, cache: { cache_keys: ['authorization'] } } } },
-  'encryption.path': { value: './encryption.ts:encryption' },
+  'encryption.path': { value: 'src/encryption.py:encryption' },
   'priority.path': { value: './priority.py:priority' },
   'http.app': { value: 'src/app.py:app' },
   'http.disable_assistants': { value: true },

@@ -42,7 +42,7 @@ afterAll(async () => {
 
 /** Returns the text of all rows in which the word is found as it is. */
 async function found(word: string): Promise<unknown[]> {
-  const tables = (await database.sql(`select quote_ident(tablename) as name from pg_tables where schemaname = 'gx'`)) as { name: string }[];
+  const tables = await database.sql<{ name: string }>(`select quote_ident(tablename) as name from pg_tables where schemaname = 'gx'`);
   const asHex = Buffer.from(word).toString('hex');
   const rows = await Promise.all(
     tables.map(({ name }) => database.sql(`select t::text from gx.${name} t where t::text like '%${word}%' or t::text like '%${asHex}%'`)),

@@ -98,7 +98,7 @@ describe('a connection of an application of FastAPI', () => {
     expect(await client.next()).toBe('blue: Grüße 🌍');
     expect(await client.next()).toBe('blue: ');
     expect(await client.next()).toEqual(Buffer.of(3, 2, 1));
-    expect(Buffer.compare((await client.next()) as Buffer, Buffer.from(large).reverse())).toBe(0);
+    expect(Buffer.compare((await client.next()) as Buffer, large.toReversed())).toBe(0);
     client.socket.close(1000);
     expect(await client.closed).toEqual([1000, '']);
   });

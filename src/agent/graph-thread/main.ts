@@ -13,7 +13,6 @@ import { bindFetchBy } from '../exchange/fetch.ts';
 import { AskedEmbeddings } from '../gx-json/asked-embeddings.ts';
 import { loadEmbed, type Embed } from '../gx-json/embed.ts';
 import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
-import type { Cipher } from '../encryption/custom.ts';
 import { OpenQuestions } from '../kernel/open-questions.ts';
 import { openRunStorage } from '../run-storage/open.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
@@ -60,12 +59,8 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
       case 'call':
         void answerCall(message, deps, failed).then(tell);
         return;
-      case 'exchange':
-      case 'start':
-      case 'embedded':
-      case 'not_embedded':
-      case 'ciphered':
-      case 'not_ciphered':
+      default:
+      // Who has asked hears the answers.
     }
   });
 }
@@ -94,7 +89,7 @@ function embedAtServer(): Embed {
 }
 
 /** Has the server encrypt and decrypt values, where its module is in another language. */
-function cipherAtServer(): Cipher {
+function cipherAtServer(): (call: CipherCall) => Promise<CipherAnswer> {
   const asked = new OpenQuestions<CipherCall, CipherAnswer>((cipher_id, question) => tell({ kind: 'cipher', cipher_id, call: question }));
   port.on('message', (message: ToThread) => {
     if (message.kind === 'ciphered') asked.answered(message.cipher_id, message.answer);

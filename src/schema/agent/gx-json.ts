@@ -124,7 +124,7 @@ export type AuthSettings = Static<typeof Auth>;
 const Encryption = Type.Object(
   {
     path: Type.String({
-      pattern: '^[./].*:.+$',
+      pattern: CODE,
       description: 'File and export of the handlers that encrypt values in the database: ./encryption.ts:encryption',
     }),
   },

@@ -187,10 +187,7 @@ const change = { base: '1', steps: 1, stored: 4, parts: [[0, 1] as [number, numb
 const listRow = { namespace: '', channel: 'messages', version: '2', ...change, blob: all };
 
 /** Kinds of messages that threads alone have, and those that they have in another form. */
-const OF_THREADS = [
-  ...['start', 'written', 'beat', 'wait'],
-  ...['embed', 'embedded', 'not_embedded', 'cipher', 'ciphered', 'not_ciphered'],
-];
+const OF_THREADS = ['start', 'written', 'beat', 'wait', 'embed', 'embedded', 'not_embedded', 'cipher', 'ciphered', 'not_ciphered'];
 
 const toRunner: ToRunner[] = [
   ...toThread.filter(({ kind }) => !OF_THREADS.includes(kind)).map((message) => message as ToRunner),

@@ -63,8 +63,8 @@ const ForApp = Type.Object({
   user: Maybe(AuthUser),
   source: Maybe(Type.String()),
   /**
-   * The subprotocols that the client of a WebSocket offers; absent for any other request. The status 101 accepts it, and
-   * the bodies are then its messages (socket-frames.ts). Any other answer refuses it.
+   * The subprotocols that the client of a WebSocket offers; absent for any other request. The status 101 accepts it,
+   * and the bodies are then its messages (socket-frames.ts). Any other answer refuses it.
    */
   socket: Maybe(Type.Array(Type.String())),
 });
@@ -78,8 +78,8 @@ const ForServer = Type.Union([Type.Object({ want: StringEnum(['next', 'caller'])
 export type ForServer = Static<typeof ForServer>;
 
 /**
- * One of the application's routes. A request of the method ('ALL' is any, 'WEBSOCKET' none but a WebSocket) whose path
- * the pattern matches concerns it. `serves` is false for middleware.
+ * One of the application's routes. A request of the method ('ALL' is any, 'WEBSOCKET' none but a WebSocket) whose
+ * path the pattern matches concerns it. `serves` is false for middleware.
  */
 const AppRoute = Type.Object({ method: Type.String(), pattern: Type.String(), serves: Type.Boolean() });
 export type AppRoute = Static<typeof AppRoute>;
