@@ -5,9 +5,13 @@ import type { DebianPackage, GoBuild, Program } from './part.ts';
 
 /**
  * Returns a build of the module of that name below `parts/`. The name is the build's own unless another one is given.
+ * Without sources, its programs are those of other modules alone.
  */
-export function goBuild({ module, ...build }: Omit<GoBuild, 'kind' | 'module'> & { module?: string }): GoBuild {
-  return { kind: 'go', module: join(import.meta.dirname, 'parts', module ?? build.name), ...build };
+export function goBuild({
+  module,
+  ...build
+}: Omit<GoBuild, 'kind' | 'module' | 'sources'> & Partial<Pick<GoBuild, 'module' | 'sources'>>): GoBuild {
+  return { kind: 'go', module: join(import.meta.dirname, 'parts', module ?? build.name), sources: ['go.mod', 'go.sum'], ...build };
 }
 
 /** Returns a package of Debian, with the commands that are used of it: that of its name, unless others are given. */

@@ -63,7 +63,6 @@ export const parts = {
     from: goBuild({
       name: 'containerd',
       version: containerdVersion,
-      sources: ['go.mod', 'go.sum'],
       flags: [
         '-tags=no_btrfs,no_devmapper,no_zfs',
         linkerFlags([`github.com/containerd/containerd/v2/version.Version=${containerdVersion}`]),
@@ -105,7 +104,6 @@ export const parts = {
     from: goBuild({
       name: 'metrics-server',
       version: 'v0.9.0',
-      sources: ['go.mod', 'go.sum'],
       flags: [linkerFlags([])],
       programs: [program('metrics-server', 'sigs.k8s.io/metrics-server/cmd/metrics-server')],
     }),
@@ -143,7 +141,6 @@ export const parts = {
     from: goBuild({
       name: 'runc',
       version: runcVersion,
-      sources: ['go.mod', 'go.sum'],
       flags: ['-tags=seccomp', linkerFlags([`main.version=${runcVersion.slice(1)}`])],
       programs: [program('runc', 'github.com/opencontainers/runc')],
       withC: [debian('gcc'), debian('libseccomp-dev', { commands: [], files: ['/usr/include/seccomp.h'] })],
@@ -170,7 +167,6 @@ export const parts = {
     from: goBuild({
       name: 'buildkit',
       version: buildkitVersion,
-      sources: ['go.mod', 'go.sum'],
       flags: [linkerFlags([`github.com/moby/buildkit/version.Version=${buildkitVersion}`])],
       programs: ['buildkitd', 'buildctl'].map((file) => program(file, `github.com/moby/buildkit/cmd/${file}`)),
     }),
@@ -181,7 +177,6 @@ export const parts = {
     from: goBuild({
       name: 'kind',
       version: 'v0.33.0',
-      sources: ['go.mod', 'go.sum'],
       flags: [linkerFlags([])],
       programs: [program('kind', 'sigs.k8s.io/kind')],
     }),
@@ -193,7 +188,6 @@ export const parts = {
       name: 'helm',
       version: 'v4.2.4',
       module: 'kube',
-      sources: ['go.mod', 'go.sum'],
       flags: [linkerFlags([])],
       // Helm takes its name in the cluster from that of its file; the part `kube` has the tool `helm`.
       programs: [program('alone/helm', 'helm.sh/helm/v4/cmd/helm')],
@@ -212,7 +206,6 @@ export const parts = {
     from: goBuild({
       name: 'cosign',
       version: 'v3.1.3',
-      sources: ['go.mod', 'go.sum'],
       flags: [linkerFlags([])],
       programs: [program('cosign', 'github.com/sigstore/cosign/v3/cmd/cosign')],
     }),
@@ -235,7 +228,6 @@ export const parts = {
     from: goBuild({
       name: 'contour',
       version: 'v1.33.8',
-      sources: ['go.mod', 'go.sum'],
       flags: [linkerFlags([])],
       programs: [program('contour', 'github.com/projectcontour/contour/cmd/contour')],
       files: [
@@ -251,7 +243,6 @@ export const parts = {
     from: goBuild({
       name: 'envoy-gateway',
       version: 'v1.9.1',
-      sources: ['go.mod', 'go.sum'],
       flags: [linkerFlags([])],
       programs: [program('envoy-gateway', 'github.com/envoyproxy/gateway/cmd/envoy-gateway')],
       files: [
@@ -266,7 +257,6 @@ export const parts = {
     from: goBuild({
       name: 'kwok',
       version: 'v0.8.0',
-      sources: ['go.mod', 'go.sum'],
       flags: [linkerFlags([])],
       programs: [program('kwok', 'sigs.k8s.io/kwok/cmd/kwok')],
     }),

@@ -152,13 +152,13 @@ describe.skipIf(system.cluster === 'kind')('a deployment behind Contour', () => 
     });
 
     // What follows depends on Envoy and the Service alone, which are the same for both kinds.
-    const once = test.runIf(kind === 'HTTPRoute');
+    const isFirst = kind === 'HTTPRoute';
 
-    once('the first event comes at most ten milliseconds later than by its node port', async () => {
+    test.runIf(isFirst)('the first event comes at most ten milliseconds later than by its node port', async () => {
       expect(await laterBy(direct, reached(), 40)).toBeLessThanOrEqual(10);
     });
 
-    once('switches under load to pods that let in the proxy of the settings alone, and no request fails', async () => {
+    test.runIf(isFirst)('switches under load to pods that let in the proxy of the settings alone, and no request fails', async () => {
       await patch({ network: { ingress: 'Namespace' } });
       await until('its policy is there', () => kubectl('get', 'networkpolicy', `${name}-agent`, '-n', NAMESPACE));
       expect((await resource()).status?.conditions?.map(({ type }) => type)).not.toContain('ProxyNotAdmitted');
@@ -182,7 +182,7 @@ describe.skipIf(system.cluster === 'kind')('a deployment behind Contour', () => 
       expect(ended.map(({ rounds }) => rounds > 20)).toEqual([true, true]);
     });
 
-    once('sleeps, and wakes by its route', async () => {
+    test.runIf(isFirst)('sleeps, and wakes by its route', async () => {
       await patch({ sleep: { afterSeconds: 5 } });
       await until('it sleeps', async () => (await resource()).status?.asleepSince !== undefined);
       await patch({ sleep: { afterSeconds: 3600 } });
