@@ -255,9 +255,11 @@ test('a debugger attaches, a run stops at its breakpoint and goes on, and the po
   await new Promise((resolve) => setTimeout(resolve, 3000));
   editor.ask('continue', { threadId: stopped.body?.['threadId'] });
   expect([stopped.body?.['reason'], await answered]).toEqual(['breakpoint', 'That was message 1 of this thread.']);
+  editor.ask('disconnect', { terminateDebuggee: false });
+  await until('it is detached', async () => editor.heard.some(({ command }) => command === 'disconnect'), 30);
   editor.close();
   change('graph.py', { 'That was message': 'Now it is' });
   await until('the new graph answers', async () => (await answer(running)).startsWith('Now it is'), 60);
   await until('the port is open again', async () => opened() === 2, 60);
   (await stopsAt(port, line)).close();
-});
+}, 300_000);
