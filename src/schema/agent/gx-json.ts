@@ -16,7 +16,7 @@ const GraphRef = Type.Unsafe<string | { path: string; description?: string }>({
   additionalProperties: false,
 });
 
-/** A file with its export, or a dotted name of a module of Python with its variable. A file may lack the `./` before it. */
+/** A file with its export, with or without `./` before it, or a dotted name of a module of Python with its variable. */
 const CODE = String.raw`^[^:]*[./].*:.+$`;
 
 const Strings = (): TUnsafe<string[]> => Type.Unsafe<string[]>({ type: 'array', items: { type: 'string' } });
