@@ -62,7 +62,8 @@ const serviceAccounts: Kind = { apiVersion: 'v1', kind: 'ServiceAccount', plural
 async function installPolicy(): Promise<() => Promise<void>> {
   const { chart } = await renderer();
   const objects = (await chart({
-    builds: { registry: 'registry.example/x', buildkit: { enabled: true, image: IMAGE, namespace: buildkit.namespace } },
+    images: { buildkit: { registry: 'registry.example', repository: 'gx-buildkit', tag: '1' } },
+    builds: { registry: 'registry.example/x', buildkit: { enabled: true, namespace: buildkit.namespace } },
   })) as unknown as KubeObject[];
   const find = (id: string): KubeObject => objects.find((object) => idOf(object as never) === id)!;
   const [rule, bound] = [find('ValidatingAdmissionPolicy/gx-buildkit'), find('ValidatingAdmissionPolicyBinding/gx-buildkit')];
