@@ -247,7 +247,7 @@ test('a debugger attaches, a run stops at its breakpoint and goes on, and the po
   const line =
     readFileSync(path.join(folder, 'graph.py'), 'utf8')
       .split('\n')
-      .findIndex((text) => text.includes('heard =')) + 1;
+      .findIndex((text) => text.includes('That was message')) + 1;
   const editor = await stopsAt(port, line);
   const answered = answer(running);
   const stopped = await editor.event('stopped');
