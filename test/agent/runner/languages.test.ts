@@ -108,7 +108,7 @@ describe('a start fails with a sentence where', () => {
     [
       'the interpreter has no LangGraph',
       BARE,
-      `Graphs in Python need LangGraph, which ${BARE} does not have: run ${BARE} -m pip install langgraph`,
+      `Graphs in Python need LangGraph, which ${BARE} (GX_PYTHON names it) does not have: run ${BARE} -m pip install langgraph`,
     ],
   ])('%s', async (_, GX_PYTHON, sentence) => {
     const { code, output } = await failedStart({ database: database.uri, config, env: { GX_PYTHON } });
