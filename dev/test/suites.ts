@@ -7,6 +7,8 @@ export type Check = {
   vitest?: boolean;
   /** The kind of cluster that the check is about. Where tests have another one, the check has nothing to prove. */
   cluster?: 'native';
+  /** Its test files that are about the native cluster alone. Where tests have another one, they are left out. */
+  nativeOnly?: string[];
 };
 
 /** How many test files run at once. They mostly wait for servers and databases, so two cores carry two of them. */
@@ -58,5 +60,8 @@ export const SUITES: Record<string, Check[]> = {
   packets: [vitest('packets')],
   builds: [vitest('builds')],
   scale: [vitest('scale')],
-  system: [{ ...vitest('packets'), cluster: 'native' }, vitest('system')],
+  system: [
+    { ...vitest('packets'), cluster: 'native' },
+    { ...vitest('system'), nativeOnly: ['test/system/routes.test.ts'] },
+  ],
 };

@@ -88,7 +88,7 @@ async function deploySteps(): Promise<Answer> {
 }
 
 // The programs of both come from folders of the machine, which the node of another kind of cluster does not have.
-describe.skipIf(system.cluster === 'kind')('a deployment behind Contour', () => {
+describe('a deployment behind Contour', () => {
   beforeAll(async () => {
     kubectl = kubectlFor(system);
     contour = await installContour(system);
