@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { delimiter, relative, resolve } from 'node:path';
+import { delimiter, resolve } from 'node:path';
 import process from 'node:process';
 import { choose } from '../cluster/choose.ts';
 import type { Provider } from '../cluster/provider.ts';
@@ -8,6 +8,7 @@ import { devConfig, environmentWith } from '../env.ts';
 import { UsageError } from '../errors.ts';
 import { program, say } from '../steps.ts';
 import { compileBehind, NEEDS_NO_PARTS, partsFor } from './parts-behind.ts';
+import { outcomeFile, type Outcome } from './reporter.ts';
 import { SUITES, type Check } from './suites.ts';
 
 type Cluster = Provider['kind'];
@@ -76,7 +77,7 @@ function execute([command = '', ...args]: string[], live: boolean): Promise<{ co
   });
 }
 
-const reportFile = (check: Check): string => `.run/test/${check.name.replace('tests: ', '')}.json`;
+const reportFile = (check: Check): string => outcomeFile(check.name.replace('tests: ', ''));
 
 type Counts = { passed: number; failed: number; skipped: number };
 
@@ -86,45 +87,19 @@ type Counts = { passed: number; failed: number; skipped: number };
  */
 function counts({ check, ok }: Result): Counts {
   if (check.vitest !== true) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
-  const json = readReport(check);
-  if (json === undefined) return { passed: 0, failed: 1, skipped: 0 };
-  return { passed: json.numPassedTests, failed: Math.max(json.numFailedTests, ok ? 0 : 1), skipped: json.numPendingTests };
+  const { passed, failed, skipped } = readReport(check) ?? { passed: 0, failed: 0, skipped: 0 };
+  return { passed, failed: Math.max(failed, ok ? 0 : 1), skipped };
 }
 
-type Report = {
-  numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-  testResults: { name: string; message: string; assertionResults: { fullName: string; status: string; failureMessages?: string[] }[] }[];
-};
-
-function readReport(check: Check): Report | undefined {
+function readReport(check: Check): Outcome | undefined {
   try {
-    return JSON.parse(readFileSync(reportFile(check), 'utf8')) as Report;
+    return JSON.parse(readFileSync(reportFile(check), 'utf8')) as Outcome;
   } catch {
     return undefined;
   }
 }
 
-/** Returns each failed test with its message, to be shown at the end of a long log. */
-function failures(check: Check): string[] {
-  if (check.vitest !== true) return [];
-  return (readReport(check)?.testResults ?? []).flatMap(({ name, message, assertionResults }) => [
-    ...(message === '' ? [] : [`FAILED ${relative('.', name)}\n${message}`]),
-    ...assertionResults
-      .filter(({ status }) => status === 'failed')
-      .map(
-        ({ fullName, failureMessages = [] }) => `FAILED ${relative('.', name)}: ${fullName}\n${failureMessages.map(ownLines).join('\n')}`,
-      ),
-  ]);
-}
-
-/** Returns a message with its stack, without the test runner's frames. */
-const ownLines = (message: string): string =>
-  message
-    .split('\n')
-    .filter((line) => !/^ +at .*(node_modules|new Promise|node:internal)/.test(line))
-    .join('\n');
+const failures = ({ check }: Result): string[] => (check.vitest === true ? (readReport(check)?.failures ?? []) : []);
 
 function report(results: Result[]): void {
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };
@@ -138,7 +113,7 @@ function report(results: Result[]): void {
       `${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`,
     );
   }
-  for (const { check } of results) for (const line of failures(check)) say(`\n${line}`);
+  for (const text of results.flatMap(failures)) say(`\n${text}`);
   say('');
   say(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`);
   if (total.failed > 0 || total.skipped > 0) process.exitCode = 1;

@@ -1,0 +1,55 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import type { Reporter, TestModule, TestSuite } from 'vitest/node';
+
+/** The result of one run of vitest: counts of its tests, and a text for each failure of a test, a hook or a file. */
+export type Outcome = { passed: number; failed: number; skipped: number; failures: string[] };
+
+type Fault = { message: string; stack?: string; diff?: string };
+
+/** The file that has the outcome of a project's last run. */
+export const outcomeFile = (project: string): string => `.run/test/${project}.json`;
+
+/** Writes the outcome of a run as JSON. Vitest's own JSON leaves out the failures of hooks in a `describe`. */
+export default class OutcomeReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly Fault[]): void {
+    const outcome: Outcome = {
+      passed: 0,
+      failed: 0,
+      skipped: 0,
+      failures: unhandled.map((fault) => failure('outside of a test', [fault])),
+    };
+    for (const module of modules) {
+      for (const part of [module, ...module.children.allSuites()])
+        if (part.errors().length > 0) outcome.failures.push(ofHooks(module, part));
+      for (const test of module.children.allTests()) {
+        const { state, errors = [] } = test.result();
+        if (state === 'pending') continue;
+        outcome[state] += 1;
+        if (state === 'failed') outcome.failures.push(failure(`${fileOf(module)}: ${test.fullName}`, errors));
+      }
+    }
+    const [first] = modules;
+    if (first === undefined) return;
+    const file = outcomeFile(first.project.name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, JSON.stringify(outcome));
+  }
+}
+
+const fileOf = (module: TestModule): string => relative('.', module.moduleId);
+
+const ofHooks = (module: TestModule, part: TestModule | TestSuite): string =>
+  failure(part.type === 'module' ? fileOf(module) : `${fileOf(module)}: before or after "${part.fullName}"`, part.errors());
+
+const failure = (where: string, faults: readonly Fault[]): string => `FAILED ${where}\n${faults.map(ownLines).join('\n')}`;
+
+/** Returns a message with its stack, without the test runner's frames, and the difference of both values. */
+const ownLines = ({ message, stack = '', diff = '' }: Fault): string =>
+  [stack.includes(message) ? stack : `${message}\n${stack}`, stripVTControlCharacters(diff)]
+    .join('\n')
+    .trimEnd()
+    .split('\n')
+    .filter((line) => !/^ +at .*(node_modules|new Promise|node:internal)/.test(line))
+    .join('\n');
