@@ -3,8 +3,15 @@ import { dirname, relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, TestModule, TestSuite } from 'vitest/node';
 
-/** The result of one run of vitest: counts of its tests, and a text for each failure of a test, a hook or a file. */
-export type Outcome = { passed: number; failed: number; skipped: number; failures: string[] };
+/**
+ * The result of one run of vitest: counts of its tests, a text for each failure of a test, a hook or a file, and the
+ * seconds that each file took, the slowest first.
+ */
+export type Outcome = { passed: number; failed: number; skipped: number; failures: string[]; files: Timed[] };
+
+type Timed = [file: string, seconds: number];
+
+const slowestFirst = ([, one]: Timed, [, other]: Timed): number => other - one;
 
 type Fault = { message: string; stack?: string; diff?: string };
 
@@ -19,6 +26,7 @@ export default class OutcomeReporter implements Reporter {
       failed: 0,
       skipped: 0,
       failures: unhandled.map((fault) => failure('outside of a test', [fault])),
+      files: modules.map((module): Timed => [fileOf(module), Math.round(module.diagnostic().duration / 1000)]).toSorted(slowestFirst),
     };
     for (const module of modules) {
       for (const part of [module, ...module.children.allSuites()])
