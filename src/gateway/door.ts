@@ -4,8 +4,10 @@ import type { Duplex } from 'node:stream';
 import { asError, NotFound, Problem } from '../errors.ts';
 import { clientOf, isOfProxies, passedOnAs, type Trusts } from '../http/client.ts';
 import { headerPairs } from '../http/in-process.ts';
+import { SIGNATURE_HEADER, type ClientSigner } from '../http/signed-client.ts';
 import { answerUnreadable } from '../http/unreadable.ts';
 import type { Log } from '../log.ts';
+import { workPath } from '../schema/wire/work-report.ts';
 import type { HeldRequests } from './held-requests.ts';
 import type { KnownDeployment } from './known-deployments.ts';
 import type { AgentPlace, Waking } from './waking.ts';
@@ -18,6 +20,8 @@ export type DoorParts = {
   held: HeldRequests;
   /** The proxies whose word about the client counts. */
   trusts: Trusts;
+  /** Signs the door's word about a client, for the agents. */
+  signer: Pick<ClientSigner, 'sign'>;
   log: Log;
 };
 
@@ -49,7 +53,8 @@ async function answered(parts: DoorParts, incoming: IncomingMessage, answer: Ser
   try {
     if (answeredHere(incoming, answer)) return;
     const asked = askedBy(incoming, parts);
-    await passedOn(parts, { asked, incoming, answer }, await admitted(parts, incoming, asked));
+    const deployment = await admitted(parts, incoming, asked);
+    await passedOn(parts, { rewritten: () => asked.rewritten(deployment), incoming, answer }, deployment);
   } catch (error) {
     refuse(answer, problemOf(error, parts.log));
   }
@@ -76,11 +81,18 @@ function answeredHere({ method, url = '', headers }: IncomingMessage, answer: Se
 }
 
 /** The client of a request, and the headers that tell the deployment of it. */
-type Asked = { source: string; rewritten: Record<string, string> };
+type Asked = { source: string; rewritten: (deployment: KnownDeployment) => Record<string, string> };
 
-function askedBy({ headers, socket }: IncomingMessage, { trusts }: Pick<DoorParts, 'trusts'>): Asked {
-  const client = clientOf(headers, socket.remoteAddress, trusts);
-  return { source: client.source, rewritten: passedOnAs(client, headers) };
+function askedBy(incoming: IncomingMessage, { trusts, signer }: Pick<DoorParts, 'trusts' | 'signer'>): Asked {
+  const { headers, socket, method, url } = incoming;
+  const client = clientOf(incoming, socket.remoteAddress, trusts);
+  const word = passedOnAs(client, headers);
+  /** It is signed when it is sent: a request may have been held for longer than a signature counts. */
+  const rewritten = ({ namespace, name }: KnownDeployment): Record<string, string> => {
+    const signing = { of: workPath(namespace, name), at: Math.floor(Date.now() / 1000) };
+    return { ...word, [SIGNATURE_HEADER]: signer.sign({ headers: word, method, url }, signing) };
+  };
+  return { source: client.source, rewritten };
 }
 
 async function admitted({ find, callers }: DoorParts, { headers }: IncomingMessage, { source }: Asked): Promise<KnownDeployment> {
@@ -90,7 +102,7 @@ async function admitted({ find, callers }: DoorParts, { headers }: IncomingMessa
   return deployment;
 }
 
-type Exchange = { asked: Asked; incoming: IncomingMessage; answer: ServerResponse };
+type Exchange = { rewritten: () => Record<string, string>; incoming: IncomingMessage; answer: ServerResponse };
 
 async function passedOn({ held, waking }: DoorParts, exchange: Exchange, deployment: KnownDeployment): Promise<void> {
   const left = closed(exchange.answer);
@@ -110,11 +122,11 @@ const closed = (stream: ServerResponse | Duplex): Promise<undefined> =>
   });
 
 /** Passes a request on. Returns false if it may be sent again: nothing of it was sent, or it changes nothing. */
-function passed({ asked, incoming, answer }: Exchange, { host, port }: AgentPlace): Promise<boolean> {
+function passed({ rewritten, incoming, answer }: Exchange, { host, port }: AgentPlace): Promise<boolean> {
   const { method, url, headers } = incoming;
   const kept = Object.entries(headers).filter(([name]) => !OF_CONNECTION.includes(name) && !isOfProxies(name));
   return new Promise((resolve, reject) => {
-    const outgoing = ask({ host, port, method, path: url, headers: { ...Object.fromEntries(kept), ...asked.rewritten }, agent: false });
+    const outgoing = ask({ host, port, method, path: url, headers: { ...Object.fromEntries(kept), ...rewritten() }, agent: false });
     let isSent = false;
     const leave = (): void => {
       if (!answer.writableFinished) outgoing.destroy();
@@ -168,7 +180,7 @@ async function upgraded(parts: DoorParts, incoming: IncomingMessage, { socket, h
     if (place === undefined) return;
     const outgoing = connect(place);
     const kept = headerPairs(incoming).filter(([name]) => !isOfProxies(name));
-    const lines = [...kept, ...Object.entries(asked.rewritten)].map(([name, value]) => `${name}: ${value}`);
+    const lines = [...kept, ...Object.entries(asked.rewritten(deployment))].map(([name, value]) => `${name}: ${value}`);
     outgoing.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
     outgoing.write(head);
     outgoing.once('error', () => socket.destroy());

@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import { gatewayKeyHash } from '../schema/wire/agent-key.ts';
 import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
+import { GATEWAY_KEYS_ENTRY, gatewayKeysIn } from '../schema/wire/gateway-key.ts';
 import { portsIn, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../schema/platform/kept-ports.ts';
 
 /** `namespace` is the platform's own. */
@@ -59,6 +60,7 @@ export class KnownDeployments {
   readonly #watches: Pick<Reflector, 'start' | 'synced' | 'stop'>[];
   /** The ports, by the uid of a deployment. */
   #ports = new Map<string, KeptPorts>();
+  #gatewayKeys: string[] = [];
   #changed: () => void = () => undefined;
 
   constructor({ kube, log, namespace: own, namespaces }: Options) {
@@ -71,6 +73,7 @@ export class KnownDeployments {
     ];
     this.#portsObject.onChange(({ after }) => {
       this.#ports = portsIn(after?.data?.[PORTS_KEY] ?? '');
+      this.#gatewayKeys = gatewayKeysIn(after?.data?.[GATEWAY_KEYS_ENTRY] ?? '');
       this.#changed();
     });
     this.#cache.onChange(({ before, after }) => {
@@ -90,6 +93,11 @@ export class KnownDeployments {
 
   get size(): number {
     return this.#cache.size;
+  }
+
+  /** The keys by which the processes of the gateway sign, as the operator has heard them. */
+  get gatewayKeys(): readonly string[] {
+    return this.#gatewayKeys;
   }
 
   /** Calls back whenever other deployments may sleep than before. */

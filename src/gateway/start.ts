@@ -4,6 +4,7 @@ import type { GatewayConfig } from '../config/gateway.ts';
 import { trusting } from '../http/client.ts';
 import { listen } from '../http/listen.ts';
 import { createApp } from '../http/server.ts';
+import { newClientSigner } from '../http/signed-client.ts';
 import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { names } from '../schema/names.ts';
@@ -18,6 +19,7 @@ import { WakingCallers } from './waking-callers.ts';
 import { workRoutes } from './work-routes.ts';
 import { Type } from 'typebox';
 import { json, type Route, routeFor } from '../http/route.ts';
+import { gatewayKeysOf } from '../schema/wire/gateway-key.ts';
 import { REPORTS_PATH } from '../schema/wire/work-report.ts';
 
 /** A report has a dozen values. */
@@ -47,13 +49,14 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const isReady = (): boolean => state.synced && !signal.aborted;
   const shared = { log, invalid: 'sentence', authenticate: () => undefined, body: SMALL_BODIES } as const;
   const { host, port, healthPort, reportsPort } = config;
-  const work = await listen(createApp({ ...shared, routes: workRoutes({ known, reports, isReady: () => state.synced }) }), { host, port });
+  const working = { known, reports, gatewayKeys: parts.gatewayKeys, isReady: () => state.synced };
+  const work = await listen(createApp({ ...shared, routes: workRoutes(working) }), { host, port });
   const measured = { deployments: () => known.size, doors: () => doors.count, held, waking };
   const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, isReady, ...measured }) }), {
     host,
     port: healthPort,
   });
-  const read = await listen(createApp({ ...shared, routes: reportRoutes(reports) }), { host, port: reportsPort });
+  const read = await listen(createApp({ ...shared, routes: reportRoutes(reports, parts.key) }), { host, port: reportsPort });
   // Held requests are answered at once; the client is to repeat them, and another process answers.
   const leave = (): void => held.leave();
   signal.addEventListener('abort', leave);
@@ -93,7 +96,8 @@ function assemble({ config, kube, log, placeOf }: StartOptions) {
   const waking = new Waking({ kube, known, placeOf: placeOf ?? direct, holdSeconds, log });
   const held = new HeldRequests(config.held);
   const callers = new WakingCallers({ controlPlaneUrl, issuerHosts, log });
-  const door = { callers, waking, held, trusts: trusting(trustedProxies), log };
+  const signer = newClientSigner();
+  const door = { callers, waking, held, trusts: trusting(trustedProxies), signer, log };
   const doors = new Doors({ host, log, open: (key) => openDoor({ ...door, find: () => known.get(key) }) });
   let timer: NodeJS.Timeout | undefined;
   const keepDoors = (): void => doors.keep(known.sleepers());
@@ -108,17 +112,18 @@ function assemble({ config, kube, log, placeOf }: StartOptions) {
     const until = performance.now() + milliseconds;
     while (performance.now() < until && (await doors.connections()) > 0) await wait(SOON);
   };
-  return { known, reports: new Reports(randomUUID()), waking, held, doors, keepDoors, passedOn };
+  const gatewayKeys = (): string[] => gatewayKeysOf([signer.key, ...known.gatewayKeys]);
+  return { known, reports: new Reports(randomUUID()), waking, held, doors, keepDoors, passedOn, key: signer.key, gatewayKeys };
 }
 
 const query = Type.Object({ instance: Type.Optional(Type.String()), cursor: Type.Optional(Type.Integer({ minimum: 0 })) });
 
 /**
- * Returns the routes of the operator: the reports of all deployments. They have a port of their own, because nobody
- * else is to learn which deployments there are and how busy they are: the chart's NetworkPolicy lets in the operator
- * alone.
+ * Returns the routes of the operator: the reports of all deployments, with the key of this process. They have a port of
+ * their own, because nobody else is to learn which deployments there are and how busy they are: the chart's
+ * NetworkPolicy lets in the operator alone.
  */
-const reportRoutes = (reports: Pick<Reports, 'since'>): Route<undefined>[] => [
+const reportRoutes = (reports: Pick<Reports, 'since'>, key: string): Route<undefined>[] => [
   routeFor<undefined>()({
     method: 'get',
     path: REPORTS_PATH,
@@ -128,6 +133,6 @@ const reportRoutes = (reports: Pick<Reports, 'since'>): Route<undefined>[] => [
     access: 'open',
     answers: { 200: { description: 'The page.' } },
     query,
-    handler: ({ query: since }) => json(reports.since(since)),
+    handler: ({ query: since }) => json({ ...reports.since(since), key }),
   }),
 ];

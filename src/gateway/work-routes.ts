@@ -2,15 +2,23 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { Unauthorized, Unavailable } from '../errors.ts';
 import { Rate } from '../http/quota.ts';
-import { json, noContent, routeFor, type Route } from '../http/route.ts';
+import { json, routeFor, type Route } from '../http/route.ts';
 import { credentialOf } from '../http/shown-key.ts';
 import { DNS_LABEL } from '../schema/platform/container.ts';
 import { workOf, USUAL_SLOTS, workersAsked } from '../schema/wire/work-summary.ts';
+import { ReportAnswer } from '../schema/wire/gateway-key.ts';
 import { WorkReport, workPath } from '../schema/wire/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
 import type { Reports } from './reports.ts';
 
-type Parts = { known: Pick<KnownDeployments, 'get'>; reports: Reports; isReady: () => boolean; perMinute?: number };
+type Parts = {
+  known: Pick<KnownDeployments, 'get'>;
+  reports: Reports;
+  /** Returns the keys by which the processes of the gateway sign. */
+  gatewayKeys: () => string[];
+  isReady: () => boolean;
+  perMinute?: number;
+};
 
 const label = Type.String({ maxLength: 63, pattern: DNS_LABEL });
 const params = Type.Object({ namespace: label, deployment: label });
@@ -26,7 +34,7 @@ const REFUSED = {
 const PER_MINUTE = 6000;
 
 /** Returns the routes at which agents report their work and scalers read the counts, with the deployment's own key. */
-export function workRoutes({ known, reports, isReady, perMinute = PER_MINUTE }: Parts): Route<undefined>[] {
+export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = PER_MINUTE }: Parts): Route<undefined>[] {
   const rate = new Rate({ perMinute, message: 'Too many reports from this deployment; report later.' });
   const admitted = (of: { namespace: string; deployment: string }, headers: IncomingHttpHeaders): string => {
     if (!isReady()) throw new Unavailable('The deployments are not known yet.');
@@ -46,10 +54,10 @@ export function workRoutes({ known, reports, isReady, perMinute = PER_MINUTE }: 
       id: 'report_work',
       summary: 'Report the work of a process',
       body: WorkReport,
-      answers: { 204: { description: 'Kept.' }, ...REFUSED },
+      answers: { 200: { description: 'Kept.', schema: ReportAnswer }, ...REFUSED },
       handler: ({ params: of, headers, body }) => {
         reports.keep(admitted(of, headers), body);
-        return noContent();
+        return json({ gateway_keys: gatewayKeys() });
       },
     }),
     route({

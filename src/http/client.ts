@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { BlockList, isIP, SocketAddress } from 'node:net';
 
 /** The place to which the client has sent its request, as trusted proxies tell it. */
@@ -7,11 +7,19 @@ export type Forwarded = { protocol?: 'http' | 'https'; host?: string; prefix?: s
 /** Who has sent a request. `source`: an address. `forwarded` is empty if no trusted proxy has passed the request on. */
 export type Client = { source: string; forwarded: Forwarded };
 
+/** The parts of a request by which the page of a browser is known. */
+export type FromPage = { headers: IncomingHttpHeaders; forwarded: Forwarded };
+
 /** Returns a client that nobody has passed on. */
 export const fromAddress = (source: string): Client => ({ source, forwarded: {} });
 
-/** Returns whether the address is that of a proxy whose word counts. */
-export type Trusts = (address: string) => boolean;
+/** The parts of a request that tell how it came here. */
+export type AskedOver = Pick<IncomingMessage, 'headers'> & Partial<Pick<IncomingMessage, 'method' | 'url'>>;
+
+/**
+ * Returns whether the address is that of a proxy whose word counts. The nearest one may prove it by the request itself.
+ */
+export type Trusts = (address: string, asked?: AskedOver) => boolean;
 
 /** Trusts no proxy. */
 export const trustsNobody: Trusts = () => false;
@@ -39,9 +47,10 @@ const ZONE = /%.*$/;
  * Returns the client of a request by its headers and the address of its connection. `X-Forwarded-*` count only from
  * trusted proxies: anybody can write them.
  */
-export function clientOf(headers: IncomingHttpHeaders, socketAddress: string | undefined, trusts: Trusts): Client {
+export function clientOf(asked: AskedOver, socketAddress: string | undefined, trusts: Trusts): Client {
   const near = socketAddress?.replace(MAPPED, '') ?? 'unknown';
-  if (!trusts(near)) return fromAddress(near);
+  if (!trusts(near, asked)) return fromAddress(near);
+  const { headers } = asked;
   return { source: farthest(near, listIn(headers, 'x-forwarded-for'), trusts), forwarded: forwardedBy(headers) };
 }
 
@@ -104,5 +113,5 @@ export function passedOnAs({ source, forwarded }: Client, { host }: IncomingHttp
   };
 }
 
-/** Headers that a proxy writes itself. */
-export const isOfProxies = (name: string): boolean => /^x-forwarded-(for|proto|host|prefix)$/i.test(name);
+/** Headers that a proxy writes itself, with its signature. */
+export const isOfProxies = (name: string): boolean => /^x-(forwarded-(for|proto|host|prefix)|gx-forwarded-signature)$/i.test(name);

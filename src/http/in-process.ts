@@ -24,7 +24,7 @@ export const insideOf = <Caller>({ socket }: IncomingMessage): Inside<Caller> | 
 
 /** Returns the client of a request. One of this process itself brings its client along. */
 export const clientOfRequest = (asked: IncomingMessage, trusts: Trusts): Client =>
-  insideOf(asked) ?? clientOf(asked.headers, asked.socket.remoteAddress, trusts);
+  insideOf(asked) ?? clientOf(asked, asked.socket.remoteAddress, trusts);
 
 /** Returns the client of a request that an application answers. */
 export const clientIn = ({ state }: Pick<Koa.Context, 'state'>): Client => (state as { client: Client }).client;

@@ -5,7 +5,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { asError, Forbidden, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { refusalOfText, type BodyLimits } from './body.ts';
-import type { Trusts } from './client.ts';
+import type { FromPage, Trusts } from './client.ts';
 import { clientOfRequest } from './in-process.ts';
 import { upgradeElsewhere, type AcceptedSocket, type MessageSocket, type OtherSockets } from './other-sockets.ts';
 import { pathMatcher } from './path-matcher.ts';
@@ -50,8 +50,8 @@ type Options<Caller> = {
   opens: (caller: Caller) => () => void;
   /** The start of the names of subprotocols that carry a secret. They are repeated only if no other is offered. */
   secretProtocols: string;
-  /** Whether a page of the origin may connect with these headers; clients other than browsers send no origin. */
-  permits: (origin: string, headers: IncomingHttpHeaders) => boolean;
+  /** Whether a page of the origin may connect by this request; clients other than browsers send no origin. */
+  permits: (origin: string, request: FromPage) => boolean;
   /** Seconds after which the credentials of a connection are checked again. */
   checksAgainEvery: number;
   /** The proxies whose word about the client counts. */
@@ -175,8 +175,9 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
   const requestId = randomUUID();
   try {
     const { origin } = request.headers;
-    if (origin !== undefined && !permits(origin, request.headers)) throw new Forbidden(`Pages of ${origin} may not connect.`);
     const { source, forwarded } = clientOfRequest(request, trusts);
+    if (origin !== undefined && !permits(origin, { headers: request.headers, forwarded }))
+      throw new Forbidden(`Pages of ${origin} may not connect.`);
     const asked = { source, method: 'GET', url: request.url ?? '/' };
     const caller = await authenticate(request.headers, asked);
     const leave = opens(caller);

@@ -148,7 +148,8 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   const writer = new Writer(door, writable(caches, table));
   const { settings } = config;
   const gateways = given.gateways ?? (() => gatewayUrls(caches.gateways.list()));
-  const follower = workFollower({ caches, settings, queues, log }, { gateways, observer: metrics.work() });
+  const ports = new PortKeeper({ kube: door, namespace: config.namespace, caches });
+  const follower = workFollower({ caches, settings, queues, log }, { gateways, ports, observer: metrics.work() });
   const looking = { kube: door, caches, settings, gitPlaces: gitPlaces(settings, new Lookups()) };
   const branches = branchFollower(looking, queues, log);
   const routeParents = routeParentsOf({ ...looking, queues, log });
@@ -160,7 +161,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     writer,
     branches,
     buildTurns: new InTurn(),
-    ports: new PortKeeper({ kube: door, namespace: config.namespace, caches }),
+    ports,
     absences: () => election.absences,
     work: follower,
   } satisfies OperatorDeps;
@@ -183,11 +184,12 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
 }
 
 type Following = { caches: Caches; settings: OperatorSettings; queues: Queues; log: Log };
-type Reports = Pick<ConstructorParameters<typeof WorkFollower>[0], 'gateways' | 'observer'>;
+type Reports = Pick<ConstructorParameters<typeof WorkFollower>[0], 'gateways' | 'observer'> & { ports: PortKeeper };
 
-const workFollower = ({ caches, settings, queues, log }: Following, reports: Reports): WorkFollower =>
+const workFollower = ({ caches, settings, queues, log }: Following, { ports, ...reports }: Reports): WorkFollower =>
   new WorkFollower({
     ...reports,
+    signs: (keys, signal) => ports.keepGatewayKeys(keys, signal),
     scalable: scalableIn(caches, settings),
     concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
     wake: wakeForWork(caches, queues),

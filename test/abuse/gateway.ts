@@ -144,7 +144,7 @@ async function floodReports({ server, reports }: Stage, verdicts: Verdicts): Pro
   verdicts.check(
     'gateway: reports',
     told(statuses),
-    [...statuses.keys()].every((status) => [0, 204, 429].includes(status)),
+    [...statuses.keys()].every((status) => [0, 200, 429].includes(status)),
   );
   const { status } = await report('neighbour', { from: 'api' });
   let [largest, found, cursor, instance, more] = [0, false, 0, '', true];
@@ -156,7 +156,7 @@ async function floodReports({ server, reports }: Stage, verdicts: Verdicts): Pro
     ({ cursor, instance, more } = page);
   }
   const figure = `the largest page has ${(largest / MEBIBYTE).toFixed(2)} MiB; the other tenant's report is ${found ? 'there' : 'missing'}`;
-  verdicts.check('gateway: what the operator reads', figure, largest < MEBIBYTE && found && status === 204);
+  verdicts.check('gateway: what the operator reads', figure, largest < MEBIBYTE && found && status === 200);
 }
 
 /** Shows tokens that nobody signed, so that the keys of hostile issuers are read. */

@@ -10,6 +10,7 @@ import type { KnownDeployment } from '../../src/gateway/known-deployments.ts';
 import type { AgentPlace } from '../../src/gateway/waking.ts';
 import { WakingCallers } from '../../src/gateway/waking-callers.ts';
 import { trusting } from '../../src/http/client.ts';
+import { newClientSigner } from '../../src/http/signed-client.ts';
 import { silentLog } from '../kit/log.ts';
 import { until } from '../kit/until.ts';
 
@@ -93,10 +94,16 @@ async function door(limits = { perDeployment: 10, total: 20 }, deployment = chat
     return promise;
   };
   const callers = new WakingCallers({ controlPlaneUrl: undefined, issuerHosts: [], log: silentLog() });
-  const server = openDoor({ find: () => deployment, callers, waking: { answering }, held, trusts, log: silentLog() }).listen(
-    0,
-    '127.0.0.1',
-  );
+  const server = openDoor({
+    find: () => deployment,
+    callers,
+    waking: { answering },
+    held,
+    trusts,
+    signer: newClientSigner(),
+    log: silentLog(),
+  });
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   opened.push(server);
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, held, asked: () => asked, answers: resolve, fails: reject };

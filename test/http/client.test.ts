@@ -6,7 +6,7 @@ import { clientOf, passedOnAs, trusting } from '../../src/http/client.ts';
 
 const PROXY = '10.0.0.5';
 const trusts = trusting(['10.0.0.0/8', '192.0.2.9', 'fd00::/8']);
-const through = (headers: IncomingHttpHeaders, address: string | undefined = PROXY) => clientOf(headers, address, trusts);
+const through = (headers: IncomingHttpHeaders, address: string | undefined = PROXY) => clientOf({ headers }, address, trusts);
 const sourceBy = (list: string, address?: string): string => through({ 'x-forwarded-for': list }, address).source;
 
 describe('the address of a client', () => {
@@ -30,7 +30,9 @@ describe('the address of a client', () => {
     ['with a name of an interface', 'fe80::1%eth0', PROXY, PROXY],
     ['of a connection that is gone', '203.0.113.7', undefined, 'unknown'],
   ])('%s', (_, list, address, source) => {
-    expect(address === undefined ? clientOf({ 'x-forwarded-for': list }, address, trusts).source : sourceBy(list, address)).toBe(source);
+    expect(
+      address === undefined ? clientOf({ headers: { 'x-forwarded-for': list } }, address, trusts).source : sourceBy(list, address),
+    ).toBe(source);
   });
 
   test('is that of the connection if nobody, or another one, is trusted, whatever the headers say', () => {
@@ -40,7 +42,7 @@ describe('the address of a client', () => {
       ['198.51.100.1', trusts],
       ['fe80::1%eth0', trusts],
     ] as const)
-      expect(clientOf(forged, address, believed)).toEqual({ source: address, forwarded: {} });
+      expect(clientOf({ headers: forged }, address, believed)).toEqual({ source: address, forwarded: {} });
   });
 });
 

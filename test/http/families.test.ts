@@ -11,7 +11,7 @@ test.each([
   ['IPv6 that only looks like it', '::ffff:1:2', '::ffff:1:2'],
   ['a connection that is gone', undefined, 'unknown'],
 ])('a caller over %s is known by its own address', (_, remoteAddress, source) => {
-  expect(clientOf({}, remoteAddress, trustsNobody).source).toBe(source);
+  expect(clientOf({ headers: {} }, remoteAddress, trustsNobody).source).toBe(source);
 });
 
 test('a server of both families answers over each of them', async () => {

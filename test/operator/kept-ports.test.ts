@@ -4,6 +4,7 @@ import { startGateway } from '../../src/gateway/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { workPath } from '../../src/schema/wire/work-report.ts';
 import { freePort } from '../kit/agent-server.ts';
 import { silentLog } from '../kit/log.ts';
 import { newDeployment } from '../kit/objects.ts';
@@ -99,6 +100,46 @@ describe('a port of the gateway', () => {
     const next = await deploySleeper('next');
     expect(await kept()).toContain(next.metadata.uid);
     expect(await kept()).not.toContain(mail.metadata.uid);
+  });
+});
+
+describe('the key by which a process of the gateway signs what it tells of clients', () => {
+  const gateway = async () => {
+    const { kubeconfig, namespace } = stage;
+    const env = { GX_SERVER_HOST: '127.0.0.1', GX_SERVER_PORT: '0', GX_HEALTH_PORT: '0', GX_REPORTS_PORT: '0' };
+    const config = gatewayConfig({ ...env, GX_NAMESPACE: namespace, GX_WATCH_NAMESPACES: namespace });
+    const kube = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway', kubeconfig });
+    const started = await startGateway({ config, kube, log: silentLog(), signal: new AbortController().signal });
+    stage.endWith(started);
+    return started;
+  };
+
+  test('is told by each of them to agents, until that process is gone, and beside the ports', async () => {
+    const gateways = [await gateway(), await gateway()];
+    operator = await stage.startOperator({
+      ...OPERATOR(),
+      gateways: () => gateways.map(({ reportsPort }) => `http://127.0.0.1:${reportsPort}`),
+    });
+    const chat = await deploySleeper('chat');
+    const key = await keyOf('chat');
+    const keysBy = async (port: number | undefined): Promise<string[]> => {
+      const answer = await fetch(`http://127.0.0.1:${port}${workPath(stage.namespace, 'chat')}`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify({ from: 'one', slots: 0, idle_seconds: 0 }),
+      });
+      return ((await answer.json()) as { gateway_keys: string[] }).gateway_keys;
+    };
+    const [first, second] = gateways.map(({ port }) => port);
+    await until('both tell two keys', async () => (await keysBy(first)).length === 2 && (await keysBy(second)).length === 2);
+    expect(new Set(await keysBy(first))).toEqual(new Set(await keysBy(second)));
+    gateways.pop();
+    await until('one is told', async () => (await keysBy(first)).length === 1);
+    const left = await keysBy(first);
+    gateways.push(await gateway());
+    await until('that of the next is told', async () => (await keysBy(first)).length === 2);
+    expect(await keysBy(first)).toEqual(expect.arrayContaining(left));
+    expect(await kept()).toContain(chat.metadata.uid);
   });
 });
 

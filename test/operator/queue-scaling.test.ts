@@ -63,7 +63,7 @@ const send = (name: string, key: string, report: WorkReport, replica = 0): Promi
 const report = (name: string, key: string, queue: Partial<NonNullable<WorkReport['queue']>>, replica = 0): Promise<true> =>
   until('the report is taken', async () => {
     const body = { ...QUIET, queue: { ...QUIET.queue!, ...queue } };
-    return (await send(name, key, body, replica)).status === 204;
+    return (await send(name, key, body, replica)).status === 200;
   });
 
 const queueOf = async (name: string): Promise<number | undefined> =>

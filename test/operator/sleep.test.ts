@@ -92,7 +92,7 @@ async function report(name: string, key: string, body: WorkReport): Promise<bool
     headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  return answer.status === 204;
+  return answer.status === 200;
 }
 
 const asleep = ({ status }: DeploymentResource) => status?.conditions?.find(({ type }) => type === 'Asleep');

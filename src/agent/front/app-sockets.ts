@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { asError, Forbidden, Problem } from '../../errors.ts';
-import type { Trusts } from '../../http/client.ts';
+import type { FromPage, Trusts } from '../../http/client.ts';
 import { clientOfRequest, headerPairs, ofMessage } from '../../http/in-process.ts';
 import type { AcceptedSocket, MessagesHeard, MessageSocket, OtherSockets, RefusedSocket } from '../../http/other-sockets.ts';
 import { withKeyOfSocket } from '../../http/shown-key.ts';
@@ -25,7 +25,7 @@ export type AppSocketSettings = {
   callerOf: (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
   callers: Callers;
   trusts: Trusts;
-  permits: (origin: string, headers: IncomingHttpHeaders) => boolean;
+  permits: (origin: string, request: FromPage) => boolean;
   /** Bytes of the longest message, in both directions. */
   messageBytes: number;
   /** Hears that a client uses the deployment. */
@@ -68,9 +68,9 @@ export class AppSockets implements OtherSockets {
   async ask(request: IncomingMessage, signal: AbortSignal): Promise<AcceptedSocket | RefusedSocket> {
     const { callers, guarded, callerOf, trusts, permits } = this.#settings;
     const { headers, url = '/' } = request;
-    if (headers.origin !== undefined && !permits(headers.origin, headers))
-      throw new Forbidden(`Pages of ${headers.origin} may not connect.`);
     const client = clientOfRequest(request, trusts);
+    if (headers.origin !== undefined && !permits(headers.origin, { headers, ...client }))
+      throw new Forbidden(`Pages of ${headers.origin} may not connect.`);
     const who = (): Promise<AgentCaller> | AgentCaller =>
       callerOf({ headers: withKeyOfSocket(headers), access: 'read', source: client.source, method: 'GET', url });
     const caller = guarded ? await who() : undefined;

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Forbidden } from '../../errors.ts';
+import type { FromPage } from '../../http/client.ts';
+import { clientIn } from '../../http/in-process.ts';
 import type { AppOptions } from '../../http/server.ts';
 import type { Cors as Settings } from '../../schema/agent/gx-json.ts';
 import type { AgentCaller } from '../auth/caller.ts';
@@ -57,21 +59,21 @@ function permitted(settings: Settings): (origin: string) => string | undefined {
  * Returns a check whether a request brings a visitor's cookies from a page of another origin that the settings do not
  * name. The visitor has not asked for such a request, so it must not act in the visitor's name.
  */
-export function bringsForeignCookies(settings: Settings): (headers: IncomingHttpHeaders) => boolean {
+export function bringsForeignCookies(settings: Settings): (request: FromPage) => boolean {
   const isNamed = named(settings);
-  return (headers) => {
+  return ({ headers, forwarded }) => {
     const { origin, cookie } = headers;
-    return cookie !== undefined && origin !== undefined && !isNamed(origin) && !isOwnPage(origin, headers);
+    return cookie !== undefined && origin !== undefined && !isNamed(origin) && !isOwnPage(origin, headers, forwarded.host);
   };
 }
 
 /**
- * Returns true for a page of this server, also behind a proxy that changes `Host`. No page can forge these headers:
- * browsers set them themselves, or ask first before they send them with cookies.
+ * Returns true for a page of this server, also behind a trusted proxy that changes `Host` and tells the one that was
+ * asked. No page can forge these headers: browsers set them themselves.
  */
-function isOwnPage(origin: string, { host, ...headers }: IncomingHttpHeaders): boolean {
+function isOwnPage(origin: string, { host, ...headers }: IncomingHttpHeaders, forwardedHost: string | undefined): boolean {
   if (headers['sec-fetch-site'] === 'same-origin') return true;
-  const hosts = [host, ...String(headers['x-forwarded-host'] ?? '').split(',')].map((name) => name?.trim().toLowerCase());
+  const hosts = [host, forwardedHost].map((name) => name?.toLowerCase());
   return URL.canParse(origin) && hosts.includes(new URL(origin).host);
 }
 
@@ -79,7 +81,8 @@ function isOwnPage(origin: string, { host, ...headers }: IncomingHttpHeaders): b
 export function refuseForeignCookies(settings: Settings, decidesItself: (method: string, path: string) => boolean): Middleware {
   const isForeign = bringsForeignCookies(settings);
   return (ctx, next) => {
-    if (isForeign(ctx.headers) && !decidesItself(ctx.method, ctx.path)) throw new Forbidden(FOREIGN(ctx.get('origin')));
+    if (isForeign({ headers: ctx.headers, ...clientIn(ctx) }) && !decidesItself(ctx.method, ctx.path))
+      throw new Forbidden(FOREIGN(ctx.get('origin')));
     return next();
   };
 }

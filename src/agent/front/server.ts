@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AgentConfig } from '../../config/agent.ts';
 import { Problem } from '../../errors.ts';
-import { trusting } from '../../http/client.ts';
+import { trusting, type FromPage, type Trusts } from '../../http/client.ts';
 import { InProcess } from '../../http/in-process.ts';
 import { openApiDocument } from '../../http/openapi.ts';
 import { createApp, type AppOptions } from '../../http/server.ts';
@@ -57,6 +57,12 @@ const corsOf = ({ cors: own, localPages: local }: AppSettings['config'], { http 
 /** `custom`: routes of the user's own, whose middleware sees upgrades, too. */
 type SocketSettings = Omit<AppSettings, 'info' | 'guard'> & { custom: CustomRoutes | undefined };
 
+/** Returns the trust in the proxies of the settings, and in the gateway where it has signed its word. */
+function trustOf({ reports }: Pick<AgentDeps, 'reports'>, { trustedProxies }: Pick<AgentConfig, 'trustedProxies'>): Trusts {
+  const listed = trusting(trustedProxies);
+  return (address, asked) => listed(address) || (asked !== undefined && reports?.gateway.vouchesFor(asked) === true);
+}
+
 /** Serves the agent server's WebSockets, with the same checks as its routes. */
 export function agentSockets(deps: AgentDeps, server: Server, given: SocketSettings): Sockets {
   const { config, settings, features, callerOf, custom } = given;
@@ -64,8 +70,8 @@ export function agentSockets(deps: AgentDeps, server: Server, given: SocketSetti
   const prefix = mountPrefix(config, settings);
   const pages = corsOf(config, settings);
   const [permitsPage, isForeign] = [permitsOrigin(pages), bringsForeignCookies(pages)];
-  const permits = (origin: string, headers: IncomingHttpHeaders): boolean => permitsPage(origin) && !isForeign(headers);
-  const trusts = trusting(config.trustedProxies);
+  const permits = (origin: string, request: FromPage): boolean => permitsPage(origin) && !isForeign(request);
+  const trusts = trustOf(deps, config);
   return serveSockets(server, {
     routes: routes.map((route) => ({ ...route, path: prefix + route.path })),
     log: deps.log,
@@ -176,7 +182,7 @@ export function agentApp(
     permitsOrigin: permitsOrigin(pages),
     starts: (caller, count) => deps.callers.starts(caller, count),
     checksAgainEvery: config.authCheckSeconds,
-    trusts: trusting(config.trustedProxies),
+    trusts: trustOf(deps, config),
     body: config.body,
     middleware: middlewareOf({ pages, config, settings, custom }),
     loggedHeaders: loggedHeaders(http.logging_headers),

@@ -69,7 +69,7 @@ export type AgentDeps = {
   streamed: { publisher: Pick<Publisher, 'skipped'>; store: Pick<StoreLog, 'isUp' | 'counts'> | undefined };
   /** Sign the state that clients carry from one request to the next. */
   signing: SigningKeys;
-  requests: CreateDeps['requests'] & PlanDeps['requests'];
+  requests: CreateDeps['requests'] & PlanDeps['requests'] & { below: string };
   log: Log;
   /** How many lines of the log arrived at the collector, and how many were given up; undefined when none are sent. */
   shippedLines: { exported: number; dropped: number } | undefined;

@@ -162,7 +162,7 @@ const embedIn =
   async (texts) =>
     texts.length === 0 ? [] : parsed(await host.call('embed', { texts }));
 
-const requestRules = (config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] => ({
-  passes: passingHeaders(settings.http?.configurable_headers),
-  address: addressOf({ ...config, prefix: mountPrefix(config, settings) }),
-});
+function requestRules(config: AgentConfig, { settings }: GraphsFile): AgentDeps['requests'] {
+  const below = mountPrefix(config, settings);
+  return { passes: passingHeaders(settings.http?.configurable_headers), address: addressOf({ ...config, prefix: below }), below };
+}

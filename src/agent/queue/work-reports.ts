@@ -6,6 +6,7 @@ import type { Log } from '../../log.ts';
 import { Pause, slept } from '../../pause.ts';
 import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
 import { REPORT_EVERY, type QueueWork, type ServerFacts, type WorkReport } from '../../schema/wire/work-report.ts';
+import { GatewayWord } from './gateway-word.ts';
 import { queueWork } from '../db/runs/work.ts';
 import type { Database } from '../db/base/pool.ts';
 
@@ -43,6 +44,8 @@ type Options = {
  */
 export class WorkReports {
   readonly #options: Options;
+  /** The word of the gateway about clients whose requests it passes on. */
+  readonly gateway: GatewayWord;
   #changed = false;
   readonly #pause = new Pause();
   #askedAt = performance.now();
@@ -53,6 +56,7 @@ export class WorkReports {
 
   constructor(options: Options) {
     this.#options = options;
+    this.gateway = new GatewayWord(options.to.url);
   }
 
   /** Says that a run was made, so that workers may be missing. */
@@ -108,8 +112,10 @@ export class WorkReports {
         signal: AbortSignal.timeout(PATIENCE),
         redirect: 'error',
       });
-      await answer.body?.cancel();
+      const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
+      const heard: unknown = isJson ? await answer.json() : await answer.body?.cancel();
       if (!answer.ok) throw new Unavailable(`the gateway answers ${answer.status}`);
+      this.gateway.heard(heard);
       this.#lost = 0;
       return true;
     } catch (error) {

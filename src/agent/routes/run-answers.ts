@@ -14,6 +14,7 @@ import { createRun, type CreateDeps, type CreatedRun } from '../runs/create.ts';
 import type { FollowedRun, Readers } from '../runs/readers.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
 import type { Wanted } from '../stream/wanted.ts';
+import { runLinks } from './run-links.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 
 /*
@@ -22,7 +23,14 @@ import { cursorOf, modesOf } from './stream-query.ts';
  */
 
 /** The parts that answering runs needs. */
-export type RunRouteDeps = CreateDeps & CancelDeps & { readers: Readers };
+export type RunRouteDeps = CreateDeps &
+  CancelDeps & {
+    readers: Readers;
+    requests: {
+      /** The path before all others of this server, without a slash at its end. */
+      below: string;
+    };
+  };
 
 /** The description that all routes which start one run share. */
 export const startingOneRun = {
@@ -53,7 +61,7 @@ const keyOf = (route: Answer, body: RunCreate, { threadId, request }: Target): R
 export async function answerRun(deps: RunRouteDeps, body: RunCreate, { threadId, request }: Target): Promise<Reply> {
   const key = keyOf('runs', body, { threadId, request });
   const { run } = await createRun(deps, body, { threadId, request, key, follow: undefined });
-  return json(run, 200, { 'content-location': pathOf(run, threadId) });
+  return json(run, 200, runLinks(request, deps.requests.below, { run: pathOf(run, threadId) }));
 }
 
 /** Makes a run and answers with its final state. */
@@ -63,7 +71,8 @@ export async function answerEnd(deps: RunRouteDeps, body: RunCreate, { threadId,
   const { run, subscription, before } = await createRun(deps, body, { threadId, request, key, follow });
   const path = `/threads/${run.thread_id}/runs/${run.run_id}`;
   const awaited = { subscription: subscription!, leaving: leavingOwn(body), before };
-  return slowJsonText(() => stateAtEnd(deps, run, awaited), { 'content-location': path, location: `${path}/join` });
+  const links = runLinks(request, deps.requests.below, { run: path, again: `${path}/join` });
+  return slowJsonText(() => stateAtEnd(deps, run, awaited), links);
 }
 
 type StreamTarget = Target & { namespaces: string[] | undefined };
@@ -77,7 +86,7 @@ export async function answerStream(deps: RunRouteDeps, body: RunCreate, { thread
   const path = pathOf(created.run, threadId);
   const { from, events } = await eventsOf(deps, created, { modes: undefined, namespaces });
   return sse(() => untilLeft(deps, events, { run_id, leaving: leavingOwn(body), signal }), {
-    headers: { 'content-location': path, location: `${path}/stream` },
+    headers: runLinks(request, deps.requests.below, { run: path, again: `${path}/stream` }),
     idsFrom: eventId(from),
   });
 }
@@ -139,6 +148,7 @@ type Join = {
   threadId: string | undefined;
   caller: AgentCaller;
   headers: Request['headers'];
+  forwarded: Request['forwarded'];
   signal: AbortSignal;
   query: { cancel_on_disconnect?: boolean; stream_mode?: string[]; namespace?: string[] };
 };
@@ -170,7 +180,10 @@ async function leavingJoined({ caller, query, threadId, runId }: Pick<Join, 'cal
 }
 
 /** Answers with the final state of a run that was made before. */
-export async function answerJoin(deps: RunRouteDeps, { runId, threadId, caller, signal, query }: Omit<Join, 'headers'>): Promise<Reply> {
+export async function answerJoin(
+  deps: RunRouteDeps,
+  { runId, threadId, caller, signal, query }: Omit<Join, 'headers' | 'forwarded'>,
+): Promise<Reply> {
   const leaving = await leavingJoined({ caller, query, threadId, runId });
   const { progress: before, subscription } = await joined(deps, { runId, threadId, caller }, { signal, hears: 'end' });
   const state = (): Promise<JsonText> => stateAtEnd(deps, before, { subscription, leaving, before });
@@ -178,13 +191,14 @@ export async function answerJoin(deps: RunRouteDeps, { runId, threadId, caller, 
 }
 
 /** Streams the events of a run that was made before, from now on or from an event on. */
-export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, caller, headers, signal, query }: Join): Promise<Reply> {
+export async function answerJoinStream(deps: RunRouteDeps, { runId, threadId, query, ...request }: Join): Promise<Reply> {
+  const { caller, headers, signal } = request;
   const wanted = { modes: modesOf(query.stream_mode, { field: 'stream_mode', modes: STREAM_MODES }), namespaces: query.namespace };
   const leaving = await leavingJoined({ caller, query, threadId, runId });
   const followed = await joined(deps, { runId, threadId, caller }, { signal, hears: 'events' });
   const { from, events } = await deps.readers.eventsAfter(cursorIn(followed, headers), followed, wanted);
   return sse(() => untilLeft(deps, events, { run_id: runId, leaving, signal }), {
-    headers: { 'content-location': `/threads/${followed.progress.thread_id}/runs/${runId}` },
+    headers: runLinks(request, deps.requests.below, { run: `/threads/${followed.progress.thread_id}/runs/${runId}` }),
     idsFrom: eventId(from),
   });
 }

@@ -139,8 +139,8 @@ const joinStreamRoute = (deps: RunRouteDeps): AgentRoute =>
     params: RunPath,
     query: JoinQuery,
     answers: { ...eventStream, ...refused },
-    handler: ({ params, query, signal, headers, caller }) =>
-      answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal, headers }),
+    handler: ({ params, query, signal, headers, forwarded, caller }) =>
+      answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal, headers, forwarded }),
   });
 
 const cancelRunRoute = (deps: RunRouteDeps): AgentRoute =>

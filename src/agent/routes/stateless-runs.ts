@@ -85,8 +85,8 @@ const joinStatelessStreamRoute = (deps: RunRouteDeps): AgentRoute =>
     params: Type.Object({ run_id: Uuid('') }),
     query: JoinQuery,
     answers: { ...eventStream, ...refused },
-    handler: ({ params, query, signal, headers, caller }) =>
-      answerJoinStream(deps, { runId: params.run_id, threadId: undefined, caller, query, signal, headers }),
+    handler: ({ params, query, signal, headers, forwarded, caller }) =>
+      answerJoinStream(deps, { runId: params.run_id, threadId: undefined, caller, query, signal, headers, forwarded }),
   });
 
 const cancelRunsRoute = (deps: RunRouteDeps): AgentRoute =>

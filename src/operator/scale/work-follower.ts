@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
-import { REPORTS_PATH, type ReportsPage, type ServerFacts } from '../../schema/wire/work-report.ts';
+import { gatewayKeysOf } from '../../schema/wire/gateway-key.ts';
+import { REPORTS_PATH, type ReportsAnswer, type ServerFacts } from '../../schema/wire/work-report.ts';
 import { decideQueue, type QueueBounds, type QueueState } from './queue-scale.ts';
 import { ReportedWork, type Added } from './reported-work.ts';
 
@@ -27,6 +28,8 @@ export type FollowerOptions = {
   wake: (deployment: string) => void;
   /** Called with the facts of a deployment's servers, by revision, when a process has reported others than before. */
   learned: (deployment: string, servers: ReadonlyMap<string, ServerFacts>) => void;
+  /** Called after each look with the keys by which the gateways sign, once all of them have answered. */
+  signs: (keys: string[], signal: AbortSignal) => Promise<void>;
   observer: { scaled: (direction: 'up' | 'down') => void; unread: () => void };
   downSeconds: number;
   log: Log;
@@ -52,7 +55,7 @@ export class WorkFollower implements WorkView {
   readonly #options: FollowerOptions;
   readonly #work = new ReportedWork();
   readonly #states = new Map<string, QueueState>();
-  readonly #pages = new Map<string, Pick<ReportsPage, 'instance' | 'cursor'>>();
+  readonly #pages = new Map<string, Pick<ReportsAnswer, 'instance' | 'cursor' | 'key'>>();
   /** Deployments with more pods than the least, which may have fewer with time alone. */
   readonly #raised = new Set<string>();
   readonly #clock: () => number;
@@ -96,6 +99,18 @@ export class WorkFollower implements WorkView {
       if (summary !== undefined && this.#options.concernsSleep(deployment, summary)) this.#options.wake(deployment);
     }
     for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
+    await this.#tellKeys(urls, signal);
+  }
+
+  /** Tells the keys of all gateways. One that has not answered yet is waited for, so that its key is not dropped. */
+  async #tellKeys(urls: string[], signal: AbortSignal): Promise<void> {
+    if (urls.length === 0 || urls.some((url) => !this.#pages.has(url))) return;
+    const keys = gatewayKeysOf(urls.map((url) => this.#pages.get(url)?.key));
+    try {
+      await this.#options.signs(keys, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#options.log.debug({ err: asError(error) }, 'the keys of the gateways could not be written');
+    }
   }
 
   async #readAll(url: string, signal: AbortSignal): Promise<Added[]> {
@@ -114,9 +129,9 @@ export class WorkFollower implements WorkView {
       const query = new URLSearchParams({ instance, cursor: String(cursor) }).toString();
       const within = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]);
       const answer = await fetch(`${url}${REPORTS_PATH}?${query}`, { signal: within, redirect: 'error' });
-      const page = (await answer.json()) as ReportsPage;
+      const page = (await answer.json()) as ReportsAnswer;
       if (!answer.ok) return NOTHING;
-      this.#pages.set(url, { instance: page.instance, cursor: page.cursor });
+      this.#pages.set(url, { instance: page.instance, cursor: page.cursor, ...(page.key !== undefined && { key: page.key }) });
       return { ...this.#work.add(page, this.#clock()), more: page.more };
     } catch (error) {
       if (signal.aborted) return NOTHING;

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { Unavailable } from '../../errors.ts';
 import { kinds, type ConfigMapObject, type Kube } from '../../kube/kube.ts';
+import { GATEWAY_KEYS_ENTRY, gatewayKeysText } from '../../schema/wire/gateway-key.ts';
 import { portsIn, portsText, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../../schema/platform/kept-ports.ts';
 import { MANAGED_BY, OPERATOR } from '../../schema/platform/labels.ts';
 import { BY_ID, type Caches } from './caches.ts';
@@ -16,14 +17,17 @@ type Wish = { gateway: boolean; node: number | undefined };
 type Options = { kube: Pick<Kube, 'find' | 'apply'>; namespace: string; caches: Pick<Caches, 'deployments'> };
 
 /**
- * Keeps the ports of deployments in the ConfigMap that is named for them. A port in a status counts for nothing. One
- * write at a time takes all wishes that have come by then, and frees the ports of deployments that are gone.
+ * Keeps the ports of deployments in the ConfigMap that is named for them, and the keys of the gateways beside them. A
+ * port in a status counts for nothing. One write at a time takes all wishes that have come by then, and frees the ports
+ * of deployments that are gone.
  */
 export class PortKeeper {
   readonly #options: Options;
   readonly #turns = new InTurn();
   readonly #wishes = new Map<string, Wish>();
   #kept: Map<string, KeptPorts> | undefined;
+  /** The text of the gateways' keys: as it is written, and as it is to be. */
+  #keys = { written: '', wished: undefined as string | undefined };
   #version: string | undefined;
 
   constructor(options: Options) {
@@ -39,14 +43,25 @@ export class PortKeeper {
     return this.#kept.get(uid) ?? {};
   }
 
+  /** Writes the keys by which the gateways sign, if they are not those that stand there. */
+  async keepGatewayKeys(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    this.#keys.wished = gatewayKeysText(keys);
+    if (this.#kept === undefined || this.#keys.written !== this.#keys.wished) await this.#turns.run(() => this.#write(signal));
+  }
+
+  get #hasNewKeys(): boolean {
+    return this.#keys.wished !== undefined && (this.#kept === undefined || this.#keys.wished !== this.#keys.written);
+  }
+
   async #write(signal: AbortSignal): Promise<void> {
-    if (this.#wishes.size === 0) return;
+    if (this.#wishes.size === 0 && !this.#hasNewKeys) return;
     const before = (this.#kept ??= await this.#read(signal));
     const wishes = new Map(this.#wishes);
     const after = new Map([...before].filter(([uid]) => wishes.has(uid) || this.#exists(uid)));
     for (const [uid, wish] of wishes) grant(after, uid, wish);
     const text = portsText(after);
-    if (text !== portsText(before)) await this.#apply(text, signal);
+    const keys = this.#keys.wished ?? this.#keys.written;
+    if (text !== portsText(before) || keys !== this.#keys.written) await this.#apply({ text, keys }, signal);
     this.#kept = after;
     for (const [uid, wish] of wishes) if (this.#wishes.get(uid) === wish) this.#wishes.delete(uid);
   }
@@ -59,11 +74,12 @@ export class PortKeeper {
     const { kube, namespace } = this.#options;
     const found = await kube.find<ConfigMapObject>(kinds.configMap, { namespace, name: PORTS_CONFIG_MAP }, signal);
     this.#version = found?.metadata.resourceVersion;
+    this.#keys.written = found?.data?.[GATEWAY_KEYS_ENTRY] ?? '';
     return portsIn(found?.data?.[PORTS_KEY] ?? '');
   }
 
   /** After a failure all is read again: it may have been written, or somebody else wrote. */
-  async #apply(text: string, signal: AbortSignal): Promise<void> {
+  async #apply({ text, keys }: { text: string; keys: string }, signal: AbortSignal): Promise<void> {
     const { kube, namespace } = this.#options;
     const version = this.#version;
     const metadata = {
@@ -73,9 +89,10 @@ export class PortKeeper {
       ...(version !== undefined && { resourceVersion: version }),
     };
     try {
-      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [PORTS_KEY]: text } };
+      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [PORTS_KEY]: text, [GATEWAY_KEYS_ENTRY]: keys } };
       const written = await kube.apply<ConfigMapObject>(kinds.configMap, object, signal);
       this.#version = written.metadata.resourceVersion;
+      this.#keys.written = keys;
     } catch (error) {
       this.#kept = undefined;
       throw error;

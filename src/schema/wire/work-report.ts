@@ -71,6 +71,9 @@ export type KeptReport = WorkReport & { age_seconds: number };
  */
 export type ReportsPage = { instance: string; cursor: number; more: boolean; reports: Record<string, KeptReport[]> };
 
+/** The answer of a gateway to the operator: a page, and the key by which it signs. An earlier version has none. */
+export type ReportsAnswer = ReportsPage & { key?: string };
+
 /** The path at which the operator reads a page, with the last one's instance and cursor. */
 export const REPORTS_PATH = '/reports';
 

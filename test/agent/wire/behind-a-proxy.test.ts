@@ -1,4 +1,7 @@
 import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
@@ -60,6 +63,93 @@ describe('limits of anonymous callers', () => {
     const leaving = new AbortController();
     expect([await opened(alone, from('203.0.113.1'), leaving), await opened(alone, from('203.0.113.2'), leaving)]).toEqual([200, 429]);
     leaving.abort();
+  });
+});
+
+describe('the place of a run', () => {
+  const STRIPPED = { 'x-forwarded-prefix': '/team/chat', 'content-type': 'application/json' };
+  const ASKED = { assistant_id: 'steps', input: { left: 2 }, stream_mode: 'updates', stream_resumable: true };
+
+  async function linksOf(agent: AgentProcess, path: string): Promise<{ run: string; again: string | null }> {
+    const answer = await fetch(agent.url + path, { method: 'POST', headers: STRIPPED, body: JSON.stringify(ASKED) });
+    await answer.text();
+    return { run: answer.headers.get('content-location')!, again: answer.headers.get('location') };
+  }
+
+  const ID = '[0-9a-f-]{36}';
+  const below = (path: string): RegExp => new RegExp(`^https://agents.example.com/team/chat${path}$`);
+
+  const BASE = 'https://agents.example.com/team/chat';
+  const ofWaiting = `/threads/${ID}/runs/${ID}`;
+
+  test.each([
+    ['/runs', `/runs/${ID}`],
+    ['/runs/stream', `/runs/${ID}`],
+    ['/runs/wait', ofWaiting],
+  ])('by %s has the path that a trusted proxy has taken', async (path, run) => {
+    const links = await linksOf(trusting, path);
+    expect(new URL(links.run, BASE).href).toMatch(below(run));
+    expect(links.run).toMatch(/^\/team\/chat\//);
+  });
+
+  test.each([
+    ['/runs/stream', `/runs/${ID}/stream`],
+    ['/runs/wait', `${ofWaiting}/join`],
+  ])('by %s is found again by those who resolve its address, and by those who append it', async (path, again) => {
+    const links = await linksOf(trusting, path);
+    expect(new URL(links.again!, BASE + path).href).toMatch(below(again));
+    expect(new URL(BASE + links.again!).href).toMatch(below(again));
+  });
+
+  test('has no such path if anybody else names it', async () => {
+    const links = await linksOf(alone, '/runs/stream');
+    expect([links.run, links.again]).toEqual([
+      expect.stringMatching(new RegExp(`^/runs/${ID}$`)),
+      expect.stringMatching(new RegExp(`^/runs/${ID}/stream$`)),
+    ]);
+  });
+
+  /** Takes the path from requests, as an HTTPRoute does, and breaks the first stream off after its first event. */
+  async function openProxy(): Promise<{ url: string; asked: string[]; close: () => void }> {
+    const asked: string[] = [];
+    const server = createServer((incoming, answer) => {
+      const { url = '', method, headers } = incoming;
+      asked.push(`${method} ${url}`);
+      if (!url.startsWith('/team/chat/')) return void answer.writeHead(404).end();
+      const path = url.slice('/team/chat'.length);
+      const isFirst = method === 'POST' && path.endsWith('/stream');
+      const passing = request(trusting.url + path, { method, headers: { ...headers, 'x-forwarded-prefix': '/team/chat' } }, (got) => {
+        answer.writeHead(got.statusCode ?? 502, got.headers);
+        got.on('data', (chunk: Buffer) => {
+          answer.write(chunk);
+          if (isFirst && chunk.includes('event: updates')) setTimeout(() => answer.destroy(), 20);
+        });
+        got.on('end', () => answer.end());
+      });
+      passing.on('error', () => answer.destroy());
+      incoming.pipe(passing);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const close = (): void => {
+      server.closeAllConnections();
+      server.close();
+    };
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/team/chat`, asked, close };
+  }
+
+  test('is found by the official client that lost its connection', async () => {
+    const proxy = await openProxy();
+    const client = new Client({ apiUrl: proxy.url, apiKey: null });
+    const { thread_id } = await client.threads.create();
+    const asked = { input: { left: 4, pause: 300 }, streamMode: 'updates', streamResumable: true } as const;
+    const left: number[] = [];
+    for await (const { event, data } of client.runs.stream(thread_id, 'steps', asked) as AsyncIterable<{ event: string; data: unknown }>)
+      if (event === 'updates') left.push((data as { step: { left: number } }).step.left);
+    expect(left).toEqual([3, 2, 1, 0]);
+    expect(proxy.asked.filter((line) => /^GET .*\/stream/.test(line))).toEqual([
+      expect.stringMatching(new RegExp(`^GET /team/chat/threads/${thread_id}/runs/${ID}/stream`)),
+    ]);
+    proxy.close();
   });
 });
 

@@ -103,7 +103,7 @@ async function reportAll({ count, busyNames, minutes, send }: Load, begins: (nam
     await wait(Math.max(0, started + (second + 1) * SECOND - performance.now()));
   }
   const all = await Promise.all(answers.map((answer) => answer.catch(() => 0)));
-  return [all.length, all.filter((status) => status !== 204).length];
+  return [all.length, all.filter((status) => status !== 200).length];
 }
 
 export async function measureWaves({ server, kube, count, busy, minutes, report }: Waves, table: Table): Promise<void> {

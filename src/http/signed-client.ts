@@ -1,0 +1,47 @@
+import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
+import type { AskedOver } from './client.ts';
+
+/*
+ * The word of the platform's own proxies about a client, signed: an address proves nothing where pods come and go,
+ * because the next pod may have it. A signature is of one request for one deployment, and of a short time.
+ */
+
+/** The header with the time, the public key and the signature. */
+export const SIGNATURE_HEADER = 'x-gx-forwarded-signature';
+
+const FORM = /^(\d{1,12})\.([\w-]{43})\.([\w-]{86})$/;
+
+/** Seconds for which a signature counts, before and after its time: the clocks of nodes differ. */
+const LIFE = 60;
+
+/** Headers that are signed: everything that a proxy says about a client. */
+const SIGNED = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-prefix'];
+
+/** `of`: the deployment that is asked. `at`: seconds since 1970. */
+type Signing = { of: string; at: number };
+
+const textOf = ({ method = '', url = '', headers }: AskedOver, { of, at }: Signing): Buffer =>
+  Buffer.from(JSON.stringify([SIGNATURE_HEADER, of, at, method, url, ...SIGNED.map((name) => headers[name] ?? null)]));
+
+/** Signs for one process. `key` is the public one, in base64url. */
+export type ClientSigner = { key: string; sign(asked: AskedOver, signing: Signing): string };
+
+/** Makes a key that lives as long as the process, and returns the signer with it. */
+export function newClientSigner(): ClientSigner {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const { x: key = '' } = publicKey.export({ format: 'jwk' });
+  return {
+    key,
+    sign: (asked, signing) => [signing.at, key, sign(null, textOf(asked, signing), privateKey).toString('base64url')].join('.'),
+  };
+}
+
+/** Returns whether one of the keys has signed the words of this request's headers about its client. */
+export function isClientSignedBy(keys: readonly string[], asked: AskedOver, { of, at: now }: Signing): boolean {
+  const shown = asked.headers[SIGNATURE_HEADER];
+  const [, time = '', x = '', text = ''] = FORM.exec(typeof shown === 'string' ? shown : '') ?? [];
+  // The key is named, so that a forged header costs one check at most.
+  if (!keys.includes(x) || Math.abs(now - Number(time)) > LIFE) return false;
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  return verify(null, textOf(asked, { of, at: Number(time) }), key, Buffer.from(text, 'base64url'));
+}
