@@ -10,18 +10,24 @@ const Version = Type.Optional(
   Nullable(Type.String({ maxLength: 64, description: 'Accepted for older clients; the platform has one version.' })),
 );
 
+const Hosts = Type.Optional(Nullable(ListenerSpec.properties.hosts));
+
 export const ListenerCreateRequest = Type.Object(
   {
     version: Version,
     compute_type: StringEnum(['k8s']),
     compute_id: ListenerSpec.properties.computeId,
     compute_config: ComputeConfig,
+    hosts: Hosts,
   },
   closed,
 );
 export type ListenerCreateRequest = Static<typeof ListenerCreateRequest>;
 
-export const ListenerPatchRequest = Type.Object({ version: Version, compute_config: Type.Optional(Nullable(ComputeConfig)) }, closed);
+export const ListenerPatchRequest = Type.Object(
+  { version: Version, compute_config: Type.Optional(Nullable(ComputeConfig)), hosts: Hosts },
+  closed,
+);
 export type ListenerPatchRequest = Static<typeof ListenerPatchRequest>;
 
 export const Listener = Type.Object(
@@ -33,6 +39,7 @@ export const Listener = Type.Object(
     compute_type: StringEnum(['k8s']),
     compute_id: Type.String(),
     compute_config: ComputeConfig,
+    hosts: ListenerSpec.properties.hosts,
     tenant_id: Uuid('Read-only.'),
   },
   closed,
@@ -50,6 +57,7 @@ export function listenerAnswer(listener: ListenerResource, defaultTenantId: stri
     compute_type: 'k8s',
     compute_id: spec.computeId,
     compute_config: { k8s_namespaces: spec.namespaces },
+    hosts: spec.hosts ?? [],
     tenant_id: namedTenant(spec, defaultTenantId),
   };
 }
@@ -61,5 +69,10 @@ export const listenerResource = (
   apiVersion: API_VERSION,
   kind: 'Listener',
   metadata: { name: place.name, namespace: place.namespace, annotations: place.annotations },
-  spec: { tenantId: place.tenantId, computeId: body.compute_id, namespaces: body.compute_config.k8s_namespaces },
+  spec: {
+    tenantId: place.tenantId,
+    computeId: body.compute_id,
+    namespaces: body.compute_config.k8s_namespaces,
+    ...(body.hosts && { hosts: body.hosts }),
+  },
 });

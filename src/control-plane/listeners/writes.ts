@@ -8,6 +8,7 @@ import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { ListenerResource } from '../../schema/platform/custom-resources.ts';
 import { TENANT } from '../../schema/platform/labels.ts';
+import { isByPattern, isGranted } from '../../schema/platform/route-place.ts';
 import { namedTenant } from '../../schema/platform/tenancy.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'listenerLock' | 'stored'>;
@@ -35,6 +36,7 @@ export async function createListener(plane: Plane, body: ListenerCreateRequest, 
     if (ownListeners(plane, caller.tenantId).some(({ spec }) => spec.computeId === body.compute_id))
       throw new Conflict(`Listener for tenant ID '${caller.tenantId}' and compute ID '${body.compute_id}' already exists.`);
     await checkNamespaces(plane, body.compute_config.k8s_namespaces, { tenantId: caller.tenantId, own: undefined, signal });
+    checkHosts(plane, body.hosts ?? [], { tenantId: caller.tenantId, own: undefined });
     return plane.stored.note.listener(await refusing(() => plane.kube.create(kinds.listener, resource, {}, signal)));
   });
 }
@@ -45,22 +47,46 @@ export async function patchListener(
   { body, ...call }: CallContext & { body: ListenerPatchRequest },
 ): Promise<ListenerResource> {
   const listener = await findListener(plane, id, call);
+  const { hosts } = body;
   const namespaces = body.compute_config?.k8s_namespaces;
-  if (namespaces === undefined) return listener;
+  if (namespaces === undefined && hosts === undefined) return listener;
   const { namespace, name, uid } = listener.metadata;
   const guard = { op: 'test', path: '/metadata/uid', value: uid } as const;
-  const change = { op: 'replace', path: '/spec/namespaces', value: namespaces } as const;
   return plane.listenerLock.run(async (signal) => {
     await plane.stored.readListeners(signal);
-    await checkNamespaces(plane, namespaces, { tenantId: call.caller.tenantId, own: listener, signal });
-    const dropped = placedBy(plane, listener).find(({ metadata }) => !namespaces.includes(metadata.namespace ?? ''));
-    if (dropped !== undefined)
-      throw new Rejected(
-        `compute_config.k8s_namespaces: ${dropped.metadata.namespace} still holds the deployment ${dropped.metadata.name}`,
-      );
-    const patch = [guard, change, ...requestedByPatch(listener.metadata, call.caller)];
+    if (namespaces !== undefined) await checkChange(plane, namespaces, { tenantId: call.caller.tenantId, own: listener, signal });
+    checkHosts(plane, hosts ?? [], { tenantId: call.caller.tenantId, own: listener });
+    const changes = [
+      ...(namespaces === undefined ? [] : [{ op: 'replace', path: '/spec/namespaces', value: namespaces } as const]),
+      // `add` also replaces.
+      ...(hosts === undefined ? [] : [{ op: 'add', path: '/spec/hosts', value: hosts ?? [] } as const]),
+    ];
+    const patch = [guard, ...changes, ...requestedByPatch(listener.metadata, call.caller)];
     return plane.stored.note.listener(await refusing(() => plane.kube.jsonPatch(kinds.listener, { namespace, name }, patch, {}, signal)));
   });
+}
+
+/** Throws unless a listener may have these namespaces instead of its own. */
+async function checkChange(plane: Plane, namespaces: string[], claim: Claim & { own: ListenerResource }): Promise<void> {
+  await checkNamespaces(plane, namespaces, claim);
+  const dropped = placedBy(plane, claim.own).find(({ metadata }) => !namespaces.includes(metadata.namespace ?? ''));
+  if (dropped !== undefined)
+    throw new Rejected(`compute_config.k8s_namespaces: ${dropped.metadata.namespace} still holds the deployment ${dropped.metadata.name}`);
+}
+
+/**
+ * Throws if a host may be that of others: of a listener of another tenant, or of any deployment by the pattern of the
+ * installation. Hosts that the listener names already stay.
+ */
+function checkHosts({ stored, config }: Known, hosts: readonly string[], { tenantId, own }: Pick<Claim, 'tenantId' | 'own'>): void {
+  const added = hosts.filter((host) => own?.spec.hosts?.includes(host) !== true);
+  const { route } = config;
+  const given = route && added.find((host) => isByPattern(host, route.host));
+  if (given !== undefined) throw new Rejected(`hosts: ${given} may be the host of a deployment by the pattern ${route?.host}`);
+  const others = stored.listeners().filter(({ spec }) => namedTenant(spec, config.defaultTenantId) !== tenantId);
+  const granted = others.flatMap(({ spec }) => spec.hosts ?? []);
+  const taken = added.find((host) => isGranted(host, granted) || granted.some((one) => isGranted(one, [host])));
+  if (taken !== undefined) throw new Conflict(`hosts: ${taken} belongs to a listener of another tenant`);
 }
 
 export async function removeListener(plane: Omit<Plane, 'listenerLock'>, id: string, call: CallContext): Promise<void> {

@@ -61,6 +61,14 @@ export function patternFaults({ host, path }: PlacePatterns, hasOneNamespace: bo
 export const isGranted = (host: string, granted: readonly string[]): boolean =>
   granted.some((one) => one === host || (one.startsWith('*.') && host.slice(host.indexOf('.') + 1) === one.slice(2) && host.includes('.')));
 
+/** Returns true if the pattern of hosts gives some deployment this host, or one for which its label `*` stands. */
+export function isByPattern(host: string, pattern: string): boolean {
+  const rest = (name: string): string => name.slice(name.indexOf('.') + 1);
+  const [asked, given] = host.startsWith('*.') ? [rest(host), rest(pattern)] : [host, pattern];
+  const parts = given.split(/\{name\}|\{namespace\}/).map((text) => text.replaceAll('.', '[.]'));
+  return new RegExp(`^${parts.join('[a-z0-9-]+')}$`).test(asked);
+}
+
 /** Where callers reach a deployment from outside. */
 export type RoutePlace = { host: string; path: string };
 
