@@ -28,6 +28,13 @@ export async function until<T>(what: string, ask: () => Promise<T> | T, seconds 
   }
 }
 
+/** Makes each step, whatever became of those before it, and fails in the end with all that failed. */
+export async function eachOf(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const failed: Error[] = [];
+  for (const step of steps) await step().catch((error: unknown) => failed.push(error as Error));
+  if (failed.length > 0) throw new AggregateError(failed, failed.map(({ message }) => message).join('; '));
+}
+
 /**
  * Milliseconds between two reads that must agree. Kubernetes' own controllers write within some milliseconds of each
  * other.

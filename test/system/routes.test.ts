@@ -14,7 +14,7 @@ import { underRenewal } from '../kit/routes/renewal.ts';
 import { heardInJavaScript, heardInPython } from '../kit/routes/sdk-clients.ts';
 import { followBySocket, leftByTwoReaders, leftIn, post, read, stepping, type Reached } from '../kit/routes/steps-stream.ts';
 import { openWay, type Way } from '../kit/routes/way.ts';
-import { until } from '../kit/until.ts';
+import { eachOf, until } from '../kit/until.ts';
 
 /* A deployment that is reached through Contour and Envoy, by each kind of route, in real pods. */
 
@@ -25,6 +25,8 @@ const NAMESPACE = 'gx-agents';
 const system = inject('system');
 const api: Api = { url: system.controlPlane, key: system.key };
 const quiet = (): void => undefined;
+/** Seconds in which a deployment leaves, with pods that end in order on a busy machine. */
+const LEAVING = 300;
 const issuer = newIssuer();
 const name = `routed-${Date.now().toString(36).slice(-5)}`;
 
@@ -98,14 +100,24 @@ describe('a deployment behind Contour', () => {
     made = await deploySteps();
     key = await agentKey(api, made);
   });
+  // Each step is made whatever became of those before, and what failed is told with what is left.
   afterAll(async () => {
-    await call(api, 'DELETE', `/v2/deployments/${made.id}?delete_tracing_project=true`);
-    await upgrade({ ...NONE, former: ['HTTPRoute', 'Ingress'] });
-    const routes = () => kubectl('get', 'httproutes,ingresses', '-n', NAMESPACE, '-o', 'name');
-    await until('all routes are gone', async () => (await routes()).trim() === '');
-    await upgrade(NONE);
-    await way.close();
-    await contour.stop();
+    const nothing = async (...what: string[]): Promise<true> => {
+      const left = (await kubectl('get', ...what, '-n', NAMESPACE, '--ignore-not-found', '-o', 'name')).trim();
+      if (left !== '') throw new Error(`there are still ${left.split('\n').join(', ')}`);
+      return true;
+    };
+    await eachOf([
+      async () => made && call(api, 'DELETE', `/v2/deployments/${made.id}?delete_tracing_project=true`),
+      // Its route is the last of its objects to go: the pods have the time that they need to end.
+      async () => until('the deployment is gone', () => nothing('gxd', name), LEAVING),
+      async () => upgrade({ ...NONE, former: ['HTTPRoute', 'Ingress'] }),
+      async () => until('all routes are gone', () => nothing('httproutes,ingresses'), LEAVING),
+      async () => upgrade(NONE),
+      async () => kubectl('delete', 'configmap', name, '-n', NAMESPACE, '--ignore-not-found'),
+      async () => way?.close(),
+      async () => contour?.stop(),
+    ]);
   });
 
   describe.each(['HTTPRoute', 'Ingress'] as const)('by an %s', (kind) => {
