@@ -3,7 +3,14 @@ import type { Pair } from '../../src/operator/database/own/tls/certificate.ts';
 import type { RunningOperator } from '../kit/operator.ts';
 import { underRenewal } from '../kit/routes/renewal.ts';
 import { heardInJavaScript, heardInPython } from '../kit/routes/sdk-clients.ts';
-import { followBySocket, laterBy, leftByTwoReaders, leftIn, post, read, stepping } from '../kit/routes/steps-stream.ts';
+import {
+  followBySocket,
+  laterBy,
+  leftByTwoReaders,
+  readLongStream,
+  statusesOfLargeBodies,
+  WHOLE_LONG_STREAM,
+} from '../kit/routes/steps-stream.ts';
 import { until } from '../kit/until.ts';
 import { openWay, type Way } from '../kit/routes/way.ts';
 import { startContour, type Controller } from './contour.ts';
@@ -72,11 +79,12 @@ describe.each(['HTTPRoute', 'Ingress'] as const)('by an %s', (kind) => {
   });
 
   // Envoy ends answers after 15 s, unless the route says otherwise.
-  test('a stream whose graph is silent for twenty seconds arrives whole, and a WebSocket stays open as long', async () => {
-    const stream = async () => read(await post({ url }, '/runs/stream', stepping(1, 20_000)));
-    const [found, socket] = await Promise.all([stream(), followBySocket({ url }, 20_000)]);
-    expect([leftIn(found), found.broke, socket]).toEqual([[0], false, 'open']);
-    expect(found.silence).toBeGreaterThan(19);
+  test('a stream of ninety seconds whose graph is silent for forty arrives whole, and a WebSocket stays open', async () => {
+    expect(await Promise.all([readLongStream({ url }), followBySocket({ url }, 20_000)])).toEqual([WHOLE_LONG_STREAM, 'open']);
+  });
+
+  test('a body of nearly 20 MB arrives, and a larger one gets the answer of the server', async () => {
+    expect(await statusesOfLargeBodies({ url })).toEqual([200, 413]);
   });
 
   test('a certificate that is replaced under load is shown to new connections, and no request fails', async () => {

@@ -3,7 +3,18 @@ import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
-import { followBySocket, laterBy, leftByTwoReaders, leftIn, post, read, stepping } from '../kit/routes/steps-stream.ts';
+import {
+  followBySocket,
+  laterBy,
+  leftByTwoReaders,
+  leftIn,
+  post,
+  read,
+  readLongStream,
+  statusesOfLargeBodies,
+  stepping,
+  WHOLE_LONG_STREAM,
+} from '../kit/routes/steps-stream.ts';
 import { startEnvoy, type Envoy } from './envoy.ts';
 
 /* An agent server behind a real proxy, by a route without a time limit and by a usual one. */
@@ -30,12 +41,10 @@ afterAll(async () => {
 
 test('a stream of ninety seconds whose graph is silent for forty arrives whole, and a usual route cuts it', async () => {
   const [whole, cut] = await Promise.all([
-    read(await post(unlimited, '/runs/stream', stepping(2, 45_000))),
+    readLongStream(unlimited),
     read(await post({ url: envoy.usual }, '/runs/stream', stepping(2, 45_000))),
   ]);
-  expect([leftIn(whole), whole.broke]).toEqual([[1, 0], false]);
-  expect(whole.seconds).toBeGreaterThan(89);
-  expect(whole.silence).toBeGreaterThan(40);
+  expect(whole).toEqual(WHOLE_LONG_STREAM);
   // This is what a route without `timeouts` does, and why ours have them.
   expect([leftIn(cut), cut.broke || cut.seconds < 20]).toEqual([[], true]);
 });
@@ -50,10 +59,7 @@ test('a WebSocket is opened, carries commands and events, and stays open', async
 });
 
 test('a body of nearly 20 MB arrives, and a larger one gets the answer of the server', async () => {
-  const bodyOf = (bytes: number): object => ({ ...stepping(1, 0), input: { left: 1, note: 'x'.repeat(bytes) } });
-  const taken = await post(unlimited, '/runs/wait', bodyOf(20 * 1024 * 1024 - 1000));
-  expect([taken.status, await taken.json()]).toEqual([200, expect.objectContaining({ left: 0, done: 1 })]);
-  expect((await post(unlimited, '/runs/wait', bodyOf(20 * 1024 * 1024))).status).toBe(413);
+  expect(await statusesOfLargeBodies(unlimited)).toEqual([200, 413]);
 });
 
 describe('clients', () => {

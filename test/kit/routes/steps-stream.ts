@@ -46,6 +46,27 @@ export const stepping = (steps: number, pause: number): object => ({
   stream_resumable: true,
 });
 
+/** What became of the longest stream: 90 seconds, in which the graph says nothing for 45 at a time. */
+export async function readLongStream(reached: Reached): Promise<{ left: number[]; broke: boolean; isLong: boolean; isSilent: boolean }> {
+  const found = await read(await post(reached, '/runs/stream', stepping(2, 45_000)));
+  return { left: leftIn(found), broke: found.broke, isLong: found.seconds > 89, isSilent: found.silence > 40 };
+}
+
+/** What `readLongStream` returns where nothing cuts the stream. */
+export const WHOLE_LONG_STREAM = { left: [1, 0], broke: false, isLong: true, isSilent: true };
+
+/** The largest body that an agent server takes, and statuses of a run with nearly such a body and with a larger one. */
+const LARGEST = 20 * 1024 * 1024;
+export async function statusesOfLargeBodies(reached: Reached): Promise<number[]> {
+  const bodyOf = (bytes: number): object => ({ ...stepping(1, 0), input: { left: 1, note: 'x'.repeat(bytes) } });
+  const taken = await post(reached, '/runs/wait', bodyOf(LARGEST - 1000));
+  const state = (await taken.json()) as { done?: number };
+  if (state.done !== 1) throw new Error('the run with the large body did not reach its end');
+  const refused = await post(reached, '/runs/wait', bodyOf(LARGEST));
+  await refused.text();
+  return [taken.status, refused.status];
+}
+
 /** Returns the numbers that the steps told of. */
 export const leftIn = ({ events }: Read): number[] =>
   events.filter(({ event }) => event === 'updates').map(({ data }) => (JSON.parse(data) as { step: { left: number } }).step.left);
