@@ -9,7 +9,7 @@ import { routes, type RouteSettings } from './routes.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
 
 /** Parts of a pod, beyond the harmless ones, that an installation may let REST users set. */
-const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged', 'accounts', 'tokens'] as const;
+const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged', 'accounts', 'tokens', 'placement'] as const;
 export type Grant = (typeof GRANTS)[number];
 
 const HOSTINGS = ['self-hosted', 'cloud', 'both'] as const;

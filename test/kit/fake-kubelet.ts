@@ -43,7 +43,7 @@ export function fakeKubelet(kube: Kube, namespace: string): FakeKubelet {
 
 type Variable = { name: string; value?: string };
 type Container = { name: string; image: string; env?: Variable[] };
-type Spec = { initContainers?: Container[]; containers: Container[]; restartPolicy?: string };
+type Spec = { initContainers?: Container[]; containers: Container[]; restartPolicy?: string; nodeSelector?: { pool?: string } };
 
 /** Reports until it succeeds, as a kubelet does while the API server is away. */
 async function report(kube: Kube, pod: KubeObject, signal: AbortSignal): Promise<void> {
@@ -65,11 +65,16 @@ async function report(kube: Kube, pod: KubeObject, signal: AbortSignal): Promise
 
 /** Returns what a kubelet reports of a pod with this spec. */
 export function statusFor(spec: Spec): object {
-  const { containers, restartPolicy } = spec;
+  const { containers, restartPolicy, nodeSelector } = spec;
   if (refOf(spec) !== '') return buildFor(spec);
   if (restartPolicy !== 'Always') return ended(containers);
   if (containers.some(({ image }) => image.includes('unplaced'))) {
     const message = '0/3 nodes are available: insufficient memory.';
+    return { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] };
+  }
+  // No node is of this pool.
+  if (nodeSelector?.pool === 'nowhere') {
+    const message = "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.";
     return { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] };
   }
   const statuses = containers.map(({ name, image }) => ({ name, image, ...stateFor(image) }));

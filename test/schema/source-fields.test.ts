@@ -35,8 +35,13 @@ test('every row names a field of the REST body', () => {
     ...Object.keys(SourceRevisionConfigRequest.properties).map((name) => `source_revision_config.${name}`),
   ];
   expect(SOURCE_FIELDS.map(({ rest }) => rest).filter((rest) => !known.includes(rest))).toEqual([]);
-  // Who may call is asked for whatever the source.
-  expect(known.filter((name) => !SOURCE_FIELDS.some(({ rest }) => rest === name))).toEqual(['source_revision_config.auth']);
+  // Who may call and where pods stand is asked for whatever the source.
+  expect(known.filter((name) => !SOURCE_FIELDS.some(({ rest }) => rest === name))).toEqual([
+    'source_config.database_placement',
+    'source_config.storage_class',
+    'source_revision_config.auth',
+    'source_revision_config.placement',
+  ]);
 });
 
 test('all rules of the table stand in the definition, and the one on tags', () => {

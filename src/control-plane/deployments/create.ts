@@ -3,12 +3,13 @@ import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo, namespacesOf } from './lookup.ts';
 import { checkCustomUrl } from './custom-url.ts';
 import { type Placement, placeFor } from './placement.ts';
-import { deploymentResource } from './resource.ts';
+import { deploymentResource, namesDatabase } from './resource.ts';
 import { refusedSecrets } from './refused-secrets.ts';
 import { brokenRules, brokenSecrets, brokenSize } from './rules.ts';
 import { ownIntegration } from '../git/connections.ts';
 import { refusing } from '../kube-refusal.ts';
 import { brokenImages } from '../pod-policy/image-rules.ts';
+import { brokenPlaces } from '../pod-policy/place-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { requestedBy } from '../requested-by.ts';
@@ -66,6 +67,7 @@ async function checked(plane: Plane, body: DeploymentCreateRequest, call: CallCo
   const broken = [
     ...brokenRules(body, config),
     ...brokenPodRules(body.source_config.resource_spec, config.grants, config.objectKeys),
+    ...brokenPlaces(body, { grants: config.grants, hasDatabase: !namesDatabase(body.secrets) }),
     ...brokenImages(config.builtImages, {
       spec: body.source_config.resource_spec,
       image: body.source_revision_config.image_uri,

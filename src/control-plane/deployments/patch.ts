@@ -5,7 +5,7 @@ import { answerForDeployment } from './answers.ts';
 import { checkCustomUrl } from './custom-url.ts';
 import { namespacesOf, readDeployment } from './lookup.ts';
 import { refusedSecrets } from './refused-secrets.ts';
-import { namesDatabase, toSpec, toWanted } from './resource.ts';
+import { databaseAsked, namesDatabase, toSpec, toWanted } from './resource.ts';
 import {
   type Broken,
   type WantedDeployment,
@@ -21,6 +21,7 @@ import {
 import { jsonPatchOf } from '../json-patch.ts';
 import { refusing } from '../kube-refusal.ts';
 import { brokenImages } from '../pod-policy/image-rules.ts';
+import { brokenPlaces } from '../pod-policy/place-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { requestedByPatch } from '../requested-by.ts';
@@ -85,6 +86,7 @@ async function decide(plane: Omit<Plane, 'now'>, body: DeploymentPatchRequest, c
     // A deployment that kubectl made for the other kind of hosting keeps it, because source never changes.
     ...brokenRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
     ...brokenPodRules(podSpec, config.grants, config.objectKeys),
+    ...brokenPlaces(patch, { current, grants: config.grants, hasDatabase: isManaged(deployment) }),
     ...brokenImages(config.builtImages, {
       spec: podSpec,
       image: revision && wanted.source !== 'git' ? wanted.source_revision_config.image_uri : undefined,
@@ -107,6 +109,9 @@ const lostDatabase = ({ spec }: DeploymentResource, secrets: DeploymentPatchRequ
   spec.database?.fromSecrets === true && secrets !== null && secrets !== undefined && !namesDatabase(secrets)
     ? [`secrets: ${CUSTOM_URI} must stay, because it names the database of this deployment`]
     : [];
+
+const isManaged = ({ spec: { database } }: DeploymentResource): boolean =>
+  database?.external === undefined && database?.fromSecrets !== true;
 
 const isGrowing = ({ status }: DeploymentResource): boolean =>
   status?.conditions?.some((condition) => condition.type === VOLUME_GROWN && condition.status === 'False') === true;
@@ -158,12 +163,14 @@ function patchedSpec(
   { secretName, now }: { secretName: string | undefined; now: Date },
 ): DeploymentSpec {
   const { rollbackOf, ...before } = deployment.spec;
-  const { sourceConfig: _config, template: _template, ...kept } = before;
+  const { sourceConfig: _config, template: _template, database: { placement: _place, ...database } = {}, ...kept } = before;
+  const databaseNow = { ...database, ...databaseAsked(wanted) };
   const asked = toSpec(wanted, { listener: before.sourceConfig?.listener, secretName });
   const requestedAt = revision ? laterThan(before.requestedAt, now) : before.requestedAt;
   return {
     ...kept,
     ...asked,
+    ...((before.database !== undefined || Object.keys(databaseNow).length > 0) && { database: databaseNow }),
     ...(requestedAt !== undefined && { requestedAt }),
     ...(!revision && rollbackOf !== undefined && { rollbackOf }),
   };

@@ -14,7 +14,7 @@ import {
   type Secret,
 } from '../../schema/platform/deployment.ts';
 import { ROUTED } from '../../schema/platform/conditions.ts';
-import { CUSTOM_URI } from '../../schema/platform/database-spec.ts';
+import { CUSTOM_URI, type DatabaseSpec } from '../../schema/platform/database-spec.ts';
 import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
@@ -45,7 +45,8 @@ export function toSpec(
   wanted: WantedDeployment,
   given: FromServer,
 ): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt'> {
-  const { resource_spec: sizes, listener_id: _id, listener_config: _placement, ...config } = wanted.source_config;
+  const { resource_spec: sizes, listener_id: _id, listener_config: _listener, ...others } = wanted.source_config;
+  const { database_placement: _place, storage_class: _class, ...config } = others;
   const template: Template = {
     ...absentIfEmpty('sourceRevisionConfig', inResource(wanted.source_revision_config)),
     ...(given.secretName !== undefined && { secretName: given.secretName }),
@@ -60,6 +61,12 @@ export function toSpec(
   };
 }
 
+/** Returns the part of `Deployment.spec.database` that REST's fields make. */
+export const databaseAsked = ({ source_config: config }: WantedDeployment): Pick<DatabaseSpec, 'placement' | 'storageClass'> => ({
+  ...absentIfEmpty('placement', inResource(config.database_placement) as object),
+  ...(typeof config.storage_class === 'string' && { storageClass: config.storage_class }),
+});
+
 /** Returns true for secrets that name a database of the user's own. An empty value counts as unset. */
 export const namesDatabase = (secrets: readonly Secret[]): boolean =>
   secrets.some(({ name, value }) => name === CUSTOM_URI && value !== '');
@@ -70,6 +77,7 @@ export function deploymentResource(
   place: { namespace: string; tenantId: string; annotations?: Record<string, string> },
   given: FromServer,
 ): DeploymentResource {
+  const database = { ...databaseAsked(body), ...(namesDatabase(body.secrets) && { fromSecrets: true }) };
   return {
     apiVersion: API_VERSION,
     kind: 'Deployment',
@@ -81,7 +89,7 @@ export function deploymentResource(
       finalizers: [FINALIZER],
       ...(place.annotations && { annotations: place.annotations }),
     },
-    spec: { ...toSpec(body, given), ...(namesDatabase(body.secrets) && { database: { fromSecrets: true } }) },
+    spec: { ...toSpec(body, given), ...absentIfEmpty('database', database) },
   };
 }
 
@@ -93,6 +101,8 @@ export function toWanted({ spec }: DeploymentResource): WantedDeployment {
     source: spec.source,
     source_config: {
       ...toRestForm(SourceConfig, spec.sourceConfig),
+      database_placement: spec.database?.placement ?? null,
+      storage_class: spec.database?.storageClass ?? null,
       resource_spec: spec.template.resourceSpec ? toRestForm(ResourceSpec, spec.template.resourceSpec) : null,
     },
     source_revision_config: toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig),

@@ -92,6 +92,7 @@ const IMMUTABLE: readonly string[] = [
   'source',
   ...SOURCE_FIELDS.filter((field) => field.immutable === true).map((field) => field.rest),
   'source_config.listener_config.k8s_namespace',
+  'source_config.storage_class',
 ];
 
 /** Returns the fixed fields that a patch would change. Sending the present value again changes nothing. */
@@ -120,6 +121,7 @@ const REVISION_MAKERS = [
   'source_revision_config.gx_config_path',
   'source_revision_config.image_uri',
   'source_revision_config.auth',
+  'source_revision_config.placement',
   'source_config.resource_spec',
   'secrets',
 ] as const;

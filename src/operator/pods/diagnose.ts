@@ -45,6 +45,8 @@ export type Patience = {
   imagePullSeconds: number;
   /** When ends of pods stop being excused, in milliseconds since the epoch. Something was missing before. */
   excusedUntil?: number | undefined;
+  /** The place and the volume that the pods ask for, as a sentence, for pods that no node takes. */
+  asked?: string | undefined;
 };
 
 /** Restarts after which a container that exits again counts as broken. */
@@ -121,7 +123,8 @@ function diagnosePod(pod: KubeObject, patience: Patience): Diagnosis | undefined
     ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
   );
   if (unscheduled !== undefined) {
-    return { reason: 'Unschedulable', message: `No node takes the pod: ${unscheduled.message ?? ''}`, final: false };
+    const message = [`No node takes the pod: ${unscheduled.message ?? ''}`, patience.asked].filter(Boolean).join(' ');
+    return { reason: 'Unschedulable', message, final: false };
   }
   for (const container of [...initContainerStatuses, ...containerStatuses]) {
     const diagnosis = diagnoseContainer(pod, container, patience);

@@ -10,6 +10,7 @@ import { isNothingServing, mayStart } from '../rollout/deployment.ts';
 import { queueAtFirst, queueWanted } from '../rollout/queue-size.ts';
 import { isAsleep } from '../rollout/sleepers.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../rollout/replicas.ts';
+import { agentPlace, askedOfNodes } from '../objects/placed.ts';
 import { imageOf, isEnded } from '../rollout/revisions.ts';
 import { diagnose, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
@@ -74,7 +75,7 @@ const ended: Question = ({ revision, world, settings }) => {
     settings,
   );
   const wish = { api: replicasWanted(revision, 'api', settings), queue };
-  const trouble = troubleOf({ world, settings }, ['api', 'queue']);
+  const trouble = troubleOf({ revision, world, settings }, ['api', 'queue']);
   const left = START - (trouble?.early ?? START);
   if (left > 0) return idle(phase, SERVES, { wish, rolledOut: true, again: left });
   return idle(phase, SERVES, { wish, rolledOut: true, diagnosis: trouble });
@@ -160,12 +161,13 @@ function progress({ revision, world, settings }: Situation): Decision {
     const message = `The Secret ${revision.spec.template.secretName} is not there.`;
     return idle('AWAITING_DEPLOY', message, { ...begun, reason: 'SecretMissing' });
   }
-  if (!world.databaseReady) return besideDatabase({ api, queue }, { world, settings });
+  if (!world.databaseReady) return besideDatabase({ api, queue }, { revision, world, settings });
   if (!isApiUp(revision, world, settings)) {
     // Beside a serving revision, pods of one that may not start take no runs. Where nothing serves, no run can be lost.
-    return deploying({ wish: isNothingServing(world.deployment) ? { api, queue } : { api }, of: ['api'] }, { world, settings });
+    return deploying({ wish: isNothingServing(world.deployment) ? { api, queue } : { api }, of: ['api'] }, { revision, world, settings });
   }
-  if (!isWorkloadUp(revision, 'queue', world, settings)) return deploying({ wish: { api, queue }, of: ['queue'] }, { world, settings });
+  if (!isWorkloadUp(revision, 'queue', world, settings))
+    return deploying({ wish: { api, queue }, of: ['queue'] }, { revision, world, settings });
   return lastStep({ ...begun, complete: true, wish: { api, queue } }, { revision, world, settings });
 }
 
@@ -189,7 +191,7 @@ function besideDatabase(wish: Wish, view: View): Decision {
   return idle('AWAITING_DEPLOY', NO_DATABASE, { started: true, reason: 'DatabaseNotReady', wish });
 }
 
-type View = Pick<Situation, 'world' | 'settings'>;
+type View = Pick<Situation, 'revision' | 'world' | 'settings'>;
 
 function deploying({ wish, of }: { wish: Wish; of: WorkloadComponent[] }, view: View): Decision {
   const diagnosis = volumeless(view) ?? troubleOf(view, of, databaseSince(view));
@@ -215,8 +217,9 @@ const volumeless = ({ world }: View): Diagnosis | undefined =>
         final: false,
       };
 
-function troubleOf({ world, settings }: View, components: WorkloadComponent[], excusedUntil?: number): Diagnosis | undefined {
-  const patience = { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds, excusedUntil };
+function troubleOf({ revision, world, settings }: View, components: WorkloadComponent[], excusedUntil?: number): Diagnosis | undefined {
+  const asked = askedOfNodes(agentPlace(revision, settings));
+  const patience = { now: world.now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds, excusedUntil, asked };
   const found = components.flatMap((component) => {
     const [workload, pods] = component === 'api' ? [world.api, world.apiPods] : [world.queue, world.queuePods];
     return isRolledOut(workload) ? [] : (diagnose(workload, pods, patience) ?? []);

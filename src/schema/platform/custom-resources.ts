@@ -28,12 +28,14 @@ const SecretName = Type.String({
 export const ResourceSpecResource = withRules(resourceForm(ResourceSpec), orderedRules());
 
 export const SourceConfigResource = Type.Unsafe<
-  Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig'> & { listener?: string }
+  Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig' | 'databasePlacement' | 'storageClass'> & {
+    listener?: string;
+  }
 >({
   type: 'object',
   description: 'Settings that change without a new revision, or never.',
   properties: {
-    ...resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config']).properties,
+    ...resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config', 'database_placement', 'storage_class']).properties,
     listener: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Listener that serves this namespace.' }),
   },
 });
@@ -92,6 +94,7 @@ export const DeploymentSpec = withRules(
     ...immutableRules(),
     immutableRule('id'),
     ...engineRules(),
+    immutableRule('database.storageClass'),
     ...authRules(),
     tagRule,
     { rule: 'self.source == oldSelf.source', message: "source: can't be changed" },

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { DatabasePlacement } from './place-spec.ts';
 import { neverAppears } from './source-fields.ts';
 import { DateTime, withRules, type CelRule } from '../types.ts';
 
@@ -44,6 +45,14 @@ export const DatabaseSpec = withRules(
           'Block drains of the node that the managed database runs on until this is false again or the deployment hibernates. Default false: a drain stops the database until its pod has started elsewhere.',
       }),
     ),
+    placement: Type.Optional(DatabasePlacement),
+    storageClass: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 253,
+        description: "Storage class of the managed database's volume. Never changes. Default: that of the installation.",
+      }),
+    ),
   }),
   [
     {
@@ -57,6 +66,14 @@ export const DatabaseSpec = withRules(
     {
       rule: `!(${NOT_OURS}) || !has(self.podDisruptionBudget)`,
       message: 'database.podDisruptionBudget: only for a managed database; an external one has no pod of ours',
+    },
+    {
+      rule: `!(${NOT_OURS}) || !has(self.placement)`,
+      message: 'database.placement: only for a managed database; an external one has no pod of ours',
+    },
+    {
+      rule: `!(${NOT_OURS}) || !has(self.storageClass)`,
+      message: 'database.storageClass: only for a managed database; an external one has no volume of ours',
     },
   ],
 );

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { AuthSpec } from './auth-spec.ts';
 import { DNS_LABEL } from './container.ts';
+import { AgentPlacement, DatabasePlacement } from './place-spec.ts';
 import { ResourceSpec } from './resource-spec.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
@@ -85,6 +86,8 @@ export const SourceConfig = Type.Object(
     resource_spec: Type.Optional(Nullable(ResourceSpec)),
     listener_id: Type.Optional(Nullable(Uuid('From GET /v2/listeners. Fixed at creation. Source external_container.'))),
     listener_config: Type.Optional(Nullable(ListenerConfig)),
+    database_placement: Type.Optional(Nullable(DatabasePlacement)),
+    storage_class: text(253, "Storage class of the managed database's volume. Fixed at creation. Default: that of the installation."),
     install_command: text(4096, 'Run from the repository root. JavaScript deployments built from git.'),
     build_command: text(4096, 'Run from the directory of gx.json. JavaScript deployments built from git.'),
   },
@@ -96,6 +99,7 @@ const revisionFields = {
   gx_config_path: text(1024, 'Path to gx.json in the repository. Source git.'),
   image_uri: text(1024, 'Container image. Source external_container.'),
   auth: Type.Optional(Nullable(AuthSpec)),
+  placement: Type.Optional(Nullable(AgentPlacement)),
 };
 
 export const SourceRevisionConfigRequest = Type.Object(revisionFields, closed);

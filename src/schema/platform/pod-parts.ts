@@ -30,7 +30,8 @@ const downwardItems = parts(
 const KeyRef = object({ name: text(253), key: Type.String({ maxLength: 253 }), optional: flag });
 const named = { name: text(253), optional: flag };
 
-const LabelSelector = object({
+/** Labels that objects have. */
+export const LabelSelector = object({
   matchLabels: words(32),
   matchExpressions: parts(
     object({ key: Type.String({ maxLength: 317 }), operator: Type.String({ maxLength: 64 }), values: texts(32) }),

@@ -24,6 +24,12 @@ test.each([
     {},
     { active: 'chat-00002' },
   ],
+  [
+    'placed',
+    deployment({ spec: { database: { placement: { nodeSelector: { pool: 'fast' }, runtimeClassName: 'kata' }, storageClass: 'nvme' } } }),
+    { storageClass: 'fast' },
+    {},
+  ],
   ['with-store', deployment({ template: { resourceSpec: { redisMemoryMb: 256 } } }), {}, {}],
   ['long-name', deployment({ metadata: { name: `${'a-very-long-name-'.repeat(3)}of-63-letters` } }), {}, {}],
 ])('the objects of a deployment: %s', async (name, given, more, world) => {

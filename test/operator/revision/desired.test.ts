@@ -8,6 +8,7 @@ import type { DeploymentSpec } from '../../../src/schema/platform/custom-resourc
 import { ResourceSpec as Described, UNUSED_RESOURCE_FIELDS } from '../../../src/schema/platform/resource-spec.ts';
 import { camelKey } from '../../../src/schema/types.ts';
 import type { DatabaseAddress } from '../../../src/operator/database/address.ts';
+import type { AgentPlacement } from '../../../src/schema/platform/place-spec.ts';
 import { names } from '../../../src/schema/names.ts';
 import { deployment, revision, settings, UID } from '../../kit/objects.ts';
 
@@ -42,12 +43,27 @@ type Case = {
   secretName?: string;
   deploymentId?: string;
   wish: { api?: number; queue?: number };
+  placement?: AgentPlacement;
   otlp?: OperatorSettings['otlp'];
   authority?: string;
 };
 const cases: [string, Case][] = [
   ['defaults', { wish: { api: 1, queue: 1 } }],
   ['every-field', { resourceSpec: full, secretName: 'chat-env-12345678', wish: { api: 2, queue: 3 } }],
+  [
+    'placed',
+    {
+      wish: { api: 1 },
+      placement: {
+        nodeSelector: { pool: 'gpu' },
+        tolerations: [{ key: 'gpu', operator: 'Exists' }],
+        affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone' }] } },
+        topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }],
+        priorityClassName: 'agents',
+        runtimeClassName: 'gvisor',
+      },
+    },
+  ],
   ['api-first', { wish: { api: 1 } }],
   ['encrypted', { resourceSpec: full, wish: { api: 1 }, authority: names.databaseTls('chat') }],
   ['scaled-down', { wish: { api: 0, queue: 0 } }],
@@ -55,15 +71,19 @@ const cases: [string, Case][] = [
   ['traced-restored', { wish: { api: 1 }, deploymentId: RESTORED, otlp: { endpoint: 'http://collector.observability:4318' } }],
 ];
 
-test.each(cases)('the objects of a revision: %s', async (name, { resourceSpec, secretName, deploymentId, wish, otlp, authority }) => {
-  const of = deployment({ template: { ...(resourceSpec && { resourceSpec }) } });
-  const address = { secretName: names.databaseSecret('chat', UID), key: 'uri', ...(authority !== undefined && { authority }) };
-  const given = { wish, secretName, deploymentId, address };
-  const yaml = desiredRevision(revision(of), given, settings({ ...(otlp && { otlp }) }))
-    .map((object) => stringify(object, { aliasDuplicateObjects: false }))
-    .join('---\n');
-  await expect(yaml).toMatchFileSnapshot(`../../golden/revision/${name}.yaml`);
-});
+test.each(cases)(
+  'the objects of a revision: %s',
+  async (name, { resourceSpec, secretName, deploymentId, wish, otlp, authority, placement }) => {
+    const asked = placement && { sourceRevisionConfig: { imageUri: 'agent:1', placement } };
+    const of = deployment({ template: { ...(resourceSpec && { resourceSpec }), ...asked } });
+    const address = { secretName: names.databaseSecret('chat', UID), key: 'uri', ...(authority !== undefined && { authority }) };
+    const given = { wish, secretName, deploymentId, address };
+    const yaml = desiredRevision(revision(of), given, settings({ ...(otlp && { otlp }) }))
+      .map((object) => stringify(object, { aliasDuplicateObjects: false }))
+      .join('---\n');
+    await expect(yaml).toMatchFileSnapshot(`../../golden/revision/${name}.yaml`);
+  },
+);
 
 test('a user can not take over labels that select', () => {
   const [api] = desiredRevision(

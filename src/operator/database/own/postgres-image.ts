@@ -1,5 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { databasePlace } from '../../objects/placed.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 
 /** The user and group `postgres` of the image. */
@@ -15,7 +16,7 @@ export function restrictedPod(deployment: DeploymentResource, settings: Operator
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...pullSecrets(imagePullSecrets, settings),
-    ...settings.placement.databases,
+    ...databasePlace(deployment, settings),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: POSTGRES_ID,

@@ -1,6 +1,8 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
 import type { KubeObject } from '../../../kube/kube.ts';
 import { ASLEEP, HIBERNATED } from '../../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { askedOfNodes, databasePlace } from '../../objects/placed.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { diagnose, isPodOver, isPodReady } from '../../pods/diagnose.ts';
 import { isSetUp, replicasOf } from '../../pods/workload-state.ts';
@@ -26,9 +28,16 @@ export function ownStatement(
   if (isAnswering(view)) return ready('The database answers.');
   if (deployment.spec.hibernate === true) return notReady('The database is stopped; its volume is kept.', HIBERNATED);
   if (view.isAsleep) return notReady('The database sleeps with its deployment; its volume is kept.', ASLEEP);
-  const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds };
+  const patience = { now: now.getTime(), imagePullSeconds: settings.imagePullPatienceSeconds, asked: askedOf(deployment, settings) };
   const cause = diagnose(undefined, withoutGuards(view.databasePods), patience)?.message ?? podless(view, now);
   return notReady(['The database does not answer yet.', cause].filter(Boolean).join(' '));
+}
+
+/** Returns the place and the storage class of the database as a sentence. */
+function askedOf(deployment: DeploymentResource, settings: OperatorSettings): string | undefined {
+  const storageClass = deployment.spec.database?.storageClass;
+  const volume = storageClass === undefined ? undefined : `Its volume asks for storage class ${storageClass}.`;
+  return [askedOfNodes(databasePlace(deployment, settings)), volume].filter(Boolean).join(' ');
 }
 
 /**

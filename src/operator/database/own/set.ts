@@ -54,13 +54,14 @@ function claimsOf(live: KubeObject | undefined): object[] | undefined {
 
 function claim(deployment: DeploymentResource, settings: OperatorSettings): object {
   const { labels, annotations } = childMetadata(deployment, 'database', '');
+  const storageClass = deployment.spec.database?.storageClass ?? settings.storageClass;
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: { name: names.databaseVolume(dataOwner(deployment)), labels, annotations },
     spec: {
       accessModes: ['ReadWriteOnce'],
-      ...(settings.storageClass !== undefined && { storageClassName: settings.storageClass }),
+      ...(storageClass !== undefined && { storageClassName: storageClass }),
       resources: { requests: { storage: `${databaseSize(deployment, settings).storageGi}Gi` } },
     },
   };

@@ -25,5 +25,11 @@ export function isSettled(deployment: DeploymentResource, live: KubeObject | und
 function askedOf({ metadata, spec }: DeploymentResource): string {
   const { dbStorageGi: _volume, ...sizes } = spec.template.resourceSpec ?? {};
   const given = Object.entries(sizes).filter(([name]) => name.startsWith('db') || name === 'imagePullSecrets');
-  return hashOf([Object.fromEntries(given), metadata.annotations?.[RENEW_DATABASE] ?? null]);
+  const { placement } = spec.database ?? {};
+  // A deployment without one keeps the hash that it had before there were placements, and with it its pod.
+  return hashOf([
+    Object.fromEntries(given),
+    metadata.annotations?.[RENEW_DATABASE] ?? null,
+    ...(placement === undefined ? [] : [placement]),
+  ]);
 }

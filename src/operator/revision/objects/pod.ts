@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { selectorOf } from '../../../schema/platform/labels.ts';
-import { placed } from '../../objects/placed.ts';
+import { agentPlace, placed } from '../../objects/placed.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { addressed, OWN_FOLDER } from './addressed.ts';
 import { guarded } from './guarded.ts';
@@ -27,7 +27,7 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
     terminationGracePeriodSeconds: settings.drainSeconds + GRACE_BEYOND_DRAIN,
     ...(spec.serviceAccountName !== undefined && { serviceAccountName: spec.serviceAccountName }),
     ...pullSecrets(pulls, settings),
-    ...placed(settings.placement.agents, selectorOf(revision.spec.deployment, wish.component, revision.metadata.name)),
+    ...placed(agentPlace(revision, settings), selectorOf(revision.spec.deployment, wish.component, revision.metadata.name)),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: AGENT_ID,
