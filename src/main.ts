@@ -67,16 +67,18 @@ const commands: Record<string, RunCommand> = {
     return startControlPlane({ config, kube, keys, logs, log, signal });
   }),
   operator: withoutOptions('operator', OPERATOR_HELP, async (_args, signal) => {
-    const [{ operatorConfig }, { startOperator }, { watchHeap }, { connect }] = await Promise.all([
+    const [{ operatorConfig }, { startOperator }, { watchHeap }, { ownVersion, requireSupportedJump }, { connect }] = await Promise.all([
       import('./config/operator.ts'),
       import('./operator/start.ts'),
       import('./operator/heap.ts'),
+      import('./operator/versions.ts'),
       import('./kube/client.ts'),
     ]);
     watchHeap();
     const config = operatorConfig(processEnv());
     const log = createLog({ level: config.logLevel, process: 'operator' });
     const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'gx-operator' });
+    await requireSupportedJump({ kube, config, log, own: ownVersion() }, signal);
     return startOperator({ config, kube, log, signal });
   }),
   gateway: withoutOptions('gateway', GATEWAY_HELP, async (_args, signal) => {

@@ -4,6 +4,7 @@ import { controlPlaneDocument, controlPlaneRoutes } from '../../src/control-plan
 import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
 import { GROUP } from '../../src/schema/platform/custom-resources.ts';
+import { ownVersion } from '../../src/operator/versions.ts';
 import { referencePages } from '../reference/pages.ts';
 import { settingsPage } from '../reference/settings.ts';
 import { access, uninstallAccess } from './access.ts';
@@ -27,7 +28,7 @@ export function generatedFiles(): Record<string, string> {
 }
 
 function definitions(): Record<string, string> {
-  const files = KINDS.map((kind) => ({ file: `${GROUP}_${kind.plural}.yaml`, text: yaml(customResourceDefinition(kind)) }));
+  const files = KINDS.map((kind) => ({ file: `${GROUP}_${kind.plural}.yaml`, text: yaml(customResourceDefinition(kind, ownVersion())) }));
   const kustomization = yaml({
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',

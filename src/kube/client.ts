@@ -1,5 +1,5 @@
 import { AnswerTooLong, kubeError } from './errors.ts';
-import { NotFound, Unavailable } from '../errors.ts';
+import { Forbidden, NotFound, Unavailable } from '../errors.ts';
 import { loadCredentials } from './credentials.ts';
 import type { JsonPatch, Kind, Kube, KubeObject, ListOptions, Page, PodLogOptions, Ref } from './kube.ts';
 import { withRetries } from './retry.ts';
@@ -35,7 +35,12 @@ export type ConnectedKube = Kube & {
    * repetition of an earlier one.
    */
   fenced(holds: () => boolean): Kube;
+  /** Returns the published description of a group and version, such as `apps/v1`; undefined where it can't be read. */
+  openApi(groupVersion: string, signal?: AbortSignal): Promise<OpenApi | undefined>;
 };
+
+/** The part of an OpenAPI document that its readers here need. */
+type OpenApi = { components?: { schemas?: Record<string, { description?: string } | undefined> } };
 
 type Call = {
   method: string;
@@ -73,6 +78,15 @@ class Client implements ConnectedKube {
 
   onRequest(listener: (sample: RequestSample) => void): void {
     this.#listeners.push(listener);
+  }
+
+  async openApi(groupVersion: string, signal?: AbortSignal): Promise<OpenApi | undefined> {
+    try {
+      return await this.#json<OpenApi>({ method: 'GET', path: `/openapi/v3/apis/${groupVersion}`, idempotent: true, signal });
+    } catch (error) {
+      if (error instanceof NotFound || error instanceof Forbidden) return undefined;
+      throw error;
+    }
   }
 
   get<T extends KubeObject>(kind: Kind<T>, ref: Ref, signal?: AbortSignal): Promise<T> {

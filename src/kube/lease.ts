@@ -10,6 +10,8 @@ export type LeaseOptions = {
   name: string;
   /** The name of this process, which no other process has. */
   identity: string;
+  /** Annotations that the Lease gets from its holder. */
+  annotations?: Record<string, string>;
   /**
    * Seconds. Others may take over after `duration` without a renewal; the holder gives up after `renewDeadline`; both
    * try every `retry`.
@@ -168,7 +170,7 @@ export class Election {
   }
 
   async #write(lease: LeaseObject | undefined, signal: AbortSignal): Promise<LeaseObject> {
-    const { kube, namespace, name, identity } = this.#options;
+    const { kube, namespace, name, identity, annotations: own } = this.#options;
     const now = microTime();
     const mine = lease?.spec.holderIdentity === identity;
     const spec: LeaseObject['spec'] = {
@@ -179,8 +181,9 @@ export class Election {
       leaseTransitions: (lease?.spec.leaseTransitions ?? 0) + (mine || lease === undefined ? 0 : 1),
     };
     const head = { apiVersion: kinds.lease.apiVersion, kind: kinds.lease.kind };
-    if (lease !== undefined) return kube.replace(kinds.lease, { ...lease, spec }, signal);
-    return kube.create(kinds.lease, { ...head, metadata: { namespace, name }, spec }, {}, signal);
+    const annotations = { ...lease?.metadata.annotations, ...own };
+    if (lease !== undefined) return kube.replace(kinds.lease, { ...lease, metadata: { ...lease.metadata, annotations }, spec }, signal);
+    return kube.create(kinds.lease, { ...head, metadata: { namespace, name, annotations }, spec }, {}, signal);
   }
 }
 

@@ -10,7 +10,7 @@ import type { Kube } from '../kube/kube.ts';
 import { Election, type LeaseOptions } from '../kube/lease.ts';
 import type { WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
-import { OPERATOR } from '../schema/platform/labels.ts';
+import { OPERATOR, OPERATOR_VERSION } from '../schema/platform/labels.ts';
 import { BranchFollower } from './branches/branch-follower.ts';
 import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './view/in-turn.ts';
@@ -32,6 +32,7 @@ import { sweepBuilds } from './revision/build/sweep.ts';
 import { gatewayUrls } from './scale/gateways.ts';
 import { WorkFollower } from './scale/work-follower.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
+import { ownVersion } from './versions.ts';
 import { wakeForFacts, wakeForWork, wireWakeUps, type Queues } from './wake.ts';
 import { watches } from './watches.ts';
 
@@ -137,7 +138,8 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   metrics.faulty(() => faultyIn(caches));
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
-  const election = new Election({ kube, log, ...lease, renewed, ...(times.lease && { seconds: times.lease }) });
+  const annotations = { [OPERATOR_VERSION]: ownVersion() };
+  const election = new Election({ kube, log, ...lease, annotations, renewed, ...(times.lease && { seconds: times.lease }) });
   // Work that could not be written is not begun. It would fail repeatedly and then wait long for its next turn.
   const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
   const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };

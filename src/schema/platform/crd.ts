@@ -3,8 +3,17 @@ import type { CustomKind } from './custom-kinds.ts';
 import { CATEGORY, GROUP, VERSION } from './custom-resources.ts';
 import type { Json } from '../json.ts';
 
-/** Returns the CustomResourceDefinition of a kind, as plain JSON. */
-export function customResourceDefinition(kind: CustomKind): Json {
+const VERSION_WORDS = 'Defined by gx-platform';
+
+/** Returns the version that the description of a definition names. */
+export const versionIn = (description: string | undefined): string | undefined =>
+  new RegExp(`${VERSION_WORDS} (\\S+)\\.$`).exec(description ?? '')?.[1];
+
+/**
+ * Returns the CustomResourceDefinition of a kind, as plain JSON. Its description names the version of the platform,
+ * which an operator reads when it starts: everybody may read descriptions, but few may read definitions.
+ */
+export function customResourceDefinition(kind: CustomKind, version?: string): Json {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -22,7 +31,7 @@ export function customResourceDefinition(kind: CustomKind): Json {
           name: VERSION,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: rootSchema(kind) },
+          schema: { openAPIV3Schema: rootSchema(kind, version) },
           ...(kind.status && { subresources: { status: {}, ...(kind.scale && { scale: kind.scale }) } }),
           additionalPrinterColumns: kind.columns.map(column),
           ...(kind.selectable && { selectableFields: kind.selectable.map((jsonPath) => ({ jsonPath })) }),
@@ -32,9 +41,10 @@ export function customResourceDefinition(kind: CustomKind): Json {
   };
 }
 
-function rootSchema(kind: CustomKind): Json {
+function rootSchema(kind: CustomKind, version: string | undefined): Json {
   return {
     type: 'object',
+    ...(version !== undefined && { description: `${VERSION_WORDS} ${version}.` }),
     required: ['spec'],
     properties: {
       apiVersion: { type: 'string' },

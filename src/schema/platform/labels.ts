@@ -102,3 +102,6 @@ export const ownLabels = (deployment: string, component: Component, revision?: s
   [MANAGED_BY]: OPERATOR,
   [PART_OF]: 'gx-platform',
 });
+
+/** The annotation of the operator's Lease with the version of the operator that led last. */
+export const OPERATOR_VERSION = 'gx.dev/operator-version';
