@@ -144,6 +144,8 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.FOLLOWS_BRANCH]:
       'Never True. False while the branch whose pushes make revisions is missing or its host does not answer, as the last look found. Absent otherwise.',
     [conditions.PASSWORD_ROTATED]: 'Never True. False while the password of the managed database is being changed. Absent otherwise.',
+    [conditions.DATABASE_RENEWED]:
+      'Never True. False while the managed database waits to restart, as the annotation `gx.dev/renew-database` asks. Absent otherwise.',
     [conditions.ASLEEP]: 'It has no pods because nobody needs it, and wakes by itself. Absent unless `minScale` is 0.',
     [conditions.QUEUE_SCALED]:
       'As many queue pods are ready as their work, or `queueReplicas`, asks for. Absent while their number is fixed.',

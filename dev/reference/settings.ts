@@ -16,7 +16,17 @@ const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
 /** The processes, and the files that read the settings of each. */
 const PROCESSES = {
-  operator: ['operator', 'routes', 'placement', 'agent-network', 'object-keys', 'address-blocks', 'git-integrations', 'builder'],
+  operator: [
+    'operator',
+    'routes',
+    'placement',
+    'database-turns',
+    'agent-network',
+    'object-keys',
+    'address-blocks',
+    'git-integrations',
+    'builder',
+  ],
   'control-plane': ['control-plane', 'oidc', 'routes', 'object-keys', 'address-blocks', 'git-integrations'],
   gateway: ['gateway', 'address-blocks'],
 };

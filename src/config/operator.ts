@@ -8,6 +8,7 @@ import type { ObjectKeys } from '../schema/platform/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
+import { databaseTurns, type DatabaseTurns } from './database-turns.ts';
 import { placements, type PodPlaces } from './placement.ts';
 import { routes, type Routes } from './routes.ts';
 
@@ -73,6 +74,8 @@ export type OperatorSettings = Routes & {
   /** Seconds of rest after which a deployment sleeps that may, and whether its database sleeps, too. */
   sleepAfterSeconds: number;
   sleepDatabases: boolean;
+  /** When databases restart whose deployments ask for it. */
+  databases: DatabaseTurns;
   /** Seconds that a server gets to finish its runs. Its pod gets some more. */
   drainSeconds: number;
   /** Keys of labels and annotations that go to one kind of object alone. */
@@ -160,6 +163,7 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
     queueScaleDownSeconds: read.integer(['GX_QUEUE_SCALE_DOWN_SECONDS'], 300, { min: 1, max: 86_400 }),
     sleepAfterSeconds: read.integer(['GX_SLEEP_AFTER_SECONDS'], 900, { min: 5, max: 2_592_000 }),
     sleepDatabases: read.flag(['GX_SLEEP_DATABASES'], false),
+    databases: databaseTurns(read),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
     objectKeys: objectKeys(read),
   };

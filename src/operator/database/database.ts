@@ -5,6 +5,9 @@ import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../repo
 import type { StatedCondition } from '../kernel/outcome.ts';
 import type { DatabaseAddress } from './address.ts';
 
+/** The reason why a database that is asked to restart has not yet. */
+export type HeldRenewal = { reason: 'WaitsForWindow' | 'WaitsForTurn'; message: string };
+
 /** A deployment's database and the pods that use it, as a reconcile sees them. */
 export type DatabaseView = {
   /** The object that runs a managed database. */
@@ -17,6 +20,8 @@ export type DatabaseView = {
   workloads: KubeObject[];
   /** True while the deployment sleeps. */
   isAsleep: boolean;
+  /** Why the database does not restart yet, although its deployment asks for it. */
+  renewalHeld?: HeldRenewal | undefined;
 };
 
 /** One reconcile of a deployment, as its database sees it. */

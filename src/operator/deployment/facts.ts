@@ -3,6 +3,8 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { holderOfId } from '../../schema/platform/deployment-ids.ts';
 import type { KeptPorts } from '../../schema/platform/kept-ports.ts';
+import { names } from '../../schema/names.ts';
+import { heldRenewal } from '../database/own/turns.ts';
 import { hasTraffic } from '../rollout/deployment.ts';
 import { BY_ID } from '../view/caches.ts';
 import type { OperatorDeps } from '../view/deps.ts';
@@ -48,6 +50,11 @@ export async function observeFacts(
     ports,
     sleep,
     isAsleep: sleep.sleep.asleepSince !== undefined,
+    renewalHeld: heldRenewal({ deployment, set: world.database }, () => ({
+      databases: caches.deployments.list().map((other) => ({ deployment: other, set: databaseSetOf(caches, other) })),
+      turns: settings.databases,
+      now,
+    })),
     tracing: tracingState(deployment, caches, settings),
     branch: branchSource(deps, deployment)?.branch,
     look: deps.branches.look(deployment.metadata.uid ?? ''),
@@ -61,6 +68,10 @@ function servedBefore({ status }: DeploymentResource, { revisions, service }: De
   if (status?.phase !== undefined || status?.activeRevision !== undefined) return status.activeRevision;
   return revisions.find(({ metadata }) => hasTraffic(service, metadata.name))?.metadata.name;
 }
+
+/** Returns the set of the managed database of a deployment. */
+const databaseSetOf = ({ statefulSets }: FactsDeps['caches'], { metadata }: DeploymentResource): KubeObject | undefined =>
+  statefulSets.get(`${metadata.namespace}/${names.database(metadata.name)}`);
 
 type Seen = { service: KubeObject | undefined; signal: AbortSignal };
 

@@ -9,7 +9,7 @@ import type { OperatorDeps } from '../view/deps.ts';
 import { isPodOver } from '../pods/diagnose.ts';
 
 /** All that exists for a deployment, as the caches have it. */
-export type DeploymentWorld = Omit<DatabaseView, 'isAsleep'> & {
+export type DeploymentWorld = Omit<DatabaseView, 'isAsleep' | 'renewalHeld'> & {
   revisions: RevisionResource[];
   /** Revisions of an earlier deployment of the same name, which are not gone yet. */
   foreign: RevisionResource[];

@@ -39,6 +39,8 @@ export const VOLUME_GROWN = 'VolumeGrown';
 export const VOLUME_HAS_ROOM = 'VolumeHasRoom';
 /** False while the database's password is being changed, else absent. */
 export const PASSWORD_ROTATED = 'PasswordRotated';
+/** False while the database waits to restart, as its deployment asks, else absent. */
+export const DATABASE_RENEWED = 'DatabaseRenewed';
 /** True while an older deployment of the tenant has the same name, and so the same tracing project; else absent. */
 export const TRACING_PROJECT_SHARED = 'TracingProjectShared';
 /** Whether the number of api pods follows their load; absent where it is fixed. */

@@ -10,7 +10,7 @@ import type { DatabaseView } from '../database.ts';
 import { withEnoughConnections } from './connections.ts';
 import { doesDatabaseSleep } from '../../rollout/sleepers.ts';
 import { areAgentsGone } from '../../pods/workload-state.ts';
-import { isSettled, withAsked } from './settled.ts';
+import { isSettled, withAsked, withFormerAsked } from './settled.ts';
 import { databaseSet } from './set.ts';
 import { DATABASE_PORT } from './size.ts';
 import { appliedMetadata } from '../../objects/metadata.ts';
@@ -26,17 +26,18 @@ export function desiredDatabase(deployment: DeploymentResource, settings: Operat
     databaseService(deployment),
     databasePolicy(deployment, DATABASE_PORT),
     ...databaseBudget(deployment),
-    settled(deployment, settings, { made, live }),
+    settled(deployment, settings, { made, live, isHeld: view.renewalHeld !== undefined }),
   ];
 }
 
-/** The set as it would be made today, and as it is. */
-type Sets = { made: KubeObject; live: KubeObject | undefined };
+/** The set as it would be made today, and as it is; `isHeld` while it must not restart. */
+type Sets = { made: KubeObject; live: KubeObject | undefined; isHeld: boolean };
 
 /** A database keeps its pod until its deployment asks for another one, or has pods that need more connections. */
-function settled(deployment: DeploymentResource, settings: OperatorSettings, { made, live }: Sets): KubeObject {
-  const hashed = withTemplateHash(withAsked(deployment, made));
-  if (!isSettled(deployment, live)) return hashed;
+function settled(deployment: DeploymentResource, settings: OperatorSettings, { made, live, isHeld }: Sets): KubeObject {
+  const waits = isHeld && live !== undefined;
+  const hashed = withTemplateHash(waits ? withFormerAsked(made, live) : withAsked(deployment, made));
+  if (!waits && !isSettled(deployment, live)) return hashed;
   return withEnoughConnections(settledTemplate(hashed, live, deployment.status?.databaseTemplate), deployment, settings);
 }
 

@@ -15,6 +15,7 @@ import { fullnessOf } from './fullness.ts';
 import { prepareDatabase } from './prepare.ts';
 import { isAnswering, ownStatement, PODLESS } from './ready.ts';
 import { holdPod, removeData } from './release.ts';
+import { LOOK_AGAIN, renewalStatement } from './turns.ts';
 import { growVolume } from './volume.ts';
 
 /** The managed database: a Postgres for one deployment, in a StatefulSet of one pod with a volume that outlives it. */
@@ -43,12 +44,13 @@ export const own: DatabaseEngine = {
     const { statement, again } = fullnessOf(deployment, view.databasePods, now);
     const set = written.find(({ kind }) => kind === 'StatefulSet');
     const template = seenTemplate(set, deployment.status?.databaseTemplate);
+    const held = view.renewalHeld;
     const { statements, ...report } = readiness(ownStatement(deployment, facts), view.databasePods.length === 0 ? PODLESS + 1 : undefined);
     return {
       ...report,
-      statements: statement === undefined ? statements : [...statements, statement],
+      statements: [...statements, ...(statement === undefined ? [] : [statement]), ...(held === undefined ? [] : [renewalStatement(held)])],
       status: { ...(template !== undefined && { databaseTemplate: template }) },
-      again: [again],
+      again: [again, held && LOOK_AGAIN],
     };
   },
   isStopped: ({ database, databasePods }) => databasePods.length === 0 && (database === undefined || replicasOf(database) === 0),

@@ -7,11 +7,27 @@ import { isSetUp } from '../../pods/workload-state.ts';
 /** The annotation with the hash of the deployment's requests for its database's pod. */
 const ASKED = 'gx.dev/asked';
 
+/** The annotation with the request for another pod that the set's pod template fulfils. */
+const RENEWED = 'gx.dev/renewed';
+
 /** Returns the set with the hash of the deployment's requests for its pod: sizes and, by annotation, today's image. */
-export const withAsked = (deployment: DeploymentResource, set: KubeObject): KubeObject => ({
-  ...set,
-  metadata: { ...set.metadata, annotations: { ...set.metadata.annotations, [ASKED]: askedOf(deployment) } },
-});
+export function withAsked(deployment: DeploymentResource, set: KubeObject): KubeObject {
+  const renewal = deployment.metadata.annotations?.[RENEW_DATABASE];
+  const own = { [ASKED]: askedOf(deployment), ...(renewal !== undefined && { [RENEWED]: renewal }) };
+  return { ...set, metadata: { ...set.metadata, annotations: { ...set.metadata.annotations, ...own } } };
+}
+
+/** Returns the set with the requests that the live one fulfils, for a database that does not restart yet. */
+export function withFormerAsked(set: KubeObject, live: KubeObject): KubeObject {
+  const given = Object.entries(live.metadata.annotations ?? {}).filter(([name]) => name === ASKED || name === RENEWED);
+  return { ...set, metadata: { ...set.metadata, annotations: { ...set.metadata.annotations, ...Object.fromEntries(given) } } };
+}
+
+/** Returns whether the set was made by the deployment's last request for another pod. Undefined if it has none. */
+export function isRenewed({ metadata }: Pick<DeploymentResource, 'metadata'>, set: KubeObject): boolean | undefined {
+  const renewal = metadata.annotations?.[RENEW_DATABASE];
+  return renewal === undefined ? undefined : set.metadata.annotations?.[RENEWED] === renewal;
+}
 
 /**
  * The database keeps its pod, because its deployment asks for no other one. One that never answered has nothing to

@@ -1,0 +1,60 @@
+import type { DailyWindow, DatabaseTurns } from '../../../config/database-turns.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import { DATABASE_RENEWED } from '../../../schema/platform/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import type { StatedCondition } from '../../kernel/outcome.ts';
+import type { HeldRenewal } from '../database.ts';
+import { isRolledOut, isSetUp, replicasOf } from '../../pods/workload-state.ts';
+import { isRenewed, isSettled } from './settled.ts';
+
+/** A deployment and the set of its managed database. */
+type DatabaseInLine = { deployment: DeploymentResource; set: KubeObject | undefined };
+
+type Line = { databases: readonly DatabaseInLine[]; turns: DatabaseTurns; now: Date };
+
+/** Seconds after which a database that waits looks again. Nothing wakes it when another one has restarted. */
+export const LOOK_AGAIN = 5;
+
+/**
+ * Returns why a database must not restart yet; undefined if it may, or if nobody asks for it. One that is down may
+ * always: that is a repair. The order is the same in every pass, so no two databases take one turn.
+ */
+export function heldRenewal(own: DatabaseInLine, line: () => Line): HeldRenewal | undefined {
+  if (!isWaiting(own)) return undefined;
+  const { databases, turns, now } = line();
+  if (turns.window !== undefined && !isWithin(turns.window, now))
+    return { reason: 'WaitsForWindow', message: `The restart of the database waits for ${turns.window.text} UTC.` };
+  const running = databases.filter(isRestarting).length;
+  const waiting = databases.filter(isWaiting).map(keyOf).toSorted();
+  const before = waiting.filter((key) => key < keyOf(own)).length;
+  if (running + before < turns.atOnce) return undefined;
+  const message = `The restart of the database waits for its turn: ${running} restart now, and ${before} go before it.`;
+  return { reason: 'WaitsForTurn', message };
+}
+
+/** Returns the condition of a database that waits. */
+export const renewalStatement = ({ reason, message }: HeldRenewal): StatedCondition => ({
+  type: DATABASE_RENEWED,
+  status: 'False',
+  reason,
+  message,
+});
+
+const keyOf = ({ deployment: { metadata } }: DatabaseInLine): string => `${metadata.namespace}/${metadata.name}`;
+
+const isUp = (set: KubeObject): boolean => replicasOf(set) > 0 && isSetUp(set);
+
+/** Returns true for a database that runs, and is asked to restart by its annotation. */
+function isWaiting({ deployment, set }: DatabaseInLine): boolean {
+  if (set === undefined || deployment.metadata.deletionTimestamp !== undefined) return false;
+  return isUp(set) && !isSettled(deployment, set) && isRenewed(deployment, set) === false;
+}
+
+/** Returns true for a database that restarts because its annotation asked for it, or that did not come up since. */
+const isRestarting = ({ deployment, set }: DatabaseInLine): boolean =>
+  set !== undefined && replicasOf(set) > 0 && isRenewed(deployment, set) === true && !isRolledOut(set);
+
+function isWithin({ from, to }: DailyWindow, now: Date): boolean {
+  const minute = now.getUTCHours() * 60 + now.getUTCMinutes();
+  return from <= to ? minute >= from && minute < to : minute >= from || minute < to;
+}
