@@ -53,7 +53,7 @@ class Blocking:
                 else:
                     under_way[thread] = outer
 
-        asyncio.Handle._run = run  # type: ignore[method-assign]
+        asyncio.Handle._run = run  # type: ignore[assignment, method-assign]
         threading.Thread(target=self._look, name="gx-blocking", daemon=True).start()
 
     def _look(self) -> None:
@@ -79,4 +79,5 @@ class Blocking:
         first = next(number for number, one in enumerate(stack) if is_own(one.filename))
         lines = "".join(traceback.format_list(stack[first:])).rstrip()
         # The context of the callback has the ids of its run.
-        handle._context.copy().run(_log.warning, _SENTENCE, place, self._milliseconds, lines)
+        context = handle._context.copy()  # type: ignore[attr-defined]
+        context.run(_log.warning, _SENTENCE, place, self._milliseconds, lines)

@@ -11,13 +11,14 @@ import base64
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from gx_runner.compat import EncryptionHandlers, encryption_handlers
 from gx_runner.failures import ProblemError
 from gx_runner.modules import LoadError
+from gx_runner.user import User
 
 Json = dict[str, Any]
 Word = Literal["encrypt", "decrypt"]
@@ -55,55 +56,71 @@ class Cipher:
         if (gap := _gap(handlers)) is not None:
             raise LoadError(f"encryption.path: {at} {gap}.")
         self._calls = _Calls(handlers, seconds)
+        self.derives = handlers.context is not None
         self.encrypts = handlers.encrypt_blob is not None or handlers.encrypt_json is not None
 
     async def answer(self, call: Json, blobs: bytes) -> str | bytes:
         """Returns the answer to an operation on a value: text for text, and bytes for bytes."""
-        does, of = call["does"], call["of"]
+        does, value = call["does"], _Value(call["of"], call.get("context") or {})
         if "bytes" in call:
-            return await (self._sealed_bytes(of, blobs) if does == "seal" else self._opened_bytes(of, blobs))
+            return await (self._sealed_bytes(value, blobs) if does == "seal" else self._opened_bytes(value, blobs))
         if does == "seal-keys":
-            return _text(await self._sealed_keys(of, _value(call["text"])))
+            return _text(await self._sealed_keys(value, _parsed(call["text"])))
         if does == "seal":
-            return _text(await self._sealed(of, call["text"]))
-        return await self._opened(of, _value(call["text"]))
+            return _text(await self._sealed(value, call["text"]))
+        return await self._opened(value, _parsed(call["text"]))
 
-    async def _sealed(self, of: str, text: str) -> Json:
+    async def derived(self, question: Json) -> Json:
+        """Returns the context of a request, which the handler derives from the user and the context that it brings."""
+        return {"metadata": await self._calls.context(User(question["user"]), question["metadata"])}
+
+    async def _sealed(self, value: _Value, text: str) -> Json:
         is_object = text.startswith("{")
-        if self._calls.blobs(of, is_object):
-            return {"blob": base64.b64encode(await self._calls.by_blob("encrypt", of, text.encode())).decode()}
-        if is_object and of in _BY_KEY:
-            return {"json": await self._calls.by_json("encrypt", of, _value(text))}
-        return {"one": await self._calls.by_json("encrypt", of, {_field(of): _value(text)})}
+        if self._calls.blobs(value.of, is_object):
+            return {"blob": base64.b64encode(await self._calls.by_blob("encrypt", value, text.encode())).decode()}
+        if is_object and value.of in _BY_KEY:
+            return {"json": await self._calls.by_json("encrypt", value, _parsed(text))}
+        return {"one": await self._calls.by_json("encrypt", value, {value.field: _parsed(text)})}
 
-    async def _opened(self, of: str, body: Json) -> str:
+    async def _opened(self, value: _Value, body: Json) -> str:
         if "blob" in body:
-            opened = await self._calls.by_blob("decrypt", of, base64.b64decode(body["blob"]))
-            return _json_in(opened, of)
+            opened = await self._calls.by_blob("decrypt", value, base64.b64decode(body["blob"]))
+            return _json_in(opened, value.of)
         if "one" in body:
-            return _text(next(iter((await self._calls.by_json("decrypt", of, body["one"])).values())))
-        return _text(await self._calls.by_json("decrypt", of, body.get("json", {})))
+            return _text(next(iter((await self._calls.by_json("decrypt", value, body["one"])).values())))
+        return _text(await self._calls.by_json("decrypt", value, body.get("json", {})))
 
-    async def _sealed_bytes(self, of: str, data: bytes) -> bytes:
-        if self._calls.blobs(of, False):
-            return _BY_BLOB + await self._calls.by_blob("encrypt", of, data)
+    async def _sealed_bytes(self, value: _Value, data: bytes) -> bytes:
+        if self._calls.blobs(value.of, False):
+            return _BY_BLOB + await self._calls.by_blob("encrypt", value, data)
         text = _text(base64.b64encode(data).decode())
-        return _BY_JSON + _text(await self._sealed(of, text)).encode()
+        return _BY_JSON + _text(await self._sealed(value, text)).encode()
 
-    async def _opened_bytes(self, of: str, data: bytes) -> bytes:
+    async def _opened_bytes(self, value: _Value, data: bytes) -> bytes:
         if data[:1] == _BY_BLOB:
-            return await self._calls.by_blob("decrypt", of, data[1:])
-        return base64.b64decode(_value(await self._opened(of, _value(data[1:].decode()))))
+            return await self._calls.by_blob("decrypt", value, data[1:])
+        return base64.b64decode(_parsed(await self._opened(value, _parsed(data[1:].decode()))))
 
-    async def _sealed_keys(self, of: str, record: Json) -> Json:
+    async def _sealed_keys(self, value: _Value, record: Json) -> Json:
         """Returns the values of the keys that the handler changed. It does not see those that the server searches by."""
-        shown = {name: value for name, value in record.items() if value is not None and not _is_ours(name, of)}
+        shown = {name: part for name, part in record.items() if part is not None and not _is_ours(name, value.of)}
         if not shown or not self._calls.has_json:
             return {}
         # The handler may change what it is given in place.
-        before = {name: _text(value) for name, value in shown.items()}
-        made = await self._calls.by_json("encrypt", of, shown)
-        return {name: value for name, value in made.items() if _text(value) != before[name]}
+        before = {name: _text(part) for name, part in shown.items()}
+        made = await self._calls.by_json("encrypt", value, shown)
+        return {name: part for name, part in made.items() if _text(part) != before[name]}
+
+
+class _Value(NamedTuple):
+    """The kind of record and the field of a value, and the context that it is encrypted under."""
+
+    of: str
+    context: Json
+
+    @property
+    def field(self) -> str:
+        return self.of.partition(".")[2]
 
 
 class _Calls:
@@ -123,20 +140,20 @@ class _Calls:
         """Returns whether a value of the field goes to `blob`."""
         return self._handlers.encrypt_blob is not None and not (of in _BY_KEY and is_object and self.has_json)
 
-    async def by_blob(self, word: Word, of: str, data: bytes) -> bytes:
+    async def by_blob(self, word: Word, value: _Value, data: bytes) -> bytes:
         """Returns what `blob` made of the bytes."""
         handler = self._handlers.encrypt_blob if word == "encrypt" else self._handlers.decrypt_blob
-        made = await self._called(handler, f"{word}.blob", of, data)
+        made = await self._called(handler, f"{word}.blob", value, data)
         if not isinstance(made, (bytes, bytearray, memoryview)):
-            raise ProblemError(500, f"encryption.path: {word}.blob returned no bytes for {of}.")
+            raise ProblemError(500, f"encryption.path: {word}.blob returned no bytes for {value.of}.")
         return bytes(made)
 
-    async def by_json(self, word: Word, of: str, given: Json) -> Json:
+    async def by_json(self, word: Word, value: _Value, given: Json) -> Json:
         """Returns what `json` made of the object, which has the same keys."""
-        name = f"{word}.json"
+        name, of = f"{word}.json", value.of
         keys = list(given)
         handler = self._handlers.encrypt_json if word == "encrypt" else self._handlers.decrypt_json
-        made = await self._called(handler, name, of, given)
+        made = await self._called(handler, name, value, given)
         if not isinstance(made, dict):
             raise ProblemError(500, f"encryption.path: {name} returned no object for {of}.")
         changed = [str(key) for key in made if key not in keys] + [key for key in keys if key not in made]
@@ -149,14 +166,33 @@ class _Calls:
             _check_json(made, f"encryption.path: {name} returned values for {of} that JSON does not have.")
         return made
 
-    async def _called(self, handler: Callable[..., Awaitable[Any]] | None, name: str, of: str, data: Any) -> Any:
+    async def context(self, user: User, metadata: Json) -> Json:
+        """Returns the context that the handler for contexts makes of the one that a request brings."""
+        handler = self._handlers.context
+        if handler is None:
+            raise ProblemError(501, "encryption.path has no context handler.")
+        made = await self._in_time(lambda: handler(user, _handler_context(None, None, metadata)), "context", "a request")
+        if not isinstance(made, dict):
+            raise ProblemError(500, "encryption.path: context returned no object.")
+        sentence = "encryption.path: context returned values that JSON does not have."
+        if not all(isinstance(name, str) for name in made):
+            raise ProblemError(500, sentence)
+        _check_json(made, sentence)
+        return made
+
+    async def _called(self, handler: Callable[..., Awaitable[Any]] | None, name: str, value: _Value, data: Any) -> Any:
+        of = value.of
         if handler is None:
             sentence = f"is encrypted by {name}'s counterpart, and encryption.path has no {name} for it; add that handler."
             raise ProblemError(503, f"A value ({of}) {sentence}")
+        context = _handler_context(of.partition(".")[0], value.field, value.context)
+        return self._plain(await self._in_time(lambda: handler(context, data), name, of), name)
+
+    async def _in_time(self, call: Callable[[], Awaitable[Any]], name: str, of: str) -> Any:
         limit = asyncio.timeout(self._seconds)
         try:
             async with limit:
-                return self._plain(await handler(_context(of), data), name)
+                return await call()
         except Exception as error:
             if limit.expired():
                 sentence = f"{name} did not answer within {self._seconds} s for {of}."
@@ -177,8 +213,6 @@ class _Calls:
 
 def _gap(handlers: EncryptionHandlers) -> str | None:
     """Returns what the module lacks, if it would encrypt values that it can't decrypt, or has nothing."""
-    if handlers.context is not None:
-        return "has a context handler, which this server does not call; remove it"
     if handlers.decrypt_blob is None and handlers.decrypt_json is None:
         return "has no handlers that decrypt: register decrypt.blob, decrypt.json or both"
     if handlers.encrypt_blob is not None and handlers.decrypt_blob is None:
@@ -188,14 +222,10 @@ def _gap(handlers: EncryptionHandlers) -> str | None:
     return None
 
 
-def _context(of: str) -> Any:
+def _handler_context(model: str | None, field: str | None, metadata: Json) -> Any:
     from langgraph_sdk.encryption.types import EncryptionContext
 
-    return EncryptionContext(model=of.partition(".")[0], field=_field(of), metadata={})
-
-
-def _field(of: str) -> str:
-    return of.partition(".")[2]
+    return EncryptionContext(model=model, field=field, metadata=metadata)
 
 
 def _is_ours(name: str, of: str) -> bool:
@@ -203,7 +233,7 @@ def _is_ours(name: str, of: str) -> bool:
     return is_of_checkpoint or name in _OF_SERVER or name.startswith("langgraph_")
 
 
-def _value(text: str) -> Any:
+def _parsed(text: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -222,7 +252,7 @@ def _json_in(opened: bytes, of: str) -> str:
     """Returns the text in the bytes. Raises `ProblemError` where they are none of those that were encrypted."""
     try:
         text = opened.decode()
-        _value(text)
+        _parsed(text)
     except ValueError:
         sentence = f"decrypt.blob returned something else for {of} than encrypt.blob was given."
         raise ProblemError(500, f"encryption.path: {sentence}") from None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gx_runner.encryption_context import under
 from gx_runner.failures import ProblemError, failure_of
 from gx_runner.invoke import Deps, Emit, Outcome, Spec, done_message, invoke
 from gx_runner.loading import LoadedGraph
@@ -86,6 +87,7 @@ class Runs:
         run_id = spec["run_id"]
         begun.under_way = True
         of_run(spec)
+        under(spec["kwargs"].get("encryption_context"))
         batch = _Batch(self._wall, run_id)
         spans = self._spans_of(spec)
         outcome = await self._outcome(spec, begun.stop, batch.add, spans)

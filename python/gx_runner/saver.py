@@ -21,6 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from gx_runner import questions
+from gx_runner.encryption_context import with_context
 from gx_runner.found import LANGUAGE, Found, found_in
 from gx_runner.lists import Key, ListVersion, identified, next_list
 from gx_runner.remembered import Lists
@@ -211,7 +212,7 @@ class Saver(BaseCheckpointSaver[str]):
         }
         if isinstance(step := metadata.get("step"), int):
             message["step"] = step
-        return message, blobs
+        return with_context(message), blobs
 
     def _value(self, value: Any, version: str, before: ListVersion | None) -> tuple[Message, bytes, ListVersion | None]:
         """Returns how a value is stored, its bytes and, for a list, the version to compare its next one with."""
@@ -244,7 +245,7 @@ class Saver(BaseCheckpointSaver[str]):
             "replace": all(name in WRITES_IDX_MAP for name, _ in writes),
             "writes": [{"index": at, "channel": name, "type": kind, "blob": len(blob)} for at, name, kind, blob in dumped],
         }
-        return message, [blob for *_, blob in dumped]
+        return with_context(message), [blob for *_, blob in dumped]
 
     def _dumped(self, value: Any) -> tuple[str, bytes]:
         kind, blob = self.serde.dumps_typed(value)

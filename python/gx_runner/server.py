@@ -17,6 +17,7 @@ from gx_runner import describe
 from gx_runner.debugger import serve_debugger
 from gx_runner.embed import Embedder
 from gx_runner.encode import to_json
+from gx_runner.encryption_context import under
 from gx_runner.event_streaming import no_events
 from gx_runner.exchange import Exchanges
 from gx_runner.failures import ProblemError, refusal_of
@@ -152,6 +153,7 @@ class Server:
     async def _call(self, message: Message) -> None:
         """Answers a call. Never fails."""
         call_id, operation = message["call_id"], message["operation"]
+        under(message.get("context"))
         try:
             if operation not in self._answers:
                 raise ProblemError(501, f'Python graphs do not support the operation "{operation}".')

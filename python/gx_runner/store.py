@@ -21,6 +21,7 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
+from gx_runner.encryption_context import with_context
 from gx_runner.failures import ProblemError
 from gx_runner.wire import Answer, Message, Wall
 
@@ -52,7 +53,7 @@ def _config(life: dict[str, Any]) -> TTLConfig:
 
 
 def _question(op: Op) -> Message:
-    return {"kind": "store", "operation": _operation(op)}
+    return with_context({"kind": "store", "operation": _operation(op)})
 
 
 def _operation(op: Op) -> Message:

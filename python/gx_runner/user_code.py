@@ -80,7 +80,8 @@ class UserCode:
             return
         handles = [] if self._handlers is None else self._handlers.names
         encrypts = self._cipher is not None and self._cipher.encrypts
-        ready = {"kind": "ready", "version": VERSION, "handles": handles, "encrypts": encrypts}
+        derives = self._cipher is not None and self._cipher.derives
+        ready = {"kind": "ready", "version": VERSION, "handles": handles, "encrypts": encrypts, "derives": derives}
         self._wall.send(ready if app is None else {**ready, "app": app.facts})
         if app is not None:
             self._keep(self._describe(app))
@@ -137,7 +138,8 @@ class UserCode:
             self._refuse(call_id, error)
         except BaseException as error:
             # The text of the failure may hold secrets, so that it stays in the log.
-            sentence = f"The handler of {'encryption.path' if question['ask'] == 'cipher' else 'auth.path'} failed."
+            of = "encryption.path" if question["ask"] in ("cipher", "context") else "auth.path"
+            sentence = f"The handler of {of} failed."
             _log.error(sentence, exc_info=error)
             self._refuse(call_id, ProblemError(500, sentence))
 
@@ -148,6 +150,8 @@ class UserCode:
             return await self._handlers.authorize(question)
         if self._cipher is not None and question["ask"] == "cipher":
             return await self._cipher.answer(question["call"], blobs)
+        if self._cipher is not None and question["ask"] == "context":
+            return await self._cipher.derived(question)
         raise ProblemError(501, f'The user\'s own code in Python does not answer "{question["ask"]}".')
 
     def _refuse(self, call_id: int, error: ProblemError) -> None:

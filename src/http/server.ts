@@ -9,12 +9,12 @@ import { CostlyBodies } from './costly-bodies.ts';
 import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
 import { trustsNobody, type Trusts } from './client.ts';
 import { clientIn, clientOfRequest, insideOf } from './in-process.ts';
-import type { Reply, Request, Route, SseEvent } from './route.ts';
+import type { Reply, Request, Route } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
 import { send } from './send.ts';
 import { SSE_TYPE } from './sse.ts';
 import { createValidator, type Check } from './validate.ts';
-import { textWhileAllowed, whileAllowed } from './while-allowed.ts';
+import { whileLetIn } from './while-allowed.ts';
 
 /** The address, method and URL of a request. */
 export type Origin = { source: string; method: string; url: string };
@@ -49,6 +49,8 @@ export type AppOptions<Caller> = {
   trusts?: Trusts;
   /** Returns the name under which large bodies of a caller take turns with those of others; by default the address. */
   nameOf?: (caller: Caller) => string;
+  /** Returns how the work of a request of the caller is done; by default, as it is. */
+  surrounding?: ((headers: IncomingHttpHeaders, caller: Caller) => Promise<Surrounding>) | undefined;
   /**
    * Called before a stream or a wait for a run opens. Returns the function to call when it has ended. Throws a 429 for
    * one too many.
@@ -69,6 +71,9 @@ export type AppOptions<Caller> = {
   /** Called once per answered request. */
   onAnswer?: (answer: Answered<Caller>) => void;
 };
+
+/** Does a piece of work, and returns its result. */
+export type Surrounding = <T>(work: () => T) => T;
 
 /** The largest bodies of one caller that may wait to be read. */
 const MOST_WAITING = 5;
@@ -191,7 +196,10 @@ function endpoint<Caller>(
       const from = { costly, caller: nameFor(options, caller, source) };
       const body = await bodyOf(ctx, { route, check: checks.body, limits: options.body, from });
       const again = known === undefined ? () => allowed(ctx, { route, origin }, options) : undefined;
-      await answer(ctx, { asked, streams, again, valid: { params, query, body, caller, source, forwarded } }, options);
+      const surrounded = await options.surrounding?.(ctx.headers, caller);
+      const work = (): Promise<void> =>
+        answer(ctx, { asked, streams, again, valid: { params, query, body, caller, source, forwarded } }, options);
+      await (surrounded === undefined ? work() : surrounded(work));
     } finally {
       release?.();
     }
@@ -205,21 +213,6 @@ async function allowed<Caller>(ctx: RouterContext, { route, origin }: Door<Calle
   const caller = await options.authenticate(ctx.headers, route.access, origin);
   options.permit?.(caller, route.access);
   return caller;
-}
-
-/** The last event of a stream whose credentials are refused. A check that can't be made ends nothing. */
-const lostRight = (reason: string): SseEvent | undefined =>
-  reason === 'refused'
-    ? { event: 'error', data: { error: 'Unauthorized', message: 'The credentials of this stream are no longer valid.' } }
-    : undefined;
-
-type Checking = { again: () => Promise<unknown>; over: AbortController; every: number };
-
-/** Returns a stream, or a slow answer, that ends once its credentials are refused; other answers stay as they are. */
-function whileLetIn(reply: Reply, checking: Checking): Reply {
-  if (reply.kind === 'sse') return { ...reply, events: (signal) => whileAllowed(reply.events, { ...checking, signal, ending: lostRight }) };
-  if (reply.kind === 'slow-json') return { ...reply, text: (signal) => textWhileAllowed(reply.text, { ...checking, signal }) };
-  return reply;
 }
 
 type Valid<Caller> = Pick<Request<unknown, unknown, unknown, Caller>, 'params' | 'query' | 'body' | 'caller' | 'source' | 'forwarded'>;

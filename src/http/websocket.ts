@@ -10,7 +10,7 @@ import { clientOfRequest } from './in-process.ts';
 import { upgradeElsewhere, type AcceptedSocket, type MessageSocket, type OtherSockets } from './other-sockets.ts';
 import { pathMatcher } from './path-matcher.ts';
 import type { Request } from './route.ts';
-import type { Origin } from './server.ts';
+import type { Origin, Surrounding } from './server.ts';
 import { isRefusal } from './while-allowed.ts';
 
 /** One client's connection. Messages are texts. */
@@ -43,6 +43,8 @@ type Options<Caller> = {
   routes: SocketRoute<Caller>[];
   log: Log;
   authenticate: (headers: IncomingHttpHeaders, origin: Origin) => Promise<Caller> | Caller;
+  /** Returns how the work of a connection of the caller is done; by default, as it is. */
+  surrounding?: ((headers: IncomingHttpHeaders, caller: Caller) => Promise<Surrounding>) | undefined;
   /**
    * Called before a connection is used. Returns the function to call when it has ended, and throws a 429 for one too
    * many.
@@ -180,6 +182,7 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
       throw new Forbidden(`Pages of ${origin} may not connect.`);
     const asked = { source, method: 'GET', url: request.url ?? '/' };
     const caller = await authenticate(request.headers, asked);
+    const surrounded: Surrounding = (await options.surrounding?.(request.headers, caller)) ?? ((work) => work());
     const leave = opens(caller);
     if (left.signal.aborted) leave();
     else left.signal.addEventListener('abort', leave, { once: true });
@@ -193,8 +196,8 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
       signal: left.signal,
     };
     checkAgain(socket, { again: () => authenticate(request.headers, asked), left: left.signal }, options);
-    const connected = route.connect(own, textSocket(socket));
-    receive = connected.receive;
+    const connected = surrounded(() => route.connect(own, textSocket(socket)));
+    receive = (text) => surrounded(() => connected.receive(text));
     for (const text of waiting.splice(0)) receive(text);
   } catch (error) {
     receive = () => undefined;

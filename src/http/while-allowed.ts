@@ -1,5 +1,5 @@
 import { Forbidden, Unauthorized, Unavailable } from '../errors.ts';
-import type { SseEvent, SseEvents } from './route.ts';
+import type { Reply, SseEvent, SseEvents } from './route.ts';
 
 /** With the time for which the control plane trusts a key, its streams end within 5 s after the key was revoked. */
 const LOOK_MILLISECONDS = 1000;
@@ -24,7 +24,7 @@ export const isRefusal = (error: unknown): boolean => error instanceof Unauthori
  * Waits for the text of an answer until `again` refuses the caller. Then it throws `Unauthorized` in place of the text,
  * and aborts the signal with which the text is made. A check that fails for another reason ends nothing.
  */
-export async function textWhileAllowed(
+async function textWhileAllowed(
   text: (signal: AbortSignal) => Promise<string>,
   { signal, again, every, over }: Required<Pick<WatchedCaller, 'signal' | 'again' | 'every' | 'over'>>,
 ): Promise<string> {
@@ -72,4 +72,19 @@ export async function* whileAllowed(
   } finally {
     clearInterval(timer);
   }
+}
+
+/** The last event of a stream whose credentials are refused. A check that can't be made ends nothing. */
+const lostRight = (reason: string): SseEvent | undefined =>
+  reason === 'refused'
+    ? { event: 'error', data: { error: 'Unauthorized', message: 'The credentials of this stream are no longer valid.' } }
+    : undefined;
+
+type Checking = { again: () => Promise<unknown>; over: AbortController; every: number };
+
+/** Returns a stream, or a slow answer, that ends once its credentials are refused; other answers stay as they are. */
+export function whileLetIn(reply: Reply, checking: Checking): Reply {
+  if (reply.kind === 'sse') return { ...reply, events: (signal) => whileAllowed(reply.events, { ...checking, signal, ending: lostRight }) };
+  if (reply.kind === 'slow-json') return { ...reply, text: (signal) => textWhileAllowed(reply.text, { ...checking, signal }) };
+  return reply;
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { failedStart, startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
@@ -11,6 +12,7 @@ import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
  */
 
 const KEEPS = path.resolve('test/agent/wire/encryption/graphs/keeps');
+const TENANTS = path.resolve('test/agent/wire/encryption/graphs/tenants');
 const TURNED = path.resolve('test/python/own-code/turned');
 const folder = mkdtempSync(path.join(tmpdir(), 'gx-encryption-'));
 
@@ -94,6 +96,24 @@ describe('graphs in both languages', () => {
     await expect.poll(output).toContain('decrypt.blob returns replacements, which are not stored');
     await expect.poll(output).toContain('decrypt.json returns replacements, which are not stored');
   });
+});
+
+test('values have the context of their request where a module in Python, which refuses them without, serves both languages', async () => {
+  const own = await freshDatabase();
+  const server = await startAgent(options(own, `${TENANTS}.py:byHeader`));
+  const context = Buffer.from('{"tenant":"one"}').toString('base64');
+  const client = new Client({ apiUrl: server.url, defaultHeaders: { 'x-encryption-context': context } });
+  for (const name of ['python', 'javascript']) {
+    const { thread_id } = await client.threads.create({ metadata: { secret: 'hidden' } });
+    expect(await client.runs.wait(thread_id, name, { input: { note: 'hidden', messages: [] } })).toMatchObject({ note: 'hidden' });
+    await client.threads.updateState(thread_id, { values: { note: 'changed' }, asNode: 'count' });
+    expect((await client.threads.getState(thread_id)).values).toMatchObject({ note: 'changed' });
+    expect((await client.store.getItem(['notes'], 'of-graph'))?.value).toEqual({ note: 'hidden' });
+  }
+  const contexts = `select kwargs->'context' as context from gx.run union all select value->'context' from gx.store_item`;
+  expect(await own.sql(contexts)).toEqual(Array.from({ length: 3 }, () => ({ context: { tenant: 'one' } })));
+  await server.kill();
+  await own.drop();
 });
 
 test.each([

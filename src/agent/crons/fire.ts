@@ -5,6 +5,7 @@ import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { deleteCronsWithoutThread, dueCrons, takeTicks, type DueCron, type SeenTick } from '../db/crons/cron-ticks.ts';
 import type { NewRun } from '../db/runs/runs.ts';
+import { underContext } from '../kernel/encryption-context.ts';
 import { newId } from '../kernel/ids.ts';
 import { tellStopped } from '../runs/cancel.ts';
 import { insertOnHeldThread, wakeFor, type InsertDeps } from '../runs/insert.ts';
@@ -71,7 +72,7 @@ async function tickOf(deps: FireDeps, cron: DueCron): Promise<Tick> {
   const next = nextDate(cron, { after: now, end: cron.end_time });
   if (cron.end_time !== null && now.getTime() > new Date(cron.end_time).getTime() + LATE) return { cron, next };
   try {
-    return { cron, next, run: await planned(deps, cron) };
+    return { cron, next, run: await underContext(cron.context, () => planned(deps, cron)) };
   } catch (error) {
     if (error instanceof Unavailable) throw error;
     passedOver(deps, cron, error);

@@ -2,7 +2,8 @@ import type { Thread } from '../../schema/agent/thread.ts';
 import type { Db } from './base/pool.ts';
 import { runContexts, type RunContextKey, type RunContext } from './runs/runs.ts';
 import { keptEvents, type KeptEvents, type KeptEventsKey } from './events/protocol-events.ts';
-import { insertThreads, threadQuestions, type NewThread, type ThreadQuestions } from './threads/threads.ts';
+import { insertThreads, threadQuestions, type NewThread, type ThreadOfMany, type ThreadQuestions } from './threads/threads.ts';
+import { currentContext } from '../kernel/encryption-context.ts';
 import { Batcher } from './base/batcher.ts';
 
 /**
@@ -20,12 +21,12 @@ export type BatchedStatements = {
 };
 
 export function batchedStatements(db: Db): BatchedStatements {
-  const threads = new Batcher((some: NewThread[]) => insertThreads(db, some));
+  const threads = new Batcher((some: ThreadOfMany[]) => insertThreads(db, some));
   const contexts = new Batcher((some: RunContextKey[]) => runContexts(db, some));
   const questions = new Batcher((some: string[]) => threadQuestions(db, some));
   const kept = new Batcher((some: KeptEventsKey[]) => keptEvents(db, some));
   return {
-    insertThread: (thread) => threads.add(thread),
+    insertThread: (thread) => threads.add({ ...thread, context: currentContext() }),
     runContext: (asked) => contexts.add(asked),
     threadQuestions: (threadId) => questions.add(threadId),
     keptEvents: (asked) => kept.add(asked),

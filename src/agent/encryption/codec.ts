@@ -1,5 +1,6 @@
 import { Rejected } from '../../errors.ts';
 import { type Json, isComposite } from '../../schema/json.ts';
+import type { EncryptionContext } from '../kernel/encryption-context.ts';
 
 /*
  * The one door between a value and its stored form in the database. Without a key a value is stored as it is.
@@ -100,6 +101,10 @@ export const SEALED_TEXT = `{"${SEALED}":"`;
 
 /** The beginning of sealed bytes, so that they are distinguished from bytes of the time before encryption. */
 export const MAGIC = Buffer.from('\u0000gx-sealed\u0000');
+
+/** Returns the context that a parsed value was sealed under; undefined where it has none, or is not sealed. */
+export const sealedUnder = (stored: unknown): EncryptionContext | undefined =>
+  isSealed(stored) ? (stored as { context?: EncryptionContext }).context : undefined;
 
 /** Says whether a parsed value is sealed. */
 export const isSealed = (value: unknown): value is Record<typeof SEALED, string> => isComposite(value) && typeof value[SEALED] === 'string';

@@ -1,5 +1,17 @@
 import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
-import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, SEALED, SEALED_TEXT, type Codec, type Place, type RecordName } from './codec.ts';
+import { currentContext, type EncryptionContext } from '../kernel/encryption-context.ts';
+import {
+  sealedUnder,
+  CUSTOM,
+  CUSTOM_FORM,
+  isSealed,
+  MAGIC,
+  SEALED,
+  SEALED_TEXT,
+  type Codec,
+  type Place,
+  type RecordName,
+} from './codec.ts';
 
 /*
  * Sealing by the handlers of `encryption.path`. A sealed value names its codec, and the field that it was sealed for:
@@ -7,6 +19,10 @@ import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, SEALED, SEALED_TEXT, type Codec, 
  *   {"__gx_sealed__":"custom","of":"run.kwargs","json":{...}}      an object whose values the module changed
  *   {"__gx_sealed__":"custom","of":"run.error","blob":"..."}       bytes that the module made, as base64
  *   {"__gx_sealed__":"custom","of":"thread.metadata","key":"..."}  the value under a key of some metadata
+ *
+ * One that was sealed under a context has it as `context` beside that. Sealed bytes have it before those of the module:
+ *
+ *   CONTEXT (1) | length of the context (4) | context, as JSON | the module's bytes; their first is below CONTEXT
  */
 
 /** Asks the module, wherever it runs. */
@@ -36,14 +52,43 @@ const FIELDS: Record<Place['kind'], string> = {
   key: 'run.key',
 };
 
-type Sealed = { of?: string; key?: unknown };
+type Sealed = { of?: string; key?: unknown; context?: EncryptionContext };
+
+/** The first byte of sealed bytes that begin with their context. */
+const CONTEXT = 3;
+const LENGTH = 4;
+
+/** Returns the beginning of bytes that are sealed under a context. */
+function headOf(context: EncryptionContext | undefined): Buffer {
+  if (context === undefined) return Buffer.alloc(0);
+  const text = Buffer.from(JSON.stringify(context));
+  const length = Buffer.alloc(LENGTH);
+  length.writeUInt32BE(text.length);
+  return Buffer.concat([Buffer.of(CONTEXT), length, text]);
+}
+
+/** Returns the context of sealed bytes, and those of the module. */
+function split(bytes: Buffer): { bytes: Buffer; context: EncryptionContext | undefined } {
+  if (bytes[0] !== CONTEXT) return { bytes, context: undefined };
+  const end = 1 + LENGTH + bytes.readUInt32BE(1);
+  return { bytes: bytes.subarray(end), context: JSON.parse(bytes.subarray(1 + LENGTH, end).toString()) as EncryptionContext };
+}
+
+/** Returns the context that bytes, or JSON text as bytes, were sealed under. */
+export function contextOfBytes(stored: Buffer): EncryptionContext | undefined {
+  if (stored.subarray(0, CUSTOM_BYTES.length).equals(CUSTOM_BYTES)) return split(stored.subarray(CUSTOM_BYTES.length)).context;
+  return stored.subarray(0, CUSTOM_TEXT.length).equals(Buffer.from(CUSTOM_TEXT)) ? sealedUnder(JSON.parse(stored.toString())) : undefined;
+}
 
 /** Returns a codec over the module. `other` opens values that it did not seal, and seals where the module does not. */
 export function customCodec({ cipher, encrypts }: { cipher: Cipher; encrypts: boolean }, other: Codec): Codec {
-  const text = async (does: 'seal' | 'open' | 'seal-keys', of: string, value: string): Promise<string> =>
-    (await cipher({ does, of, text: value })) as string;
-  const opened = async (place: Place, { of = ofPlace(place), key, ...body }: Sealed): Promise<string> =>
-    text('open', of, JSON.stringify(key === undefined ? body : { one: { [place.of ?? '']: key } }));
+  const opened = async (place: Place, { of = ofPlace(place), key, context, ...body }: Sealed): Promise<string> =>
+    (await cipher({
+      does: 'open',
+      of,
+      text: JSON.stringify(key === undefined ? body : { one: { [place.of ?? '']: key } }),
+      context,
+    })) as string;
   const reading: Codec = {
     ...other,
     open: async (place, stored) =>
@@ -55,13 +100,19 @@ export function customCodec({ cipher, encrypts }: { cipher: Cipher; encrypts: bo
     openBytes: async (place, stored) => {
       const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
       if (!bytes.subarray(0, CUSTOM_BYTES.length).equals(CUSTOM_BYTES)) return other.openBytes(place, stored);
-      return (await cipher({ does: 'open', of: ofPlace(place), bytes: bytes.subarray(CUSTOM_BYTES.length) })) as Uint8Array;
+      return (await cipher({ does: 'open', of: ofPlace(place), ...split(bytes.subarray(CUSTOM_BYTES.length)) })) as Uint8Array;
     },
   };
-  if (!encrypts) return reading;
+  return encrypts ? writing(cipher, reading) : reading;
+}
+
+/** Returns the codec that seals by the module, and opens as the other does. */
+function writing(cipher: Cipher, reading: Codec): Codec {
   const sealKeys = async (of: RecordName, record: Record<string, unknown>): Promise<Record<string, unknown>> => {
-    const sealed = JSON.parse(await text('seal-keys', of, JSON.stringify(record))) as Record<string, unknown>;
-    return Object.fromEntries(Object.entries(sealed).map(([name, key]) => [name, { [SEALED]: CUSTOM, of, key }]));
+    const context = currentContext();
+    const sealed = JSON.parse((await cipher({ does: 'seal-keys', of, text: JSON.stringify(record), context })) as string) as typeof record;
+    const beside = context === undefined ? {} : { context };
+    return Object.fromEntries(Object.entries(sealed).map(([name, key]) => [name, { [SEALED]: CUSTOM, of, ...beside, key }]));
   };
   return {
     ...reading,
@@ -73,11 +124,15 @@ export function customCodec({ cipher, encrypts }: { cipher: Cipher; encrypts: bo
       return form === CUSTOM_FORM || !MAGIC.equals(stored.subarray(0, MAGIC.length));
     },
     seal: async (place, json) => {
-      const of = ofPlace(place);
-      return `${CUSTOM_TEXT},"of":"${of}",${(await text('seal', of, json)).slice(1)}`;
+      const [of, context] = [ofPlace(place), currentContext()];
+      const made = (await cipher({ does: 'seal', of, text: json, context })) as string;
+      return `${CUSTOM_TEXT},"of":"${of}",${context === undefined ? '' : `"context":${JSON.stringify(context)},`}${made.slice(1)}`;
     },
-    sealBytes: async (place, bytes) =>
-      Buffer.concat([CUSTOM_BYTES, (await cipher({ does: 'seal', of: ofPlace(place), bytes })) as Uint8Array]),
+    sealBytes: async (place, bytes) => {
+      const context = currentContext();
+      const made = (await cipher({ does: 'seal', of: ofPlace(place), bytes, context })) as Uint8Array;
+      return Buffer.concat([CUSTOM_BYTES, headOf(context), made]);
+    },
     sealKeys,
   };
 }

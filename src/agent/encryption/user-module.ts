@@ -1,7 +1,9 @@
 import { asError, Problem, StartError, Unavailable } from '../../errors.ts';
 import { isSystemName } from '../../config/encryption.ts';
 import type { Log } from '../../log.ts';
-import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
+import type { AuthUser } from '../../schema/wire/wall/auth.ts';
+import type { CipherAnswer, CipherCall, DerivedContext } from '../../schema/wire/wall/cipher.ts';
+import type { EncryptionContext } from '../kernel/encryption-context.ts';
 import type { Cipher } from './custom.ts';
 import { isObject } from '../../schema/json.ts';
 
@@ -14,13 +16,14 @@ import { isObject } from '../../schema/json.ts';
 const MODELS = ['assistant', 'thread', 'run', 'cron', 'checkpoint', 'store'] as const;
 type Model = (typeof MODELS)[number];
 
-/** The context of a handler: the kind of record, its field, and nothing more yet. */
-type EncryptionContext = { model: Model; field: string; metadata: Record<string, unknown> };
+/** The first argument of a handler: the kind of record, its field, and the context of the value. */
+type HandlerContext = { model: Model; field: string; metadata: EncryptionContext };
 
-type Handler = (context: EncryptionContext, data: unknown) => unknown;
+type Handler = (context: HandlerContext, data: unknown) => unknown;
+type Derive = (user: AuthUser, context: { model: undefined; field: undefined; metadata: EncryptionContext }) => unknown;
 type Direction = { blob?: Handler | undefined; json: Map<string, Handler> };
 type Word = 'encrypt' | 'decrypt';
-type Handlers = Record<Word, Direction>;
+type Handlers = Record<Word, Direction> & { context: Derive | undefined };
 
 /** Kinds of records that have values beside metadata, config and context. */
 const WITH_VALUES: readonly Model[] = ['thread', 'run', 'cron', 'checkpoint', 'store'];
@@ -33,12 +36,19 @@ const OF_CHECKPOINTS = new Set(['source', 'step', 'parents', 'counters_since_del
 
 const DEFAULT = 'default';
 
-/** Returns the module's functions, and the names of its handlers. Throws a `StartError` that says what it lacks. */
-export function userCipher(exported: unknown, options: { at: string; seconds: number; log: Log }): { cipher: Cipher; encrypts: boolean } {
+/** Derives the context of a request from its caller and from the context that it brings. */
+export type DeriveContext = (asked: { user: AuthUser; metadata: EncryptionContext }) => Promise<DerivedContext>;
+
+/** The functions of a module. `derive` is absent where it has no handler for contexts. */
+export type UserCipher = { cipher: Cipher; encrypts: boolean; derive: DeriveContext | undefined };
+
+/** Returns the module's functions. Throws a `StartError` that says what it lacks. */
+export function userCipher(exported: unknown, options: { at: string; seconds: number; log: Log }): UserCipher {
   const handlers = handlersIn(exported, options.at);
   const calls = new Calls(handlers, options);
   const encrypts = handlers.encrypt.blob !== undefined || handlers.encrypt.json.size > 0;
-  return { encrypts, cipher: (call) => answerTo(calls, call) };
+  const derive = handlers.context === undefined ? undefined : (asked: Parameters<DeriveContext>[0]) => calls.derived(asked);
+  return { encrypts, cipher: (call) => answerTo(calls, call), derive };
 }
 
 function handlersIn(exported: unknown, at: string): Handlers {
@@ -46,8 +56,13 @@ function handlersIn(exported: unknown, at: string): Handlers {
   const wrong = (what: string): never => {
     throw new StartError(`encryption.path: ${at} ${what}.`);
   };
-  if (given['context'] !== undefined) wrong('has a context handler, which this server does not call; remove it');
-  const handlers = { encrypt: direction(given, 'encrypt', wrong), decrypt: direction(given, 'decrypt', wrong) };
+  const { context } = given;
+  if (context !== undefined && typeof context !== 'function') wrong('has a context, which is no function');
+  const handlers = {
+    encrypt: direction(given, 'encrypt', wrong),
+    decrypt: direction(given, 'decrypt', wrong),
+    context: context as Derive | undefined,
+  };
   const { decrypt } = handlers;
   if (decrypt.blob === undefined && decrypt.json.size === 0)
     wrong('has no handlers: it must be an object with encrypt and decrypt, each with blob, json or both');
@@ -56,7 +71,7 @@ function handlersIn(exported: unknown, at: string): Handlers {
 }
 
 /** Refuses a module that would encrypt values it can't decrypt, or only a part of all values. */
-function refuseGaps({ encrypt, decrypt }: Handlers, wrong: (what: string) => never): void {
+function refuseGaps({ encrypt, decrypt }: Pick<Handlers, Word>, wrong: (what: string) => never): void {
   if (encrypt.blob !== undefined && decrypt.blob === undefined) wrong('has encrypt.blob without decrypt.blob');
   for (const model of encrypt.json.keys())
     if (!decrypt.json.has(model) && !decrypt.json.has(DEFAULT)) wrong(`has encrypt.json of "${model}" without decrypt.json`);
@@ -99,19 +114,19 @@ class Calls {
     return this.#json('encrypt', of) !== undefined;
   }
 
-  async bytes(word: Word, of: string, bytes: Uint8Array): Promise<Buffer> {
+  async bytes(word: Word, { of, context }: ValueOf, bytes: Uint8Array): Promise<Buffer> {
     const { blob } = this.#handlers[word];
     if (blob === undefined) throw missing(`${word}.blob`, of);
-    const made = await this.#called(blob, `${word}.blob`, of, bytes);
+    const made = await this.#called(blob, `${word}.blob`, { of, context }, bytes);
     if (!(made instanceof Uint8Array)) throw new Problem(500, `encryption.path: ${word}.blob returned no bytes for ${of}.`);
     return Buffer.from(made.buffer, made.byteOffset, made.byteLength);
   }
 
-  async object(word: Word, of: string, object: object): Promise<Record<string, unknown>> {
+  async object(word: Word, { of, context }: ValueOf, object: object): Promise<Record<string, unknown>> {
     const name = `${word}.json`;
     const handler = this.#json(word, of);
     if (handler === undefined) throw missing(name, of);
-    const made = await this.#called(handler, name, of, structuredClone(object));
+    const made = await this.#called(handler, name, { of, context }, structuredClone(object));
     if (!isObject(made)) throw new Problem(500, `encryption.path: ${name} returned no object for ${of}.`);
     const known = new Set(Object.keys(object));
     const changed = [...Object.keys(made).filter((key) => !known.delete(key)), ...known];
@@ -128,14 +143,27 @@ class Calls {
     return json.get(modelOf(of)) ?? json.get(DEFAULT);
   }
 
-  async #called(handler: Handler, name: string, of: string, data: unknown): Promise<unknown> {
+  /** Asks the handler for contexts. */
+  async derived({ user, metadata }: Parameters<DeriveContext>[0]): Promise<DerivedContext> {
+    const context = { model: undefined, field: undefined, metadata: structuredClone(metadata) };
+    const made = await this.#inTime('context', 'a request', () => this.#handlers.context!(user, context));
+    if (!isObject(made)) throw new Problem(500, 'encryption.path: context returned no object.');
+    return { metadata: JSON.parse(JSON.stringify(made)) as EncryptionContext };
+  }
+
+  #called(handler: Handler, name: string, { of, context = {} }: ValueOf, data: unknown): Promise<unknown> {
+    // A handler may change its arguments.
+    const given = { model: modelOf(of), field: of.slice(of.indexOf('.') + 1), metadata: structuredClone(context) };
+    return this.#inTime(name, of, () => handler(given, data));
+  }
+
+  async #inTime(name: string, of: string, call: () => unknown): Promise<unknown> {
     const { seconds, log } = this.#limit;
     const late = Promise.withResolvers<never>();
     const tooLate = new Unavailable(`encryption.path: ${name} did not answer within ${seconds} s for ${of}.`);
     const timer = setTimeout(() => late.reject(tooLate), seconds * 1000);
-    const context = { model: modelOf(of), field: of.slice(of.indexOf('.') + 1), metadata: {} };
     try {
-      return await Promise.race([handler(context, data), late.promise]);
+      return await Promise.race([call(), late.promise]);
     } catch (thrown) {
       if (thrown === tooLate) throw tooLate;
       // Its error may hold secrets, so clients don't get it.
@@ -146,6 +174,9 @@ class Calls {
     }
   }
 }
+
+/** The field of a value, and the context that it is encrypted under. */
+type ValueOf = Pick<CipherCall, 'of' | 'context'>;
 
 const modelOf = (of: string): Model => of.slice(0, of.indexOf('.')) as Model;
 
@@ -158,21 +189,22 @@ type Body = { json?: object; blob?: string; one?: object };
 async function answerTo(calls: Calls, call: CipherCall): Promise<CipherAnswer> {
   if ('bytes' in call) return call.does === 'seal' ? sealedBytes(calls, call) : openedBytes(calls, call);
   const value = JSON.parse(call.text) as unknown;
-  if (call.does === 'seal-keys') return JSON.stringify(await sealedKeys(calls, call.of, value as object));
-  if (call.does === 'seal') return JSON.stringify(await sealed(calls, call.of, value));
-  return opened(calls, call.of, value as Body);
+  if (call.does === 'seal-keys') return JSON.stringify(await sealedKeys(calls, call, value as object));
+  if (call.does === 'seal') return JSON.stringify(await sealed(calls, call, value));
+  return opened(calls, call, value as Body);
 }
 
-async function sealed(calls: Calls, of: string, value: unknown): Promise<Body> {
-  if (calls.blobs(of, value)) return { blob: (await calls.bytes('encrypt', of, Buffer.from(JSON.stringify(value)))).toString('base64') };
-  if (isObject(value) && BY_KEY.has(of)) return { json: await calls.object('encrypt', of, value) };
-  return { one: await calls.object('encrypt', of, { [of.slice(of.indexOf('.') + 1)]: value }) };
+async function sealed(calls: Calls, asked: ValueOf, value: unknown): Promise<Body> {
+  const { of } = asked;
+  if (calls.blobs(of, value)) return { blob: (await calls.bytes('encrypt', asked, Buffer.from(JSON.stringify(value)))).toString('base64') };
+  if (isObject(value) && BY_KEY.has(of)) return { json: await calls.object('encrypt', asked, value) };
+  return { one: await calls.object('encrypt', asked, { [of.slice(of.indexOf('.') + 1)]: value }) };
 }
 
-async function opened(calls: Calls, of: string, { json, blob, one }: Body): Promise<string> {
-  if (blob !== undefined) return asJson((await calls.bytes('decrypt', of, Buffer.from(blob, 'base64'))).toString(), of);
-  if (one !== undefined) return JSON.stringify(Object.values(await calls.object('decrypt', of, one))[0]);
-  return JSON.stringify(await calls.object('decrypt', of, json ?? {}));
+async function opened(calls: Calls, asked: ValueOf, { json, blob, one }: Body): Promise<string> {
+  if (blob !== undefined) return asJson((await calls.bytes('decrypt', asked, Buffer.from(blob, 'base64'))).toString(), asked.of);
+  if (one !== undefined) return JSON.stringify(Object.values(await calls.object('decrypt', asked, one))[0]);
+  return JSON.stringify(await calls.object('decrypt', asked, json ?? {}));
 }
 
 function asJson(text: string, of: string): string {
@@ -192,24 +224,26 @@ type BytesCall = Extract<CipherCall, { bytes: Uint8Array }>;
 const BY_BLOB = 1;
 const BY_JSON = 2;
 
-async function sealedBytes(calls: Calls, { of, bytes }: BytesCall): Promise<Uint8Array> {
-  if (calls.blobs(of, undefined)) return Buffer.concat([Buffer.of(BY_BLOB), await calls.bytes('encrypt', of, bytes)]);
-  return Buffer.concat([Buffer.of(BY_JSON), Buffer.from(JSON.stringify(await sealed(calls, of, Buffer.from(bytes).toString('base64'))))]);
+async function sealedBytes(calls: Calls, { bytes, ...asked }: BytesCall): Promise<Uint8Array> {
+  if (calls.blobs(asked.of, undefined)) return Buffer.concat([Buffer.of(BY_BLOB), await calls.bytes('encrypt', asked, bytes)]);
+  const text = Buffer.from(bytes).toString('base64');
+  return Buffer.concat([Buffer.of(BY_JSON), Buffer.from(JSON.stringify(await sealed(calls, asked, text)))]);
 }
 
-async function openedBytes(calls: Calls, { of, bytes }: BytesCall): Promise<Uint8Array> {
+async function openedBytes(calls: Calls, { bytes, ...asked }: BytesCall): Promise<Uint8Array> {
   const body = bytes.subarray(1);
-  if (bytes[0] === BY_BLOB) return calls.bytes('decrypt', of, body);
-  const text = await opened(calls, of, JSON.parse(Buffer.from(body).toString()) as Body);
+  if (bytes[0] === BY_BLOB) return calls.bytes('decrypt', asked, body);
+  const text = await opened(calls, asked, JSON.parse(Buffer.from(body).toString()) as Body);
   return Buffer.from(JSON.parse(text) as string, 'base64');
 }
 
 /** Returns the values of the keys that the handler changed. It does not see those that the server searches by. */
-async function sealedKeys(calls: Calls, of: string, record: object): Promise<Record<string, unknown>> {
+async function sealedKeys(calls: Calls, asked: ValueOf, record: object): Promise<Record<string, unknown>> {
+  const { of } = asked;
   const isOurs = (name: string): boolean => isSystemName(name) || (modelOf(of) === 'checkpoint' && OF_CHECKPOINTS.has(name));
   const shown = Object.fromEntries(Object.entries(record).filter(([name, value]) => value !== null && !isOurs(name)));
   if (Object.keys(shown).length === 0 || !calls.byKey(of)) return {};
-  const made = await calls.object('encrypt', of, shown);
+  const made = await calls.object('encrypt', asked, shown);
   const text = (value: unknown): string => JSON.stringify(value);
   return Object.fromEntries(Object.entries(made).filter(([name, value]) => text(value) !== text(shown[name])));
 }

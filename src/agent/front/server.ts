@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AgentConfig } from '../../config/agent.ts';
-import { Problem } from '../../errors.ts';
 import { trusting, type FromPage, type Trusts } from '../../http/client.ts';
 import { InProcess } from '../../http/in-process.ts';
 import { openApiDocument } from '../../http/openapi.ts';
@@ -17,6 +16,7 @@ import { boundedName } from '../auth/callers.ts';
 import { bringsForeignCookies, cors, permitsOrigin, refuseForeignCookies } from './cors.ts';
 import { AppSockets, type AppSocketSettings } from './app-sockets.ts';
 import { askingInside } from './calls-inside.ts';
+import { underContexts } from './encryption-contexts.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { LOCAL_CORS, localPages } from './local-pages.ts';
@@ -81,6 +81,7 @@ export function agentSockets(deps: AgentDeps, server: Server, given: SocketSetti
       return custom === undefined ? ask(headers) : custom.callerOfUpgrade({ headers, origin, callerOf: ask });
     },
     secretProtocols: KEY_PROTOCOL,
+    surrounding: surroundingOf(given),
     opens: (caller) => deps.callers.opens(caller),
     permits,
     checksAgainEvery: config.authCheckSeconds,
@@ -103,23 +104,20 @@ function socketsOfApp(
   return new AppSockets({ code, prefix, guarded, callerOf, callers, messageBytes: config.body.bytes, used, log, ...checks });
 }
 
-/** Refuses a context for the handlers of `encryption.path`: they would not get it, and would use the wrong key. */
-const refuseContext: Middlewares[number] = (ctx, next) => {
-  if (ctx.headers['x-encryption-context'] === undefined) return next();
-  throw new Problem(400, 'X-Encryption-Context: This server passes no context to encryption.path; leave the header out.');
-};
+/** Returns how the work of a request is done where a module encrypts. */
+const surroundingOf = ({ settings, code }: Pick<AppSettings, 'settings' | 'code'>): ReturnType<typeof underContexts> | undefined =>
+  settings.encryption === undefined || code === undefined ? undefined : underContexts(code);
 
-type OfMiddleware = Pick<AppSettings, 'config' | 'settings'> & { pages: Cors; custom: CustomRoutes | undefined };
+type OfMiddleware = Pick<AppSettings, 'config'> & { pages: Cors; custom: CustomRoutes | undefined };
 
 /** Returns the middleware of the routes: checks of pages first, and the user's own application last. */
-function middlewareOf({ pages, config, settings, custom }: OfMiddleware): Middlewares {
+function middlewareOf({ pages, config, custom }: OfMiddleware): Middlewares {
   const { localPages: local } = config;
   const isUsersOwn = (method: string, path: string): boolean => custom?.servesItself(method, path) === true;
   return [
     ...(local === undefined ? [] : [localPages(pages, { ...local, takesAnyBody: isUsersOwn })]),
     cors(pages, config),
     refuseForeignCookies(pages, isUsersOwn),
-    ...(settings.encryption === undefined ? [] : [refuseContext]),
     ...(custom === undefined ? [] : [custom.middleware]),
   ];
 }
@@ -178,13 +176,14 @@ export function agentApp(
     authenticate: (headers, access, origin) => (access === 'open' ? openToAll(origin) : callerOf({ headers, access, ...origin })),
     permit: permitAccess,
     nameOf: boundedName,
+    surrounding: surroundingOf({ settings, code }),
     opens: (caller) => deps.callers.opens(caller),
     permitsOrigin: permitsOrigin(pages),
     starts: (caller, count) => deps.callers.starts(caller, count),
     checksAgainEvery: config.authCheckSeconds,
     trusts: trustOf(deps, config),
     body: config.body,
-    middleware: middlewareOf({ pages, config, settings, custom }),
+    middleware: middlewareOf({ pages, config, custom }),
     loggedHeaders: loggedHeaders(http.logging_headers),
     onAnswer: (answer) => {
       metrics.answered(answer);

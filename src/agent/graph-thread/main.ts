@@ -13,6 +13,7 @@ import { bindFetchBy } from '../exchange/fetch.ts';
 import { AskedEmbeddings } from '../gx-json/asked-embeddings.ts';
 import { loadEmbed, type Embed } from '../gx-json/embed.ts';
 import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
+import { underContext } from '../kernel/encryption-context.ts';
 import { OpenQuestions } from '../kernel/open-questions.ts';
 import { openRunStorage } from '../run-storage/open.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
@@ -57,7 +58,7 @@ function serve(running: Running, deps: AnswerDeps, log: Log): void {
         running.written(message.wait_id);
         return;
       case 'call':
-        void answerCall(message, deps, failed).then(tell);
+        void underContext(message.context, () => answerCall(message, deps, failed)).then(tell);
         return;
       default:
       // Who has asked hears the answers.

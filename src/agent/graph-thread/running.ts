@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FromThread } from '../../schema/wire/wall/graphs.ts';
 import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
+import { underContext } from '../kernel/encryption-context.ts';
 import { failureOf } from './failures.ts';
 import type { DuringRun } from './graph-log.ts';
 import { invoke, type InvokeDeps } from './invoke.ts';
@@ -48,7 +49,8 @@ export class Running {
     const make = graphOf(spec.graph_id);
     const heard = (): boolean => !this.#unheard.has(run_id);
     const invoked = { ...this.#deps, make, emit, heard, written, handler: tracing?.handler, stop };
-    const outcome = await duringRun(spec, () => invoke(spec, invoked)).catch(broken);
+    const work = (): Promise<Outcome> => duringRun(spec, () => invoke(spec, invoked));
+    const outcome = await underContext(spec.kwargs.encryption_context, work).catch(broken);
     tracing?.close();
     this.#stops.delete(run_id);
     this.#unheard.delete(run_id);

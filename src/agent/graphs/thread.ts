@@ -8,6 +8,7 @@ import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.
 import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import type { Outcome, RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
 import type { Exchanges } from '../exchange/exchanges.ts';
+import { currentContext } from '../kernel/encryption-context.ts';
 import type { ThreadCalls } from '../exchange/thread-calls.ts';
 import { answerAsked, type AnswersAsked } from './asked.ts';
 import type { OpenRunner, Runner } from './worker.ts';
@@ -146,7 +147,7 @@ export class GraphThread {
     const call_id = this.#callId;
     return new Promise((resolve, reject) => {
       this.#calls.set(call_id, { resolve, reject });
-      this.#runner.send<K>({ kind: 'call', call_id, operation, args });
+      this.#runner.send<K>({ kind: 'call', call_id, operation, args, context: currentContext() });
     });
   }
 

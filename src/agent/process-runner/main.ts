@@ -6,6 +6,7 @@ import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
 import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
 import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import { FromRunner, ToRunner, type RunnerQuestion } from '../../schema/wire/wall/runner.ts';
+import { underContext } from '../kernel/encryption-context.ts';
 import { RunnerProcess } from '../kernel/runner-process.ts';
 import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
 import { OpenQuestions } from '../kernel/open-questions.ts';
@@ -43,7 +44,8 @@ type Deps = {
 async function store(message: Stored, { storage, runs, send }: Deps): Promise<void> {
   const { ask_id } = message;
   try {
-    await runs.inOrder(message.run_id, () => (message.kind === 'put' ? storeStep(storage, message) : storeWrites(storage, message)));
+    const work = (): Promise<void> => (message.kind === 'put' ? storeStep(storage, message) : storeWrites(storage, message));
+    await runs.inOrder(message.run_id, () => underContext(message.context, work));
     if (ask_id !== undefined) send({ kind: 'saved', ask_id });
   } catch (thrown) {
     // The end of the run reports a failure that no call waits for.
@@ -55,7 +57,8 @@ async function store(message: Stored, { storage, runs, send }: Deps): Promise<vo
 async function answer(question: RunnerQuestion, { storage, runs, send }: Deps): Promise<void> {
   const threadId = question.kind === 'copy_thread' ? question.from : question.kind === 'read' ? question.thread_id : undefined;
   if (threadId !== undefined) await runs.underWay(threadId);
-  send(await answerRunner(storage, question));
+  const context = question.kind === 'store' ? question.context : undefined;
+  send(await underContext(context, () => answerRunner(storage, question)));
 }
 
 type OfStorage = Stored | RunnerQuestion;

@@ -2,6 +2,7 @@ import { Unavailable } from '../../errors.ts';
 import type { FromThread } from '../../schema/wire/wall/graphs.ts';
 import type { Outcome, RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import type { ToRunner } from '../../schema/wire/wall/runner.ts';
+import { underContext } from '../kernel/encryption-context.ts';
 import { versions } from '../kernel/versions.ts';
 import type { ListElement } from '../run-storage/lists.ts';
 import type { StepStorage } from '../run-storage/step-storage.ts';
@@ -35,7 +36,7 @@ export class RunsOfRunner {
 
   /** Gives the run to the runner, and says its end once all of its steps are stored. Never fails. */
   begin(spec: RunSpec): void {
-    const ending = this.#carryOut(spec);
+    const ending = underContext(spec.kwargs.encryption_context, () => this.#carryOut(spec));
     this.#ending.add(ending);
     void ending.then(() => this.#ending.delete(ending));
   }

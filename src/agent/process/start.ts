@@ -132,7 +132,7 @@ async function loadEncryption(
   if (options.file.encryption === undefined) return { early: undefined, module: undefined };
   const early = (await openUserCode(options))!;
   opened.add(() => early.close());
-  return { early, module: { encrypts: early.encrypts, cipher: (call) => early.ask('cipher', { call }) } };
+  return { early, module: { encrypts: early.module.encrypts, cipher: (call) => early.ask('cipher', { call }) } };
 }
 
 /** Logs which keys and variables of the configuration have no effect, and their alternatives. */

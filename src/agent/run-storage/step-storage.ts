@@ -88,7 +88,7 @@ export class StepStorage<E extends ListElement> {
     this.#untidied = untidied;
     this.#lists = new Lists(rememberedBytes);
     this.#shared = new Batcher(async (runs) => {
-      const given = runs.map((run) => ({ attempt: run.attempt, steps: run.take() }));
+      const given = runs.map((run) => ({ attempt: run.attempt, steps: run.take(), context: run.context }));
       const lost = await writeSteps(db, given);
       for (const run of runs) run.taken();
       return runs.map(({ attempt }) => attempt === undefined || !lost.has(attempt.run_id));

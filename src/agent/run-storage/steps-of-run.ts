@@ -1,5 +1,6 @@
 import { Conflict } from '../../errors.ts';
 import type { AttemptOfRun, Step } from '../db/checkpoints/checkpoints.ts';
+import { currentContext } from '../kernel/encryption-context.ts';
 import type { Batcher } from '../db/base/batcher.ts';
 
 /** The writes of several runs, whose steps share statements. Each run hears whether it is still its attempt's. */
@@ -29,6 +30,8 @@ type RunSettings = {
 export class StepsOfRun {
   readonly threadId: string | undefined;
   readonly attempt: AttemptOfRun | undefined;
+  /** The context that the steps are encrypted under. */
+  readonly context = currentContext();
   readonly #lost: (() => void) | undefined;
   /** Metadata that each checkpoint of the run carries beside LangGraph's own. */
   readonly metadata: object;

@@ -14,6 +14,7 @@ import type { Tickets } from '../queue/tickets.ts';
 import type { StreamLog } from '../stream/log.ts';
 import { Publisher, type PublishedRun } from '../stream/publisher.ts';
 import { adoptEvents, lastStoredEvent } from '../stream/tail.ts';
+import { underContext } from '../kernel/encryption-context.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { SpanExporter } from '../tracing/exporter.ts';
 import type { End, RunFacts, StopReason } from './end.ts';
@@ -123,7 +124,7 @@ export class Executor {
     this.#deps.log.info({ run_id, thread_id, graph_id, attempt }, 'run started');
     this.#carryOut(held, [life, effects]);
     if (this.#drains) this.#dispatch(held, { event: 'drain-requested' });
-    void this.#give(held);
+    void underContext(run.kwargs.encryption_context, () => this.#give(held));
     return over;
   }
 
@@ -212,7 +213,8 @@ export class Executor {
 
   #carryOut(held: HeldRun, [life, effects]: LifeStep): void {
     held.life = life;
-    for (const effect of effects) this.#do(held, effect);
+    // The event may come out of the work of another run.
+    underContext(held.run.kwargs.encryption_context, () => effects.forEach((effect) => this.#do(held, effect)));
   }
 
   #do(held: HeldRun, effect: Effect): void {

@@ -48,7 +48,8 @@ function commandIn({ command }: RunCreate): JsonObject | null {
 
 /**
  * `protocol`: the run publishes protocol events. `answers`: the questions that its command answers, if they are open
- * when it begins. `keepsWaiting`: its thread stays if the run waits for an answer.
+ * when it begins. `keepsWaiting`: its thread stays if the run waits for an answer. `encryptionContext`: the one of its
+ * values.
  */
 type CallFacts = {
   temporary: boolean;
@@ -56,6 +57,7 @@ type CallFacts = {
   protocol?: true | undefined;
   answers?: string[] | undefined;
   keepsWaiting?: true | undefined;
+  encryptionContext?: JsonObject | undefined;
 };
 
 /**
@@ -79,6 +81,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
     resumable: body.stream_resumable === true,
     ...(ids.protocol && { protocol: true }),
     ...(ids.answers && { answers: ids.answers }),
+    ...(ids.encryptionContext && { encryption_context: ids.encryptionContext }),
     checkpoint_during: body.checkpoint_during ?? null,
     durability: body.durability ?? (body.checkpoint_during === false ? 'exit' : 'async'),
   };

@@ -4,6 +4,8 @@ import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import { appendLast } from '../db/events/events.ts';
 import { endLost, requeueLost, type Lost } from '../db/runs/leases.ts';
 import type { Db } from '../db/base/pool.ts';
+import { contextOfRun } from '../db/runs/context-of-run.ts';
+import { underContext, type EncryptionContext } from '../kernel/encryption-context.ts';
 import { deleteRuns } from '../db/runs/runs.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import type { StreamLog } from '../stream/log.ts';
@@ -15,15 +17,21 @@ import { refreshThread } from './refresh.ts';
 
 type Settling = { tickets: Tickets; maxAttempts: number; eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail'> };
 
-/** A lost run, and whether it has ended; otherwise it is back in the queue. */
-export type SettledRun = Lost & { ended: boolean };
+/** A lost run, and whether it has ended; otherwise it is back in the queue. `context`: the one of its values. */
+export type SettledRun = Lost & { ended: boolean; context: EncryptionContext | undefined };
 
 /**
  * Decides and writes the fate of a run whose worker is gone. It goes back to the queue, comes to the end that was
  * asked for, or fails after too many lives. A life counts once the run has begun: a worker that had only claimed it did
  * not die of it.
  */
-export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, eventLog }: Settling): Promise<SettledRun> {
+export async function settleLost(tx: Db, run: Lost, settling: Settling): Promise<SettledRun> {
+  const context = await contextOfRun(tx, run.run_id);
+  return { ...run, context, ended: await underContext(context, () => settle(tx, run, settling)) };
+}
+
+/** Does so. Returns false for a run that goes back to the queue. */
+async function settle(tx: Db, run: Lost, { tickets, maxAttempts, eventLog }: Settling): Promise<boolean> {
   const lives = run.begun ? run.lost + 1 : run.lost;
   const lifecycle = run.protocol ? [rootLifecycle(run.cancel === null ? 'failed' : 'interrupted', run)] : [];
   const { lifeSeconds, tail } = eventLog;
@@ -46,9 +54,9 @@ export async function settleLost(tx: Db, run: Lost, { tickets, maxAttempts, even
   } else {
     await requeueLost(tx, run.run_id, lives);
     await tickets.send(tx, run, { continued: true });
-    return { ...run, ended: false };
+    return false;
   }
-  return { ...run, ended: true };
+  return true;
 }
 
 export type TellLostDeps = { db: Db; readers: Pick<Readers, 'wake' | 'end'>; host: GraphHost; log: Log };
@@ -63,6 +71,6 @@ export async function tellLost(deps: TellLostDeps, runs: SettledRun[]): Promise<
     await deps.readers.wake(run, [...new Set([...readers, ...thread_readers])]);
     if (ended) await deps.readers.end(run_id, readers);
     // This is not awaited: a graph thread that is stuck must not keep other lost runs from being taken up.
-    if (ended && !run.temporary && run.cancel !== 'rollback') void refreshThread(deps, run);
+    if (ended && !run.temporary && run.cancel !== 'rollback') void underContext(run.context, () => refreshThread(deps, run));
   }
 }

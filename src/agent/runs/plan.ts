@@ -10,6 +10,7 @@ import type { Db } from '../db/base/pool.ts';
 import type { TaskOfRun } from '../db/webhooks/push-configs.ts';
 import { guardedRunContext, type RunPermits } from '../db/runs/guarded-run-context.ts';
 import type { NewRun, RunContext, RunContextKey } from '../db/runs/runs.ts';
+import { currentContext } from '../kernel/encryption-context.ts';
 import { assistantIdOf, newId } from '../kernel/ids.ts';
 import { checkNodes } from '../kernel/nodes.ts';
 import type { GraphHost } from '../graphs/host.ts';
@@ -81,6 +82,7 @@ export async function planRun(
       thread_id,
       temporary: stateless && body.on_completion !== 'keep',
       ...facts,
+      encryptionContext: currentContext(),
       origin: originOf(request, deps),
     }),
     webhook: deps.webhooks.targetOf(body.webhook),

@@ -8,6 +8,7 @@ import type { Db } from '../db/base/pool.ts';
 import { registerReader, type RunProgress } from '../db/runs/runs.ts';
 import type { Signals } from '../db/base/signals.ts';
 import { threadReaders } from '../db/events/thread-readers.ts';
+import { currentContext } from '../kernel/encryption-context.ts';
 import { newId } from '../kernel/ids.ts';
 import { threadKey, type Bus, type Following, type RunResult, type Subscription } from '../stream/bus.ts';
 import type { StreamLog } from '../stream/log.ts';
@@ -34,8 +35,7 @@ type Deps = {
 /** NOTIFY carries 8,000 bytes: at 39 an id, this many processes fit. */
 const MOST_NAMED = 150;
 
-type RunIds = { run_id: string; thread_id: string };
-
+type RunIds = Pick<RunPart, 'run_id' | 'thread_id'>;
 /** A run that somebody in this process follows: where it stood when that began, and its messages since. */
 export type FollowedRun = { progress: RunProgress; subscription: Subscription };
 
@@ -233,8 +233,8 @@ export class Readers {
     const { db, eventLog } = this.#deps;
     const readers = await threadReaders(db, threadId);
     if (readers.length === 0) return;
-    const stored = { ms: Date.now(), seq: 1, event, json: await json() };
-    eventLog.append({ run_id: newId(), thread_id: threadId, readers, kept: true }, [stored]);
+    const run = { run_id: newId(), thread_id: threadId, context: currentContext(), readers, kept: true };
+    eventLog.append(run, [{ ms: Date.now(), seq: 1, event, json: await json() }]);
   }
 
   /**

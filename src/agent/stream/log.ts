@@ -16,9 +16,10 @@ const RUNS_PER_SIGNAL = 90;
 
 /**
  * A run whose events are logged. `kept`: for readers that come later, besides those that read now. `attempt`: nothing
- * is written once another attempt has the run; undefined where that is not checked.
+ * is written once another attempt has the run; undefined where that is not checked. `context`: the one that it encrypts
+ * under.
  */
-export type LoggedRun = { run_id: string; thread_id: string; attempt?: number | undefined; readers: Iterable<string>; kept: boolean };
+export type LoggedRun = Pick<StoredEvent, 'run_id' | 'thread_id' | 'attempt' | 'context'> & { readers: Iterable<string>; kept: boolean };
 
 /** Where events go for readers in other processes and for clients that come back: the bus between processes. */
 export type StreamLog = {
@@ -57,8 +58,8 @@ export class EventLog implements StreamLog {
     this.#log = deps.log;
   }
 
-  append({ run_id, thread_id, attempt, readers }: LoggedRun, events: RunEvent[]): void {
-    for (const event of events) this.#waiting.push({ run_id, thread_id, attempt, readers, ...event });
+  append({ run_id, thread_id, attempt, context, readers }: LoggedRun, events: RunEvent[]): void {
+    for (const event of events) this.#waiting.push({ run_id, thread_id, attempt, context, readers, ...event });
     this.#came += events.length;
     this.#ofThread.set(thread_id, this.#came);
     if (!this.#writing) void this.#drain();

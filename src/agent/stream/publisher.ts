@@ -1,4 +1,5 @@
 import type { Log } from '../../log.ts';
+import type { RunKwargs } from '../../schema/agent/run.ts';
 import { RUN_DONE, runDone, type Cursor, type RunEvent } from '../../schema/agent/stream-event.ts';
 import { threadKey, type Bus } from './bus.ts';
 import type { StreamLog } from './log.ts';
@@ -14,7 +15,13 @@ type Deps = {
 
 /** A run under way, as its readers know it. */
 export type PublishedRun = {
-  run: { run_id: string; thread_id: string; attempt?: number; resumable: boolean; kwargs?: { protocol?: boolean | undefined } };
+  run: {
+    run_id: string;
+    thread_id: string;
+    attempt?: number;
+    resumable: boolean;
+    kwargs?: Pick<RunKwargs, 'protocol' | 'encryption_context'>;
+  };
   /** The cursor of its last event. */
   at: Cursor;
   /** The cursor of its last event that readers elsewhere, or later ones, find; undefined when there is none. */
@@ -39,7 +46,7 @@ export class Publisher {
 
   /** Publishes events of the run, in their order; `now`: the milliseconds that their ids begin with. */
   publish(published: PublishedRun, batch: [event: string, json: string][], now = Date.now()): void {
-    const { run_id, thread_id, attempt } = published.run;
+    const { run_id, thread_id, attempt, kwargs } = published.run;
     const events = batch
       .filter((one) => this.#fits(run_id, one))
       .map(([event, json]): RunEvent => {
@@ -54,7 +61,8 @@ export class Publisher {
     };
     if (!isKept(published)) return tell();
     published.logged = published.at;
-    this.#deps.eventLog.append({ run_id, thread_id, attempt, readers: published.readers, kept: isToKeep(published) }, events);
+    const logged = { run_id, thread_id, attempt, context: kwargs?.encryption_context };
+    this.#deps.eventLog.append({ ...logged, readers: published.readers, kept: isToKeep(published) }, events);
     const asks = events.some(({ event }) => asksForInput(event));
     if (asks || published.delivered !== undefined) this.#tellInTurn(published, asks, tell);
     else tell();

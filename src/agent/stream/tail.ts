@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Cursor, RunEvent, ThreadEvent } from '../../schema/agent/stream-event.ts';
 import { appendMissing, lastEvent, readEvents } from '../db/events/events.ts';
+import { currentContext } from '../kernel/encryption-context.ts';
 import { readProtocolEvents } from '../db/events/protocol-events.ts';
 import type { Db } from '../db/base/pool.ts';
 
@@ -109,13 +110,14 @@ type Run = { run_id: string; thread_id: string };
 
 /**
  * Writes into the table the events that only the key-value store has of a run whose worker is gone, because nobody else
- * will. Returns the number of the last protocol event among them, or 0.
+ * will, under the context of the work. Returns the number of the last protocol event among them, or 0.
  */
 export async function adoptEvents({ db, tail }: StoredIn, { run_id, thread_id }: Run, lifeSeconds: number): Promise<number> {
   if (tail === undefined) return 0;
   const events = await tail.eventsOf(run_id, (await lastEvent(db, run_id)) ?? { ms: 0, seq: 0 });
   if (events.length === 0) return 0;
-  const rows = events.map((event) => ({ ...event, run_id, thread_id }));
+  const context = currentContext();
+  const rows = events.map((event) => ({ ...event, run_id, thread_id, context }));
   await appendMissing(db, rows, lifeSeconds);
   return Math.max(...events.map(({ thread_seq }) => thread_seq ?? 0));
 }

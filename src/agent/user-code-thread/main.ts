@@ -6,8 +6,7 @@ import { createLog, type Log } from '../../log.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
 import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import type { FromUserCode, HandlerQuestion, Questions, ToUserCode, UserCodeStart } from '../../schema/wire/wall/user-code.ts';
-import { userCipher } from '../encryption/user-module.ts';
-import type { Cipher } from '../encryption/custom.ts';
+import { userCipher, type UserCipher } from '../encryption/user-module.ts';
 import { importExport } from '../gx-json/import-export.ts';
 import { SharedLiveness, type Liveness } from '../user-code/liveness.ts';
 import { appOf, type App } from './app.ts';
@@ -19,11 +18,12 @@ import { AppServer } from './app-server.ts';
 const port = parentPort!;
 const tell = (message: FromUserCode): void => port.postMessage(message);
 
-type Answering = { handlers: Handlers; cipher: Cipher | undefined };
+type Answering = { handlers: Handlers; module: UserCipher | undefined };
 
-async function answerTo({ handlers, cipher }: Answering, question: HandlerQuestion): Promise<Questions[keyof Questions]['answer']> {
+async function answerTo({ handlers, module }: Answering, question: HandlerQuestion): Promise<Questions[keyof Questions]['answer']> {
   if (question.ask === 'authenticate') return authenticate(handlers, question);
-  return question.ask === 'authorize' ? authorize(handlers, question) : cipher!(question.call);
+  if (question.ask === 'authorize') return authorize(handlers, question);
+  return question.ask === 'context' ? module!.derive!(question) : module!.cipher(question.call);
 }
 
 /** Returns the client's answer for a thrown value. The text of a fault may hold secrets; it stays in the log. */
@@ -40,7 +40,7 @@ function serve({ server, liveness, log, ...answering }: Served): void {
     try {
       tell({ kind: 'answer', call_id, answer: await answerTo(answering, question) });
     } catch (thrown) {
-      const of = question.ask === 'cipher' ? 'encryption.path' : 'auth.path';
+      const of = question.ask === 'cipher' || question.ask === 'context' ? 'encryption.path' : 'auth.path';
       tell({ kind: 'refused', call_id, ...refusal(thrown, `The handler of ${of}`, log) });
     }
   };
@@ -75,7 +75,7 @@ async function appFrom({ app, guarded }: AppStart, failed: (error: Error) => voi
   return app && appOf(await importExport(app, 'http.app'), { at: nameOf(app), guarded, failed });
 }
 
-async function cipherFrom(encryption: UserCodeStart['encryption'], log: Log): Promise<ReturnType<typeof userCipher> | undefined> {
+async function cipherFrom(encryption: UserCodeStart['encryption'], log: Log): Promise<UserCipher | undefined> {
   if (encryption === undefined) return undefined;
   const { seconds } = encryption;
   return userCipher(await importExport(encryption, 'encryption.path'), { at: nameOf(encryption), seconds, log });
@@ -99,8 +99,13 @@ async function start({ auth, encryption, logLevel, sendsLog, env, ...own }: User
   const module = await cipherFrom(encryption, log);
   const app = await appFrom(own, (error) => log.error({ err: error }, 'http.app failed'));
   server.app = app;
-  serve({ handlers, cipher: module?.cipher, server, liveness, log });
-  const loaded = { handles: Object.keys(handlers.callbacks ?? {}), app: app?.facts, encrypts: module?.encrypts === true };
+  serve({ handlers, module, server, liveness, log });
+  const loaded = {
+    handles: Object.keys(handlers.callbacks ?? {}),
+    app: app?.facts,
+    encrypts: module?.encrypts === true,
+    derives: module?.derive !== undefined,
+  };
   tell({ kind: 'ready', version: WALL_VERSION, ...loaded });
   const document = await app?.document((error) => log.warn({ err: error }, 'http.app does not describe itself'));
   if (document) tell({ kind: 'document', document: JSON.parse(JSON.stringify(document)) as Record<string, unknown> });

@@ -34,18 +34,17 @@ type Waiting = {
 /** Answers the application's requests to the server. */
 export type Serve = (asked: AskedHere<ForServer>) => Promise<AnswerHere>;
 
-/** Milliseconds between two looks at the thread. */
-const LOOK_EVERY = 500;
-/** Milliseconds between two tries to bring the thread up. */
-const RETRY = 1000;
+/** Milliseconds between two looks at the thread, and between two tries to bring it up. */
+const [LOOK_EVERY, RETRY] = [500, 1000];
 /** A question is asked again when its thread ended over another one, but not forever: it may be the reason. */
 const MOST_THREADS = 2;
 
 const ENDED = "The thread of the user's own code ended before it answered; try again.";
 
+const OF_ENCRYPTION = new Set(['cipher', 'context']);
 /** Returns whose handler answers the question, for a sentence. */
 const handlerOf = (ask: keyof Questions | undefined): string =>
-  `The handler of ${ask === undefined ? 'http.app' : ask === 'cipher' ? 'encryption.path' : 'auth.path'}`;
+  `The handler of ${ask === undefined ? 'http.app' : OF_ENCRYPTION.has(ask) ? 'encryption.path' : 'auth.path'}`;
 
 /** The thread ended before it began with a request, so the next thread may be asked. */
 class NotBegun extends Unavailable {}
@@ -96,9 +95,9 @@ export class UserCode {
     return this.#handles;
   }
 
-  /** Whether the module of `encryption.path` encrypts, and does not only decrypt. */
-  get encrypts(): boolean {
-    return this.#loaded?.encrypts === true;
+  /** Whether the module of `encryption.path` encrypts, and whether it derives contexts of requests from callers. */
+  get module(): { encrypts: boolean; derives: boolean } {
+    return { encrypts: this.#loaded?.encrypts === true, derives: this.#loaded?.derives === true };
   }
 
   /** The facts of `http.app`; undefined without one. */
@@ -111,7 +110,7 @@ export class UserCode {
     return this.#document;
   }
 
-  /** From now on, the application's requests to the server are answered so. */
+  /** From now on, the application's requests are answered so. */
   serve(serve: Serve): void {
     this.#serve = serve;
   }
@@ -122,11 +121,12 @@ export class UserCode {
    */
   ask<K extends keyof Questions>(ask: K, args: Questions[K]['args']): Promise<Questions[K]['answer']> {
     const call_id = this.#nextId();
-    const limit = this.#options.within[ask === 'cipher' ? 'encryption' : 'auth'];
+    const limit = this.#options.within[OF_ENCRYPTION.has(ask) ? 'encryption' : 'auth'];
     return new Promise((resolve, reject) => {
       const late = (): void => this.#fail(call_id, `${handlerOf(ask)} did not answer within ${limit / 1000} s.`);
       const timer = setTimeout(late, limit);
-      const waiting: Waiting = { question: { ask, ...args } as HandlerQuestion, resolve, reject, timer, threads: 0 };
+      const question = { ask, ...args } as HandlerQuestion;
+      const waiting: Waiting = { question, resolve: resolve as Waiting['resolve'], reject, timer, threads: 0 };
       this.#waiting.set(call_id, waiting);
       this.#send(call_id, waiting);
     });

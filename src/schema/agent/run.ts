@@ -186,6 +186,8 @@ export const RunKwargs = Type.Object({
   protocol: Type.Optional(Type.Literal(true)),
   /** Ids of the questions that were open when the input came that the command brings as their answer. */
   answers: Type.Optional(Type.Array(Type.String())),
+  /** The context under which `encryption.path` encrypts the run's values. */
+  encryption_context: Type.Optional(Free),
   checkpoint_during: Type.Union([Type.Boolean(), Type.Null()]),
   durability: StringEnum(['sync', 'async', 'exit']),
 });

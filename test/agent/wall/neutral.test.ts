@@ -137,6 +137,9 @@ const fromThread: FromThread[] = [
   ...exchanges.map((message): FromThread => ({ kind: 'exchange', message })),
 ];
 
+/** The context of values that are encrypted. */
+const context = { tenant: AWKWARD };
+
 const file = { file: '/auth.ts', exportName: 'auth' };
 
 const toUserCode: ToUserCode[] = [
@@ -148,7 +151,8 @@ const toUserCode: ToUserCode[] = [
   { kind: 'question', call_id: 1, question: { ask: 'authenticate', method: 'GET', url: 'http://localhost/', headers } },
   { kind: 'question', call_id: 2, question: { ask: 'authorize', event: 'threads:create', value: json, user } },
   { kind: 'question', call_id: 3, question: { ask: 'cipher', call: { does: 'seal-keys', of: 'thread.metadata', text: json } } },
-  { kind: 'question', call_id: 4, question: { ask: 'cipher', call: { does: 'open', of: 'checkpoint.values', bytes: all } } },
+  { kind: 'question', call_id: 4, question: { ask: 'cipher', call: { does: 'open', of: 'checkpoint.values', bytes: all, context } } },
+  { kind: 'question', call_id: 5, question: { ask: 'context', user, metadata: context } },
   { kind: 'ping' },
   { kind: 'exchange', message: asking({ user }) },
   { kind: 'exchange', message: asking({ user: undefined }) },
@@ -164,7 +168,7 @@ const fromUserCode: FromUserCode[] = [
     app: { routes: [{ method: 'ALL', pattern: '^/x/?$', serves: true }], sockets: true },
     encrypts: true,
   },
-  { kind: 'ready', version, handles: [], app: { routes: undefined }, encrypts: false },
+  { kind: 'ready', version, handles: [], app: { routes: undefined }, encrypts: false, derives: true },
   { kind: 'broken', sentence: AWKWARD },
   { kind: 'log', line: AWKWARD },
   { kind: 'pong' },
@@ -175,6 +179,7 @@ const fromUserCode: FromUserCode[] = [
   { kind: 'answer', call_id: 2, answer: { value: {}, filter: undefined } },
   { kind: 'answer', call_id: 3, answer: json },
   { kind: 'answer', call_id: 4, answer: all },
+  { kind: 'answer', call_id: 5, answer: { metadata: context } },
   { kind: 'refused', call_id: 1, ...refusal },
   { kind: 'exchange', message: asking({ want: 'next', exchange: 7 } as const) },
   { kind: 'exchange', message: asking({ want: 'call' } as const) },
@@ -243,7 +248,7 @@ const fromRunner: FromRunner[] = [
       { version: '2', ...blobOf, list: change },
     ],
   },
-  { kind: 'put', run_id: null, ...at, parent: null, step: undefined, checkpoint: {}, metadata: {}, values: [] },
+  { kind: 'put', run_id: null, context, ...at, parent: null, step: undefined, checkpoint: {}, metadata: {}, values: [] },
   { kind: 'writes', ...asked, ...at, task_id: 'task', path: '~', replace: true, writes: [{ index: -3, ...blobOf }] },
   { kind: 'read', ask_id: 1, thread_id: 'thread', namespace: '', limit: 1, known: ['messages\n1'] },
   { kind: 'read', ask_id: 1, thread_id: 'thread', before: 'b', checkpoint_id: 'a', metadata: { step: 1 } },

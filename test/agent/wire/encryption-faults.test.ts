@@ -57,12 +57,7 @@ describe('a start says in one sentence what is wrong with the module', () => {
       /encrypt\.json of "message", which is none of assistant/,
     ],
     ['a handler is no function', `${graphs}/faulty.ts:noFunction`, {}, /has encrypt\.blob, which is no function/],
-    [
-      'it has a handler that is not called',
-      `${graphs}/faulty.ts:withContext`,
-      {},
-      /has a context handler, which this server does not call/,
-    ],
+    ['its handler for contexts is no function', `${graphs}/faulty.ts:noHandler`, {}, /has a context, which is no function/],
     [
       'it does not read what it wrote',
       `${graphs}/faulty.ts:oneWay`,
@@ -115,15 +110,6 @@ describe('a module that fails at times', () => {
     await expect.poll(async () => (await put('an innocent note')).status, { timeout: 60_000 }).toBe(204);
     expect((await agent.client.store.getItem(['notes'], 'an innocent note'))?.value).toEqual({ note: 'an innocent note' });
     expect(await agent.client.store.getItem(['notes'], note).catch(() => null)).toBeNull();
-  });
-
-  test('gets no context: a request that brings one is refused', async () => {
-    const headers = { 'x-encryption-context': Buffer.from('{"tenant":"one"}').toString('base64') };
-    const answer = await fetch(`${agent.url}/threads`, { method: 'POST', headers });
-    expect([answer.status, await answer.json()]).toEqual([
-      400,
-      { detail: expect.stringMatching(/^X-Encryption-Context: .*encryption\.path/) },
-    ]);
   });
 
   test('ends a run with a sentence when it fails where the graph runs', async () => {

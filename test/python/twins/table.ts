@@ -56,9 +56,12 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/once/callers.test.ts': {},
   'test/agent/wire/encryption.test.ts': {},
   'test/agent/wire/encryption-module.test.ts': {},
+  'test/agent/wire/encryption-contexts.test.ts': {},
   'test/agent/wire/encryption-faults.test.ts': {
     'a start says in one sentence what is wrong with the module > it leaves some records out': ONE_HANDLER,
     'a start says in one sentence what is wrong with the module > it names a kind that does not exist': ONE_HANDLER,
+    'a start says in one sentence what is wrong with the module > its handler for contexts is no function':
+      'The package langgraph_sdk takes it by a decorator.',
     'a start says in one sentence what is wrong with the module > a handler is no function':
       'The package langgraph_sdk itself refuses such a handler.',
   },

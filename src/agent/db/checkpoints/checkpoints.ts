@@ -2,6 +2,8 @@ import { sealBlob, sealMetadata, valuePlace, writePlace } from '../fields/checkp
 import { fieldText, toField } from '../base/json-field.ts';
 import { hidden } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
+import type { Place } from '../../encryption/codec.ts';
+import { underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 
 type Key = [threadId: string, namespace: string, checkpointId: string];
 
@@ -34,8 +36,8 @@ export type Step = { put: NewCheckpoint } | { writes: NewWrites };
 
 export type AttemptOfRun = { run_id: string; attempt: number };
 
-/** Steps of one attempt of a run; `attempt` is undefined for those that no run makes. */
-export type AttemptSteps = { attempt: AttemptOfRun | undefined; steps: Step[] };
+/** Steps of one attempt of a run, and their context; `attempt` is undefined for those that no run makes. */
+export type AttemptSteps = { attempt: AttemptOfRun | undefined; steps: Step[]; context?: EncryptionContext | undefined };
 
 const WRITES = `insert into gx.checkpoint_writes as o
   (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, run_id, idx, channel, type, blob)`;
@@ -84,10 +86,14 @@ export async function writeSteps(db: Db, given: AttemptSteps[]): Promise<Set<str
 
 async function writeUnlessOver(db: Db, given: AttemptSteps[]): Promise<string[]> {
   const attempts = given.flatMap(({ attempt }) => attempt ?? []);
-  const steps = given.flatMap((one) => one.steps);
-  const puts = steps.flatMap((step) => ('put' in step ? [step.put] : []));
-  const blobs = puts.flatMap(({ key: [thread, namespace], blobs: own }) => own.map((blob) => ({ thread, namespace, ...blob })));
-  const writes = steps.flatMap((step) => ('put' in step ? [] : step.writes.writes.map((write) => ({ ...step.writes, ...write }))));
+  const steps = given.flatMap(({ steps: own, context }) => own.map((step) => ({ step, context })));
+  const puts = steps.flatMap(({ step, context }) => ('put' in step ? [{ ...step.put, context }] : []));
+  const blobs = puts.flatMap(({ key: [thread, namespace], blobs: own, context }) =>
+    own.map((blob) => ({ thread, namespace, context, ...blob })),
+  );
+  const writes = steps.flatMap(({ step, context }) =>
+    'put' in step ? [] : step.writes.writes.map((write) => ({ ...step.writes, context, ...write })),
+  );
   const sealed = await sealedSteps(db, { blobs, writes, puts });
   const over = await db.query<{ run_id: string }>({
     name: 'checkpoint_steps',
@@ -120,21 +126,26 @@ async function writeUnlessOver(db: Db, given: AttemptSteps[]): Promise<string[]>
   return over.map(({ run_id }) => run_id);
 }
 
+type Under = Pick<AttemptSteps, 'context'>;
 type Written = {
-  blobs: NewValue[];
-  writes: (Pick<NewWrites, 'taskId'> & NewWrites['writes'][number])[];
-  puts: NewCheckpoint[];
+  blobs: (NewValue & Under)[];
+  writes: (Pick<NewWrites, 'taskId'> & NewWrites['writes'][number] & Under)[];
+  puts: (NewCheckpoint & Under)[];
 };
 
 /** Returns the contents of the columns of values, writes and metadata. */
 async function sealedSteps({ codec }: Db, { blobs, writes, puts }: Written) {
-  const value = async ({ channel, version, type, blob }: NewValue): Promise<Buffer | null> =>
-    blob === null ? null : bytes(await sealBlob(codec, valuePlace(channel, version), { type, blob }));
-  const write = async ({ taskId, channel, type, blob }: Written['writes'][number]): Promise<Buffer | null> =>
-    bytes(await sealBlob(codec, writePlace(taskId, channel), { type, blob }));
+  const sealed = async ({ context }: Under, place: Place, value: Parameters<typeof sealBlob>[2]): Promise<Buffer | null> =>
+    bytes(await underContext(context, () => sealBlob(codec, place, value)));
+  const value = async ({ channel, version, type, blob, ...of }: Written['blobs'][number]): Promise<Buffer | null> =>
+    blob === null ? null : sealed(of, valuePlace(channel, version), { type, blob });
+  const write = ({ taskId, channel, type, blob, ...of }: Written['writes'][number]): Promise<Buffer | null> =>
+    sealed(of, writePlace(taskId, channel), { type, blob });
+  const metadataOf = ({ metadata, context }: Written['puts'][number]): Promise<string> =>
+    underContext(context, () => sealMetadata(codec, fieldText(metadata)));
   return {
     blobs: await Promise.all(blobs.map(value)),
     writes: await Promise.all(writes.map(write)),
-    metadata: await Promise.all(puts.map(({ metadata }) => sealMetadata(codec, fieldText(metadata)))),
+    metadata: await Promise.all(puts.map(metadataOf)),
   };
 }

@@ -1,5 +1,7 @@
 import type { JsonObject } from '../../../schema/agent/agent-types.ts';
 import type { Cron, CronCall } from '../../../schema/agent/cron.ts';
+import { sealedUnder } from '../../encryption/codec.ts';
+import type { EncryptionContext } from '../../kernel/encryption-context.ts';
 import type { Db } from '../base/pool.ts';
 import { rowsFrom } from '../base/plans.ts';
 import { openedCrons } from './crons.ts';
@@ -26,8 +28,9 @@ export async function untilNextTick(db: Db, { graphs, except }: Looked): Promise
   return row?.wait;
 }
 
-/** A cron that is due. `now` is the database's time. */
+/** A cron that is due. `now` is the database's time, and `context` the one that its call is encrypted under. */
 export type DueCron = Omit<Cron, 'payload' | 'next_run_date'> & {
+  context: EncryptionContext | undefined;
   payload: CronCall;
   owner: JsonObject | null;
   next_run_date: string;
@@ -43,7 +46,11 @@ export async function dueCrons(db: Db, { graphs, except, limit }: Looked & { lim
       order by c.next_run_date, c.cron_id limit $3`,
     values: [graphs, except, limit],
   });
-  return openedCrons(db, rows);
+  // Its runs have the same context.
+  return openedCrons(
+    db,
+    rows.map((row) => ({ ...row, context: sealedUnder(row.payload) })),
+  );
 }
 
 /** A tick as it was seen, and the date of the next one; null when the cron fires no more. */

@@ -3,10 +3,19 @@ import type { Cursor, RunEvent } from '../../../schema/agent/stream-event.ts';
 import { openEvents, sealEvents } from '../fields/event-data.ts';
 import { hidden } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
+import { currentContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 import { LAST_SEQ } from './protocol-events.ts';
 
-/** `attempt` is the run's attempt that sent the event; undefined where that is not checked. */
-export type StoredEvent = RunEvent & { run_id: string; thread_id: string; attempt?: number | undefined };
+/**
+ * `attempt` is the run's attempt that sent the event; undefined where that is not checked. `context` is the one of the
+ * run's values.
+ */
+export type StoredEvent = RunEvent & {
+  run_id: string;
+  thread_id: string;
+  attempt?: number | undefined;
+  context?: EncryptionContext | undefined;
+};
 
 /** Runs whose attempt is over: another worker has them, or they are back in the queue. One that is gone is not. */
 const OVER = `over as materialized (select a.run_id from unnest(${hidden('$11::uuid[]')}, ${hidden('$12::int[]')}) as a (run_id, attempt),
@@ -74,8 +83,8 @@ function attemptsIn(events: StoredEvent[]): Map<string, number> {
 }
 
 /**
- * Writes the last events of a run that nobody executes any more, behind all that is stored of it. At most one of them
- * is a protocol event.
+ * Writes the last events of a run that nobody executes any more, behind all that is stored of it, under the context of
+ * the work. At most one of them is a protocol event.
  */
 export async function appendLast(
   tx: Db,
@@ -96,7 +105,7 @@ export async function appendLast(
       events.map(([event]) => event),
       await sealEvents(
         tx,
-        events.map(([, json]) => ({ run_id, json })),
+        events.map(([, json]) => ({ run_id, json, context: currentContext() })),
       ),
       lifeSeconds,
     ],

@@ -1,17 +1,20 @@
 import { PLAIN, type Place } from '../../encryption/codec.ts';
 import { fieldText } from '../base/json-field.ts';
 import type { Db } from '../base/pool.ts';
+import { underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 
 export const eventPlace = (run_id: string): Place => ({ kind: 'event.data', of: run_id });
 
 /** Returns the content of the column of an event's data. */
-const sealEvent = ({ codec }: Db, run_id: string, json: string): Promise<string> => codec.seal(eventPlace(run_id), fieldText(json));
+const sealEvent = ({ codec }: Db, { run_id, json, context }: NewEventData): Promise<string> =>
+  underContext(context, () => codec.seal(eventPlace(run_id), fieldText(json)));
+
+/** Data of an event of a run; `context`: that of the run. */
+type NewEventData = { run_id: string; json: string; context?: EncryptionContext | undefined };
 
 /** Returns the same for many events. */
-export const sealEvents = (db: Db, events: { run_id: string; json: string }[]): string[] | Promise<string[]> =>
-  db.codec === PLAIN
-    ? events.map(({ json }) => fieldText(json))
-    : Promise.all(events.map(({ run_id, json }) => sealEvent(db, run_id, json)));
+export const sealEvents = (db: Db, events: NewEventData[]): string[] | Promise<string[]> =>
+  db.codec === PLAIN ? events.map(({ json }) => fieldText(json)) : Promise.all(events.map((event) => sealEvent(db, event)));
 
 /** Opens rows of events. */
 export const openEvents = <E extends { json: string }>(

@@ -4,6 +4,7 @@ import { rowsFrom } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 import { LongStates } from '../fields/long-states.ts';
 import { runErrorPlace } from '../fields/run-fields.ts';
+import { underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 import { sealField } from '../fields/sealed-fields.ts';
 import { threadInterruptsPlace } from '../fields/thread-fields.ts';
 import { storedColumns, type StateText } from '../fields/thread-values.ts';
@@ -17,6 +18,8 @@ export type FinishRun = {
   worker: string;
   status: RunStatus;
   error: object | null;
+  /** The one that its end is encrypted under. */
+  context?: EncryptionContext | undefined;
   /** True for a run whose end is sent by webhook. */
   webhook: boolean;
   thread: { status: 'idle' | 'interrupted' | 'error'; interrupts: string | undefined } & StateText;
@@ -136,11 +139,11 @@ async function writeEnds(
   runs: FinishRun[],
   { longStates, tells }: { longStates: LongStates; tells: boolean },
 ): Promise<(WrittenEnd | 'behind')[]> {
-  const states = await Promise.all(
-    runs.map(({ thread_id, thread }) => storedColumns(db, thread_id, thread, (text) => longStates.tailOf(thread_id, text))),
-  );
-  const errors = await Promise.all(runs.map(({ thread_id, error }) => sealField(db, runErrorPlace(thread_id), error)));
-  const interrupts = await Promise.all(runs.map(({ thread_id, thread }) => interruptsField(db, thread_id, thread.interrupts)));
+  const each = <T>(fieldOf: (run: FinishRun) => Promise<T>): Promise<T[]> =>
+    Promise.all(runs.map((run) => underContext(run.context, () => fieldOf(run))));
+  const states = await each(({ thread_id, thread }) => storedColumns(db, thread_id, thread, (text) => longStates.tailOf(thread_id, text)));
+  const errors = await each(({ thread_id, error }) => sealField(db, runErrorPlace(thread_id), error));
+  const interrupts = await each(({ thread_id, thread }) => interruptsField(db, thread_id, thread.interrupts));
   const rows = await db.query<EndRow>({
     ...(tells ? REPORTED_END : UNREPORTED_END),
     values: [

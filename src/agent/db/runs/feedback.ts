@@ -1,6 +1,8 @@
 import type { Feedback, FeedbackGiven } from '../../../schema/agent/feedback.ts';
-import { openRows, SEALED_TEXT, type Place } from '../../encryption/codec.ts';
+import { openRows, PLAIN, SEALED_TEXT, type Place } from '../../encryption/codec.ts';
 import type { Db } from '../base/pool.ts';
+import { currentContext, underContext } from '../../kernel/encryption-context.ts';
+import { contextOfRun } from './context-of-run.ts';
 import { namedField, sealField } from '../fields/sealed-fields.ts';
 
 /** Seconds that a link to give feedback works, because a person needs time to read the answer. */
@@ -39,13 +41,17 @@ export async function feedbackUrls(db: Db, runId: string): Promise<Record<string
 
 /**
  * Keeps the feedback that was given; a second one replaces the first. Returns false when the token is unknown or has
- * expired.
+ * expired. A link carries no context, so that of the run counts.
  */
-export async function giveFeedback(
-  db: Db,
-  token: string,
-  { score, value, comment, correction, metadata }: FeedbackGiven,
-): Promise<boolean> {
+export async function giveFeedback(db: Db, token: string, given: FeedbackGiven): Promise<boolean> {
+  const [of] = db.codec === PLAIN ? [] : await db.query<{ run_id: string }>({ text: RUN_OF_TOKEN, values: [token] });
+  const context = (of && (await contextOfRun(db, of.run_id))) ?? currentContext();
+  return underContext(context, () => keepFeedback(db, token, given));
+}
+
+const RUN_OF_TOKEN = 'select run_id from gx.feedback where token = $1';
+
+async function keepFeedback(db: Db, token: string, { score, value, comment, correction, metadata }: FeedbackGiven): Promise<boolean> {
   const place = feedbackPlace(token);
   const rows = await db.query({
     name: 'feedback_give',

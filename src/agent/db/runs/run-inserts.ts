@@ -1,3 +1,4 @@
+import { underContext } from '../../kernel/encryption-context.ts';
 import type { Run } from '../../../schema/agent/run.ts';
 import { Batcher } from '../base/batcher.ts';
 import { keptKeys } from '../base/idempotency-keys.ts';
@@ -150,7 +151,12 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
     inOrder.map(({ run_id, metadata, kwargs }) => [run_id, { metadata: toField(metadata)!, kwargs: toField(kwargs)! }]),
   );
   const stored = new Map(
-    await Promise.all(inOrder.map(async (run) => [run.run_id, await fieldsOf(db, run, texts.get(run.run_id)!)] as const)),
+    await Promise.all(
+      inOrder.map(async (run) => {
+        const fields = underContext(run.kwargs.encryption_context, () => fieldsOf(db, run, texts.get(run.run_id)!));
+        return [run.run_id, await fields] as const;
+      }),
+    ),
   );
   const guarded = runs.some(({ thread }) => thread.changeable !== undefined);
   const keyed = runs.some(({ key }) => key !== undefined);

@@ -1,3 +1,6 @@
+import { PLAIN } from '../../encryption/codec.ts';
+import { contextOfBytes } from '../../encryption/custom.ts';
+import { underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 import { readCheckpoints } from '../checkpoints/stored-checkpoints.ts';
 import { isListInBytes, sealBlob, valuePlace } from '../fields/checkpoint-fields.ts';
 import { ofJson, wholeBytes, withElements } from '../checkpoints/list-bytes.ts';
@@ -161,6 +164,15 @@ export async function pruneCheckpoints(tx: Db, threadId: string): Promise<void> 
   await deleteUnusedValues(tx, threadId, null);
 }
 
+const OF_VERSION = 'thread_id = $1 and checkpoint_ns = $2 and channel = $3 and version = $4';
+
+/** Returns the context that the version of a channel is encrypted under. */
+async function contextOfBlob(tx: Db, key: string[]): Promise<EncryptionContext | undefined> {
+  if (tx.codec === PLAIN) return undefined;
+  const [row] = await tx.query<{ blob: Buffer | null }>({ text: `select blob from gx.checkpoint_blobs where ${OF_VERSION}`, values: key });
+  return row?.blob ? contextOfBytes(row.blob) : undefined;
+}
+
 async function storeListsWhole(tx: Db, threadId: string, { checkpoint_ns, checkpoint_id }: Kept): Promise<void> {
   const [row] = await readCheckpoints(tx, { threadId, namespace: checkpoint_ns, checkpointId: checkpoint_id, limit: 1 });
   const lists = listsOf(
@@ -176,11 +188,10 @@ async function storeListsWhole(tx: Db, threadId: string, { checkpoint_ns, checkp
     const whole = isListInBytes(type)
       ? wholeBytes(elements as Uint8Array[])
       : Buffer.from(wholeText(elements.map((one) => JSON.stringify(one))));
-    await tx.query({
-      text: `update gx.checkpoint_blobs set base = null, blob = $5
-        where thread_id = $1 and checkpoint_ns = $2 and channel = $3 and version = $4`,
-      values: [threadId, checkpoint_ns, channel, version, await sealBlob(tx.codec, valuePlace(channel, version), { type, blob: whole })],
-    });
+    const key = [threadId, checkpoint_ns, channel, version];
+    const context = await contextOfBlob(tx, key);
+    const sealed = await underContext(context, () => sealBlob(tx.codec, valuePlace(channel, version), { type, blob: whole }));
+    await tx.query({ text: `update gx.checkpoint_blobs set base = null, blob = $5 where ${OF_VERSION}`, values: [...key, sealed] });
   }
 }
 

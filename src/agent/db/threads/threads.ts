@@ -12,21 +12,25 @@ import type { RequestKey } from '../../kernel/request-key.ts';
 import { patternsField, permits, type Patterns } from '../base/permits.ts';
 import type { Database, Db } from '../base/pool.ts';
 import { openRuns } from '../fields/run-fields.ts';
+import { underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 import { namedField, sealField } from '../fields/sealed-fields.ts';
 import { ALL_OF_THREAD, openThreads, threadInterruptsPlace, THREAD_STATUS, UNFINISHED } from '../fields/thread-fields.ts';
 import { storedColumnsOf, WHOLE_STATE } from '../fields/thread-values.ts';
 
 export type NewThread = { thread_id: string; metadata: object; ttl?: ThreadTtl | undefined };
 
+/** `context`: the one that its metadata is encrypted under. */
+export type ThreadOfMany = NewThread & { context?: EncryptionContext | undefined };
+
 /** Makes threads in one statement. Returns undefined in the place of a thread whose id is taken. */
-export async function insertThreads(db: Db, threads: NewThread[]): Promise<(Thread | undefined)[]> {
+export async function insertThreads(db: Db, threads: ThreadOfMany[]): Promise<(Thread | undefined)[]> {
   const rows = await db.query<Thread>({
     name: 'thread_insert',
     text: `insert into gx.thread as t (thread_id, metadata, ttl) select * from unnest($1::uuid[], $2::jsonb[], $3::jsonb[]) on conflict (thread_id) do nothing
       returning ${ALL_OF_THREAD}`,
     values: [
       threads.map(({ thread_id }) => thread_id),
-      await Promise.all(threads.map(({ metadata }) => namedField(db, 'thread.metadata', metadata))),
+      await Promise.all(threads.map(({ metadata, context }) => underContext(context, () => namedField(db, 'thread.metadata', metadata)))),
       threads.map(({ ttl }) => (ttl === undefined ? null : JSON.stringify(ttl))),
     ],
   });

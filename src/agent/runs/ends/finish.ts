@@ -127,6 +127,7 @@ async function written({ db, finishes, signals }: Deps, { run_id, thread_id, kwa
     worker: signals.processId,
     status,
     error,
+    context: kwargs.encryption_context,
     webhook: kwargs.webhook !== null,
     thread: { status: rest, values, plain, interrupts },
   };

@@ -200,10 +200,10 @@ export class StoreLog implements StreamLog {
     return [entry];
   }
 
-  async #sealed({ run_id }: HeldRun, events: RunEvent[]): Promise<RunEvent[]> {
+  async #sealed({ run_id, context }: HeldRun, events: RunEvent[]): Promise<RunEvent[]> {
     const texts = await sealEvents(
       this.#deps.db,
-      events.map(({ json }) => ({ run_id, json })),
+      events.map(({ json }) => ({ run_id, json, context })),
     );
     return events.map((event, at) => ({ ...event, json: texts[at]! }));
   }
@@ -226,11 +226,11 @@ export class StoreLog implements StreamLog {
   }
 
   #spill(run: HeldRun): void {
-    const { held, run_id, thread_id, attempt, kept } = run;
+    const { held, run_id, thread_id, attempt, context, kept } = run;
     if (held.length === 0) return;
     this.#drop(run);
     this.counts.byTable += held.length;
-    this.#deps.table.append({ run_id, thread_id, attempt, kept, readers: [] }, held);
+    this.#deps.table.append({ run_id, thread_id, attempt, context, kept, readers: [] }, held);
   }
 
   #drop(run: HeldRun): void {

@@ -1,16 +1,27 @@
 import { Type, type Static } from 'typebox';
 import { StringEnum } from '../../types.ts';
-import { Bytes } from './forms.ts';
+import { JsonObject } from '../../agent/agent-types.ts';
+import { Bytes, Maybe } from './forms.ts';
 
 /* Questions to the module of `encryption.path`, and their answers. */
 
-/** The operation of the module on a value, as JSON text or bytes. `of` is the kind of record and its field. */
+/** The context that the handlers get as `metadata`. Without one, it is empty. */
+const context = Maybe(JsonObject('The context of the value.'));
+
+/**
+ * The operation of the module on a value, as JSON text or bytes. `of` is the kind of record and its field. `context` is
+ * the one that the value is encrypted under, or was.
+ */
 export const CipherCall = Type.Union([
-  Type.Object({ does: StringEnum(['seal', 'open', 'seal-keys']), of: Type.String(), text: Type.String() }),
-  Type.Object({ does: StringEnum(['seal', 'open']), of: Type.String(), bytes: Bytes }),
+  Type.Object({ does: StringEnum(['seal', 'open', 'seal-keys']), of: Type.String(), text: Type.String(), context }),
+  Type.Object({ does: StringEnum(['seal', 'open']), of: Type.String(), bytes: Bytes, context }),
 ]);
 export type CipherCall = Static<typeof CipherCall>;
 
 /** Text is answered with text, and bytes with bytes. */
 export const CipherAnswer = Type.Union([Type.String(), Bytes]);
 export type CipherAnswer = Static<typeof CipherAnswer>;
+
+/** The context that the module derives from the caller, in place of the one that the request brought. */
+export const DerivedContext = Type.Object({ metadata: JsonObject('The context of all that the request encrypts.') });
+export type DerivedContext = Static<typeof DerivedContext>;

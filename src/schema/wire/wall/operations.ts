@@ -65,10 +65,19 @@ export type Operation = keyof typeof ARGS;
 export type Args<K extends Operation> = Static<(typeof ARGS)[K]>;
 export type Answer<K extends Operation> = Answers[K];
 
-export type Call<K extends Operation = Operation> = { kind: 'call'; call_id: number; operation: K; args: Args<K> };
+/** `context`: the one under which values that the call writes are encrypted. */
+export type Call<K extends Operation = Operation> = {
+  kind: 'call';
+  call_id: number;
+  operation: K;
+  args: Args<K>;
+  context?: JsonObject | undefined;
+};
+
+const context = Maybe(JsonObject('The context of values that are encrypted.'));
 
 const calls = Object.entries(ARGS).map(([operation, args]) =>
-  MessageOf('call', { call_id: Type.Integer(), operation: Type.Literal(operation), args }),
+  MessageOf('call', { call_id: Type.Integer(), operation: Type.Literal(operation), args, context }),
 );
 
 export const Call = Type.Unsafe<Call>(Type.Union(calls));

@@ -78,6 +78,9 @@ const FoundCheckpoint = Type.Object({
 });
 export type FoundCheckpoint = Static<typeof FoundCheckpoint>;
 
+/** The context that the message's work has, from the run or the call that it belongs to. */
+const context = Maybe(JsonObject('The context of values that are encrypted.'));
+
 const itemKey = { namespace: Type.Array(Type.String()), key: Type.String() };
 
 /** An operation of the store. Its result is that of the same route of the public interface. */
@@ -113,6 +116,7 @@ export type ToRunner = Static<typeof ToRunner>;
 /** A checkpoint to be stored. `values` are those that are new in it, by the versions that the checkpoint names. */
 const RunnerPut = MessageOf('put', {
   ask_id: Maybe(ask_id),
+  context,
   run_id,
   ...at,
   parent: OrNull(Type.String()),
@@ -126,6 +130,7 @@ export type RunnerPut = Static<typeof RunnerPut>;
 /** Errors and interrupts `replace` the writes in their places. */
 const RunnerWrites = MessageOf('writes', {
   ask_id: Maybe(ask_id),
+  context,
   run_id,
   ...at,
   task_id: Type.String(),
@@ -147,7 +152,7 @@ const RunnerQuestion = Type.Union([
     known: Maybe(Type.Array(Type.String())),
   }),
   MessageOf('begin', { ask_id, run_id: Type.String(), attempt: Type.Integer() }),
-  MessageOf('store', { ask_id, operation: StoreOperation }),
+  MessageOf('store', { ask_id, operation: StoreOperation, context }),
   MessageOf('delete_thread', { ask_id, thread_id: Type.String() }),
   MessageOf('delete_runs', { ask_id, run_ids: Type.Array(Type.String()) }),
   MessageOf('copy_thread', { ask_id, from: Type.String(), to: Type.String() }),

@@ -1,7 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { StringEnum } from '../../types.ts';
 import { AuthEvent, AuthUser, HandlerAnswer } from './auth.ts';
-import { CipherAnswer, CipherCall } from './cipher.ts';
+import { JsonObject } from '../../agent/agent-types.ts';
+import { CipherAnswer, CipherCall, DerivedContext } from './cipher.ts';
 import { exchangeFor, HeaderPairs, OwnCall, Refusal } from './exchange.ts';
 import { Development } from './graph-start.ts';
 import { CipherModule, Maybe, MessageOf, ModuleExport, Variables } from './forms.ts';
@@ -46,13 +47,14 @@ const QUESTIONS = {
   authenticate: { args: SeenRequest, answer: AuthUser },
   authorize: { args: Type.Object({ event: AuthEvent, value: Type.String(), user: AuthUser }), answer: HandlerAnswer },
   cipher: { args: Type.Object({ call: CipherCall }), answer: CipherAnswer },
+  context: { args: Type.Object({ user: AuthUser, metadata: JsonObject('The context that the request brings.') }), answer: DerivedContext },
 };
 
 type Question<K extends keyof typeof QUESTIONS> = {
   args: Static<(typeof QUESTIONS)[K]['args']>;
   answer: Static<(typeof QUESTIONS)[K]['answer']>;
 };
-export type Questions = { authenticate: Question<'authenticate'>; authorize: Question<'authorize'>; cipher: Question<'cipher'> };
+export type Questions = { [K in keyof typeof QUESTIONS]: Question<K> };
 
 export type HandlerQuestion = { [K in keyof Questions]: { ask: K } & Questions[K]['args'] }[keyof Questions];
 
@@ -118,12 +120,14 @@ export const FromUserCode = Type.Union([
     app: Maybe(AppFacts),
     /** Whether `encryption.path` encrypts, and does not only decrypt. */
     encrypts: Type.Boolean(),
+    /** Whether it derives the context of a request from the caller. */
+    derives: Maybe(Type.Boolean()),
   }),
   MessageOf('broken', { sentence: Type.String() }),
   MessageOf('log', { line: Type.String() }),
   MessageOf('pong', Liveness),
   MessageOf('document', { document: Type.Record(Type.String(), Type.Unknown()) }),
-  MessageOf('answer', { call_id, answer: Type.Union([AuthUser, HandlerAnswer, CipherAnswer]) }),
+  MessageOf('answer', { call_id, answer: Type.Union([AuthUser, HandlerAnswer, DerivedContext, CipherAnswer]) }),
   MessageOf('refused', { call_id, ...Refusal.properties }),
   MessageOf('exchange', { message: exchangeFor(ForServer) }),
 ]);

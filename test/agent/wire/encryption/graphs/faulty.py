@@ -66,11 +66,3 @@ empty = Encryption()
 withoutDecrypt = _module(open_blob=None)
 oneWay = _module(_as_it_is, _shorter)
 wrongType = _module(_text)
-
-
-async def _tenant(user: Any, ctx: EncryptionContext) -> dict[str, Any]:
-    return {"tenant": "one"}
-
-
-withContext = _module()
-withContext.context(_tenant)

@@ -31,7 +31,7 @@ export const withoutDecrypt = { encrypt: encryption.encrypt, decrypt: { json: en
 export const onlyThreads = { encrypt: { json: { thread: encryption.encrypt.json } }, decrypt: { json: encryption.decrypt.json } };
 export const unknownKind = { ...encryption, encrypt: { json: { message: encryption.encrypt.json } } };
 export const noFunction = { ...encryption, encrypt: { blob: 'aes' } };
-export const withContext = { ...encryption, context: () => ({ tenant: 'one' }) };
+export const noHandler = { ...encryption, context: { tenant: 'one' } };
 export const oneWay = {
   ...encryption,
   decrypt: { ...encryption.decrypt, blob: async (_: Context, bytes: Uint8Array) => bytes.subarray(1) },
