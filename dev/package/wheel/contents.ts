@@ -88,6 +88,20 @@ export function noticesOf(packages: Installed[]): string {
   return `${['This wheel holds these packages of npm.', ...rows].join(`\n\n${'-'.repeat(72)}\n\n`)}\n`;
 }
 
+/** Postgres' own libraries, which have its license. */
+const OF_POSTGRES = /^lib(pq|ecpg|ecpg_compat|pgtypes)\./;
+
+/**
+ * Returns the licenses of the libraries that Postgres brings. Throws for a library that they do not name, because a new
+ * Postgres may bring others.
+ */
+export function noticesOfLibraries(entries: Pick<Entry, 'name'>[], notices: string): string {
+  const libraries = entries.map(({ name }) => /\/native\/lib\/([^/]+\.so[^/]*)$/.exec(name)?.[1]).filter((name) => name !== undefined);
+  const unknown = libraries.filter((name) => !OF_POSTGRES.test(name) && !notices.includes(name.slice(0, name.indexOf('.'))));
+  if (unknown.length > 0) throw new DevError(`The wheel has no license of these libraries: ${unknown.join(', ')}.`);
+  return notices;
+}
+
 /** Returns the highest version of the C library that programs and libraries ask for, as `[major, minor]`. */
 export function neededGlibc(entries: Entry[]): [major: number, minor: number] {
   const binaries = entries.filter(({ content }) => content.subarray(0, 4).equals(Buffer.from('\u007fELF')));

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { MissingRequirement } from '../../errors.ts';
 import { program, say, step } from '../../steps.ts';
 import { compile, ownManifest } from '../compiled.ts';
-import { entriesOfOwn, entriesOfPackages, entryOf, MODULE, neededGlibc, noticesOf } from './contents.ts';
+import { entriesOfOwn, entriesOfPackages, entryOf, MODULE, neededGlibc, noticesOf, noticesOfLibraries } from './contents.ts';
 import { packagesWith } from './packages.ts';
 import { launcher, wheelOf } from './wheel.ts';
 
@@ -43,6 +43,7 @@ function built(): { name: string; bytes: Buffer } {
       LICENSE: readFileSync('LICENSE', 'utf8'),
       'LICENSE-node': readFileSync(`${NODE}/LICENSE`, 'utf8'),
       'LICENSE-postgresql': readFileSync('dev/package/wheel/LICENSE-postgresql', 'utf8'),
+      'LICENSES-postgresql-libraries': noticesOfLibraries(entries, readFileSync('dev/package/wheel/LICENSES-postgresql-libraries', 'utf8')),
       'LICENSES-npm': noticesOf(packages),
     },
     tag: `manylinux_${major}_${minor}_x86_64`,
