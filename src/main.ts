@@ -15,6 +15,7 @@ Usage: node src/main.ts <command> [options]
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
   import-threads  copies threads from the tables of LangGraph's own Postgres saver into an agent server's database
   builder         the stages that make an agent's image from its git repository
+  backup          sends the dump of a deployment's database to a store that speaks S3
   api-key         create, list and revoke keys of the REST API
   uninstall       removes every deployment, so that the platform can be removed
 
@@ -129,6 +130,14 @@ const commands: Record<string, RunCommand> = {
     }
     const [{ imageBuildConfig }, { runBuilder }] = await Promise.all([import('./config/image-build.ts'), import('./builder/run.ts')]);
     return runBuilder(args, imageBuildConfig(processEnv()), signal);
+  },
+  backup: async (args, signal) => {
+    const [{ backupJobConfig }, { runBackup, BACKUP_HELP }] = await Promise.all([
+      import('./config/backup-job.ts'),
+      import('./backup/run.ts'),
+    ]);
+    if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(BACKUP_HELP);
+    await runBackup(backupJobConfig(processEnv()), signal);
   },
   dev: async (args, signal) => {
     const { runDev } = await import('./agent/dev/run.ts');

@@ -251,6 +251,16 @@ export const parts = {
       ],
     }),
   },
+  versitygw: {
+    what: 'a store that speaks S3, for tests of backups',
+    for: 'tests',
+    from: goBuild({
+      name: 'versitygw',
+      version: 'v1.8.0',
+      flags: [linkerFlags([])],
+      programs: [program('versitygw', 'github.com/versity/versitygw/cmd/versitygw')],
+    }),
+  },
   kwok: {
     what: 'makes pods ready that nobody runs, for `make bench-operator`',
     for: 'tests',

@@ -164,6 +164,7 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.TOKEN_MOUNTED]: "The agents' pods have a token of their ServiceAccount. The message names it. Absent otherwise.",
     [conditions.POD_SECURITY_OPEN]:
       'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',
+    [conditions.BACKED_UP]: 'There is a backup as new as the schedule asks for. Absent unless `spec.database.backup` asks for backups.',
     [conditions.ROUTED]:
       'Callers from outside are led to it: the parents of its HTTPRoute accept it, or its Ingress has an address. Serving and Ready do not depend on it. Absent where it has no route.',
     [conditions.PROXY_NOT_ADMITTED]: 'It has a route, and no proxy is known that its NetworkPolicy admits. Absent otherwise.',
@@ -175,6 +176,10 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     ...OF_ALL,
     [conditions.ROLLED_OUT]: 'Both workloads of the revision have been ready.',
     [conditions.BUILD_SUCCEEDED]: 'The image was built from the repository.',
+  },
+  backup: {
+    [conditions.READY]: 'It is complete.',
+    ...OF_ALL,
   },
   listener: {
     [conditions.READY]: 'It has every namespace that it names.',

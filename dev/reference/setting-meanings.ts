@@ -11,6 +11,8 @@ export const WRITTEN: Readonly<Record<string, string>> = {
   GX_REPORTS_PORT: "The port that takes agents' reports.",
   GX_POSTGRES_IMAGE: 'The image of databases (images.postgres).',
   GX_VALKEY_IMAGE: 'The image of key-value stores (images.valkey).',
+  GX_PLATFORM_IMAGE: 'The image whose program sends backups (images.platform). Targets need it.',
+  GX_BACKUP_TARGETS: 'Stores for backups, as JSON (settings.backups.targets).',
   GX_BUILD_IMAGE: 'The image of builds (images.builder). Empty: nothing is built.',
   GX_BUILD_BASE_IMAGE: 'The base image of built agents (images.agentServer).',
   GX_BUILD_PYTHON_BASE_IMAGE: 'The base image of built agents with graphs in Python (images.agentServerPython).',

@@ -26,6 +26,7 @@ const PROCESSES = {
     'address-blocks',
     'git-integrations',
     'builder',
+    'backups',
   ],
   'control-plane': ['control-plane', 'oidc', 'routes', 'object-keys', 'address-blocks', 'git-integrations'],
   gateway: ['gateway', 'address-blocks'],

@@ -1,4 +1,15 @@
+import type { BackupFailureReason } from '../../src/schema/wire/backup-message.ts';
 import type { ObjectFault } from '../../src/schema/platform/object-fault.ts';
+
+/** Why a backup fails. */
+const BACKUPS: Record<BackupFailureReason, string> = {
+  TargetMissing: 'the installation has no target of this name, or its bucket or Secret is not there. See docs/how-to/backups.md.',
+  TargetUnreachable: 'the store does not answer, or says that it is overloaded. The backup is tried again.',
+  TargetRefused: 'the store refuses the backup. The message has its words. Check the credential and its permissions.',
+  NoRoom: 'the store is full. Make room, or keep fewer backups.',
+  TargetNotEmpty: "another's files are in the folder of the deployment. Give the target another prefix.",
+  DumpFailed: 'the dump failed. The message has the words of pg_dump. It is tried again.',
+};
 
 /** The reasons of conditions that are not failures of a revision, by kind. `REASONS` holds the failures. */
 export const STATES: Record<string, Record<string, string>> = {
@@ -77,6 +88,11 @@ export const STATES: Record<string, Record<string, string>> = {
     PathNotStripped: "Of Routed: an Ingress passes paths on as they are, so its path must be the server's mount prefix, or `/`.",
     NoProxyConfigured:
       'Of ProxyNotAdmitted: `settings.route.proxies` is empty. Name the proxy there, or label its namespace `gx.dev/gateway=true`.',
+    BackedUp: 'Of BackedUp: the newest backup is as new as the schedule asks for.',
+    NoBackupYet: 'Of BackedUp, which is Unknown: no backup has ended yet.',
+    ScheduleInvalid: 'Of BackedUp: the schedule or its time zone is none. The message says why.',
+    Overdue: 'Of BackedUp: a backup is due for longer than one may take. The message says what it waits for.',
+    ...Object.fromEntries(Object.entries(BACKUPS).map(([reason, means]) => [reason, `Of BackedUp: ${means}`])),
     Deleting: 'The deployment was deleted, and its objects are being removed.',
     Deleted: 'All its objects are gone.',
   },
@@ -98,6 +114,10 @@ export const STATES: Record<string, Record<string, string>> = {
     Skipped: 'A newer revision was requested before its turn.',
     Failed: 'It ended, and nothing more is known.',
     Hibernated: 'The deployment hibernates. The rollout begins when it wakes.',
+  },
+  backup: {
+    Complete: 'It is complete, and stands in the catalogue of its target.',
+    ...BACKUPS,
   },
   listener: {
     Settled: 'Every namespace that it names belongs to it.',

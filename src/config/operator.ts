@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { trustedProxies } from './address-blocks.ts';
 import { agentNetwork, type AgentNetwork } from './agent-network.ts';
+import { backups, type Backups } from './backups.ts';
 import { builder, type Builder } from './builder.ts';
 import { DEFAULT_TENANT_ID } from './control-plane.ts';
 import type { ConfiguredIntegration } from '../schema/platform/git-connection.ts';
@@ -78,6 +79,8 @@ export type OperatorSettings = Routes & {
   databases: DatabaseTurns;
   /** Seconds that a server gets to finish its runs. Its pod gets some more. */
   drainSeconds: number;
+  /** Where backups go, and how many are made at once. */
+  backups: Backups;
   /** Keys of labels and annotations that go to one kind of object alone. */
   objectKeys: ObjectKeys;
 };
@@ -165,6 +168,7 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
     sleepDatabases: read.flag(['GX_SLEEP_DATABASES'], false),
     databases: databaseTurns(read),
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
+    backups: backups(read),
     objectKeys: objectKeys(read),
   };
 }

@@ -6,6 +6,7 @@ export const SERVED_NAMESPACE_ACCESS: readonly PolicyRule[] = [
   { apiGroups: [GROUP], resources: ['deployments'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { apiGroups: [GROUP], resources: ['revisions'], verbs: ['get', 'list', 'watch', 'create', 'patch'] },
   { apiGroups: [GROUP], resources: ['tracingprojects'], verbs: ['get', 'list', 'watch', 'delete'] },
+  { apiGroups: [GROUP], resources: ['backups'], verbs: ['list'] },
   // A namespace's label says which tenant it has joined.
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
 ];

@@ -16,6 +16,7 @@ import { refusing } from './kube-refusal.ts';
 import { createControlPlaneMetrics } from './metrics.ts';
 import { agentKeyRoutes } from './routes/agent-keys.ts';
 import { authCheckRoutes } from './routes/auth-check.ts';
+import { backupRoutes } from './routes/backups.ts';
 import { deploymentRoutes } from './routes/deployments.ts';
 import { eventRoutes } from './routes/events.ts';
 import { integrationRoutes } from './routes/integrations.ts';
@@ -63,6 +64,7 @@ export function controlPlaneRoutes(plane: ControlPlane): Route<Caller>[] {
   const parts = [
     deploymentRoutes,
     agentKeyRoutes,
+    backupRoutes,
     authCheckRoutes,
     revisionRoutes,
     eventRoutes,

@@ -1,6 +1,7 @@
 import { KINDS } from '../schema/platform/custom-kinds.ts';
 import {
   API_VERSION,
+  type BackupResource,
   type DeploymentResource,
   type GitIntegrationResource,
   type ListenerResource,
@@ -57,6 +58,7 @@ export type LeaseObject = KubeObject & {
 export const kinds = {
   deployment: custom<DeploymentResource>('Deployment'),
   revision: custom<RevisionResource>('Revision'),
+  backup: custom<BackupResource>('Backup'),
   listener: custom<ListenerResource>('Listener'),
   tracingProject: custom<TracingProjectResource>('TracingProject'),
   gitIntegration: custom<GitIntegrationResource>('GitIntegration'),

@@ -11,6 +11,7 @@ import { Election, type LeaseOptions } from '../kube/lease.ts';
 import type { WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { OPERATOR, OPERATOR_VERSION } from '../schema/platform/labels.ts';
+import { lastBackups } from './backup/last.ts';
 import { BranchFollower } from './branches/branch-follower.ts';
 import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './view/in-turn.ts';
@@ -135,7 +136,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   const table = given.table ?? OPERATOR_KINDS;
   const builds = buildNamespaces(config.settings.builder);
   const caches = createCaches({ buildNamespaces: builds, table });
-  metrics.faulty(() => faultyIn(caches));
+  measure(metrics, caches);
   const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
   const annotations = { [OPERATOR_VERSION]: ownVersion() };
@@ -163,6 +164,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     writer,
     branches,
     buildTurns: new InTurn(),
+    backupTurns: new InTurn(),
     ports,
     absences: () => election.absences,
     work: follower,
@@ -183,6 +185,12 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     },
     reflectors: watches({ kube: door, log, caches, table, missing, observer: metrics.watches(), config, timings: times.watch }),
   };
+}
+
+/** Lets the metrics read the caches at each scrape. */
+function measure(metrics: OperatorMetrics, caches: Caches): void {
+  metrics.faulty(() => faultyIn(caches));
+  metrics.backups(() => lastBackups(caches.backups.list()));
 }
 
 type Following = { caches: Caches; settings: OperatorSettings; queues: Queues; log: Log };

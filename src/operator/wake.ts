@@ -1,6 +1,6 @@
 import { keyOf, type Cache, type Change, type Via } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
-import type { DeploymentResource, RevisionResource, TracingProjectResource } from '../schema/platform/custom-resources.ts';
+import type { BackupResource, DeploymentResource, RevisionResource, TracingProjectResource } from '../schema/platform/custom-resources.ts';
 import { HOST_TAKEN, ROUTE_KIND_MISSING } from '../schema/platform/conditions.ts';
 import { idsOf } from '../schema/platform/deployment-ids.ts';
 import { DEPLOYMENT, REVISION, TENANT } from '../schema/platform/labels.ts';
@@ -87,6 +87,7 @@ export function wireWakeUps(
     if (row.child === 'revision') onChild(cache, row, { annotation: REVISION, queue: revisions, buildNamespaces });
     if (row.child !== undefined) onChild(cache, row, { annotation: DEPLOYMENT, queue: deployments, buildNamespaces });
   }
+  wakeForBackups(caches, deployments);
   wakeSelected(caches, revisions);
   // Agents do not reach the API server, wherever it is.
   on(caches.apiServers, ({ via }) => {
@@ -95,6 +96,14 @@ export function wireWakeUps(
   wakeSleepers(caches, deployments);
   wakeForRoutes(caches, deployments, missing);
   wakeForProjects(caches, deployments);
+}
+
+/** Wakes the deployment whose backup others have changed or removed. */
+function wakeForBackups({ backups }: Pick<Caches, 'backups'>, deployments: WorkQueue): void {
+  on(backups, ({ before, after, via }) => {
+    const { metadata, spec } = (after ?? before) as BackupResource;
+    answered(deployments, keyIn(metadata.namespace, spec.deployment), { via });
+  });
 }
 
 /** Wakes the revision that a Service now selects, because its wait is over. */

@@ -55,6 +55,8 @@ export const names = {
   databaseTls: (deployment: string): string => bounded(deployment, 'db-tls', CHILD_MAX),
   databaseAuthority: (deployment: string): string => bounded(deployment, 'db-ca', CHILD_MAX),
   passwordJob: (deployment: string, task: string, number: number): string => bounded(deployment, `db-${task}-${number}`, CHILD_MAX),
+  /** A backup, and the Job that makes it. */
+  backup: (deployment: string, backup: string): string => bounded(deployment, backup, CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
   databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   /** The key-value store, its Service and its policy. */

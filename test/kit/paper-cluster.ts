@@ -107,6 +107,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       branches: { look: () => undefined },
       gitPlaces: { isListed: () => true, addressesOf: async () => [] },
       buildTurns: new InTurn(),
+      backupTurns: new InTurn(),
       ports: { keep: async () => ({}) },
       absences: () => [],
       work: { summary: () => undefined, queue: () => undefined, server: () => undefined },

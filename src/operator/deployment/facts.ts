@@ -20,6 +20,7 @@ import type { Facts } from './part.ts';
 import { tenantIn, tracingState } from './parts/tracing-project.ts';
 import { nodePortOf } from './parts/service.ts';
 import { observeRoute } from './route/observe.ts';
+import { planBackup } from '../backup/plan.ts';
 import { decideSleep } from './sleep.ts';
 
 export type FactsDeps = Pick<OperatorDeps, 'caches' | 'table' | 'missing' | 'routeParents' | 'settings' | 'ports' | 'work' | 'branches'>;
@@ -60,6 +61,7 @@ export async function observeFacts(
     look: deps.branches.look(deployment.metadata.uid ?? ''),
     queue: work.queue(key),
     route: observeRoute(deps, deployment),
+    backup: planBackup(deployment, { ...world, settings, now, asleepSince: sleep.sleep.asleepSince }),
   };
 }
 

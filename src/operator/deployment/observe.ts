@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../kube/kube.ts';
-import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { BackupResource, DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { COMPONENT, type Component } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { DatabaseView } from '../database/database.ts';
@@ -14,6 +14,10 @@ export type DeploymentWorld = Omit<DatabaseView, 'isAsleep' | 'renewalHeld'> & {
   /** Revisions of an earlier deployment of the same name, which are not gone yet. */
   foreign: RevisionResource[];
   children: KubeObject[];
+  /** Its backups, as their objects tell. */
+  backups: BackupResource[];
+  /** Pods that make a backup. */
+  backupPods: KubeObject[];
   /** The namespace with its labels, where a Listener names it. */
   place: KubeObject | undefined;
   /** Addresses of the API server, as its Service in the cluster has them. */
@@ -45,6 +49,8 @@ export function observeDeployment(
     databasePods: podsOf('database'),
     agentPods: podsOf('api', 'queue').filter((pod) => !isPodOver(pod)),
     passwordPods: podsOf('password'),
+    backups: caches.backups.byIndex(BY_DEPLOYMENT, key).filter(({ spec }) => spec.deploymentUid === uid),
+    backupPods: podsOf('backup'),
     workloads: caches.workloads.byIndex(BY_DEPLOYMENT, key),
     place: caches.namespaces.get(namespace ?? ''),
     apiServer: addressesIn(caches.apiServers.list()),

@@ -2,6 +2,7 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import type { KeptPorts } from '../../schema/platform/kept-ports.ts';
+import type { BackupPlan } from '../backup/plan.ts';
 import type { BranchLook } from '../branches/branch-look.ts';
 import type { DatabaseView } from '../database/database.ts';
 import type { DatabaseSecret, PartDeps, PartPrepared, PartReport } from '../reports/part-report.ts';
@@ -38,6 +39,8 @@ export type Facts = DeploymentWorld &
     look: BranchLook | undefined;
     /** The decision about its queue, by the work there is. */
     queue: QueueState | undefined;
+    /** The decision about its next backup. Undefined if it is to have none. */
+    backup: BackupPlan | undefined;
     /** The route from outside that it is to have. */
     route: RoutePlan | undefined;
   };

@@ -1,5 +1,6 @@
 import type { Part } from './part.ts';
 import { autoscaler } from './parts/autoscaler.ts';
+import { backup } from './parts/backup.ts';
 import { branch } from './parts/branch.ts';
 import { database } from './parts/database.ts';
 import { key } from './parts/key.ts';
@@ -18,6 +19,7 @@ export const DEPLOYMENT_PARTS: readonly Part[] = [
   branch,
   // Agents come after the parts that they use.
   database,
+  backup,
   key,
   store,
   service,

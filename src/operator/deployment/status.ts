@@ -1,5 +1,6 @@
 import {
   ASLEEP,
+  BACKED_UP,
   DATABASE_READY,
   FOLLOWS_BRANCH,
   HIBERNATED,
@@ -203,7 +204,17 @@ export function refusedDeployment(deployment: DeploymentResource, message: strin
     outcome: stalled('Refused', sentence),
     status: { ...status, reason: 'Refused', message: sentence },
     statements: conditions.filter(({ type }) =>
-      [DATABASE_READY, FOLLOWS_BRANCH, ROUTED, SERVING, POD_SECURITY_OPEN, TOKEN_MOUNTED, UNAUTHENTICATED, VOLUME_HAS_ROOM].includes(type),
+      [
+        BACKED_UP,
+        DATABASE_READY,
+        FOLLOWS_BRANCH,
+        ROUTED,
+        SERVING,
+        POD_SECURITY_OPEN,
+        TOKEN_MOUNTED,
+        UNAUTHENTICATED,
+        VOLUME_HAS_ROOM,
+      ].includes(type),
     ),
   };
 }

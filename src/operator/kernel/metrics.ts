@@ -8,6 +8,15 @@ import type { QueueObserver } from './queue.ts';
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const RESULTS: Result[] = ['success', 'error', 'requeue_after', 'stalled'];
 
+/** The last backups of a deployment, in seconds since the epoch. */
+export type LastBackup = {
+  namespace: string;
+  deployment: string;
+  succeededAt?: number;
+  failedAt?: number;
+  bytes?: number;
+};
+
 /** The operator's metrics have controller-runtime's names, so that its dashboards and alerts work here too. */
 export class OperatorMetrics {
   readonly #registry = new Registry();
@@ -117,6 +126,23 @@ export class OperatorMetrics {
     this.#atScrape.push(() => {
       gauge.reset();
       for (const { object, fault } of now()) gauge.inc({ kind: object.kind, reason: fault.reason });
+    });
+  }
+
+  /** Tells of the last backups of each deployment, at each scrape. */
+  backups(now: () => LastBackup[]): void {
+    const gaugeOf = (name: string, help: string): Gauge => this.#gauge(name, help, ['namespace', 'deployment']);
+    const success = gaugeOf('gx_backup_last_success_timestamp_seconds', 'The moment that the data of the last good backup is of.');
+    const failure = gaugeOf('gx_backup_last_failure_timestamp_seconds', 'When the last backup that failed was begun.');
+    const size = gaugeOf('gx_backup_size_bytes', 'Size of the last good backup.');
+    this.#atScrape.push(() => {
+      for (const gauge of [success, failure, size]) gauge.reset();
+      for (const { namespace, deployment, succeededAt, failedAt, bytes } of now()) {
+        const labels = { namespace, deployment };
+        if (succeededAt !== undefined) success.set(labels, succeededAt);
+        if (failedAt !== undefined) failure.set(labels, failedAt);
+        if (bytes !== undefined) size.set(labels, bytes);
+      }
     });
   }
 

@@ -132,6 +132,17 @@ export const OPERATOR_KINDS = {
       { at: 'staged', verbs: ['get', 'patch'] },
     ],
   },
+  backups: {
+    kind: kinds.backup,
+    cached: 'packed',
+    scope: allObjects,
+    written: true,
+    removed: 'last',
+    rights: [
+      { at: 'worked', verbs: ['list', 'watch', 'create', 'delete'] },
+      { at: 'worked', verbs: ['patch'], part: 'status' },
+    ],
+  },
   deployments: {
     kind: kinds.deployment,
     cached: 'packed',
@@ -172,7 +183,7 @@ export const OPERATOR_KINDS = {
       { at: 'ports', verbs: ['get', 'patch'], only: PORTS_CONFIG_MAP },
     ],
   },
-  // In the namespaces of deployments, Jobs exist only while a password is being changed.
+  // In the namespaces of deployments, Jobs exist only while a password is being changed or a backup is made.
   jobs: {
     kind: kinds.job,
     written: true,

@@ -2,12 +2,14 @@ import { Cache, type IndexBy } from '../../kube/cache.ts';
 import type { Kind } from '../../kube/kube.ts';
 import {
   API_VERSION,
+  type BackupResource,
   type DeploymentResource,
   type ObjectMeta,
   type RevisionResource,
   type RevisionSpec,
   type TracingProjectResource,
 } from '../../schema/platform/custom-resources.ts';
+import { isBackupOver } from '../../schema/platform/backup-spec.ts';
 import { ROUTED } from '../../schema/platform/conditions.ts';
 import { idsOf } from '../../schema/platform/deployment-ids.ts';
 import { AGENTS_NAMESPACE, DEPLOYMENT, REVISION } from '../../schema/platform/labels.ts';
@@ -29,6 +31,8 @@ export const BY_SECRET = 'secret';
 export const BY_BUILD = 'build';
 /** Indexes deployments by the reason why their route does not lead to them. */
 export const BY_ROUTED = 'routed';
+/** Indexes backups that have not ended. */
+export const BY_END = 'end';
 /** Indexes routes by the places that they claim. */
 export const BY_PLACE = 'place';
 
@@ -54,6 +58,7 @@ export const homeOf = ({ metadata }: { metadata: ObjectMeta }, buildNamespaces: 
     : metadata.namespace;
 
 const ofDeployment: IndexBy<RevisionResource> = ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`];
+const ofBackedUp: IndexBy<BackupResource> = ({ metadata, spec }) => [`${metadata.namespace}/${spec.deployment}`];
 const inNamespace: IndexBy<DeploymentResource> = ({ metadata }) => [metadata.namespace ?? ''];
 const projectName: IndexBy<TracingProjectResource> = ({ spec }) => [spec.projectName];
 type UsesSecret = { metadata: ObjectMeta; spec: Pick<RevisionSpec, 'template'>; status?: { phase?: string; secretName?: string } };
@@ -74,6 +79,8 @@ const routedReason: IndexBy<DeploymentResource> = ({ status }) => {
   return routed === undefined || routed.status === 'True' ? [] : [routed.reason];
 };
 
+const backupEnd: IndexBy<BackupResource> = ({ status }) => (isBackupOver(status?.phase) ? [] : ['open']);
+
 /** The part of the table whose objects are cached. */
 type CachedKinds = {
   [N in keyof typeof OPERATOR_KINDS as (typeof OPERATOR_KINDS)[N] extends { cached: string } ? N : never]: (typeof OPERATOR_KINDS)[N];
@@ -91,6 +98,7 @@ const INDEXES: { [N in keyof Caches]?: Record<string, IndexBy<ObjectOf<CachedKin
     [BY_SECRET]: secretNames,
     [BY_ROUTED]: routedReason,
   },
+  backups: { [BY_DEPLOYMENT]: ofBackedUp, [BY_END]: backupEnd },
   httpRoutes: { [BY_PLACE]: placesOf },
   ingresses: { [BY_PLACE]: placesOf },
   revisions: { [BY_DEPLOYMENT]: ofDeployment, [BY_SECRET]: secretNames, [BY_BUILD]: buildState },

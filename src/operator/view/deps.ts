@@ -30,6 +30,8 @@ export type OperatorDeps = {
   gitPlaces: GitPlaces;
   /** Builds begin in turn, so that each counts those before it. */
   buildTurns: InTurn;
+  /** Backups begin in turn, so that each counts those before it. */
+  backupTurns: Pick<InTurn, 'run'>;
   /** The ports that deployments keep. */
   ports: Pick<PortKeeper, 'keep'>;
   /** Returns when no operator worked. */

@@ -63,6 +63,8 @@ export const POD_SECURITY_OPEN = 'PodSecurityOpen';
 export const ASLEEP = 'Asleep';
 /** Whether as many queue pods are ready as are asked for, where their number follows the work or an outsider. */
 export const QUEUE_SCALED = 'QueueScaled';
+/** Whether there is a backup as new as the schedule asks for. Absent where none is asked for. */
+export const BACKED_UP = 'BackedUp';
 /** Whether the deployment is reached from outside by its route. Absent where it has none. */
 export const ROUTED = 'Routed';
 /** The reasons of Routed that end by others than the deployment itself. */

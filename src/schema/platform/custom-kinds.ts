@@ -1,7 +1,9 @@
 import type { TSchema } from 'typebox';
+import { BackupRecord } from './backup-spec.ts';
 import { COLUMNS, type Column } from './columns.ts';
 import { DNS_LABEL } from './container.ts';
 import {
+  BackupResourceStatus,
   DeploymentResourceStatus,
   DeploymentSpec,
   ListenerResourceStatus,
@@ -62,6 +64,17 @@ export const KINDS: readonly CustomKind[] = [
     rules: [],
     columns: COLUMNS.Revision,
     selectable: ['.spec.deployment', '.status.phase', '.status.reason'],
+  },
+  {
+    kind: 'Backup',
+    plural: 'backups',
+    singular: 'backup',
+    shortNames: ['gxb'],
+    spec: BackupRecord,
+    status: BackupResourceStatus,
+    rules: [],
+    columns: COLUMNS.Backup,
+    selectable: ['.spec.deployment', '.status.phase'],
   },
   {
     kind: 'Listener',

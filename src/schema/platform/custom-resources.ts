@@ -1,5 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { authRules } from './auth-spec.ts';
+import { BACKUP_PHASES, type BackupRecord } from './backup-spec.ts';
 import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from './container.ts';
 import { DatabaseSpec, engineRules } from './database-spec.ts';
@@ -202,6 +203,21 @@ export const RevisionResourceStatus = status(
   { phase: 'CREATING' },
 );
 
+export const BackupResourceStatus = status(
+  {
+    phase: Type.Optional(StringEnum(BACKUP_PHASES)),
+    reason: words(128, 'Machine-readable reason of a failure.'),
+    message: words(4096, 'One sentence on the phase.'),
+    from: Type.Optional(DateTime('The moment that its data is of.')),
+    until: Type.Optional(DateTime('When it was complete.')),
+    size: words(32, 'How large it is.'),
+    sizeBytes: Type.Optional(Type.Integer({ minimum: 0, description: 'The same in bytes.' })),
+    migration: Type.Optional(Type.Integer({ minimum: 0, description: "Newest migration of the database's schema." })),
+    expires: Type.Optional(DateTime('When it may be removed. Unset: when there are enough newer ones.')),
+  },
+  { phase: 'Running' },
+);
+
 export const ListenerSpec = Type.Object({
   tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),
   computeId: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the cluster as its admins know it.' }),
@@ -274,6 +290,7 @@ type Resource<Spec, Status> = { apiVersion: string; kind: string; metadata: Obje
 
 export type DeploymentResource = Resource<DeploymentSpec, Static<typeof DeploymentResourceStatus>>;
 export type RevisionResource = Resource<RevisionSpec, Static<typeof RevisionResourceStatus>>;
+export type BackupResource = Resource<BackupRecord, Static<typeof BackupResourceStatus>>;
 export type ListenerResource = Resource<ListenerSpec, Static<typeof ListenerResourceStatus>>;
 export type TracingProjectResource = Resource<TracingProjectSpec, undefined>;
 export type GitIntegrationResource = Resource<GitIntegrationSpec, undefined>;

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { DatabasePlacement } from './place-spec.ts';
+import { BackupSpec } from './backup-spec.ts';
 import { neverAppears } from './source-fields.ts';
 import { DateTime, withRules, type CelRule } from '../types.ts';
 
@@ -39,6 +40,7 @@ export const DatabaseSpec = withRules(
       }),
     ),
     passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the managed database: a new value makes one, without a gap.')),
+    backup: Type.Optional(BackupSpec),
     podDisruptionBudget: Type.Optional(
       Type.Boolean({
         description:
@@ -62,6 +64,10 @@ export const DatabaseSpec = withRules(
     {
       rule: `!(${NOT_OURS}) || !has(self.passwordRequestedAt)`,
       message: 'database.passwordRequestedAt: only for a managed database; the password of an external one is in its Secret',
+    },
+    {
+      rule: `!(${NOT_OURS}) || !has(self.backup)`,
+      message: 'database.backup: only for a managed database; an external one is backed up by its own administrator',
     },
     {
       rule: `!(${NOT_OURS}) || !has(self.podDisruptionBudget)`,

@@ -69,6 +69,8 @@ export const PASSWORD_REQUESTED = `${GROUP}/password-requested-at`;
 export const PASSWORD_LOST = `${GROUP}/password-lost`;
 /** Annotation on a pod that changes a password in a database: the Job that it belongs to. */
 export const PASSWORD_TASK = `${GROUP}/password-task`;
+/** Annotation on a pod that makes a backup: the Backup that it makes. */
+export const BACKUP = `${GROUP}/backup`;
 /**
  * Annotation on a Deployment: a new value restarts its database with the image and settings of today's installation.
  */
@@ -86,9 +88,9 @@ export const PREVIOUS_UNTIL = `${GROUP}/previous-until`;
 /** Finalizer of a Deployment, whose children are first removed as its policy says. */
 export const FINALIZER = `${GROUP}/children`;
 
-export type Component = 'api' | 'queue' | 'database' | 'tls' | 'agent' | 'password' | 'build' | 'key' | 'store';
+export type Component = 'api' | 'queue' | 'database' | 'tls' | 'agent' | 'password' | 'build' | 'key' | 'store' | 'backup';
 /** Components whose pods use the managed database of their deployment. */
-export const DATABASE_USERS: readonly Component[] = ['api', 'queue', 'password'];
+export const DATABASE_USERS: readonly Component[] = ['api', 'queue', 'password', 'backup'];
 
 /** Returns the labels that select the pods of one component of a deployment. */
 export const selectorOf = (deployment: string, component: Component, revision?: string): Record<string, string> => ({

@@ -1,0 +1,43 @@
+import type { BackupOwner, BackupTarget } from '../schema/wire/backup-message.ts';
+import { BackupFailed } from './s3/failure.ts';
+import type { S3Store } from './s3/store.ts';
+
+/** Where the backups of a deployment lie below a target. */
+export type Folder = { owner: string; catalogue: string; dumps: string; all: string };
+
+/** Returns the folder of a deployment: `<prefix>/<tenant>/<id>/`. */
+export function folderOf({ prefix }: Pick<BackupTarget, 'prefix'>, { tenant, id }: Pick<BackupOwner, 'tenant' | 'id'>): Folder {
+  const all = `${prefix === '' ? '' : `${prefix}/`}${tenant}/${id}/`;
+  return { all, owner: `${all}owner.json`, catalogue: `${all}catalogue/`, dumps: `${all}dumps/` };
+}
+
+type Reading = Pick<S3Store, 'read' | 'write' | 'keysBelow'>;
+
+/**
+ * Makes sure that the folder is the deployment's own before anything is written into it or removed from it. An empty
+ * one gets a file that says whose it is.
+ */
+export async function claimFolder(store: Reading, folder: Folder, owner: BackupOwner): Promise<void> {
+  const found = await store.read(folder.owner);
+  if (found !== undefined) return requireOwn(found, folder, owner);
+  if ((await store.keysBelow(folder.all)).length > 0)
+    throw new BackupFailed('TargetNotEmpty', `${folder.all} holds files, and no owner.json that says whose they are.`);
+  await store.write(folder.owner, `${JSON.stringify(owner)}\n`);
+  // Two that found it empty at once both read the file again.
+  requireOwn((await store.read(folder.owner)) ?? '', folder, owner);
+}
+
+function requireOwn(text: string, folder: Folder, owner: BackupOwner): void {
+  const found = parsed(text);
+  if (found !== undefined && found.uid === owner.uid && found.tenant === owner.tenant && found.id === owner.id) return;
+  const whose = found?.uid === undefined ? 'says nothing that can be read' : `says that they are of the deployment with uid ${found.uid}`;
+  throw new BackupFailed('TargetNotEmpty', `${folder.all} holds the backups of another: its owner.json ${whose}.`);
+}
+
+function parsed(text: string): Partial<BackupOwner> | undefined {
+  try {
+    return JSON.parse(text) as Partial<BackupOwner>;
+  } catch {
+    return undefined;
+  }
+}

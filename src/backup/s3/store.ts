@@ -1,0 +1,153 @@
+import { request as overHttp } from 'node:http';
+import { request as overHttps } from 'node:https';
+import { setTimeout as wait } from 'node:timers/promises';
+import { asError } from '../../errors.ts';
+import type { BackupTarget } from '../../schema/wire/backup-message.ts';
+import { BackupFailed, storeFailure, mayPass } from './failure.ts';
+import { encoded, sha256, signed, type S3Keys } from './sign.ts';
+import { elementsOf, xmlText } from './xml.ts';
+
+type Asked = { method: string; key?: string; query?: Record<string, string>; body?: Buffer; what: string };
+type Answer = { status: number; body: string; etag: string };
+
+/** Milliseconds for which a connection may be silent. */
+const SILENCE = 60_000;
+/** Milliseconds before each further attempt: about half a minute for a store that is restarted. */
+const PAUSES = [500, 1000, 2000, 4000, 8000, 16_000];
+const NOTHING = Buffer.alloc(0);
+
+/** A bucket of a store that speaks S3. Each call is tried again while the store is away or overloaded. */
+export class S3Store {
+  readonly #target: BackupTarget;
+  readonly #keys: S3Keys;
+  readonly #signal: AbortSignal;
+  readonly #pauses: readonly number[];
+
+  constructor(target: BackupTarget, keys: S3Keys, given: { signal: AbortSignal; pauses?: readonly number[] }) {
+    this.#target = target;
+    this.#keys = keys;
+    this.#signal = given.signal;
+    this.#pauses = given.pauses ?? PAUSES;
+  }
+
+  /** Returns the text of an object. Undefined if there is none. */
+  async read(key: string): Promise<string | undefined> {
+    const answer = await this.#ask({ method: 'GET', key, what: `a read of ${key}` }, [404]);
+    if (answer.status !== 404) return answer.body;
+    if (xmlText(answer.body, 'Code') === 'NoSuchBucket') throw storeFailure(`a read of ${key}`, answer);
+    return undefined;
+  }
+
+  async write(key: string, body: string): Promise<void> {
+    await this.#ask({ method: 'PUT', key, body: Buffer.from(body), what: `a write of ${key}` });
+  }
+
+  /** Removes an object. One that is not there is no failure. */
+  async remove(key: string): Promise<void> {
+    await this.#ask({ method: 'DELETE', key, what: `the removal of ${key}` }, [404]);
+  }
+
+  /** Returns the keys of all objects below a folder, which ends with a slash. */
+  async keysBelow(folder: string): Promise<string[]> {
+    const keys: string[] = [];
+    let more: string | undefined;
+    do {
+      const query = { 'list-type': '2', prefix: folder, ...(more !== undefined && { 'continuation-token': more }) };
+      const { body } = await this.#ask({ method: 'GET', query, what: `a list of ${folder}` });
+      for (const element of elementsOf(body, 'Contents')) keys.push(xmlText(element, 'Key') ?? '');
+      more = xmlText(body, 'IsTruncated') === 'true' ? xmlText(body, 'NextContinuationToken') : undefined;
+    } while (more !== undefined);
+    return keys.filter((key) => key.startsWith(folder));
+  }
+
+  /** Begins an object that is sent in parts. It is there only when it is completed. */
+  async begin(key: string): Promise<string> {
+    const what = `the beginning of ${key}`;
+    const answer = await this.#ask({ method: 'POST', key, query: { uploads: '' }, what });
+    const id = xmlText(answer.body, 'UploadId');
+    if (id === undefined) throw storeFailure(what, answer);
+    return id;
+  }
+
+  /** Sends a part, from number 1, and returns its tag. */
+  async part(key: string, { id, number, body }: { id: string; number: number; body: Buffer }): Promise<string> {
+    const query = { partNumber: String(number), uploadId: id };
+    return (await this.#ask({ method: 'PUT', key, query, body, what: `part ${number} of ${key}` })).etag;
+  }
+
+  async complete(key: string, { id, tags }: { id: string; tags: readonly string[] }): Promise<void> {
+    const parts = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
+    const body = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
+    const what = `the completion of ${key}`;
+    const answer = await this.#ask({ method: 'POST', key, query: { uploadId: id }, body, what });
+    // A store that takes long begins its answer with 200, and may tell of a failure in it.
+    if (xmlText(answer.body, 'Code') !== undefined) throw storeFailure(what, answer);
+  }
+
+  /** Gives up an object that was begun. */
+  async abandon(key: string, id: string): Promise<void> {
+    await this.#ask({ method: 'DELETE', key, query: { uploadId: id }, what: `the end of an upload of ${key}` }, [404]);
+  }
+
+  /** Returns the objects below a folder that were begun and not completed. */
+  async begunBelow(folder: string): Promise<{ key: string; id: string }[]> {
+    const { body } = await this.#ask({ method: 'GET', query: { uploads: '', prefix: folder }, what: `a list of uploads to ${folder}` });
+    const found = elementsOf(body, 'Upload').map((element) => ({
+      key: xmlText(element, 'Key') ?? '',
+      id: xmlText(element, 'UploadId') ?? '',
+    }));
+    return found.filter(({ key }) => key.startsWith(folder));
+  }
+
+  async #ask(asked: Asked, accepted: readonly number[] = []): Promise<Answer> {
+    for (let attempt = 0; ; attempt += 1) {
+      const pause = this.#pauses[attempt];
+      try {
+        const answer = await this.#once(asked);
+        if (answer.status < 300 || accepted.includes(answer.status)) return answer;
+        if (pause === undefined || !mayPass(answer)) throw storeFailure(asked.what, answer);
+      } catch (error) {
+        this.#signal.throwIfAborted();
+        if (error instanceof BackupFailed) throw error;
+        const sentence = `${this.#target.endpoint} does not answer: ${asError(error).message}.`;
+        if (pause === undefined) throw new BackupFailed('TargetUnreachable', sentence, { cause: error });
+      }
+      await wait(pause, undefined, { signal: this.#signal });
+    }
+  }
+
+  #urlOf({ key, query = {} }: Asked): URL {
+    const { endpoint, bucket, pathStyle } = this.#target;
+    const url = new URL(endpoint);
+    if (!pathStyle) url.hostname = `${bucket}.${url.hostname}`;
+    const path = [...(pathStyle ? [bucket] : []), ...(key?.split('/') ?? (pathStyle ? [] : ['']))].map(encoded).join('/');
+    url.pathname = `/${path}`;
+    url.search = Object.entries(query)
+      .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+      .join('&');
+    return url;
+  }
+
+  #once(asked: Asked): Promise<Answer> {
+    const { method, body = NOTHING } = asked;
+    const url = this.#urlOf(asked);
+    const headers = signed({ method, url, bodyHash: sha256(body), region: this.#target.region, keys: this.#keys, now: new Date() });
+    const { ca } = this.#target;
+    const options = { method, headers: { ...headers, 'content-length': body.length }, timeout: SILENCE, signal: this.#signal };
+    return new Promise((resolve, reject) => {
+      const sent = url.protocol === 'http:' ? overHttp(url, options) : overHttps(url, { ...options, ...(ca !== undefined && { ca }) });
+      sent.on('timeout', () => sent.destroy(new Error(`no answer within ${SILENCE / 1000} seconds`)));
+      sent.on('error', reject);
+      sent.on('response', (response) => {
+        const pieces: Buffer[] = [];
+        response.on('data', (piece: Buffer) => pieces.push(piece));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(pieces).toString();
+          resolve({ status: response.statusCode ?? 0, body: text, etag: response.headers.etag ?? '' });
+        });
+      });
+      sent.end(body);
+    });
+  }
+}

@@ -1,0 +1,30 @@
+import type { BackupOrder } from '../schema/wire/backup-message.ts';
+import { SettingsReader, type Env } from './env.ts';
+
+/** The settings of the process `backup`, which the operator writes. */
+export type BackupJobConfig = {
+  order: BackupOrder;
+  keys: { accessKeyId: string; secretAccessKey: string };
+  /** The folder that is shared with the container that dumps. */
+  pipe: string;
+  terminationLog: string;
+  /** Milliseconds before each further attempt to reach the store, for tests. */
+  pauses?: readonly number[];
+};
+
+/** Reads the settings of the process `backup`. Throws one `StartError` with every problem. */
+export function backupJobConfig(env: Env): BackupJobConfig {
+  const read = new SettingsReader(env);
+  const config: BackupJobConfig = {
+    // The operator of the same version writes it.
+    order: (read.json(['GX_BACKUP']) ?? read.problem('GX_BACKUP is not set (the order, in JSON)')) as BackupOrder,
+    keys: {
+      accessKeyId: read.required(['GX_BACKUP_ACCESS_KEY_ID'], 'the key id for the store'),
+      secretAccessKey: read.required(['GX_BACKUP_SECRET_ACCESS_KEY'], 'the key for the store'),
+    },
+    pipe: read.text(['GX_BACKUP_PIPE'], '/gx/pipe'),
+    terminationLog: read.text(['GX_TERMINATION_LOG'], '/dev/termination-log'),
+  };
+  read.finish();
+  return config;
+}

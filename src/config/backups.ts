@@ -1,0 +1,95 @@
+import { isObject } from '../schema/json.ts';
+import type { BackupTarget } from '../schema/wire/backup-message.ts';
+import type { SettingsReader } from './env.ts';
+
+/** A target of the installation. Its credential is a Secret in the deployment's namespace. */
+export type NamedTarget = BackupTarget & { secretName: string };
+
+export type Backups = {
+  targets: Record<string, NamedTarget>;
+  /** How many backups are made at once. */
+  atOnce: number;
+  /** Minutes after which a backup is ended that is not complete. */
+  deadlineMinutes: number;
+  /** The image of the platform, whose program sends a backup. */
+  image: string;
+};
+
+type Check = (value: unknown) => boolean;
+const isText: Check = (value) => typeof value === 'string';
+const isWord: Check = (value) => typeof value === 'string' && value !== '';
+const isLabel: Check = (value) => typeof value === 'string' && value.length <= 63 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(value);
+
+/** The fields of a target, which are those of the chart's settings.backups.targets. */
+const FIELDS: Record<string, { check: Check; isNeeded?: boolean; says: string }> = {
+  name: { check: isLabel, isNeeded: true, says: 'a DNS label' },
+  endpoint: {
+    check: (value) => typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+\/?$/.test(value),
+    isNeeded: true,
+    says: 'an http or https address without a path',
+  },
+  bucket: {
+    check: (value) => typeof value === 'string' && /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(value),
+    isNeeded: true,
+    says: "a bucket's name",
+  },
+  region: { check: isText, says: 'a text' },
+  prefix: {
+    check: (value) => typeof value === 'string' && /^[\w./-]*$/.test(value) && !value.includes('..'),
+    says: 'a path of letters, digits, "-", "_", "." and "/"',
+  },
+  ca: { check: isText, says: 'certificates in PEM' },
+  pathStyle: { check: (value) => typeof value === 'boolean', says: 'true or false' },
+  secretName: { check: isWord, isNeeded: true, says: "a Secret's name" },
+};
+
+/** Reads where backups go. Each fault is named with its target and field. */
+export function backups(read: SettingsReader): Backups {
+  const given = read.json(['GX_BACKUP_TARGETS']) ?? [];
+  const list = Array.isArray(given) ? given : [];
+  if (!Array.isArray(given)) read.problem('GX_BACKUP_TARGETS must be a list in JSON');
+  const targets: Backups['targets'] = {};
+  for (const [index, value] of list.entries()) {
+    const faults = faultsOf(value);
+    for (const fault of faults) read.problem(`GX_BACKUP_TARGETS[${index}]${fault}`);
+    if (faults.length > 0) continue;
+    const target = targetIn(value as Given);
+    if (target.name in targets) read.problem(`GX_BACKUP_TARGETS[${index}].name: another target has the name ${target.name}`);
+    targets[target.name] = target.settings;
+  }
+  const image = read.optional(['GX_PLATFORM_IMAGE']);
+  if (list.length > 0 && image === undefined) read.problem('GX_PLATFORM_IMAGE is not set (the image that sends backups)');
+  return {
+    targets,
+    atOnce: read.integer(['GX_BACKUPS_AT_ONCE'], 2, { min: 1, max: 1000 }),
+    deadlineMinutes: read.integer(['GX_BACKUP_DEADLINE_MINUTES'], 360, { min: 1, max: 10_080 }),
+    image: image ?? '',
+  };
+}
+
+function faultsOf(value: unknown): string[] {
+  if (!isObject(value)) return [' must be an object'];
+  const missing = Object.keys(FIELDS).filter((name) => FIELDS[name]?.isNeeded === true && value[name] === undefined);
+  const wrong = Object.keys(value).filter((name) => FIELDS[name]?.check(value[name]) === false);
+  const unknown = Object.keys(value).filter((name) => !Object.hasOwn(FIELDS, name));
+  return [
+    ...missing.map((name) => `.${name} is not set (${FIELDS[name]?.says})`),
+    ...wrong.map((name) => `.${name} must be ${FIELDS[name]?.says}`),
+    ...unknown.map((name) => `.${name} is no field of a target${name === 'claimName' ? '; only stores that speak S3 are targets' : ''}`),
+  ];
+}
+
+type Given = Pick<NamedTarget, 'endpoint' | 'bucket' | 'secretName'> & { name: string } & Partial<NamedTarget>;
+
+function targetIn({ name, endpoint, bucket, secretName, region = '', prefix = '', pathStyle = false, ca = '' }: Given) {
+  const settings: NamedTarget = {
+    endpoint: endpoint.replace(/\/$/, ''),
+    bucket,
+    region: region === '' ? 'us-east-1' : region,
+    prefix: prefix.replace(/^\/+|\/+$/g, ''),
+    pathStyle,
+    ...(ca.trim() !== '' && { ca }),
+    secretName,
+  };
+  return { name, settings };
+}

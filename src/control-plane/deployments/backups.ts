@@ -1,0 +1,73 @@
+import { Conflict, Rejected } from '../../errors.ts';
+import { kinds } from '../../kube/kube.ts';
+import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { BackupAnswer, BackupRequested } from '../../schema/wire/backup-answer.ts';
+import type { CallContext } from '../caller.ts';
+import { retryConflicts } from '../conflict-retry.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { refusing } from '../kube-refusal.ts';
+import { requestedByPatch } from '../requested-by.ts';
+import { readDeployment } from './lookup.ts';
+import { laterThan } from './patch.ts';
+
+/** Lists the backups of a deployment, newest first. They are read from the API server, because few ask for them. */
+export async function backupsOf(
+  { kube }: Pick<ControlPlane, 'kube'>,
+  { metadata }: DeploymentResource,
+  signal: AbortSignal,
+): Promise<BackupAnswer[]> {
+  const scope = {
+    ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+    fieldSelector: `spec.deployment=${metadata.name}`,
+  };
+  const found = await refusing(() => kube.all(kinds.backup, scope, signal));
+  const own = found.filter(({ spec }) => spec.deploymentUid === metadata.uid);
+  return own.toSorted((a, b) => (a.spec.backup > b.spec.backup ? -1 : 1)).map(shown);
+}
+
+const shown = ({ metadata, spec, status = {} }: BackupResource): BackupAnswer => ({
+  name: metadata.name,
+  status: status.phase ?? 'Running',
+  reason: status.reason ?? null,
+  message: status.message ?? null,
+  method: spec.method,
+  target: spec.target,
+  from: status.from ?? null,
+  until: status.until ?? null,
+  size_bytes: status.sizeBytes ?? null,
+  expires_at: status.expires ?? null,
+  requested_at: spec.requestedAt ?? null,
+});
+
+/** Asks the operator for a backup now. */
+export async function requestBackup(
+  plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>,
+  id: string,
+  call: CallContext,
+): Promise<BackupRequested> {
+  const asked = await retryConflicts(
+    () => readDeployment(plane, id, call),
+    async (live) => {
+      const { namespace, name, resourceVersion } = live.metadata;
+      const value = laterThan(askedBackup(live).requestedAt, plane.now());
+      const patch = [
+        { op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion } as const,
+        { op: 'add', path: '/spec/database/backup/requestedAt', value } as const,
+        ...requestedByPatch(live.metadata, call.caller),
+      ];
+      return plane.stored.note.deployment(await refusing(() => plane.kube.jsonPatch(kinds.deployment, { namespace, name }, patch)));
+    },
+  );
+  return { requested_at: asked.spec.database?.backup?.requestedAt ?? '' };
+}
+
+/** Returns the settings of a deployment's backups. Throws with the field and the reason if there can be none. */
+function askedBackup({ metadata, spec: { database, hibernate } }: DeploymentResource): { requestedAt?: string } {
+  if (metadata.deletionTimestamp !== undefined) throw new Conflict('The deployment is being deleted.');
+  if (database?.external !== undefined || database?.fromSecrets === true)
+    throw new Rejected('database.backup: only for a managed database; an external one is backed up by its own administrator');
+  if (database?.backup === undefined)
+    throw new Rejected('database.backup: the deployment names no target of backups; kubectl or git sets spec.database.backup.target');
+  if (hibernate === true) throw new Rejected('hibernate: the database is stopped; wake the deployment first');
+  return database.backup;
+}

@@ -1,0 +1,124 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import { isBackupOver, KEPT, type BackupSpec } from '../../schema/platform/backup-spec.ts';
+import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { expiredBackups } from '../../schema/wire/backup-expiry.ts';
+import { momentOf, type BackupKeep } from '../../schema/wire/backup-message.ts';
+import { dueAfter, scheduleFault } from './schedule.ts';
+
+const MINUTE = 60_000;
+/** Minutes before a failed backup is tried again. They double with each failure, up to four hours. */
+const AGAIN = 15;
+const MOST_DOUBLED = 4;
+/** Failed backups that are kept, for people who look for the reason. */
+const FAILURES_KEPT = 3;
+
+/** The decision about the backups of a deployment. */
+export type BackupPlan = {
+  spec: BackupSpec;
+  /** The obstacle that only a person removes: the target, the schedule. */
+  fault: { reason: 'TargetMissing' | 'ScheduleInvalid'; message: string } | undefined;
+  /** The backup that is under way. */
+  running: BackupResource | undefined;
+  /** The newest that succeeded, and the newest that ended. */
+  last: BackupResource | undefined;
+  ended: BackupResource | undefined;
+  /** True if one is to begin as soon as it is its turn. */
+  isDue: boolean;
+  /** When the next one is due, and since when one is. */
+  dueAt: Date | undefined;
+  /** The request that the next one fulfils. */
+  requestedAt: string | undefined;
+  /** Backups whose objects are to be removed: their data has expired, or they failed long ago. */
+  outdated: BackupResource[];
+  /** True while a database that sleeps is to run. */
+  needsDatabase: boolean;
+};
+
+type Seen = { backups: readonly BackupResource[]; settings: OperatorSettings; now: Date; asleepSince: string | undefined };
+
+/** Decides about the backups of a deployment. Undefined if it is to have none. */
+export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPlan | undefined {
+  const spec = deployment.spec.database?.backup;
+  if (spec === undefined) return undefined;
+  const { settings, now } = seen;
+  const backups = seen.backups.toSorted((a, b) => (a.spec.backup < b.spec.backup ? -1 : 1));
+  const over = backups.filter(({ status }) => isBackupOver(status?.phase));
+  const good = over.filter(({ status }) => status?.phase === 'Succeeded');
+  const [running, last] = [backups.find((one) => !over.includes(one)), good.at(-1)];
+  const fault = faultOf(spec, settings, now);
+  const hibernates = deployment.spec.hibernate === true;
+  const requestedAt = isAsked(spec, backups) ? spec.requestedAt : undefined;
+  const isHeld = fault !== undefined || isUnchanged(last, seen);
+  const dueAt = isHeld ? undefined : dueOf(deployment, spec, { over, last, ...seen });
+  const isTime = requestedAt !== undefined || (dueAt !== undefined && dueAt <= now);
+  return {
+    spec,
+    fault,
+    running,
+    last,
+    ended: over.at(-1),
+    isDue: fault === undefined && running === undefined && isTime && !hibernates,
+    dueAt,
+    requestedAt,
+    outdated: outdatedIn(good, over, { keep: keepOf(spec), now }),
+    needsDatabase: running !== undefined && !hibernates,
+  };
+}
+
+/** Returns true if the deployment sleeps since before its last backup, so that nothing has changed. */
+const isUnchanged = (last: BackupResource | undefined, { asleepSince }: Pick<Seen, 'asleepSince'>): boolean =>
+  last !== undefined && asleepSince !== undefined && momentOf(last.spec.backup) > Date.parse(asleepSince);
+
+/** Returns the backups that a deployment keeps. */
+export const keepOf = ({ keep }: BackupSpec): BackupKeep =>
+  keep?.days === undefined ? { count: keep?.count ?? KEPT } : { days: keep.days };
+
+/** Returns true if a request has not been answered by any backup. Whether that one succeeded is another question. */
+const isAsked = ({ requestedAt }: BackupSpec, backups: readonly BackupResource[]): boolean =>
+  requestedAt !== undefined && !backups.some(({ spec }) => spec.requestedAt === requestedAt);
+
+function faultOf(spec: BackupSpec, { backups: { targets } }: OperatorSettings, now: Date): BackupPlan['fault'] {
+  if (!Object.hasOwn(targets, spec.target)) {
+    const known = Object.keys(targets).toSorted().join(', ');
+    const others = known === '' ? 'The installation has none' : `The installation has: ${known}`;
+    return {
+      reason: 'TargetMissing',
+      message: `database.backup.target: there is no target ${spec.target}. ${others} (settings.backups.targets).`,
+    };
+  }
+  const message = scheduleFault(spec, now);
+  return message === undefined ? undefined : { reason: 'ScheduleInvalid', message };
+}
+
+type Past = Seen & { over: readonly BackupResource[]; last: BackupResource | undefined };
+
+/** Returns when the next backup is due by the schedule: the first at once, a failed one again after a while. */
+function dueOf({ metadata }: DeploymentResource, spec: BackupSpec, { over, last, now }: Past): Date | undefined {
+  if (spec.schedule === undefined) return undefined;
+  const failures = over.slice(last === undefined ? 0 : over.indexOf(last) + 1);
+  const newest = failures.at(-1);
+  if (newest !== undefined) {
+    const minutes = AGAIN * 2 ** Math.min(MOST_DOUBLED, failures.length - 1);
+    return new Date(momentOf(newest.spec.backup) + minutes * MINUTE);
+  }
+  const born = new Date(metadata.creationTimestamp ?? now);
+  return last === undefined ? born : dueAfter(spec, new Date(momentOf(last.spec.backup)), metadata.uid ?? '');
+}
+
+function outdatedIn(
+  good: readonly BackupResource[],
+  over: readonly BackupResource[],
+  { keep, now }: { keep: BackupKeep; now: Date },
+): BackupResource[] {
+  // The Job of the newest backup has removed the same from the target, by the same rule at its own moment.
+  const at = new Date(Math.min(now.getTime(), Date.parse(good.at(-1)?.status?.until ?? now.toISOString())));
+  const gone = new Set(
+    expiredBackups(
+      good.map(({ spec }) => spec.backup),
+      keep,
+      at,
+    ),
+  );
+  const failed = over.filter(({ status }) => status?.phase === 'Failed');
+  return [...good.filter(({ spec }) => gone.has(spec.backup)), ...failed.slice(0, -FAILURES_KEPT)];
+}

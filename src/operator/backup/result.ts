@@ -1,0 +1,77 @@
+import type { KubeObject } from '../../kube/kube.ts';
+import type { BackupResource } from '../../schema/platform/custom-resources.ts';
+import { BACKUP } from '../../schema/platform/labels.ts';
+import { BACKUP_FAILURES, momentOf, type BackupDone, type BackupFailure, type BackupKeep } from '../../schema/wire/backup-message.ts';
+import { dateTimeOf } from '../../schema/types.ts';
+import { isPodOver, isUnconfigured, statusOfPod, type ContainerStatus } from '../pods/diagnose.ts';
+import { SENDER } from './job.ts';
+
+export type BackupStatus = Omit<NonNullable<BackupResource['status']>, 'conditions' | 'observedGeneration'>;
+
+/** Returns the pod that makes a backup. */
+export const podOfBackup = (pods: readonly KubeObject[], { metadata }: BackupResource): KubeObject | undefined =>
+  pods.find((pod) => pod.metadata.annotations?.[BACKUP] === metadata.name);
+
+/** Returns how a backup ended, by its pod. Undefined while it is being made. */
+export function resultOf(pod: KubeObject, keep: BackupKeep): BackupStatus | undefined {
+  if (isUnconfigured(pod)) return failedBackup('TargetMissing', waitingWords(pod) ?? 'A Secret of the backup is not there.');
+  const { containerStatuses = [], phase, reason, message = '' } = statusOfPod(pod);
+  const ended = containerStatuses.find(({ name }) => name === SENDER)?.state?.terminated;
+  if (ended !== undefined) return fromMessage(ended, keep);
+  if (!isPodOver(pod)) return undefined;
+  return failedBackup('DumpFailed', `The pod of the backup ended as ${phase} (${[reason, message].filter(Boolean).join(': ')}).`);
+}
+
+const waitingWords = (pod: KubeObject): string | undefined =>
+  statusOfPod(pod)
+    .containerStatuses?.map(({ state }: ContainerStatus) => state?.waiting?.message)
+    .find((words) => words !== undefined);
+
+export const failedBackup = (reason: BackupFailure['reason'], message: string): BackupStatus => ({
+  phase: 'Failed',
+  reason,
+  message: message.slice(0, 2000),
+});
+
+type End = { exitCode?: number; reason?: string; message?: string };
+
+function fromMessage({ exitCode, reason, message }: End, keep: BackupKeep): BackupStatus {
+  const fields = fieldsOf(message);
+  const known = BACKUP_FAILURES.find((each) => each === fields.reason);
+  if (known !== undefined) return failedBackup(known, fields.message ?? '');
+  const { from, until, bytes, migration, trouble } = fields as Partial<BackupDone>;
+  if (exitCode !== 0 || from === undefined || until === undefined || bytes === undefined)
+    return failedBackup(
+      'DumpFailed',
+      `The program that sends the backup ended with ${exitCode} (${reason ?? 'no reason'}) and left no message.`,
+    );
+  return {
+    phase: 'Succeeded',
+    from: dateTimeOf(new Date(from)),
+    until: dateTimeOf(new Date(until)),
+    sizeBytes: bytes,
+    size: sizeText(bytes),
+    ...(migration !== undefined && { migration }),
+    ...('days' in keep && { expires: dateTimeOf(new Date(Date.parse(until) + keep.days * 86_400_000)) }),
+    ...(trouble !== undefined && { message: `Expired backups could not be removed: ${trouble}`.slice(0, 2000) }),
+  };
+}
+
+function fieldsOf(message = ''): Partial<BackupFailure> {
+  try {
+    return JSON.parse(message) as BackupFailure;
+  } catch {
+    return {};
+  }
+}
+
+/** Returns a size as people read it. */
+function sizeText(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const power = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log10(bytes) / 3));
+  return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
+}
+
+/** Returns true if a backup was begun so long ago that its Job can't be under way any more. */
+export const isBackupLost = ({ spec }: BackupResource, now: Date, deadlineMinutes: number): boolean =>
+  now.getTime() - momentOf(spec.backup) > (deadlineMinutes + 5) * 60_000;

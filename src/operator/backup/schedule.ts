@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto';
+import { Cron } from 'croner';
+import type { BackupSpec } from '../../schema/platform/backup-spec.ts';
+
+/** Seconds over which the backups of one schedule are spread at most, and the part of the time between two of them. */
+const SPREAD = 3600;
+const PART = 4;
+
+type When = Pick<BackupSpec, 'schedule' | 'timeZone'>;
+
+/** Returns the first time of the schedule after this moment, if there is one. Throws if the schedule can't be read. */
+function nextTick({ schedule = '', timeZone = 'UTC' }: When, after: Date): Date | undefined {
+  return new Cron(schedule, { timezone: timeZone, mode: '5-part', paused: true }).nextRun(after) ?? undefined;
+}
+
+/** Returns the sentence on a schedule that is none, or never comes. */
+export function scheduleFault(when: When, now: Date): string | undefined {
+  if (when.schedule === undefined) return undefined;
+  if (!isZone(when.timeZone ?? 'UTC')) return `database.backup.timeZone: "${when.timeZone}" is no time zone, such as Europe/Berlin.`;
+  const wrong = `database.backup.schedule: "${when.schedule}" is no schedule of five fields, such as "0 2 * * *"`;
+  try {
+    return nextTick(when, now) === undefined ? `${wrong}: it never comes.` : undefined;
+  } catch (error) {
+    return `${wrong}: ${(error as Error).message.replace(/^Cron\w*: /, '')}.`;
+  }
+}
+
+/**
+ * Returns when the next backup after this one is due. Each deployment has a delay of its own, so that a thousand with
+ * the same schedule do not start at once.
+ */
+export function dueAfter(when: When, last: Date, uid: string): Date | undefined {
+  const tick = when.schedule === undefined ? undefined : nextTick(when, new Date(last.getTime() - delay(when, last, uid)));
+  return tick && new Date(tick.getTime() + delay(when, last, uid));
+}
+
+/** Returns the delay of a deployment in milliseconds. */
+function delay(when: When, last: Date, uid: string): number {
+  const first = nextTick(when, last);
+  const second = first && nextTick(when, first);
+  if (first === undefined || second === undefined) return 0;
+  const most = Math.min(SPREAD, (second.getTime() - first.getTime()) / 1000 / PART);
+  return Math.floor((parseInt(hash('sha256', uid).slice(0, 8), 16) / 0x1_0000_0000) * most) * 1000;
+}
+
+function isZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,63 @@
+import { revisionIn } from '../../rollout/revisions.ts';
+import { databaseOf } from '../../database/engines.ts';
+import { beginBackup, endBackup, followBackup } from '../../backup/make.ts';
+import { planBackup } from '../../backup/plan.ts';
+import { failedBackup } from '../../backup/result.ts';
+import { backupStatement } from '../../backup/statement.ts';
+import type { PartDeps, PartReport } from '../../reports/part-report.ts';
+import { isBackupOver } from '../../../schema/platform/backup-spec.ts';
+import { BY_DEPLOYMENT } from '../../view/caches.ts';
+import type { Part, WrittenFacts } from '../part.ts';
+import { tenantIn } from './tracing-project.ts';
+
+/** Seconds after which to look again while a backup is under way, or waits for its turn or the database. */
+const LOOK_AGAIN = 15;
+/** The longest time of a timer in seconds. */
+const LONGEST = 86_400;
+
+/** The backups of a deployment's managed database. */
+export const backup: Part = {
+  step: stepBackup,
+  // While something else is in the way, backups stay as they are.
+  report: (facts) => (facts.trouble === undefined || facts.backup === undefined ? {} : reportOf(facts)),
+};
+
+/** Follows the backup under way, or begins the one that is due, and removes the objects of those that are gone. */
+async function stepBackup(deps: PartDeps, facts: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
+  const { deployment, backup: plan, settings, now, secret } = facts;
+  if (plan === undefined) return withoutBackups(deps, facts, signal);
+  for (const old of plan.outdated) await deps.writer.remove(old, signal);
+  if (secret === undefined || !('secret' in secret)) return reportOf(facts);
+  const making = {
+    deployment,
+    plan,
+    pods: facts.backupPods,
+    now,
+    signal,
+    isUp: databaseOf(deployment.spec).takesConnections(deployment, facts),
+    secret: secret.secret,
+    tenant: tenantIn(deployment, deps.caches, settings) ?? 'none',
+    revision: revisionIn(facts.revisions, facts.active),
+  };
+  if (plan.running !== undefined) await followBackup(deps, plan.running, making);
+  else if (plan.isDue) await beginBackup(deps, making);
+  const { namespace, name, uid } = deployment.metadata;
+  const backups = deps.caches.backups.byIndex(BY_DEPLOYMENT, `${namespace}/${name}`).filter(({ spec }) => spec.deploymentUid === uid);
+  return reportOf({ ...facts, backup: planBackup(deployment, { backups, settings, now, asleepSince: facts.sleep.sleep.asleepSince }) });
+}
+
+/** Ends the backup under way of a deployment that is to have none any more. Those that are complete stay. */
+async function withoutBackups(deps: PartDeps, { backups, now }: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
+  const end = failedBackup('DumpFailed', 'The deployment asks for no backups any more.');
+  for (const open of backups.filter(({ status }) => !isBackupOver(status?.phase))) await endBackup(deps, open, { end, now, signal });
+  return {};
+}
+
+function reportOf({ backup: plan, settings, now, deployment }: WrittenFacts): PartReport {
+  if (plan === undefined) return {};
+  const statement = backupStatement(plan, { settings, now, hibernates: deployment.spec.hibernate === true });
+  const left = plan.dueAt === undefined ? undefined : Math.ceil((plan.dueAt.getTime() - now.getTime()) / 1000);
+  const again =
+    plan.needsDatabase || plan.isDue ? LOOK_AGAIN : left === undefined ? undefined : Math.min(LONGEST, Math.max(LOOK_AGAIN, left));
+  return { statements: [statement], again: [again] };
+}

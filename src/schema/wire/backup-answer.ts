@@ -1,0 +1,31 @@
+import { Type, type Static } from 'typebox';
+import { BACKUP_PHASES } from '../platform/backup-spec.ts';
+import { DateTime, Nullable, StringEnum } from '../types.ts';
+
+const text = (description: string) => Type.String({ description });
+
+/** REST's view of a backup. */
+export const BackupAnswer = Type.Object(
+  {
+    name: text('Name of its Backup object.'),
+    status: StringEnum(BACKUP_PHASES, { description: 'How far it is.' }),
+    reason: Nullable(text('Machine-readable reason of a failure.')),
+    message: Nullable(text('One sentence on a failure.')),
+    method: StringEnum(['dump']),
+    target: text('The target of the installation at which it lies.'),
+    from: Nullable(DateTime('The moment that its data is of.')),
+    until: Nullable(DateTime('When it was complete.')),
+    size_bytes: Nullable(Type.Integer({ minimum: 0 })),
+    expires_at: Nullable(DateTime('When it may be removed. null: when there are enough newer ones.')),
+    requested_at: Nullable(DateTime('The request that it was made for. null: the schedule.')),
+  },
+  { additionalProperties: false },
+);
+export type BackupAnswer = Static<typeof BackupAnswer>;
+
+/** The answer to a request for a backup. */
+export const BackupRequested = Type.Object(
+  { requested_at: DateTime('Names the request: the backup that it makes has the same.') },
+  { additionalProperties: false },
+);
+export type BackupRequested = Static<typeof BackupRequested>;

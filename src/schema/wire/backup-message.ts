@@ -1,0 +1,76 @@
+/*
+ * Messages between the operator and the Job of a backup, and the files below a target that say what is there.
+ */
+
+/** A place for backups that speaks S3. */
+export type BackupTarget = {
+  endpoint: string;
+  bucket: string;
+  region: string;
+  /** Folders before all others, without slashes at its ends. Empty: none. */
+  prefix: string;
+  /** True if the bucket stands in the path of addresses, and not in their host. */
+  pathStyle: boolean;
+  /** Certificates of authorities that the store's certificate is checked by, in PEM. */
+  ca?: string;
+};
+
+/** Which backups are kept beside the newest: so many, or those of so many days. */
+export type BackupKeep = { count: number } | { days: number };
+
+/** Whose data a folder below a target is. */
+export type BackupOwner = { tenant: string; id: string; uid: string };
+
+/** The order for one backup. */
+export type BackupOrder = {
+  name: string;
+  target: BackupTarget;
+  owner: BackupOwner;
+  keep: BackupKeep;
+  /** The Deployment and the template of its revision, as they were. They name Secrets and hold no secret value. */
+  holds: object;
+};
+
+/** One file of the catalogue. It is written last, so that a backup without it does not count. */
+export type CatalogueEntry = {
+  name: string;
+  method: 'dump';
+  owner: BackupOwner;
+  /** The moment that the data is of, and the end of the backup. */
+  from: string;
+  until: string;
+  bytes: number;
+  sha256: string;
+  /** The version of Postgres, and the newest migration of the schema. */
+  postgres: string;
+  migration: number;
+  holds: object;
+};
+
+/** The termination message of a backup that succeeded. */
+export type BackupDone = Pick<CatalogueEntry, 'from' | 'until' | 'bytes' | 'migration'> & {
+  /** A sentence on backups that could not be removed. */
+  trouble?: string;
+};
+
+/** Why a backup failed. */
+export const BACKUP_FAILURES = ['TargetMissing', 'TargetUnreachable', 'TargetRefused', 'NoRoom', 'TargetNotEmpty', 'DumpFailed'] as const;
+export type BackupFailureReason = (typeof BACKUP_FAILURES)[number];
+export type BackupFailure = { reason: BackupFailureReason; message: string };
+
+/** The form of a backup's name: the moment at which it was begun, in UTC. */
+export const BACKUP_NAME = /^(\d{4})(\d{2})(\d{2})t(\d{2})(\d{2})(\d{2})z$/;
+
+/** Returns the name of a backup that begins now. Names sort by time. */
+export const backupName = (now: Date): string =>
+  now
+    .toISOString()
+    .replace(/\.\d+Z$/, 'z')
+    .replace(/[-:]/g, '')
+    .toLowerCase();
+
+/** Returns the moment that a name stands for, in milliseconds since the epoch. NaN for other names. */
+export function momentOf(name: string): number {
+  const [, year, month, day, hour, minute, second] = BACKUP_NAME.exec(name) ?? [];
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+}

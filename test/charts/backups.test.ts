@@ -1,0 +1,33 @@
+import { beforeAll, expect, test } from 'vitest';
+import { operatorConfig } from '../../src/config/operator.ts';
+import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
+
+const BUILD = 1_200_000;
+const TARGET = { name: 'main', endpoint: 'https://s3.example.com', bucket: 'our-backups', secretName: 'gx-backups' };
+
+let render: Renderer;
+beforeAll(async () => {
+  render = await renderer();
+}, BUILD);
+
+const envOf = (objects: KubeYaml[]): Record<string, string> => {
+  const operator = objects.find((object) => idOf(object) === 'Deployment/gx-system/gx-operator');
+  const env = operator?.spec?.template?.spec.containers[0]?.env ?? [];
+  return Object.fromEntries(env.flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
+};
+
+test('targets of backups reach the operator, with the image that sends them', async () => {
+  const targets = [TARGET, { ...TARGET, name: 'other', region: 'eu-1', prefix: 'gx', pathStyle: true, ca: 'a certificate' }];
+  const env = envOf(await render.chart({ settings: { backups: { targets, atOnce: 5, deadlineMinutes: 30 } } }));
+  const { backups } = operatorConfig(env).settings;
+  expect(backups).toMatchObject({ atOnce: 5, deadlineMinutes: 30, image: expect.stringContaining('gx-platform') as string });
+  expect(backups.targets).toMatchObject({ main: { region: 'us-east-1', pathStyle: false }, other: { prefix: 'gx', ca: 'a certificate' } });
+});
+
+test.each([
+  ['a volume claim', { ...TARGET, claimName: 'disk' }, /claimName/],
+  ['an endpoint with a path', { ...TARGET, endpoint: 'https://s3.example.com/path' }, /endpoint/],
+  ['no Secret', { ...TARGET, secretName: '' }, /secretName/],
+])('a target with %s is refused with the field', async (_, target, words) => {
+  await expect(render.chart({ settings: { backups: { targets: [target] } } })).rejects.toThrow(words);
+});

@@ -1,0 +1,11 @@
+import { API_VERSION, type BackupResource } from '../../src/schema/platform/custom-resources.ts';
+
+type Given = { namespace: string; deployment: string; uid: string; backup: string };
+
+/** Returns the object of a dump, as the operator makes it. */
+export const dumpRecord = ({ namespace, deployment, uid, backup }: Given): BackupResource => ({
+  apiVersion: API_VERSION,
+  kind: 'Backup',
+  metadata: { namespace, name: uid.startsWith('9999') ? `former-${backup}` : `${deployment}-${backup}` },
+  spec: { deployment, deploymentUid: uid, backup, target: 'main', method: 'dump' },
+});

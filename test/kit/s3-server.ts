@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureTools } from '../../dev/cluster/parts.ts';
+import type { BackupTarget } from '../../src/schema/wire/backup-message.ts';
+import { freePort } from './agent-server.ts';
+import { until } from './until.ts';
+
+export const S3_KEYS = { accessKeyId: 'a-key-id', secretAccessKey: 'a-secret-key' };
+
+/** A real server that speaks S3, with one bucket, whose objects are files of a folder. */
+export type S3Server = {
+  target: BackupTarget;
+  /** Returns the keys of all objects. */
+  keys(): Promise<string[]>;
+  /** Returns the content of an object. */
+  content(key: string): Promise<Buffer>;
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export async function startS3Server(): Promise<S3Server> {
+  const { versitygw } = await ensureTools(['versitygw']);
+  const folder = await mkdtemp(join(tmpdir(), 'gx-s3-'));
+  const [bucket, port] = ['backups', await freePort()];
+  await mkdir(join(folder, 'data', bucket), { recursive: true });
+  await mkdir(join(folder, 'meta'));
+  const { accessKeyId, secretAccessKey } = S3_KEYS;
+  const endpoint = `http://127.0.0.1:${port}`;
+  const flags = ['--port', `127.0.0.1:${port}`, '--access', accessKeyId, '--secret', secretAccessKey, '--region', 'eu-test-1', '--quiet'];
+  const run = () => spawn(versitygw, [...flags, 'posix', '--sidecar', join(folder, 'meta'), join(folder, 'data')], { stdio: 'ignore' });
+  let server = run();
+  const isAway = (): boolean => server.exitCode !== null || server.signalCode !== null;
+  const answers = (): Promise<boolean> =>
+    fetch(endpoint).then(
+      () => true,
+      () => false,
+    );
+  const start = async (): Promise<void> => {
+    if (isAway()) server = run();
+    await until('the S3 server answers', answers);
+  };
+  const kill = async (): Promise<void> => {
+    if (isAway()) return;
+    const closed = once(server, 'exit');
+    server.kill('SIGKILL');
+    await closed;
+  };
+  const keys = async (): Promise<string[]> => {
+    const found = await readdir(join(folder, 'data', bucket), { recursive: true, withFileTypes: true });
+    const files = found.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
+    return files
+      .map((path) => path.slice(join(folder, 'data', bucket).length + 1))
+      .filter((key) => !key.startsWith('.'))
+      .toSorted();
+  };
+  await start();
+  return {
+    target: { endpoint, bucket, region: 'eu-test-1', prefix: 'gx', pathStyle: true },
+    keys,
+    content: (key) => readFile(join(folder, 'data', bucket, key)),
+    kill,
+    start,
+    stop: async () => {
+      await kill();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
