@@ -137,10 +137,8 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   const builds = buildNamespaces(config.settings.builder);
   const caches = createCaches({ buildNamespaces: builds, table });
   measure(metrics, caches);
-  const lease = { namespace: config.namespace, name: config.leaseName, identity: config.identity };
   const renewed = (): void => Object.values(queues).forEach((queue) => queue.resume());
-  const annotations = { [OPERATOR_VERSION]: ownVersion() };
-  const election = new Election({ kube, log, ...lease, annotations, renewed, ...(times.lease && { seconds: times.lease }) });
+  const election = electionOf({ config, kube, log, times }, renewed);
   // Work that could not be written is not begun. It would fail repeatedly and then wait long for its next turn.
   const queueOf = (kind: string): WorkQueue => new WorkQueue(metrics.queue(kind), PACE, () => election.holds);
   const queues = { deployments: queueOf('deployment'), revisions: queueOf('revision'), listeners: queueOf('listener') };
@@ -186,6 +184,19 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     reflectors: watches({ kube: door, log, caches, table, missing, observer: metrics.watches(), config, timings: times.watch }),
   };
 }
+
+/** The Lease names the version of its holder, so that an operator sees the version before it. */
+const electionOf = ({ config, kube, log, times }: Omit<OperatorOptions, 'signal'>, renewed: () => void): Election =>
+  new Election({
+    kube,
+    log,
+    namespace: config.namespace,
+    name: config.leaseName,
+    identity: config.identity,
+    annotations: { [OPERATOR_VERSION]: ownVersion() },
+    renewed,
+    ...(times?.lease && { seconds: times.lease }),
+  });
 
 /** Lets the metrics read the caches at each scrape. */
 function measure(metrics: OperatorMetrics, caches: Caches): void {
