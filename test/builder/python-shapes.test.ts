@@ -121,6 +121,15 @@ test('a repository of several packages, of which the agent needs one', async () 
   expect(await answered(repository, 'monorepo', { GX_CONFIG_PATH: 'apps/agent/langgraph.json' })).toBe('monorepo: a minute');
 });
 
+test('packages with native code, by their wheels', async () => {
+  const repository = repositoryOf(undefined, {
+    'langgraph.json': gxJson(),
+    'requirements.txt': 'langgraph\nnumpy\n',
+    'graph.py': graphOf('import numpy', 'f"native: {numpy.arange(4).sum()}"'),
+  });
+  expect(await answered(repository, 'native')).toBe('native: 6');
+});
+
 test('graphs in both languages, each with packages of its own', async () => {
   const repository = repositoryOf('npm', {
     'gx.json': JSON.stringify({ graphs: { agent: './graph.py:graph', other: './graph.js:graph' } }),

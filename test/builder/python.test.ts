@@ -100,6 +100,23 @@ test('poetry.lock decides about versions', async () => {
   expect(end.output).toContain('idna==3.7');
 });
 
+test.each([
+  ['poetry.lock', '[metadata]\nlock-version = "2.1"\n'],
+  ['pdm.lock', '[metadata]\nlock_version = "4.5.0"\nstrategy = ["inherit_metadata"]\n'],
+])('%s decides about the hashes of packages as well', async (lock, metadata) => {
+  const packages = (hash: string): string =>
+    `[[package]]\nname = "idna"\nversion = "3.7"\nfiles = [{ file = "idna-3.7-py3-none-any.whl", hash = "sha256:${hash}" }]\n${metadata}`;
+  const files = { 'pyproject.toml': PROJECT('a', `dependencies = ["idna>=3"]\n${SETUPTOOLS}[tool.setuptools]\npy-modules = []\n`) };
+  const end = await built({ ...files, [lock]: packages(IDNA) }, 'python/locked');
+  expect(end.output + JSON.stringify(end.told)).toContain('"image"');
+  expect(end.output).toContain('idna==3.7');
+  const { told } = await built({ ...files, [lock]: packages('0'.repeat(64)) }, 'python/forged');
+  expect(told).toEqual({ reason: 'InstallFailed', message: expect.stringContaining('Hash mismatch for `idna==3.7`') });
+});
+
+/** The hash of idna-3.7-py3-none-any.whl. */
+const IDNA = '82fee1fc78add43492d3a1898bfa6d8a904cc97d8427f683ed8e798d07761aa0';
+
 describe('a build ends with a reason and the words of the resolver', () => {
   test.each<[string, Record<string, string>, string, string]>([
     ['a package that does not exist', { 'requirements.txt': 'idna==0.0.0.1\n' }, 'InstallFailed', 'there is no version of idna==0.0.0.1'],
@@ -163,6 +180,23 @@ describe('a build ends with a reason and the words of the resolver', () => {
   ])('%s', async (_what, files, reason, words) => {
     const { told } = await built(files, 'python/failed');
     expect(told).toEqual({ reason, message: expect.stringContaining(words) });
+  });
+
+  test.each([
+    ['was yanked', 'thing-1.0-py3-none-any.whl', ' data-yanked="it deletes files"', 'was yanked (reason: it deletes files)'],
+    ['is made for another platform alone', 'thing-1.0-py3-none-win_amd64.whl', '', 'has no wheels with a matching platform tag'],
+  ])('a package that %s', async (_, file, yanked, words) => {
+    const page = `<!DOCTYPE html><html><body><a href="/${file}"${yanked}>${file}</a></body></html>`;
+    const server = createServer((_request, response) => void response.setHeader('content-type', 'text/html').end(page)).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(server, 'listening');
+    const env = { ...base, GX_PYPI_INDEX: `http://127.0.0.1:${(server.address() as AddressInfo).port}/simple` };
+    const { url } = repositoryOf('python-small', { 'requirements.txt': 'thing\n' });
+    const { told } = await newBuild({ registry, url, env, image: 'python/thing' }).all();
+    server.close();
+    expect(told).toEqual({ reason: 'InstallFailed', message: expect.stringContaining(words) });
   });
 
   test.each(['pip.conf', 'the setting'])('an index of %s that asks who calls', async (way) => {
