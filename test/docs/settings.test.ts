@@ -10,6 +10,7 @@ const row = (name: string): string | undefined => page.split('\n').find((line) =
 describe('the page of settings', () => {
   test('has a line for each setting of the platform; those of agents and builds have pages of their own', () => {
     const others = ['agent-server', 'builder', 'configuration-names'].map((name) => read(`docs/reference/${name}.md`));
+    others.push(read('docs/how-to/backups.md'));
     const missing = [...settingsIn(textsOf(['src/config/*.ts'])).keys()].filter(
       (name) => ![page, ...others].some((text) => text.includes(name)),
     );

@@ -18,7 +18,7 @@ test.each(KINDS.filter(({ status }) => status !== undefined))(
   'the status of a $kind is a sub-resource that begins as not yet observed',
   (kind) => {
     expect(customResourceDefinition(kind)).toMatchObject({ spec: { versions: [{ subresources: { status: {} } }] } });
-    const born = kind.kind === 'Revision' ? { phase: 'CREATING' } : {};
+    const born = { Revision: { phase: 'CREATING' }, Backup: { phase: 'Running' } }[kind.kind] ?? {};
     expect(rootOf(kind).properties?.status?.default).toEqual({ observedGeneration: -1, ...born });
     expect(rootOf(kind).properties?.status?.properties?.conditions).toMatchObject({
       'x-kubernetes-list-type': 'map',
