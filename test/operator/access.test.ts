@@ -69,9 +69,18 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   const rules = [...operatorAccess.worked, ...operatorAccess.secrets, ...operatorAccess.own, ...operatorAccess.ports];
   await grant(kube, { namespace: 'default', rules: operatorAccess.apiServer, to: namespace });
   const limited = await accountWith(kube, { namespace, kubeconfig, rules });
+  const target = {
+    endpoint: 'https://s3.example.com',
+    bucket: 'our-backups',
+    region: 'eu-1',
+    prefix: '',
+    pathStyle: false,
+    secretName: 'store',
+  };
+  const backups = { targets: { main: target }, atOnce: 2, deadlineMinutes: 60, image: 'platform:1' };
   stage.startKubelet();
   await kube.create(kinds.endpointSlice, gatewaySlice(namespace));
-  const operator = await stage.startOperator({ kubeconfig: limited, settings: { gateway: { service: 'gateway', namespace } } });
+  const operator = await stage.startOperator({ kubeconfig: limited, settings: { gateway: { service: 'gateway', namespace }, backups } });
   await kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace }, stringData: { A: 'b' } });
   await kube.create(
     kinds.deployment,
@@ -101,6 +110,11 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
     { op: 'add', path: '/spec/database', value: { passwordRequestedAt } },
   ]);
   await until('the password is changed', async () => (await see.deployment('chat')).status?.passwordRequestedAt === passwordRequestedAt);
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
+    { op: 'add', path: '/spec/database/backup', value: { target: 'main', requestedAt: passwordRequestedAt } },
+  ]);
+  // The double of the kubelet ends its pod without a word.
+  await until('the backup has ended', async () => (await kube.all(kinds.backup, { namespace }))[0]?.status?.phase === 'Failed');
   const certificate = async (): Promise<string> => (await see.secret('chat-db-tls')).data?.['tls.crt'] ?? '';
   await kube.jsonPatch(kinds.secret, { namespace, name: 'chat-db-tls' }, [{ op: 'replace', path: '/data/tls.crt', value: '' }]);
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
@@ -110,7 +124,7 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
     { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'crash:2' },
   ]);
-  await see.untilPhase('chat-00003', 'DEPLOY_FAILED');
+  await see.untilPhase('chat-00004', 'DEPLOY_FAILED');
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'chat' }, [
     { op: 'add', path: '/spec/template/resourceSpec', value: { dbStorageGi: 500 } },
   ]);
