@@ -76,7 +76,7 @@ async function serve(tree: Tree): Promise<{ call: Call; stop: PlatformProcess['s
   await until('it listens', () => port() !== '');
   await until('it is ready', async () => (await fetch(`http://127.0.0.1:${port()}/readyz`)).ok);
   const call: Call = async <T>(method: string, path: string, body?: object) => {
-    const headers = { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) };
+    const headers: Record<string, string> = { 'x-api-key': key, ...(body !== undefined && { 'content-type': 'application/json' }) };
     const answer = await fetch(`http://127.0.0.1:${port()}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
     return (await answer.json()) as T;
