@@ -15,6 +15,7 @@ import { lastBackups } from './backup/last.ts';
 import { BranchFollower } from './branches/branch-follower.ts';
 import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './view/in-turn.ts';
+import { TakenTurns } from './view/taken-turns.ts';
 import { MissingKinds } from './view/missing-kinds.ts';
 import { RouteParents } from './view/route-parents.ts';
 import { PortKeeper } from './view/port-keeper.ts';
@@ -161,8 +162,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     routeParents,
     writer,
     branches,
-    buildTurns: new InTurn(),
-    backupTurns: new InTurn(),
+    ...turns(),
     ports,
     absences: () => election.absences,
     work: follower,
@@ -184,6 +184,8 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
     reflectors: watches({ kube: door, log, caches, table, missing, observer: metrics.watches(), config, timings: times.watch }),
   };
 }
+
+const turns = () => ({ buildTurns: new InTurn(), backupTurns: new InTurn(), restartTurns: new TakenTurns() });
 
 /** The Lease names the version of its holder, so that an operator sees the version before it. */
 const electionOf = ({ config, kube, log, times }: Omit<OperatorOptions, 'signal'>, renewed: () => void): Election =>

@@ -5,6 +5,7 @@ import { kinds, type Kind, type Kube, type KubeObject, type Ref } from '../../sr
 import { isOfKind } from '../../src/kube/object-key.ts';
 import { reconcileDeployment } from '../../src/operator/deployment/reconcile.ts';
 import { InTurn } from '../../src/operator/view/in-turn.ts';
+import { TakenTurns } from '../../src/operator/view/taken-turns.ts';
 import { cachedRows, createCaches, writable, type Caches } from '../../src/operator/view/caches.ts';
 import type { OperatorDeps } from '../../src/operator/view/deps.ts';
 import { conditionsOf } from '../../src/operator/kernel/conditions.ts';
@@ -108,6 +109,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       gitPlaces: { isListed: () => true, addressesOf: async () => [] },
       buildTurns: new InTurn(),
       backupTurns: new InTurn(),
+      restartTurns: new TakenTurns(),
       ports: { keep: async () => ({}) },
       absences: () => [],
       work: { summary: () => undefined, queue: () => undefined, server: () => undefined },

@@ -23,7 +23,10 @@ import { observeRoute } from './route/observe.ts';
 import { planBackup } from '../backup/plan.ts';
 import { decideSleep } from './sleep.ts';
 
-export type FactsDeps = Pick<OperatorDeps, 'caches' | 'table' | 'missing' | 'routeParents' | 'settings' | 'ports' | 'work' | 'branches'>;
+export type FactsDeps = Pick<
+  OperatorDeps,
+  'caches' | 'table' | 'missing' | 'routeParents' | 'settings' | 'ports' | 'work' | 'branches' | 'restartTurns'
+>;
 
 /** Observes all that a reconcile of a deployment knows. Its ports are kept here, because nobody else may have them. */
 export async function observeFacts(
@@ -54,6 +57,7 @@ export async function observeFacts(
     renewalHeld: heldRenewal({ deployment, set: world.database }, () => ({
       databases: caches.deployments.list().map((other) => ({ deployment: other, set: databaseSetOf(caches, other) })),
       turns: settings.databases,
+      taken: deps.restartTurns,
       now,
     })),
     tracing: tracingState(deployment, caches, settings),

@@ -10,6 +10,7 @@ import type { InTurn } from './in-turn.ts';
 import type { MissingKinds } from './missing-kinds.ts';
 import type { PortKeeper } from './port-keeper.ts';
 import type { RouteParents } from './route-parents.ts';
+import type { TakenTurns } from './taken-turns.ts';
 import type { Writer } from '../kernel/writer.ts';
 
 /** The dependencies of reconcilers. They read caches and write through the writer. */
@@ -32,6 +33,8 @@ export type OperatorDeps = {
   buildTurns: InTurn;
   /** Backups begin in turn, so that each counts those before it. */
   backupTurns: Pick<InTurn, 'run'>;
+  /** The databases that may restart now. */
+  restartTurns: TakenTurns;
   /** The ports that deployments keep. */
   ports: Pick<PortKeeper, 'keep'>;
   /** Returns when no operator worked. */

@@ -91,7 +91,7 @@ test('a database outside the platform has no place and no storage class', async 
 test('a place that no node has is named in the conditions, and what serves goes on', async () => {
   await change('own', 'replace', '/spec/template/sourceRevisionConfig/placement', { nodeSelector: { pool: 'nowhere' } });
   await until('it is said', async () => {
-    const message = await said('own', 'RolledOut');
+    const { message = '' } = (await stage.see.revision('own-00002')).status ?? {};
     return message.includes('No node takes the pod') && message.includes('The placement asks for nodes with pool=nowhere.');
   });
   expect((await stage.see.deployment('own')).status?.activeRevision).toBe('own-00001');
@@ -106,5 +106,6 @@ test('a place that no node has is named in the conditions, and what serves goes 
 
 test('a priority class that does not exist is named', async () => {
   await deploy('ranked', { template: { sourceRevisionConfig: { ...image, placement: { priorityClassName: 'absent' } } } });
-  await expect.poll(() => said('ranked', 'RolledOut'), { timeout: 30_000 }).toContain('no PriorityClass with name absent');
+  const message = async (): Promise<string> => (await stage.see.revision('ranked-00001')).status?.message ?? '';
+  await expect.poll(message, { timeout: 30_000 }).toContain('no PriorityClass with name absent');
 });

@@ -3,6 +3,7 @@ import type { KubeObject } from '../../../kube/kube.ts';
 import { DATABASE_RENEWED } from '../../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
+import type { TakenTurns } from '../../view/taken-turns.ts';
 import type { HeldRenewal } from '../database.ts';
 import { isRolledOut, isSetUp, replicasOf } from '../../pods/workload-state.ts';
 import { isRenewed, isSettled } from './settled.ts';
@@ -10,24 +11,30 @@ import { isRenewed, isSettled } from './settled.ts';
 /** A deployment and the set of its managed database. */
 type DatabaseInLine = { deployment: DeploymentResource; set: KubeObject | undefined };
 
-type Line = { databases: readonly DatabaseInLine[]; turns: DatabaseTurns; now: Date };
+type Line = { databases: readonly DatabaseInLine[]; turns: DatabaseTurns; taken: TakenTurns; now: Date };
 
 /** Seconds after which a database that waits looks again. Nothing wakes it when another one has restarted. */
 export const LOOK_AGAIN = 5;
 
 /**
  * Returns why a database must not restart yet; undefined if it may, or if nobody asks for it. One that is down may
- * always: that is a repair. The order is the same in every pass, so no two databases take one turn.
+ * always: that is a repair. One that may is noted at once, so no two databases take one turn.
  */
 export function heldRenewal(own: DatabaseInLine, line: () => Line): HeldRenewal | undefined {
   if (!isWaiting(own)) return undefined;
-  const { databases, turns, now } = line();
+  const { databases, turns, taken, now } = line();
+  const isTaken = ({ deployment }: DatabaseInLine): boolean => taken.has(keyOf(deployment), now);
+  if (isTaken(own)) return undefined;
   if (turns.window !== undefined && !isWithin(turns.window, now))
     return { reason: 'WaitsForWindow', message: `The restart of the database waits for ${turns.window.text} UTC.` };
-  const running = databases.filter(isRestarting).length;
-  const waiting = databases.filter(isWaiting).map(keyOf).toSorted();
-  const before = waiting.filter((key) => key < keyOf(own)).length;
-  if (running + before < turns.atOnce) return undefined;
+  const ownKey = keyOf(own.deployment);
+  const waiting = databases.filter(isWaiting);
+  const running = databases.filter(isRestarting).length + waiting.filter(isTaken).length;
+  const before = waiting.filter((other) => !isTaken(other) && keyOf(other.deployment) < ownKey).length;
+  if (running + before < turns.atOnce) {
+    taken.take(ownKey, now);
+    return undefined;
+  }
   const message = `The restart of the database waits for its turn: ${running} restart now, and ${before} go before it.`;
   return { reason: 'WaitsForTurn', message };
 }
@@ -40,7 +47,7 @@ export const renewalStatement = ({ reason, message }: HeldRenewal): StatedCondit
   message,
 });
 
-const keyOf = ({ deployment: { metadata } }: DatabaseInLine): string => `${metadata.namespace}/${metadata.name}`;
+const keyOf = ({ metadata }: DeploymentResource): string => `${metadata.namespace}/${metadata.name}`;
 
 const isUp = (set: KubeObject): boolean => replicasOf(set) > 0 && isSetUp(set);
 

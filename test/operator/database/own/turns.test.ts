@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { operatorConfig } from '../../../../src/config/operator.ts';
 import { kinds, type KubeObject } from '../../../../src/kube/kube.ts';
 import { heldRenewal } from '../../../../src/operator/database/own/turns.ts';
+import { TakenTurns } from '../../../../src/operator/view/taken-turns.ts';
 import { withAsked } from '../../../../src/operator/database/own/settled.ts';
 import { names } from '../../../../src/schema/names.ts';
 import { deployment, newDeployment } from '../../../kit/objects.ts';
@@ -72,6 +73,7 @@ function inLine(name: string, { asks = true, restarting = false }: { asks?: bool
 const line = (databases: ReturnType<typeof inLine>[], settings: Record<string, string> = {}, time = '2026-01-01T03:00:00Z') => ({
   databases,
   turns: operatorConfig(settings).settings.databases,
+  taken: new TakenTurns(),
   now: new Date(time),
 });
 
@@ -83,6 +85,18 @@ test('as many go at a time as the installation says, and the message counts thos
   const running = inLine('z', { restarting: true });
   expect(heldRenewal(all[0], () => line([...all, running]))?.message).toContain('1 restart now, and 0 go before it');
   expect(heldRenewal(running, () => line([...all, running]))).toBeUndefined();
+});
+
+test('one that may restart counts before the cluster shows it, for half a minute', () => {
+  const all = [inLine('a'), inLine('b')] as const;
+  const at = (time: string, databases = [...all]) => ({ ...line(databases, {}, time), taken });
+  const taken = new TakenTurns();
+  const held = (own: (typeof all)[number], time: string, databases?: [...typeof all]) =>
+    heldRenewal(own, () => at(time, databases))?.reason;
+  expect(heldRenewal(all[1], () => at('2026-01-01T03:00:00Z', [all[1]] as never))).toBeUndefined();
+  expect(held(all[0], '2026-01-01T03:00:01Z')).toBe('WaitsForTurn');
+  expect(held(all[1], '2026-01-01T03:00:02Z')).toBeUndefined();
+  expect(held(all[0], '2026-01-01T03:00:31Z')).toBeUndefined();
 });
 
 test.each([

@@ -1,0 +1,20 @@
+/** Milliseconds within which the caches show what was written. */
+const SEEN_WITHIN = 30_000;
+
+/**
+ * Remembers which databases may restart, until the caches show that they do: a write comes back only after a while, and
+ * deployments that are decided meanwhile must count it.
+ */
+export class TakenTurns {
+  readonly #until = new Map<string, number>();
+
+  /** Notes that the database of this deployment restarts. */
+  take(key: string, now: Date): void {
+    for (const [other, until] of this.#until) if (until <= now.getTime()) this.#until.delete(other);
+    this.#until.set(key, now.getTime() + SEEN_WITHIN);
+  }
+
+  has(key: string, now: Date): boolean {
+    return (this.#until.get(key) ?? 0) > now.getTime();
+  }
+}
