@@ -13,6 +13,7 @@ type Definition = { metadata: { name: string }; spec: { names: { kind: string };
 const KINDS: Record<string, string> = {
   Deployment: 'An agent: its image or repository, its database, its sizes and its route.',
   Revision: 'One immutable state of a deployment: its image and its settings.',
+  Backup: "One backup of a deployment's database: its state, its size and how long it is kept.",
   Listener: 'The namespaces in which the agents of a tenant run.',
   GitIntegration: "A connection to a git host: its credentials and the repositories that a tenant's builds may read.",
   TracingProject: 'The name below which the traces of deployments are collected.',

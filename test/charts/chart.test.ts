@@ -384,15 +384,15 @@ describe('settings', () => {
   });
 
   test("left alone, are the processes' own defaults", async () => {
-    const objects = await render.chart();
-    const own = operatorConfig({});
+    const [objects, own] = [await render.chart(), operatorConfig({}).settings];
     expect(operatorConfig(envOf(objects, 'operator')).settings).toEqual({
-      ...own.settings,
+      ...own,
       agentNamespaces: ['gx-agents'],
       gateway: { service: 'gx-gateway', namespace: expect.any(String) as string },
       controlPlaneUrl: 'http://gx-control-plane.gx-system.svc.cluster.local:80',
       databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
       storeImage: 'docker.io/gx/gx-valkey:0.1.0',
+      backups: { ...own.backups, image: 'docker.io/gx/gx-platform:0.1.0' },
     });
     const { namespace: _namespace, namespaces: _all, agentNamespaces: _agents, ...rest } = controlPlaneConfig({});
     expect(controlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject(rest);
