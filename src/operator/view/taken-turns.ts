@@ -8,13 +8,13 @@ const SEEN_WITHIN = 30_000;
 export class TakenTurns {
   readonly #until = new Map<string, number>();
 
-  /** Notes that the database of this deployment restarts. */
-  take(key: string, now: Date): void {
+  /** Notes that a database restarts by this request. */
+  take(request: string, now: Date): void {
     for (const [other, until] of this.#until) if (until <= now.getTime()) this.#until.delete(other);
-    this.#until.set(key, now.getTime() + SEEN_WITHIN);
+    this.#until.set(request, now.getTime() + SEEN_WITHIN);
   }
 
-  has(key: string, now: Date): boolean {
-    return (this.#until.get(key) ?? 0) > now.getTime();
+  has(request: string, now: Date): boolean {
+    return (this.#until.get(request) ?? 0) > now.getTime();
   }
 }

@@ -2,6 +2,7 @@ import type { DailyWindow, DatabaseTurns } from '../../../config/database-turns.
 import type { KubeObject } from '../../../kube/kube.ts';
 import { DATABASE_RENEWED } from '../../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { RENEW_DATABASE } from '../../../schema/platform/labels.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import type { TakenTurns } from '../../view/taken-turns.ts';
 import type { HeldRenewal } from '../database.ts';
@@ -23,7 +24,7 @@ export const LOOK_AGAIN = 5;
 export function heldRenewal(own: DatabaseInLine, line: () => Line): HeldRenewal | undefined {
   if (!isWaiting(own)) return undefined;
   const { databases, turns, taken, now } = line();
-  const isTaken = ({ deployment }: DatabaseInLine): boolean => taken.has(keyOf(deployment), now);
+  const isTaken = ({ deployment }: DatabaseInLine): boolean => taken.has(requestOf(deployment), now);
   if (isTaken(own)) return undefined;
   if (turns.window !== undefined && !isWithin(turns.window, now))
     return { reason: 'WaitsForWindow', message: `The restart of the database waits for ${turns.window.text} UTC.` };
@@ -32,7 +33,7 @@ export function heldRenewal(own: DatabaseInLine, line: () => Line): HeldRenewal 
   const running = databases.filter(isRestarting).length + waiting.filter(isTaken).length;
   const before = waiting.filter((other) => !isTaken(other) && keyOf(other.deployment) < ownKey).length;
   if (running + before < turns.atOnce) {
-    taken.take(ownKey, now);
+    taken.take(requestOf(own.deployment), now);
     return undefined;
   }
   const message = `The restart of the database waits for its turn: ${running} restart now, and ${before} go before it.`;
@@ -48,6 +49,9 @@ export const renewalStatement = ({ reason, message }: HeldRenewal): StatedCondit
 });
 
 const keyOf = ({ metadata }: DeploymentResource): string => `${metadata.namespace}/${metadata.name}`;
+
+/** A later request of the same deployment waits for a turn of its own. */
+const requestOf = (deployment: DeploymentResource): string => `${keyOf(deployment)} ${deployment.metadata.annotations?.[RENEW_DATABASE]}`;
 
 const isUp = (set: KubeObject): boolean => replicasOf(set) > 0 && isSetUp(set);
 
