@@ -4,12 +4,14 @@ import type { BodyLimits } from '../http/body.ts';
 import { createValidator } from '../http/validate.ts';
 import { LARGEST_INTEGER } from '../schema/agent/agent-types.ts';
 import { Cors } from '../schema/agent/gx-json.ts';
+import type { Pin } from '../schema/platform/pins.ts';
 import { trustedProxies } from './address-blocks.ts';
 import { agentAccess, type AgentAccess } from './agent-access.ts';
 import { assistantDefaultsText } from './assistant-defaults.ts';
 import { encryptionSettings, type EncryptionSettings } from './encryption.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { fileSections, type FileSection } from './gx-json.ts';
+import { pinSetting } from './pinning.ts';
 import { pythonSettings, type PythonSettings } from './python.ts';
 import { refuseNotServed } from './not-served.ts';
 import { streamSettings, type StreamSettings } from './streams.ts';
@@ -89,6 +91,8 @@ export type AgentConfig = {
   eventStreaming: boolean;
   deployment: string | undefined;
   revision: string | undefined;
+  /** How runs keep to the revision on which they began. */
+  pin: Pin;
   /** The folder with the results of the image's build. */
   buildFolder: string | undefined;
   /** Milliseconds that reading the types of graphs may take; 0 reads none. */
@@ -215,6 +219,7 @@ function settings(read: SettingsReader): AgentConfig {
     eventStreaming: read.flag(['GX_V2_EVENT_STREAMING', 'FF_V2_EVENT_STREAMING'], true),
     deployment: read.optional(['GX_DEPLOYMENT']),
     revision: read.optional(['GX_REVISION']),
+    pin: pinSetting(read),
     buildFolder: read.optional(['GX_BUILD_FOLDER']),
     typesWithin: read.integer(['GX_SCHEMA_RESOLVE_TIMEOUT_MS', 'LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS'], 30_000, { min: 0, max: 600_000 }),
     langsmithProject: langsmithProject(read),

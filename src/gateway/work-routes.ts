@@ -6,7 +6,7 @@ import { json, routeFor, type Route } from '../http/route.ts';
 import { credentialOf } from '../http/shown-key.ts';
 import { DNS_LABEL } from '../schema/platform/container.ts';
 import { workOf, USUAL_SLOTS, workersAsked } from '../schema/wire/work-summary.ts';
-import { ReportAnswer } from '../schema/wire/gateway-key.ts';
+import { ReportAnswer } from '../schema/wire/report-answer.ts';
 import { WorkReport, workPath } from '../schema/wire/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
 import type { Reports } from './reports.ts';

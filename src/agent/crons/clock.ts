@@ -63,7 +63,8 @@ export class CronClock {
       const { due, taken } = await fireDue(this.#deps, this.#slow);
       if (due > 0) return taken > 0 ? 0 : OTHERS;
     }
-    const wait = await untilNextTick(this.#deps.db, { graphs: this.#deps.graphs, except: [...this.#slow] });
+    const { db, graphs, pinning } = this.#deps;
+    const wait = await untilNextTick(db, { graphs, except: [...this.#slow], revision: pinning.revision });
     // A wait of less than nothing means that a cron has become due since.
     return Math.max(0, Math.min(Math.ceil(wait ?? LOOK), LOOK));
   }

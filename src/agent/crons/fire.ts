@@ -39,7 +39,7 @@ const TOGETHER = 50;
  * Returns how many ticks were due, and how many were taken.
  */
 export async function fireDue(deps: FireDeps, slow: Set<string>): Promise<{ due: number; taken: number }> {
-  const due = await dueCrons(deps.db, { graphs: deps.graphs, except: [...slow], limit: BATCH });
+  const due = await dueCrons(deps.db, { graphs: deps.graphs, except: [...slow], revision: deps.pinning.revision, limit: BATCH });
   const [ticks, late] = await withinTime(due.map((cron) => ({ cron, tick: tickOf(deps, cron) })));
   for (const { cron, tick } of late) void takenLate(deps, tick, { cron, slow });
   const [together, alone] = sorted(ticks);
@@ -119,7 +119,7 @@ async function takenTogether(deps: FireDeps, ticks: Tick[]): Promise<number> {
       );
       const lost = own.filter((_, at) => inserted[at] === undefined).map(({ cron }) => cron.cron_id);
       if (lost.length > 0) await deleteCronsWithoutThread(tx, lost);
-      return [ids.size, own.length - lost.length];
+      return [ids.size, inserted.filter((run) => run !== undefined)] as const;
     });
     wakeFor(deps, made);
     return taken;
@@ -148,7 +148,7 @@ async function takenAlone(deps: FireDeps, tick: Tick): Promise<number> {
       return { taken: 1, held: made };
     });
     if (held?.stopped !== undefined) await tellStopped(deps, held.stopped);
-    if (held?.inserted !== undefined) wakeFor(deps, 1);
+    if (held?.inserted !== undefined) wakeFor(deps, [held.inserted]);
     return taken;
   } catch (error) {
     if (error instanceof Unavailable) throw error;

@@ -9,6 +9,7 @@ import type { GraphFault } from '../graphs/graph-faults.ts';
 import type { TypedSchemas } from '../graph-types/typed-schemas.ts';
 import type { Expiry } from '../gx-json/expiry.ts';
 import type { SemanticSearch } from '../gx-json/semantic-search.ts';
+import type { Pinning } from '../kernel/pinning.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import type { CreateDeps } from '../runs/create.ts';
@@ -49,6 +50,8 @@ export type AgentDeps = {
   clock: CronClock;
   /** The graphs of this revision. */
   graphs: string[];
+  /** The revision of this process, and how runs keep to theirs. */
+  pinning: Pinning;
   /** Returns those that are not served as their files say. */
   graphFaults: () => GraphFault[];
   /** How items of the store are searched by meaning; undefined when gx.json asks for none. */

@@ -8,7 +8,7 @@ import type { Readers } from '../runs/readers.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
 type Deps = {
-  pump: Pick<Pump, 'poke'>;
+  pump: Pick<Pump, 'poke' | 'seek'>;
   clock: Pick<CronClock, 'wake'>;
   readers: Readers;
   executor: Executor;
@@ -21,7 +21,7 @@ type Deps = {
 export function handleSignal({ pump, clock, readers, executor, keeper, webhooks, log }: Deps, signal: Signal): void {
   switch (signal.about) {
     case 'ticket':
-      pump.poke();
+      pump.seek(signal.revisions);
       return;
     case 'cron':
       clock.wake();

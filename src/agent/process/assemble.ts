@@ -5,7 +5,7 @@ import { signingKeys } from '../auth/signing-keys.ts';
 import { batchedStatements } from '../db/batched-statements.ts';
 import type { Database } from '../db/base/pool.ts';
 import { runInserts } from '../db/runs/run-inserts.ts';
-import { openSignals } from '../db/base/signals.ts';
+import { openSignals, type Signals } from '../db/base/signals.ts';
 import { CronClock, type ClockDeps } from '../crons/clock.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
@@ -16,6 +16,7 @@ import { TypedSchemas } from '../graph-types/typed-schemas.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
 import { newId } from '../kernel/ids.ts';
+import { pinnedTo } from '../kernel/pinning.ts';
 import { Pump, type PumpDeps } from '../queue/pump.ts';
 import { openTickets } from '../queue/tickets.ts';
 import { DeadWorkers } from '../runs/dead-workers.ts';
@@ -75,7 +76,8 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   const { config, db, preparing, host, bundles, file, callerFor, graphFaults, log, lines } = parts;
   const { jobs } = config;
   const graphs = file.graphs.map(({ graphId }) => graphId);
-  const tickets = await openTickets(db, { works: jobs.slots > 0, preparing }, log);
+  const pinning = { revision: config.revision, pin: config.pin };
+  const tickets = await openTickets(db, { works: jobs.slots > 0, preparing, revision: pinnedTo(pinning) }, log);
   opened.add(() => tickets.close());
   const signals = openSignals({ db, uri: config.database.uri, processId: newId() }, log);
   opened.add(() => signals.close());
@@ -91,19 +93,18 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   opened.add(() => courier.close());
   const shared = { db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shippedLines: lines?.counts, log };
   const executor = new Executor({ ...shared, publisher, eventLog, exporter, spanContents: config.tracing?.contents === true });
-  const pump = new Pump({ db, tickets, jobs, log, graphs, worker: signals.processId, ...execution(executor, host, jobs) });
+  const pump = new Pump({ db, tickets, jobs, log, graphs, ...claiming(config, signals), ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
-  const apart = partsApart(parts, signals.processId);
+  const asked = { graphs, pinning, requests: requestRules(config, file) };
   const making = {
     ...shared,
-    ...apart,
+    ...partsApart(parts, signals.processId),
     courier,
     batched,
-    inserts: runInserts(db, tickets, { rich: config.richThreads }),
+    inserts: runInserts(db, tickets, { rich: config.richThreads, pinning }),
     executor,
     pump,
-    graphs,
-    requests: requestRules(config, file),
+    ...asked,
   };
   const deps: AgentDeps = {
     ...making,
@@ -149,6 +150,13 @@ function typedSchemasOf({ typesWithin, buildFolder }: AgentConfig, file: GraphsF
   const graphs = file.graphs.filter(({ language }) => language === 'javascript');
   return new TypedSchemas({ graphs, folder: file.folder, within: typesWithin, log }, builtSchemas(buildFolder));
 }
+
+/** Returns who claims runs in this process, and how it wakes those who claim others. */
+const claiming = ({ revision }: AgentConfig, signals: Signals): Pick<PumpDeps, 'worker' | 'revision' | 'tell'> => ({
+  worker: signals.processId,
+  revision,
+  tell: (other) => signals.send({ about: 'ticket', revisions: [other] }),
+});
 
 /** Returns the part of the executor that the pump uses. A process that can't load the graphs takes no runs. */
 const execution = (executor: Executor, host: GraphHost, { slots }: AgentConfig['jobs']): Pick<PumpDeps, 'running' | 'execute'> => ({

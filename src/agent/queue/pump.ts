@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts';
 import { Pause } from '../../pause.ts';
 import { claimByTickets, claimThreads, stragglers, type Claimed } from '../db/runs/leases.ts';
 import type { Database } from '../db/base/pool.ts';
+import { waitingRun } from '../db/runs/thread-holds.ts';
 import type { Tickets } from './tickets.ts';
 
 export type PumpDeps = {
@@ -13,10 +14,14 @@ export type PumpDeps = {
   jobs: JobSettings;
   worker: string;
   graphs: string[];
+  /** The one that the worker is of. */
+  revision: string | undefined;
   log: Log;
   running: () => number;
   /** Executes a run. Settles when it is over, with its thread if another run waits there. Never fails. */
   execute: (run: Claimed) => Promise<string | undefined>;
+  /** Wakes workers of a revision whose runs have no ticket. */
+  tell: (revision: string) => Promise<void>;
 };
 
 /** Milliseconds between two looks at the queue when nobody wakes it: a safety net, since workers are woken. */
@@ -28,6 +33,15 @@ const POLL = 1500;
  */
 const SEATED_WITHIN = 5000;
 const SEAT_LOOK = 5;
+
+/** Seconds for which a run is left to its ticket. */
+const PATIENCE = 1;
+
+/**
+ * Looks that may take all they can from the worker's own queue, before one begins with the queue that all share. So
+ * neither waits forever behind the other, and a busy worker rarely asks an empty queue.
+ */
+const OWN_IN_A_ROW = 8;
 
 /** A slot that is kept for one run. */
 export type Seat = { worker: string; leaseSeconds: number; start(run: Claimed): void; release(): void };
@@ -42,6 +56,10 @@ export class Pump {
   #backlog = false;
   #lookedAt = 0;
   #lastLook = performance.now();
+  /** Set while there may be runs here that have no ticket. */
+  #seeks = false;
+  /** Looks in a row that the own queue alone has filled. */
+  #filled = 0;
   /** Slots promised to runs that are being claimed. */
   #reserved = 0;
 
@@ -93,17 +111,35 @@ export class Pump {
   }
 
   /**
+   * Says that there may be something to take. Runs of these revisions have no ticket: those of the worker's own are
+   * looked for at once.
+   */
+  seek(revisions?: string[]): void {
+    const { revision } = this.#deps;
+    if (revisions !== undefined && (revision === undefined || !revisions.includes(revision))) return;
+    if (revisions !== undefined) this.#seeks = true;
+    this.poke();
+  }
+
+  /**
    * Executes a run. Afterwards the next run of its thread starts at once, or queues behind those that wait for a slot.
    */
   async #execute(run: Claimed): Promise<void> {
     const next = await this.#deps.execute(run);
-    if (next !== undefined && !this.#stopped) {
-      if (this.#backlog || this.#free() === 0)
-        await this.#deps.tickets.send(this.#deps.db, { run_id: next, thread_id: next }).catch(this.#failed);
-      else await this.#holding(1, () => this.#claim([next])).catch(this.#failed);
-    }
+    if (next !== undefined && !this.#stopped) await this.#next(next).catch(this.#failed);
     // Without a backlog the last look left nothing behind, and whatever has come since then has poked.
     if (this.#backlog) this.poke();
+  }
+
+  async #next(threadId: string): Promise<void> {
+    const { db, tickets, revision } = this.#deps;
+    const isFull = this.#backlog || this.#free() === 0;
+    const claimed = isFull ? 0 : await this.#holding(1, () => this.#claim([threadId]));
+    if (claimed > 0 || (revision === undefined && !isFull)) return;
+    const waiting = revision === undefined ? { run_id: threadId, revision: null } : await waitingRun(db, threadId);
+    if (waiting === undefined) return;
+    if (!tickets.has(waiting.revision)) await this.#deps.tell(waiting.revision!);
+    else if (isFull) await tickets.send(db, { ...waiting, thread_id: threadId });
   }
 
   /** Takes nothing more, and waits for the runs that are being made here. */
@@ -155,20 +191,36 @@ export class Pump {
   }
 
   async #take(free: number): Promise<boolean> {
-    const { db, tickets, jobs, worker, graphs } = this.#deps;
-    const claim = { worker, leaseSeconds: jobs.leaseSeconds, graphs };
-    const take = tickets.take(free, (part) => claimByTickets(db, part, claim));
-    const taken = await take.catch((error: unknown) => {
-      // Another process took one of the threads at the same moment; the tickets of the others are still there.
-      if (error instanceof Conflict) return undefined;
-      throw error;
-    });
-    if (taken === undefined) return true;
+    let [tickets, runs] = [0, 0];
+    for (const queue of this.#queues()) {
+      const taken = await this.#takeFrom(queue, free - tickets).catch((error: unknown) => {
+        // Another process took one of the threads at the same moment; the tickets of the others are still there.
+        if (error instanceof Conflict) return undefined;
+        throw error;
+      });
+      if (taken === undefined) return true;
+      tickets += taken.tickets.length;
+      runs += taken.runs.length;
+      for (const run of taken.runs) void this.#execute(run);
+      this.#filled = queue === 'own' && taken.tickets.length >= free ? this.#filled + 1 : 0;
+      if (tickets >= free) break;
+    }
     // Fewer than were asked for means that none is left.
-    this.#backlog = taken.tickets.length >= free;
-    for (const run of taken.runs) void this.#execute(run);
-    if (taken.tickets.length === 0) await this.#late(free);
+    this.#backlog = tickets >= free;
+    if ((tickets === 0 || this.#seeks) && runs < free) await this.#late(free - runs);
     return this.#backlog;
+  }
+
+  /** Returns the queues to look into, in this order until all slots are taken. */
+  #queues(): ('own' | 'shared')[] {
+    if (!this.#deps.tickets.hasOwn) return ['own'];
+    return this.#filled < OWN_IN_A_ROW ? ['own', 'shared'] : ['shared', 'own'];
+  }
+
+  #takeFrom(queue: 'own' | 'shared', limit: number): ReturnType<typeof claimByTickets> {
+    const { db, tickets, jobs, worker, graphs, revision } = this.#deps;
+    const claim = { worker, leaseSeconds: jobs.leaseSeconds, graphs, revision };
+    return tickets.take(limit, (part) => claimByTickets(db, part, claim), queue);
   }
 
   /**
@@ -177,20 +229,28 @@ export class Pump {
    */
   async #late(free: number): Promise<void> {
     const now = performance.now();
-    if (now - this.#lookedAt < POLL) return;
+    const patience = this.#seeks ? 0 : PATIENCE;
+    if (patience > 0 && now - this.#lookedAt < POLL) return;
     this.#lookedAt = now;
-    const threads = await stragglers(this.#deps.db, { graphs: this.#deps.graphs, limit: free });
-    if (threads.length > 0) await this.#claim(threads);
+    this.#seeks = false;
+    const { db, graphs, revision } = this.#deps;
+    const threads = await stragglers(db, { graphs, revision, limit: free, patience });
+    const claimed = threads.length === 0 ? 0 : await this.#claim(threads);
+    // Where there were as many as were asked for, there may be more.
+    if (patience === 0 && claimed > 0 && threads.length >= free) this.#seeks = this.#backlog = true;
   }
 
-  async #claim(threadIds: string[]): Promise<void> {
-    const { db, jobs, worker, graphs } = this.#deps;
-    const take = (ids: string[]): Promise<Claimed[]> => claimThreads(db, ids, { worker, leaseSeconds: jobs.leaseSeconds, graphs });
+  /** Claims the first runs of these threads, and returns how many. */
+  async #claim(threadIds: string[]): Promise<number> {
+    const { db, jobs, worker, graphs, revision } = this.#deps;
+    const claim = { worker, leaseSeconds: jobs.leaseSeconds, graphs, revision };
+    const take = (ids: string[]): Promise<Claimed[]> => claimThreads(db, ids, claim);
     const claimed = await take(threadIds).catch(async (error: unknown) => {
       if (!(error instanceof Conflict)) throw error;
       return oneByOne(threadIds, take);
     });
     for (const run of claimed) void this.#execute(run);
+    return claimed.length;
   }
 }
 

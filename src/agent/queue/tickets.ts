@@ -2,28 +2,47 @@ import { type JobInsert, PgBoss } from 'pg-boss';
 import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Db } from '../db/base/pool.ts';
+import { goneRevisions } from '../db/runs/revisions.ts';
 import { checkParts, connectionOf, type QueuePart, through } from './queue-parts.ts';
 
 /* This file knows the queue, pg-boss. A ticket says that a run of a thread waits; the run itself is the truth. */
 
 type Waiting = { run_id: string; thread_id: string; after_seconds?: number };
+/** `revision`: the one that the run is pinned to. */
+type Pinned = { revision: string | null };
+
+/** The queue of runs that every revision executes. */
+const SHARED = 'runs';
+const queueOf = (revision: string): string => `${SHARED}/${revision}`;
 
 export type Tickets = {
   /** Inserts tickets. `within` sends the statement that makes their runs, with the queue's as a part. */
   insert<T>(runs: Waiting[], within: (part: QueuePart) => Promise<T>): Promise<T>;
-  /** Sends a ticket. `continued` means that the run was under way before, so it goes on before any new one begins. */
-  send(db: Db, run: Waiting, options?: { continued?: boolean }): Promise<void>;
+  /**
+   * Sends a ticket, if the run's queue is one of this process. `continued` means that the run was under way before, so
+   * it goes on before any new one begins.
+   */
+  send(db: Db, run: Waiting & Pinned, options?: { continued?: boolean }): Promise<void>;
+  /** Returns true if runs that are pinned to this revision, or to none, get tickets here. */
+  has(revision: string | null): boolean;
+  /** True if this process has a queue of its own beside the one that all share. */
+  hasOwn: boolean;
   /**
    * Takes at most so many due tickets. `within` sends the statement that claims their runs, with the queue's as a part,
    * and returns the ids of the tickets; both happen or neither. The tickets are deleted later. Those of a process that
-   * dies before expire, and are deleted then.
+   * dies before expire, and are deleted then. `from`: the process's own queue, unless another is named.
    */
-  take<T extends { tickets: string[] }>(limit: number, within: (part: QueuePart) => Promise<T>): Promise<T>;
+  take<T extends { tickets: string[] }>(limit: number, within: (part: QueuePart) => Promise<T>, from?: 'own' | 'shared'): Promise<T>;
+  /** Removes the queues of revisions whose work this one has inherited. */
+  dropGone(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** `preparing` is the connection that prepares the queue's tables, if it is another one. */
-type Settings = { works: boolean; preparing?: Database; queue?: string };
+/**
+ * `preparing` is the connection that prepares the queue's tables, if it is another one. `revision`: the one that new
+ * runs are pinned to here.
+ */
+type Settings = { works: boolean; preparing?: Database; revision?: string | undefined };
 
 /**
  * A ticket that was taken is gone within a second, unless its process died. It is not delivered again: the run is
@@ -34,40 +53,54 @@ const LIFE = { retryLimit: 0, expireInSeconds: 30, deleteAfterSeconds: 30 };
 /** Seconds between two looks at tickets that have expired. */
 const UPKEEP = 60;
 
-/** Opens the queue of this name. */
-export async function openTickets(db: Database, { works, preparing = db, queue = 'runs' }: Settings, log: Log): Promise<Tickets> {
-  const boss = await openBoss(db, { works, preparing, queue }, log);
-  await checkParts(boss, queue);
-  const taken = new TakenTickets((ids) => boss.deleteJob(queue, ids, { db: connectionOf(db, 'ticket_delete') }), log);
+/** Opens the queue that all processes share and, for one whose runs are pinned to a revision, the queue of that. */
+export async function openTickets(db: Database, { works, preparing = db, revision }: Settings, log: Log): Promise<Tickets> {
+  const own = revision === undefined ? SHARED : queueOf(revision);
+  const boss = await openBoss(db, { works, preparing, queues: [...new Set([SHARED, own])] }, log);
+  await checkParts(boss, own);
+  const takenOf = (queue: string): TakenTickets =>
+    new TakenTickets((ids) => boss.deleteJob(queue, ids, { db: connectionOf(db, 'ticket_delete') }), log);
+  const shared = takenOf(SHARED);
+  const taken = { shared, own: own === SHARED ? shared : takenOf(own) };
+  const has = (of: string | null): boolean => of === null || of === revision;
   return {
     insert: (runs, within) =>
       through(
-        (connection) => boss.insert(queue, runs.map(jobOf), { db: connection }),
+        (connection) => boss.insert(own, runs.map(jobOf), { db: connection }),
         async (part) => ({ rows: [], answer: await within(part) }),
       ),
     send: async (target, run, { continued = false } = {}) => {
+      if (!has(run.revision)) return;
       const job = { ...jobOf(run), ...(continued && { priority: 1 }) };
-      await boss.insert(queue, [job], { db: connectionOf(target, 'ticket_send') });
+      await boss.insert(run.revision === null ? SHARED : own, [job], { db: connectionOf(target, 'ticket_send') });
     },
-    take: async (limit, within) => {
+    has,
+    hasOwn: own !== SHARED,
+    take: async (limit, within, from = 'own') => {
       const answer = await through(
-        (connection) => boss.fetch(queue, { batchSize: limit, db: connection }),
+        (connection) => boss.fetch(from === 'own' ? own : SHARED, { batchSize: limit, db: connection }),
         async (part) => {
           const claimed = await within(part);
           return { rows: claimed.tickets.map((id) => ({ id })), answer: claimed };
         },
       );
-      taken.add(answer.tickets);
+      taken[from].add(answer.tickets);
       return answer;
     },
+    dropGone: async () => {
+      const gone = revision === undefined ? [] : await goneRevisions(db, { own: revision, prefix: queueOf('') });
+      for (const each of gone) await boss.deleteQueue(queueOf(each));
+    },
     close: async () => {
-      await taken.close();
+      await Promise.all([taken.own.close(), taken.shared.close()]);
       await boss.stop({ graceful: false, close: false });
     },
   };
 }
 
-async function openBoss(db: Database, { works, preparing, queue }: Required<Settings>, log: Log): Promise<PgBoss> {
+type Opening = Required<Pick<Settings, 'works' | 'preparing'>> & { queues: string[] };
+
+async function openBoss(db: Database, { works, preparing, queues }: Opening, log: Log): Promise<PgBoss> {
   let { pool } = preparing;
   const executeSql = async (text: string, values: unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> => {
     // A text of several statements has a list of results, which pg's types do not know.
@@ -88,7 +121,7 @@ async function openBoss(db: Database, { works, preparing, queue }: Required<Sett
   boss.on('error', (error) => log.warn({ err: error }, 'queue maintenance failed'));
   try {
     await boss.start();
-    await boss.createQueue(queue, LIFE);
+    for (const queue of queues) await boss.createQueue(queue, LIFE);
     pool = db.pool;
   } catch (error) {
     throw new StartError(`The queue's tables can't be prepared: ${(error as Error).message}.`, { cause: error });

@@ -5,8 +5,10 @@ import { asError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { Pause, slept } from '../../pause.ts';
 import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
+import { rolloutPlanOf } from '../../schema/wire/rollout-plan.ts';
 import { REPORT_EVERY, type QueueWork, type ServerFacts, type WorkReport } from '../../schema/wire/work-report.ts';
 import { GatewayWord } from './gateway-word.ts';
+import { keepRolloutPlan } from '../db/runs/revisions.ts';
 import { queueWork } from '../db/runs/work.ts';
 import type { Database } from '../db/base/pool.ts';
 
@@ -53,6 +55,8 @@ export class WorkReports {
   #lost = 0;
   #server: ServerFacts | undefined;
   #last: QueueWork | undefined;
+  /** The time of the last plan that was kept. */
+  #plannedAt: string | undefined;
 
   constructor(options: Options) {
     this.#options = options;
@@ -116,12 +120,26 @@ export class WorkReports {
       const heard: unknown = isJson ? await answer.json() : await answer.body?.cancel();
       if (!answer.ok) throw new Unavailable(`the gateway answers ${answer.status}`);
       this.gateway.heard(heard);
+      await this.#keepPlan(heard);
       this.#lost = 0;
       return true;
     } catch (error) {
       if (this.#lost === 0) log.warn({ err: asError(error) }, 'work could not be reported; this will be tried again');
       this.#lost += 1;
       return false;
+    }
+  }
+
+  /** Keeps the plan of an answer in the database, so that all processes follow it while the platform is away. */
+  async #keepPlan(heard: unknown): Promise<void> {
+    const { db, log } = this.#options;
+    const plan = rolloutPlanOf((heard as { rollout?: unknown } | null | undefined)?.rollout);
+    if (plan === undefined || plan.made_at === this.#plannedAt) return;
+    try {
+      await keepRolloutPlan(db, plan);
+      this.#plannedAt = plan.made_at;
+    } catch (error) {
+      log.debug({ err: asError(error) }, 'the plan of the revisions could not be kept; the next answer brings it again');
     }
   }
 

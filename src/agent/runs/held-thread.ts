@@ -74,8 +74,8 @@ export class HeldThreads {
       await letGo(db, threadId, holder);
       const waiting = await waitingRun(db, threadId);
       if (waiting === undefined) return;
-      await tickets.send(db, { run_id: waiting, thread_id: threadId });
-      wakeWorkers(this.#deps);
+      await tickets.send(db, { ...waiting, thread_id: threadId });
+      wakeWorkers(this.#deps, waiting);
     } catch (error) {
       // The hold ends by itself, and workers find the run a little later.
       log.warn({ err: error, thread_id: threadId }, 'a thread could not be let go');

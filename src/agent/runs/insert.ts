@@ -17,7 +17,7 @@ import { stopRuns, tellStopped, type StoppedRuns, type TellStoppedDeps } from '.
 export type WakeDeps = Pick<TellStoppedDeps, 'signals'> & {
   db: Database;
   pump: Pick<Pump, 'seat' | 'hasRoom' | 'poke'>;
-  tickets: Pick<Tickets, 'send'>;
+  tickets: Pick<Tickets, 'send' | 'has'>;
   log: Log;
 };
 
@@ -51,7 +51,7 @@ export async function insertTogether(deps: InsertDeps, runs: NewRun[], within: (
     if (inserted.includes(undefined)) throw new NotFound(NOT_THERE);
     return inserted as Inserted[];
   });
-  wakeFor(deps, all.length);
+  wakeFor(deps, all);
   return all;
 }
 
@@ -60,25 +60,30 @@ async function stored(deps: InsertDeps, run: NewRun): Promise<Inserted> {
   if (started !== undefined) return started;
   const found = run.multitask_strategy === 'enqueue' ? await deps.inserts.waiting(run) : await insertHolding(deps, run);
   if (found === undefined) throw new NotFound(NOT_THERE);
-  if (run.after_seconds === 0) wakeWorkers(deps);
+  if (run.after_seconds === 0) wakeWorkers(deps, found);
   return found;
 }
 
-/** Wakes a worker. Nobody waits for the signal, because workers that miss it look at the queue a little later. */
-export function wakeWorkers(deps: Omit<WakeDeps, 'db' | 'tickets'>): void {
-  if (deps.pump.hasRoom) deps.pump.poke();
-  else announce(deps);
+/**
+ * Wakes a worker of the run's revision. Nobody waits for the signal, because workers that miss it look at the queue a
+ * little later.
+ */
+export function wakeWorkers(deps: Omit<WakeDeps, 'db'>, { revision }: Pick<Inserted, 'revision'>): void {
+  const isHere = deps.tickets.has(revision);
+  if (isHere && deps.pump.hasRoom) deps.pump.poke();
+  else announce(deps, isHere || revision === null ? {} : { revisions: [revision] });
 }
 
-function announce({ signals, log }: Pick<WakeDeps, 'signals' | 'log'>): void {
-  signals.send({ about: 'ticket' }).catch((error: unknown) => log.warn({ err: asError(error) }, 'workers could not be woken'));
+function announce({ signals, log }: Pick<WakeDeps, 'signals' | 'log'>, to: { revisions?: string[] } = {}): void {
+  signals.send({ about: 'ticket', ...to }).catch((error: unknown) => log.warn({ err: asError(error) }, 'workers could not be woken'));
 }
 
 /**
  * Takes the short way: with a free slot here and a free thread, the run starts with the statement that stores it.
  * Returns undefined when the run was not stored.
  */
-async function insertStarted({ db, inserts, pump, tickets }: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
+async function insertStarted(deps: InsertDeps, run: NewRun): Promise<Inserted | undefined> {
+  const { db, inserts, pump, tickets } = deps;
   const seat = run.multitask_strategy === 'enqueue' && run.after_seconds === 0 ? pump.seat() : undefined;
   if (seat === undefined) return undefined;
   try {
@@ -86,8 +91,8 @@ async function insertStarted({ db, inserts, pump, tickets }: InsertDeps, run: Ne
     if (found === undefined) throw new NotFound(NOT_THERE);
     if (found.run.status === 'running') seat.start(claimed(run, found));
     else {
-      await tickets.send(db, run);
-      pump.poke();
+      await tickets.send(db, { ...run, revision: found.revision });
+      wakeWorkers(deps, found);
     }
     return found;
   } catch (error) {
@@ -99,7 +104,7 @@ async function insertStarted({ db, inserts, pump, tickets }: InsertDeps, run: Ne
   }
 }
 
-function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty, thread_seq }: Inserted): Claimed {
+function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty, thread_seq, revision }: Inserted): Claimed {
   const { run_id, thread_id } = run;
   const kwargs = run.kwargs as RunKwargs;
   const { temporary, resumable } = kwargs;
@@ -114,6 +119,7 @@ function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty, th
     resumable,
     alone: false,
     cancel: null,
+    revision,
     readers: all,
     empty,
     thread_seq,
@@ -152,8 +158,9 @@ function undoIfKeyed({ key }: NewRun): void {
 }
 
 /** Counts runs that were stored elsewhere than here, and wakes workers for them. */
-export function wakeFor(deps: InsertDeps, count: number): void {
-  for (let at = 0; at < count; at += 1) deps.queued.added();
-  if (count > 0) wakeWorkers(deps);
-  if (count > 1 && deps.pump.hasRoom) announce(deps);
+export function wakeFor(deps: InsertDeps, runs: Pick<Inserted, 'revision'>[]): void {
+  for (const _run of runs) deps.queued.added();
+  const one = new Map(runs.map((run) => [run.revision, run]));
+  for (const run of one.values()) wakeWorkers(deps, run);
+  if (runs.length > 1 && deps.pump.hasRoom) announce(deps);
 }

@@ -117,8 +117,16 @@ export class Keeper {
     // A worker that lives after all stops its lost runs at once, and not when it next renews its leases.
     await Promise.all(lost.map(({ run_id, worker }) => signals.send({ about: 'stop', run_id }, worker)));
     await tellLost(this.#deps, lost);
-    if (lost.length > 0) await signals.send({ about: 'ticket' });
+    await this.#wakeFor(lost);
     if (lost.some(({ ended, told }) => ended && told)) await signals.send({ about: 'webhook' });
+  }
+
+  /** Wakes workers for runs that are back in the queue. Those of other revisions have no ticket. */
+  async #wakeFor(lost: SettledRun[]): Promise<void> {
+    const { signals, tickets } = this.#deps;
+    const others = new Set(lost.flatMap(({ revision }) => (tickets.has(revision) || revision === null ? [] : [revision])));
+    if (lost.length > 0) await signals.send({ about: 'ticket' });
+    if (others.size > 0) await signals.send({ about: 'ticket', revisions: [...others] });
   }
 
   /** Notices the ends of followed runs elsewhere whose signal got lost. */
@@ -136,5 +144,6 @@ export class Keeper {
     await deleteOldProtocolEvents(db, this.#deps.eventLog);
     await deleteRetiredThreads(db);
     await deleteUnusedFeedback(db);
+    await this.#deps.tickets.dropGone();
   }
 }

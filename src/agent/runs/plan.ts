@@ -9,10 +9,12 @@ import { hasCheckpoint } from '../db/checkpoints/stored-checkpoints.ts';
 import type { Db } from '../db/base/pool.ts';
 import type { TaskOfRun } from '../db/webhooks/push-configs.ts';
 import { guardedRunContext, type RunPermits } from '../db/runs/guarded-run-context.ts';
+import { isContinued } from '../db/runs/run-inserts.ts';
 import type { NewRun, RunContext, RunContextKey } from '../db/runs/runs.ts';
 import { currentContext } from '../kernel/encryption-context.ts';
 import { assistantIdOf, newId } from '../kernel/ids.ts';
 import { checkNodes } from '../kernel/nodes.ts';
+import { goesElsewhere, type Pinning } from '../kernel/pinning.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import { configurableHeaders } from './headers.ts';
@@ -25,6 +27,7 @@ export type PlanDeps = {
   batched: Pick<BatchedStatements, 'runContext'>;
   /** The graphs of this revision. */
   graphs: string[];
+  pinning: Pinning;
   host: Pick<GraphHost, 'nodesOf' | 'permitEvents'>;
   jobs: JobSettings;
   webhooks: Pick<Webhooks, 'targetOf'>;
@@ -68,23 +71,28 @@ export async function planRun(
   const { body, permits } = await permitRun(whose, asked, { run_id, thread_id: threadId ?? null, assistant_id: assistantId });
   const from = await contextOf(deps, { assistantId, threadId: thread_id, context }, permits);
   await checkCheckpoint(deps.db, thread_id, requestedCheckpoint(body));
-  checkCall(deps, body, from);
-  if (facts.protocol === true) deps.host.permitEvents(from.graph_id);
   const stateless = threadId === undefined;
+  const kwargs = runKwargs(body, withDefaults(from, deps.jobs), {
+    run_id,
+    thread_id,
+    temporary: stateless && body.on_completion !== 'keep',
+    ...facts,
+    encryptionContext: currentContext(),
+    origin: originOf(request, deps),
+  });
+  // Another revision executes it by its own graph, which this one may not have.
+  if (goesElsewhere(deps.pinning, { thread: from.thread_revision, isContinued: isContinued(kwargs) })) checkSteps(body, from, deps.jobs);
+  else {
+    checkCall(deps, body, from);
+    if (facts.protocol === true) deps.host.permitEvents(from.graph_id);
+  }
   return {
     run_id,
     thread_id,
     assistant_id: from.assistant_id,
     graph_id: from.graph_id,
     metadata: runMetadata(body, from),
-    kwargs: runKwargs(body, withDefaults(from, deps.jobs), {
-      run_id,
-      thread_id,
-      temporary: stateless && body.on_completion !== 'keep',
-      ...facts,
-      encryptionContext: currentContext(),
-      origin: originOf(request, deps),
-    }),
+    kwargs,
     webhook: deps.webhooks.targetOf(body.webhook),
     task,
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
@@ -98,11 +106,12 @@ export async function planRun(
 export function checkCall(
   { graphs, host, jobs, webhooks }: Pick<PlanDeps, 'graphs' | 'jobs' | 'webhooks'> & { host: Pick<GraphHost, 'nodesOf'> },
   body: RunCreate,
-  { graph_id, config }: Pick<RunContext, 'graph_id' | 'config'>,
+  from: Pick<RunContext, 'graph_id' | 'config'>,
 ): void {
+  const { graph_id } = from;
   if (!graphs.includes(graph_id)) throw new NotFound(`Graph "${graph_id}" of this assistant is not part of this revision.`);
   checkNodes(body, host.nodesOf(graph_id));
-  checkSteps({ ...config, ...body.config }, jobs);
+  checkSteps(body, from, jobs);
   webhooks.targetOf(body.webhook);
 }
 
@@ -160,7 +169,8 @@ export async function checkCheckpoint(db: Db, threadId: string, { checkpoint_id,
 }
 
 /** Refuses a run that asks for more steps than the deployment lets one take, be it through its assistant. */
-function checkSteps({ recursion_limit: steps }: JsonObject, { maxRecursionLimit }: JobSettings): void {
+function checkSteps(body: RunCreate, { config }: Pick<RunContext, 'config'>, { maxRecursionLimit }: JobSettings): void {
+  const { recursion_limit: steps }: JsonObject = { ...config, ...body.config };
   if (typeof steps !== 'number' || steps <= maxRecursionLimit) return;
   const msg = `must be at most ${maxRecursionLimit} (GX_MAX_RECURSION_LIMIT)`;
   throw new Invalid([{ loc: ['body', 'config', 'recursion_limit'], msg, type: 'less_than_equal' }]);

@@ -16,11 +16,9 @@ export const MOST_GATEWAY_KEYS = 64;
 const FORM = '[\\w-]{43}';
 export const GatewayKey = Type.String({ pattern: `^${FORM}$`, description: 'A public key of Ed25519, in base64url.' });
 
-export const ReportAnswer = Type.Object({
-  gateway_keys: Type.Array(GatewayKey, {
-    maxItems: MOST_GATEWAY_KEYS,
-    description: 'The keys by which the processes of the gateway sign their word about clients.',
-  }),
+export const GatewayKeys = Type.Array(GatewayKey, {
+  maxItems: MOST_GATEWAY_KEYS,
+  description: 'The keys by which the processes of the gateway sign their word about clients.',
 });
 
 const isKey = (value: unknown): value is string => typeof value === 'string' && new RegExp(`^${FORM}$`).test(value);

@@ -1,6 +1,8 @@
 import { Type, type Static } from 'typebox';
+import { MOST_LIVING } from '../platform/pins.ts';
 import { GUARDS } from '../platform/revision.ts';
 import { Nullable, StringEnum } from '../types.ts';
+import { RevisionName } from './rollout-plan.ts';
 
 /*
  * Reports of a deployment's processes about their work. The gateway keeps the last report of each process, and the
@@ -9,14 +11,26 @@ import { Nullable, StringEnum } from '../types.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
 
+const NextDue = (description: string) => Nullable(Type.String({ format: 'date-time', maxLength: 40, description }));
+
+/** The work that is pinned to one revision, besides the one that serves. */
+export const PinnedWork = Type.Object({
+  revision: RevisionName('The Revision that the work is pinned to.'),
+  due: count('Threads with a run whose time has come.'),
+  running: count('Runs under way.'),
+  later: count('Runs whose time has not come.'),
+  next_due: NextDue('When the next of those is due. Null: none is.'),
+  waiting: count('Threads that wait for an answer, or that stay with the revision.'),
+});
+export type PinnedWork = Static<typeof PinnedWork>;
+
 /** How the queue of the whole deployment stands. */
 export const QueueWork = Type.Object({
   due: count('Threads with a run whose time has come and that nothing holds up.'),
   running: count('Runs under way in all workers.'),
   webhooks: count('Ends of runs that webhooks have yet to hear of.'),
-  next_due: Nullable(
-    Type.String({ format: 'date-time', maxLength: 40, description: 'When the next delayed run or cron is due. Null: none is.' }),
-  ),
+  next_due: NextDue('When the next delayed run or cron is due. Null: none is.'),
+  pinned: Type.Optional(Type.Array(PinnedWork, { maxItems: MOST_LIVING, description: 'By revision. Absent: not counted.' })),
 });
 export type QueueWork = Static<typeof QueueWork>;
 
@@ -25,7 +39,7 @@ export const REPORTED_PREFIX = '^/[\\w./~-]{1,200}$';
 
 /** The server of a process: facts that the platform learns nowhere else. */
 export const ServerFacts = Type.Object({
-  revision: Type.String({ minLength: 1, maxLength: 253, pattern: '^[a-z0-9.-]+$', description: 'The Revision that it is of.' }),
+  revision: RevisionName('The Revision that it is of.'),
   version: Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'Version of the agent server.' }),
   guard: StringEnum(GUARDS, { description: 'The guard that decides who may call: nothing, keys, handlers of gx.json.' }),
   mount_prefix: Type.Optional(Type.String({ pattern: REPORTED_PREFIX, description: 'The prefix of every path of the server.' })),
@@ -44,7 +58,13 @@ export type WorkReport = Static<typeof WorkReport>;
 
 /** Returns the fields of a report that are known here. Further fields of its sender are dropped. */
 export function knownFields({ from, slots, idle_seconds, leaves, queue, server }: WorkReport): WorkReport {
-  const stand = queue && { due: queue.due, running: queue.running, webhooks: queue.webhooks, next_due: queue.next_due };
+  const stand = queue && {
+    due: queue.due,
+    running: queue.running,
+    webhooks: queue.webhooks,
+    next_due: queue.next_due,
+    ...(queue.pinned && { pinned: queue.pinned.map(knownWork) }),
+  };
   return {
     from,
     slots,
@@ -54,6 +74,15 @@ export function knownFields({ from, slots, idle_seconds, leaves, queue, server }
     ...(server && { server: knownFacts(server) }),
   };
 }
+
+const knownWork = ({ revision, due, running, later, next_due, waiting }: PinnedWork): PinnedWork => ({
+  revision,
+  due,
+  running,
+  later,
+  next_due,
+  waiting,
+});
 
 const knownFacts = ({ revision, version, guard, mount_prefix: prefix }: ServerFacts): ServerFacts => ({
   revision,

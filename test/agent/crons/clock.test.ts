@@ -16,6 +16,7 @@ function clockOf(wait: () => number | undefined): { clock: CronClock; asked: str
   const deps = {
     db: { query },
     graphs: ['agent'],
+    pinning: { revision: undefined, pin: 'None' },
     queued: { admit: () => undefined },
     log: silentLog(),
     signals: { send: () => Promise.resolve() },

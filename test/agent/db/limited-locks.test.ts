@@ -143,12 +143,12 @@ const TAKERS: Taker[] = [
     what: 'tickets of runs',
     atMost: ASKED,
     fill: () =>
-      tickets.send(db, { run_id: randomUUID(), thread_id: randomUUID() }).then(() =>
+      tickets.send(db, { run_id: randomUUID(), thread_id: randomUUID(), revision: null }).then(() =>
         database.sql(`insert into pgboss.job_common (name, data)
           select name, jsonb_build_object('thread_id', gen_random_uuid()) from pgboss.job_common, generate_series(2, ${ROWS})`),
       ),
     take: async () => {
-      const claim = { worker, leaseSeconds: 60, graphs: ['none'] };
+      const claim = { worker, leaseSeconds: 60, graphs: ['none'], revision: undefined };
       const take = tickets.take(ASKED, (part) => claimByTickets(db, part, claim));
       return (await take).tickets.length;
     },

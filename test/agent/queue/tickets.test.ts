@@ -19,9 +19,10 @@ beforeAll(async () => {
 afterAll(() => on.drop());
 beforeEach(() => on.database.sql('truncate pgboss.job_common'));
 
-const open = (queue?: string, db: Database = on.db): Promise<Tickets> =>
-  openTickets(db, { works: false, ...(queue && { queue }) }, silentLog());
-const run = (): { run_id: string; thread_id: string } => ({ run_id: randomUUID(), thread_id: randomUUID() });
+const open = (revision?: string, db: Database = on.db): Promise<Tickets> =>
+  openTickets(db, { works: false, ...(revision && { revision }) }, silentLog());
+type Waiting = { run_id: string; thread_id: string; revision: string | null };
+const run = (revision: string | null = null): Waiting => ({ run_id: randomUUID(), thread_id: randomUUID(), revision });
 
 /** Takes tickets, without any run. */
 const take = (tickets: Tickets, limit: number): Promise<{ tickets: string[]; threads: string[] }> =>
@@ -33,10 +34,11 @@ const take = (tickets: Tickets, limit: number): Promise<{ tickets: string[]; thr
 const states = async (): Promise<string[]> =>
   (await on.database.sql<{ state: string }>('select state from pgboss.job')).map(({ state }) => state);
 
-test('a queue of another name has its own tickets', async () => {
-  const [blue, green] = await Promise.all([open('runs-blue'), open('runs-green')]);
-  const waiting = run();
+test('a revision has tickets of its own, and none is sent for a run of another', async () => {
+  const [blue, green] = await Promise.all([open('blue'), open('green')]);
+  const waiting = run('blue');
   await blue.send(on.db, waiting);
+  await blue.send(on.db, run('green'));
   expect((await take(green, 10)).threads).toEqual([]);
   expect((await take(blue, 10)).threads).toEqual([waiting.thread_id]);
   await blue.close();

@@ -10,6 +10,7 @@ const from = {
   metadata: { created_by: 'system', team: 'assistant' },
   thread_config: { configurable: { model: 'thread' } },
   thread_metadata: { team: 'thread' },
+  thread_revision: null,
 };
 const origin = { requestId: 'q', headers: {} };
 const ids = { run_id: 'r', thread_id: 't', temporary: false, origin };

@@ -6,7 +6,8 @@ import { Batcher } from './batcher.ts';
 
 /** A message between processes. A signal carries no data: its receivers read the database. */
 export type Signal =
-  | { about: 'ticket' }
+  /** Runs wait. `revisions`: those whose runs have no ticket. */
+  | { about: 'ticket'; revisions?: string[] }
   /** The end of a run is to be sent. */
   | { about: 'webhook' }
   | { about: 'cron' }

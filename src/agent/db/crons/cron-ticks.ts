@@ -11,19 +11,23 @@ import { openedCrons } from './crons.ts';
  * run in the same transaction.
  */
 
-/** The crons that are looked at: those of these graphs, but for some. */
-type Looked = { graphs: string[]; except: string[] };
+/** The crons that are looked at: those of these graphs, but for some. `revision`: the one of the process. */
+type Looked = { graphs: string[]; except: string[]; revision: string | undefined };
+
+/** True unless the revision was replaced: its runs would be pinned to it. */
+const mayFire = (revision: string): string => `not exists (select 1 from gx.rollout p where ${revision}::text = any(p.draining))`;
 
 /**
  * Returns in how many milliseconds the next cron of these graphs is due, by the clock of the database; undefined when
  * none is.
  */
-export async function untilNextTick(db: Db, { graphs, except }: Looked): Promise<number | undefined> {
+export async function untilNextTick(db: Db, { graphs, except, revision }: Looked): Promise<number | undefined> {
   const [row] = await db.query<{ wait: number }>({
     name: 'cron_next',
     text: `select extract(epoch from c.next_run_date - now())::float8 * 1000 as wait from gx.cron c join gx.assistant a using (assistant_id)
-      where c.enabled and c.next_run_date is not null and a.graph_id = any($1) and c.cron_id <> all($2) order by c.next_run_date limit 1`,
-    values: [graphs, except],
+      where c.enabled and c.next_run_date is not null and a.graph_id = any($1) and c.cron_id <> all($2) and ${mayFire('$3')}
+      order by c.next_run_date limit 1`,
+    values: [graphs, except, revision ?? null],
   });
   return row?.wait;
 }
@@ -38,13 +42,13 @@ export type DueCron = Omit<Cron, 'payload' | 'next_run_date'> & {
 };
 
 /** Returns crons that are due, those that have waited longest first. It holds none of them. */
-export async function dueCrons(db: Db, { graphs, except, limit }: Looked & { limit: number }): Promise<DueCron[]> {
+export async function dueCrons(db: Db, { graphs, except, revision, limit }: Looked & { limit: number }): Promise<DueCron[]> {
   const rows = await db.query<DueCron>({
     name: 'cron_due',
     text: `select c.*, now() as now from gx.cron c join gx.assistant a using (assistant_id)
-      where c.enabled and c.next_run_date <= now() and a.graph_id = any($1) and c.cron_id <> all($2)
+      where c.enabled and c.next_run_date <= now() and a.graph_id = any($1) and c.cron_id <> all($2) and ${mayFire('$4')}
       order by c.next_run_date, c.cron_id limit $3`,
-    values: [graphs, except, limit],
+    values: [graphs, except, limit, revision ?? null],
   });
   // Its runs have the same context.
   return openedCrons(

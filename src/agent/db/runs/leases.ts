@@ -4,6 +4,7 @@ import type { Db } from '../base/pool.ts';
 import { LAST_SEQ_FOR_RUN } from '../events/protocol-events.ts';
 import { openRuns, runErrorPlace } from '../fields/run-fields.ts';
 import { sealField } from '../fields/sealed-fields.ts';
+import { mayExecute, takenRevision } from './revisions.ts';
 import { isHeld } from './thread-holds.ts';
 import { tellEnds } from '../webhooks/webhooks.ts';
 import type { WorkerLock } from '../base/worker-locks.ts';
@@ -21,6 +22,8 @@ export type Claimed = {
   alone: boolean;
   /** The cancel that was asked for in the run's former life, whose worker handed it back before it heard. */
   cancel: 'interrupt' | 'rollback' | null;
+  /** The one that the run is pinned to. */
+  revision: string | null;
   readers: string[];
   /** True when the thread has no checkpoint. */
   empty: boolean;
@@ -28,15 +31,18 @@ export type Claimed = {
   thread_seq: number;
 };
 
-type Claim = { worker: string; leaseSeconds: number; graphs: string[] };
+/** `revision`: the one that the worker is of. */
+type Claim = { worker: string; leaseSeconds: number; graphs: string[]; revision: string | undefined };
+
+const OWN = hidden('$4::text');
 
 /**
  * Selects the earliest due run of each of the threads `d` that has none running and is not held. Each thread is looked
  * up by its index, also by a plan that was made while the tables were small. `is true` keeps such a plan from the index
  * of all waiting runs, here and below.
  */
-const HEADS = `select h.run_id, h.graph_id from d,
-    lateral (select r.run_id, r.graph_id, r.thread_id from gx.run r where r.thread_id = d.thread_id and r.status in ('pending', 'running') and (r.status = 'pending') is true and r.due_at <= now()
+const HEADS = `select h.run_id, h.graph_id, h.revision from d,
+    lateral (select r.run_id, r.graph_id, r.thread_id, r.revision from gx.run r where r.thread_id = d.thread_id and r.status in ('pending', 'running') and (r.status = 'pending') is true and r.due_at <= now()
       order by r.due_at, r.run_id limit 1) h
   where (select 1 from gx.run x where x.thread_id = h.thread_id and x.status = 'running' limit 1) is null
     and (select 1 from gx.thread b where b.thread_id = h.thread_id and ${isHeld('b')} limit 1) is null`;
@@ -46,16 +52,17 @@ const HEADS = `select h.run_id, h.graph_id from d,
  * the same rows never wait for each other.
  */
 const LOCKED = `head as materialized (
-    select r.run_id from (select run_id from heads where graph_id = any(${hidden('$3::text[]')}::text[]) order by run_id) h,
+    select r.run_id from (select run_id from heads where graph_id = any(${hidden('$3::text[]')}::text[]) and ${mayExecute('heads', OWN)} order by run_id) h,
       lateral (select run_id from gx.run r where r.run_id = h.run_id and (r.status = 'pending') is true for no key update) r)`;
 
 const TAKE = `taken as (
     update gx.run r set status = 'running', attempt = r.attempt + 1, worker = $1,
-      lease_until = now() + $2 * interval '1 second', begun = false, started_at = now(), updated_at = now()
+      lease_until = now() + $2 * interval '1 second', begun = false, started_at = now(), updated_at = now(),
+      revision = ${takenRevision('r', OWN)}
     from head where r.run_id = head.run_id
-    returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.readers),
+    returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.revision, r.readers),
   claimed as (
-    select r.run_id, r.thread_id, graph_id, attempt, kwargs, temporary, resumable, alone, cancel, r.readers || t.readers as readers,
+    select r.run_id, r.thread_id, graph_id, attempt, kwargs, temporary, resumable, alone, cancel, r.revision, r.readers || t.readers as readers,
       (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text limit 1) is null as empty,
       ${LAST_SEQ_FOR_RUN} as thread_seq
     from taken r, lateral (select t.thread_id, t.readers, t.event_seq from gx.thread t where t.thread_id = r.thread_id limit 1) t)`;
@@ -64,11 +71,11 @@ const TAKE = `taken as (
  * Takes the head run of each thread. When two workers take from one thread, they meet at the unique index, and the
  * later one gets a `Conflict`.
  */
-export async function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs }: Claim): Promise<Claimed[]> {
+export async function claimThreads(db: Db, threadIds: string[], { worker, leaseSeconds, graphs, revision }: Claim): Promise<Claimed[]> {
   const rows = await db.query<Claimed>({
     name: 'run_claim',
-    text: `with d as (select distinct unnest(${hidden('$4::uuid[]')}) as thread_id), heads as (${HEADS}), ${LOCKED}, ${TAKE} select * from claimed`,
-    values: [worker, leaseSeconds, graphs, threadIds],
+    text: `with d as (select distinct unnest(${hidden('$5::uuid[]')}) as thread_id), heads as (${HEADS}), ${LOCKED}, ${TAKE} select * from claimed`,
+    values: [worker, leaseSeconds, graphs, revision ?? null, threadIds],
   });
   return openRuns(db, rows);
 }
@@ -80,14 +87,14 @@ export async function claimThreads(db: Db, threadIds: string[], { worker, leaseS
 export async function claimByTickets(
   db: Db,
   take: { name: string; sql: (parameter: number) => string; values: unknown[] },
-  { worker, leaseSeconds, graphs }: Claim,
+  { worker, leaseSeconds, graphs, revision }: Claim,
 ): Promise<{ tickets: string[]; runs: Claimed[] }> {
   const rows = await db.query<Claimed & { tickets: string | null }>({
     name: `run_claim_${take.name}`,
-    text: `with tickets as (${take.sql(4)}), d as (select distinct (data->>'thread_id')::uuid as thread_id from tickets),
+    text: `with tickets as (${take.sql(5)}), d as (select distinct (data->>'thread_id')::uuid as thread_id from tickets),
       heads as (${HEADS}), ${LOCKED}, ${TAKE}
       select n.tickets, claimed.* from (select string_agg(id::text, ' ') as tickets from tickets) n left join claimed on true`,
-    values: [worker, leaseSeconds, graphs, ...take.values],
+    values: [worker, leaseSeconds, graphs, revision ?? null, ...take.values],
   });
   const runs = await openRuns(
     db,
@@ -96,17 +103,25 @@ export async function claimByTickets(
   return { tickets: rows[0]?.tickets?.split(' ') ?? [], runs };
 }
 
-/** Returns threads whose turn has come but that no ticket has brought here. This is the safety net under the queue. */
-export async function stragglers(db: Db, { graphs, limit }: { graphs: string[]; limit: number }): Promise<string[]> {
+/** `patience`: seconds for which a run may still be brought by its ticket. */
+type Search = Pick<Claim, 'graphs' | 'revision'> & { limit: number; patience: number };
+
+/**
+ * Returns threads whose turn has come but that no ticket has brought here. This is the safety net under the queue. A
+ * thread whose first run is another revision's is that revision's affair.
+ */
+export async function stragglers(db: Db, { graphs, revision, limit, patience }: Search): Promise<string[]> {
   const rows = await db.query<{ thread_id: string }>({
     name: 'run_stragglers',
     text: `select distinct thread_id from (
         select r.thread_id from gx.run r
-        where r.status = 'pending' and r.due_at <= now() - interval '1 second' and r.graph_id = any($1)
+        where r.status = 'pending' and r.due_at <= now() - $3 * interval '1 second' and r.graph_id = any($1) and ${mayExecute('r', OWN)}
           and not exists (select 1 from gx.run x where x.thread_id = r.thread_id and x.status = 'running')
           and not exists (select 1 from gx.thread b where b.thread_id = r.thread_id and ${isHeld('b')})
+          and not exists (select 1 from gx.run e where e.thread_id = r.thread_id and e.status = 'pending'
+            and (e.due_at, e.run_id) < (r.due_at, r.run_id) and not ${mayExecute('e', OWN)})
         order by r.due_at limit $2) late`,
-    values: [graphs, limit],
+    values: [graphs, limit, patience, revision ?? null],
   });
   return rows.map((row) => row.thread_id);
 }
@@ -114,7 +129,11 @@ export async function stragglers(db: Db, { graphs, limit }: { graphs: string[]; 
 export type Renewed = { run_id: string; cancel: 'interrupt' | 'rollback' | null };
 
 /** Renews the leases of these runs. Runs that are missing from the answer are no longer this worker's. */
-export function renewLeases(db: Db, runIds: string[], { worker, leaseSeconds }: Omit<Claim, 'graphs'>): Promise<Renewed[]> {
+export function renewLeases(
+  db: Db,
+  runIds: string[],
+  { worker, leaseSeconds }: Pick<Claim, 'worker' | 'leaseSeconds'>,
+): Promise<Renewed[]> {
   return db.query<Renewed>({
     name: 'run_renew',
     text: `with ours as materialized (
@@ -153,6 +172,8 @@ export type Lost = {
   run_id: string;
   thread_id: string;
   graph_id: string;
+  /** The one that the run is pinned to. */
+  revision: string | null;
   temporary: boolean;
   cancel: 'interrupt' | 'rollback' | null;
   /** Who had the run. It may live, and not know that it has lost it. */
@@ -174,7 +195,7 @@ export type Lost = {
 const STORED = `(exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text and c.metadata->>'run_id' = r.run_id::text)
     or exists (select 1 from gx.checkpoint_writes w where w.thread_id = r.thread_id::text and w.run_id = r.run_id::text))`;
 
-const LOST = `r.run_id, r.thread_id, r.graph_id, r.worker, r.temporary, r.cancel, r.lost, r.readers,
+const LOST = `r.run_id, r.thread_id, r.graph_id, r.revision, r.worker, r.temporary, r.cancel, r.lost, r.readers,
   r.begun or (r.attempt = 1 and ${STORED}) as begun,
   r.kwargs->'protocol' is not null as protocol, r.webhook is not null as told, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 

@@ -1,4 +1,5 @@
 import { underContext } from '../../kernel/encryption-context.ts';
+import type { Pinning } from '../../kernel/pinning.ts';
 import type { Run } from '../../../schema/agent/run.ts';
 import { Batcher } from '../base/batcher.ts';
 import { keptKeys } from '../base/idempotency-keys.ts';
@@ -10,6 +11,7 @@ import { rowsFrom } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 import { LAST_SEQ } from '../events/protocol-events.ts';
 import { NOT_SENT, type NewRun } from './runs.ts';
+import { pinPart, type PinPart } from './revisions.ts';
 import { isHeld } from './thread-holds.ts';
 import { webhookField } from '../webhooks/push-configs.ts';
 
@@ -23,9 +25,10 @@ export type Starter = { worker: string; leaseSeconds: number };
 
 /**
  * `thread_readers` are processes that follow the whole thread. `empty`: the thread has no checkpoint. `thread_seq` is
- * the number of its last protocol event, when the run publishes such events.
+ * the number of its last protocol event, when the run publishes such events. `revision`: the one that the run is pinned
+ * to.
  */
-export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number };
+export type Inserted = { run: Run; thread_readers: string[]; empty: boolean; thread_seq: number; revision: string | null };
 
 /** The rows that are stored beside the runs: tickets for those that wait, or the worker that has them at once. */
 type Beside = { ticket: TicketInsert } | { starter: Starter };
@@ -34,8 +37,8 @@ type Beside = { ticket: TicketInsert } | { starter: Starter };
  * `rich`: threads show the last run that was made on them, whether or not it has begun. `keyed`: the runs of requests
  * that are carried out once.
  */
-type Variant = { guarded: boolean; rich: boolean; keyed: boolean };
-type Where = Pick<Variant, 'rich'> & { db: Db };
+type Variant = { guarded: boolean; rich: boolean; keyed: boolean; pin: PinPart };
+type Where = Pick<Variant, 'rich' | 'pin'> & { db: Db };
 
 type InsertedRow = Pick<Run, 'run_id' | 'thread_id' | 'created_at' | 'updated_at' | 'status'> & Omit<Inserted, 'run'>;
 
@@ -60,6 +63,7 @@ const GIVEN = {
   protocol: 'boolean',
   changeable: 'text',
   webhook: 'text',
+  continues: 'boolean',
 };
 const WITH_KEYS = { ...GIVEN, key: 'bytea', request: 'bytea', made: 'text' };
 /** Rows from the first parameters, and the number of the next one. */
@@ -90,28 +94,31 @@ const KEPT = `kept as (${keptKeys('select key, request, made::uuid[] from found 
  * Threads that there are, and those that may be made. The rows are locked one by one in the order of their ids, by
  * their index whatever Postgres knows of the table.
  */
-const threads = ({ guarded, rich, keyed }: Variant): string => `${keyed ? 'found' : 'ready'} as materialized (
+const threads = ({ guarded, rich, keyed, pin }: Variant, own: string): string => `${keyed ? 'found' : 'ready'} as materialized (
     select a.* from asked a where make ${guarded ? `and ${GUARD}` : ''} union all
     select a.* from asked a, lateral (select 1 from gx.thread t where t.thread_id = a.thread_id for no key update) t
     where not make ${guarded ? `and ${GUARD}` : ''}),
   ${keyed ? `${KEPT}, ${FIRST}, ` : ''}t as (
-    insert into gx.thread as t (thread_id, metadata, temporary, runs, remove_after)
-    select thread_id, thread_metadata::jsonb, temporary, 1, case when temporary then now() + (after + ${FORGOTTEN}) * interval '1 second' end from ready
-    on conflict (thread_id) do update set ${rich ? RICH : PLAIN}runs = t.runs + 1
-    returning thread_id, runs, readers, event_seq, ${isHeld('t')} as held)`;
+    insert into gx.thread as t (thread_id, metadata, temporary, runs, remove_after${pin.columns})
+    select thread_id, thread_metadata::jsonb, temporary, 1, case when temporary then now() + (after + ${FORGOTTEN}) * interval '1 second' end${pin.values(own)} from ready
+    on conflict (thread_id) do update set ${rich ? RICH : PLAIN}runs = t.runs + 1, ${pin.change(own)}
+    returning thread_id, revision, runs, readers, event_seq, ${isHeld('t')} as held)`;
 
 /** True when nobody holds the thread, no run was added to it since the caller looked, and none has to go first. */
 const FREE = `not t.held and t.runs = a.runs + 1 and (select 1 from gx.run x
     where x.thread_id = t.thread_id and (x.status = 'running' or (x.status = 'pending' and x.due_at <= now())) limit 1) is null`;
 
-const COLUMNS = `run_id, thread_id, assistant_id, graph_id, metadata, kwargs, multitask_strategy, temporary, resumable, readers, due_at, created_at, webhook, status`;
+const COLUMNS = `run_id, thread_id, assistant_id, graph_id, metadata, kwargs, multitask_strategy, temporary, resumable, readers, due_at, created_at, webhook, revision, status`;
 const VALUES = `a.run_id, a.thread_id, assistant_id, graph_id, a.metadata::jsonb, kwargs::jsonb, strategy, a.temporary, resumable, a.readers::uuid[],
-  now() + after * interval '1 second', now() + after * interval '1 second', a.webhook::jsonb`;
-const RETURNED = 'run_id, thread_id, created_at, updated_at, status';
+  now() + after * interval '1 second', now() + after * interval '1 second', a.webhook::jsonb, revision`;
+const RETURNED = 'run_id, thread_id, created_at, updated_at, status, revision';
 
 const WAITING = `r as (insert into gx.run (${COLUMNS}) select ${VALUES}, 'pending' from t join asked a using (thread_id) returning ${RETURNED})`;
 
-const started = (at: number): string => `s as (select thread_id, ${FREE} as starts from t join asked a using (thread_id)),
+const started = (
+  at: number,
+  startsHere: string,
+): string => `s as (select thread_id, revision, ${FREE} and ${startsHere} as starts from t join asked a using (thread_id)),
   r as (
     insert into gx.run (${COLUMNS}, attempt, worker, lease_until, started_at, begun)
     select ${VALUES}, case when starts then 'running' else 'pending' end, case when starts then 1 else 0 end, case when starts then $${at}::uuid end,
@@ -125,18 +132,21 @@ const INSERTED = `select r.*, t.readers as thread_readers,
 
 /** Returns the statement with its own values. Each kind has a plan of its own, because theirs cost differently. */
 function statementOf(beside: Beside, variant: Variant): { name: string; text: string; values: unknown[] } {
-  const suffix = `${variant.guarded ? '_guarded' : ''}${variant.rich ? '' : '_plain'}${variant.keyed ? '_keyed' : ''}`;
-  const { asked, next } = variant.keyed ? ASKED_WITH_KEYS : ASKED;
+  const { pin } = variant;
+  const suffix = `${variant.guarded ? '_guarded' : ''}${variant.rich ? '' : '_plain'}${variant.keyed ? '_keyed' : ''}${pin.name}`;
+  const { asked, next: first } = variant.keyed ? ASKED_WITH_KEYS : ASKED;
+  const own = `$${first}::text`;
+  const next = first + pin.parameters.length;
   return 'starter' in beside
     ? {
         name: `run_insert_started${suffix}`,
-        text: `with ${asked}, ${threads(variant)}, ${started(next)} ${INSERTED}`,
-        values: [beside.starter.worker, beside.starter.leaseSeconds],
+        text: `with ${asked}, ${threads(variant, own)}, ${started(next, pin.startsHere(own))} ${INSERTED}`,
+        values: [...pin.parameters, beside.starter.worker, beside.starter.leaseSeconds],
       }
     : {
         name: `run_insert${suffix}_${beside.ticket.name}`,
-        text: `with ${asked}, ${threads(variant)}, ticket as (${beside.ticket.sql(next)}), ${WAITING} ${INSERTED}`,
-        values: beside.ticket.values,
+        text: `with ${asked}, ${threads(variant, own)}, ticket as (${beside.ticket.sql(next)}), ${WAITING} ${INSERTED}`,
+        values: [...pin.parameters, ...beside.ticket.values],
       };
 }
 
@@ -145,7 +155,7 @@ function statementOf(beside: Beside, variant: Variant): { name: string; text: st
  * free, and otherwise comes back as pending, without a ticket. Returns undefined in the place of a run whose thread is
  * missing and must not be made, or whose request came before. No thread may come twice. All runs have a key, or none.
  */
-async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): Promise<(Inserted | undefined)[]> {
+async function insertSome({ db, rich, pin }: Where, runs: NewRun[], beside: Beside): Promise<(Inserted | undefined)[]> {
   const inOrder = runs.toSorted((one, other) => (one.thread_id < other.thread_id ? -1 : 1));
   const texts = new Map(
     inOrder.map(({ run_id, metadata, kwargs }) => [run_id, { metadata: toField(metadata)!, kwargs: toField(kwargs)! }]),
@@ -160,7 +170,7 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
   );
   const guarded = runs.some(({ thread }) => thread.changeable !== undefined);
   const keyed = runs.some(({ key }) => key !== undefined);
-  const { name, text, values } = statementOf(beside, { guarded, rich, keyed });
+  const { name, text, values } = statementOf(beside, { guarded, rich, keyed, pin });
   const rows = await db.query<InsertedRow>({
     name,
     text,
@@ -182,6 +192,7 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
       inOrder.map(({ kwargs }) => kwargs.protocol === true),
       inOrder.map(({ thread }) => patternsField(thread.changeable)),
       inOrder.map(({ run_id }) => stored.get(run_id)!.webhook),
+      inOrder.map(({ kwargs }) => isContinued(kwargs)),
       ...(keyed ? [inOrder.map(({ key }) => key!.key), inOrder.map(({ key }) => key!.request), inOrder.map(madeWith)] : []),
       ...values,
     ],
@@ -199,6 +210,9 @@ async function insertSome({ db, rich }: Where, runs: NewRun[], beside: Beside): 
 const madeWith = ({ run_id, thread_id, task }: NewRun): string =>
   `{${[run_id, thread_id, ...(task !== undefined && 'first' in task ? [task.first] : [])].join()}}`;
 
+/** Returns true for a run that brings no new input, so that it goes on with the state of its thread. */
+export const isContinued = ({ input, command }: NewRun['kwargs']): boolean => input === null || command !== null;
+
 /** Returns the contents of the columns of a run. */
 async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, task, thread }: NewRun, texts: { kwargs: string }) {
   return {
@@ -212,7 +226,7 @@ async function fieldsOf(db: Db, { run_id, metadata, kwargs, webhook, task, threa
 /** Returns the run as it is stored. Its JSON is the text that was sent, so it need not be read back. */
 function inserted(
   { run_id, assistant_id, multitask_strategy, webhook }: NewRun,
-  { thread_readers, empty, thread_seq, ...row }: InsertedRow,
+  { thread_readers, empty, thread_seq, revision, ...row }: InsertedRow,
   { metadata, kwargs }: { metadata: string; kwargs: string },
 ): Inserted {
   const { thread_id, created_at, updated_at, status } = row;
@@ -228,7 +242,7 @@ function inserted(
     multitask_strategy,
     webhook_status: webhook && NOT_SENT,
   };
-  return { run, thread_readers, empty, thread_seq };
+  return { run, thread_readers, empty, thread_seq, revision };
 }
 
 /** The queue that waiting runs get tickets for. */
@@ -252,8 +266,12 @@ export type RunInserts = {
   waitingIn: (tx: Db, runs: NewRun[]) => Promise<(Inserted | undefined)[]>;
 };
 
-export function runInserts(db: Db, queue: Queue, { rich }: Pick<Variant, 'rich'>): RunInserts {
-  const where = { db, rich };
+/** `pinning`: of this process. */
+type Settings = Pick<Variant, 'rich'> & { pinning: Pinning };
+
+export function runInserts(db: Db, queue: Queue, { rich, pinning }: Settings): RunInserts {
+  const shared = { rich, pin: pinPart(pinning) };
+  const where = { db, ...shared };
   const insertWaiting = (on: Where, runs: NewRun[]): Promise<(Inserted | undefined)[]> =>
     queue.insert(runs, (ticket) => insertSome(on, runs, { ticket }));
   const batchers = () => ({
@@ -276,6 +294,6 @@ export function runInserts(db: Db, queue: Queue, { rich }: Pick<Variant, 'rich'>
   return {
     started: (run, { worker, leaseSeconds }) => batchersOf(run).starting.add({ run, starter: { worker, leaseSeconds } }),
     waiting: (run) => batchersOf(run).waiting.add(run),
-    waitingIn: (tx, runs) => (runs.length === 0 ? Promise.resolve([]) : insertWaiting({ db: tx, rich }, runs)),
+    waitingIn: (tx, runs) => (runs.length === 0 ? Promise.resolve([]) : insertWaiting({ db: tx, ...shared }, runs)),
   };
 }

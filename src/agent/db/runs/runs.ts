@@ -4,6 +4,7 @@ import { patternsField, permits, permitsThread, type Patterns } from '../base/pe
 import { openRows } from '../../encryption/codec.ts';
 import { hidden } from '../base/plans.ts';
 import { openRuns } from '../fields/run-fields.ts';
+import { pinOfThread } from './revisions.ts';
 import type { Db } from '../base/pool.ts';
 import type { TaskOfRun } from '../webhooks/push-configs.ts';
 import type { RequestKey } from '../../kernel/request-key.ts';
@@ -18,6 +19,8 @@ export type RunContext = {
   metadata: JsonObject;
   thread_config: JsonObject | null;
   thread_metadata: JsonObject | null;
+  /** The living revision that the thread is pinned to. */
+  thread_revision: string | null;
 };
 
 export type NewRun = {
@@ -67,10 +70,10 @@ export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((Run
   const rows = await db.query<RunContext & { thread_runs: number; place: number }>({
     name: 'run_context',
     text: `select i.place, a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
-        coalesce(t.runs, 0) as thread_runs
+        coalesce(t.runs, 0) as thread_runs, ${pinOfThread('t')} as thread_revision
       from unnest(${hidden('$1::uuid[]')}, ${hidden('$2::uuid[]')}) with ordinality i (assistant_id, thread_id, place)
         join gx.assistant a using (assistant_id) left join lateral (
-          select t.config, t.metadata, t.runs from gx.thread t where t.thread_id = i.thread_id limit 1) t on true`,
+          select t.config, t.metadata, t.runs, t.revision, t.kept, t.status from gx.thread t where t.thread_id = i.thread_id limit 1) t on true`,
     values: [asked.map(({ assistantId }) => assistantId), asked.map(({ threadId }) => threadId)],
   });
   const contexts = await openRunContexts(db, rows);

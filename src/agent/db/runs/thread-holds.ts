@@ -53,14 +53,14 @@ export async function letGo(db: Db, threadId: string, holder: string): Promise<v
   });
 }
 
-/** Returns a run that waits for the thread, and whose time has come. */
-export async function waitingRun(db: Db, threadId: string): Promise<string | undefined> {
-  const [run] = await db.query<{ run_id: string }>({
+/** Returns the first run that waits for the thread, and whose time has come. */
+export async function waitingRun(db: Db, threadId: string): Promise<{ run_id: string; revision: string | null } | undefined> {
+  const [run] = await db.query<{ run_id: string; revision: string | null }>({
     name: 'run_waiting',
-    text: `select run_id from gx.run where thread_id = $1 and status = 'pending' and due_at <= now() limit 1`,
+    text: `select run_id, revision from gx.run where thread_id = $1 and status = 'pending' and due_at <= now() order by due_at, run_id limit 1`,
     values: [threadId],
   });
-  return run?.run_id;
+  return run;
 }
 
 export async function isThreadHeld(db: Db, threadId: string): Promise<boolean> {

@@ -1,5 +1,6 @@
-import type { QueueWork } from '../../../schema/wire/work-report.ts';
+import type { PinnedWork, QueueWork } from '../../../schema/wire/work-report.ts';
 import type { Db } from '../base/pool.ts';
+import { PINNED_WORK } from './revisions.ts';
 import { isHeld } from './thread-holds.ts';
 
 /** Threads that are counted at most: more workers than that many need, no deployment may have. */
@@ -10,7 +11,7 @@ const MOST = 10_000;
  * runs at a time, so threads are counted.
  */
 export async function queueWork(db: Db, { crons }: { crons: boolean }): Promise<QueueWork> {
-  const [row] = await db.query<Omit<QueueWork, 'next_due'> & { next_due: Date | string | null }>({
+  const [row] = await db.query<Omit<QueueWork, 'pinned'> & { pinned: PinnedWork[] | null }>({
     name: 'queue_work',
     text: `with due as (
         select r.thread_id from gx.run r where r.status = 'pending' and r.due_at <= now() order by r.due_at limit ${MOST}),
@@ -22,9 +23,16 @@ export async function queueWork(db: Db, { crons }: { crons: boolean }): Promise<
         (select count(*)::int from gx.run where status = 'running') as running,
         (select count(*)::int from (select 1 from gx.webhook limit ${MOST}) w) as webhooks,
         least((select min(due_at) from gx.run where status = 'pending' and due_at > now()),
-          (select min(next_run_date) from gx.cron where $1 and enabled and next_run_date is not null)) as next_due`,
+          (select min(next_run_date) from gx.cron where $1 and enabled and next_run_date is not null)) as next_due,
+        ${PINNED_WORK} as pinned`,
     values: [crons],
   });
-  const { next_due: next, ...counts } = row!;
-  return { ...counts, next_due: next === null ? null : new Date(next).toISOString() };
+  const { next_due: next, pinned, ...counts } = row!;
+  return {
+    ...counts,
+    next_due: isoTime(next),
+    ...(pinned && { pinned: pinned.map((work) => ({ ...work, next_due: isoTime(work.next_due) })) }),
+  };
 }
+
+const isoTime = (time: string | null): string | null => (time === null ? null : new Date(time).toISOString());

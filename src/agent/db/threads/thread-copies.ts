@@ -22,9 +22,9 @@ export function copyThread(
 ): Promise<Thread | undefined> {
   return db.transaction(async (tx) => {
     const copies = await tx.query<Thread>({
-      text: `insert into gx.thread as t (thread_id, metadata, config, "values", long_values, long_values_at, status, interrupts, error, ttl)
+      text: `insert into gx.thread as t (thread_id, metadata, config, "values", long_values, long_values_at, status, interrupts, error, ttl, revision, kept)
         select $2, s.metadata || $3, s.config, s."values", s.long_text, case when s.long_text is not null then now() end,
-          s.status, s.interrupts, s.error, s.ttl
+          s.status, s.interrupts, s.error, s.ttl, s.revision, s.kept
         from (select t.*, ${LONG_TEXT} as long_text from gx.thread t where t.thread_id = $1) s
         where ${permits('s.metadata', '$4')} returning ${ALL_OF_THREAD}`,
       values: [threadId, copyId, await namedField(tx, 'thread.metadata', labels), patternsField(seen)],
