@@ -35,8 +35,8 @@ function firstDifference(is: string, ought: string): string {
 }
 
 /**
- * Returns the text of each object by kind and name. Pods and replica sets have random names, so they are counted by
- * content.
+ * Returns the text of each object by kind and name. Pods, replica sets and the slices of Services have random names, so
+ * they are counted by content.
  */
 function normalised({ namespace, objects }: World): Map<string, string> {
   const texts = new Map<string, string>();
@@ -51,7 +51,7 @@ function normalised({ namespace, objects }: World): Map<string, string> {
   return texts;
 }
 
-const COUNTED = ['Pod', 'ReplicaSet'];
+const COUNTED = ['Pod', 'ReplicaSet', 'EndpointSlice'];
 
 /**
  * Returns an object without what differs between two runs: uids, versions, times, hashes of them, addresses, and values
@@ -65,7 +65,7 @@ function plain(value: KubeObject | string, namespace: string): string {
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
     .replaceAll(/(?<=Template":")[^"]+/g, '<seen>')
     .replaceAll(/(?<=["/-])[0-9a-f]{8}(?=["/-])/g, '<hash>')
-    .replaceAll(/(?<=")[0-9a-f]{32}(?=")/g, '<hash>');
+    .replaceAll(/(?<=")(?:[0-9a-f]{32}|[\w-]{43})(?=")/g, '<hash>');
 }
 
 const UNTOLD = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'managedFields', 'deletionGracePeriodSeconds', 'generateName'];
@@ -86,12 +86,13 @@ const keysOf = (data: object): string[] =>
     .filter((key) => key !== 'verifier')
     .toSorted();
 
-function counted({ kind, metadata, spec, status }: KubeObject): object {
+function counted({ kind, metadata, spec = {}, status, endpoints }: KubeObject & { endpoints?: unknown[] | null }): object {
   const { 'pod-template-hash': _, 'controller-revision-hash': _revision, ...labels } = metadata.labels ?? {};
   const owner = metadata.ownerReferences?.[0];
   const { replicas } = spec as { replicas?: number };
   const { phase } = (status ?? {}) as { phase?: string };
-  return { kind, labels, owner: owner?.kind, replicas, phase, going: metadata.deletionTimestamp !== undefined };
+  const going = metadata.deletionTimestamp !== undefined;
+  return { kind, labels, owner: owner?.kind, replicas, phase, endpoints: endpoints?.length, going };
 }
 
 /**
