@@ -13,6 +13,7 @@ import type { Reply, Request, Route } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
 import { send } from './send.ts';
 import { SSE_TYPE } from './sse.ts';
+import { leaveUnread } from './unread-body.ts';
 import { createValidator, type Check } from './validate.ts';
 import { whileLetIn } from './while-allowed.ts';
 
@@ -135,6 +136,7 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders, trusts = trust
       await next();
     } catch (error) {
       if (isFault(error)) own().error({ err: error }, 'request failed');
+      leaveUnread(ctx.req);
       const reply = worded(errorReply(error, invalid), ctx.state as { asked?: Asked<Caller> });
       ctx.set(reply.headers);
       ctx.status = reply.status;
