@@ -164,6 +164,8 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     [conditions.TOKEN_MOUNTED]: "The agents' pods have a token of their ServiceAccount. The message names it. Absent otherwise.",
     [conditions.POD_SECURITY_OPEN]:
       'The namespace takes pods of any kind, because it enforces no pod security. Absent otherwise, and where no Listener names the namespace.',
+    [conditions.DRAINING]:
+      'Replaced revisions keep runs or threads that are pinned to them. False with the reason of the last that ended. Absent before the first.',
     [conditions.BACKED_UP]: 'There is a backup as new as the schedule asks for. Absent unless `spec.database.backup` asks for backups.',
     [conditions.ROUTED]:
       'Callers from outside are led to it: the parents of its HTTPRoute accept it, or its Ingress has an address. Serving and Ready do not depend on it. Absent where it has no route.',
@@ -175,6 +177,7 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
     ...OF_ROLLOUTS,
     ...OF_ALL,
     [conditions.ROLLED_OUT]: 'Both workloads of the revision have been ready.',
+    [conditions.DRAINING]: 'Another revision serves, and this one keeps runs or threads that are pinned to it. Absent otherwise.',
     [conditions.BUILD_SUCCEEDED]: 'The image was built from the repository.',
   },
   backup: {

@@ -71,6 +71,12 @@ export const STATES: Record<string, Record<string, string>> = {
     Quiet: 'Of QueueScaled: fewer queue pods were enough for a while, so there are fewer. A run under way finishes or is handed over.',
     NotReported: 'Of QueueScaled: the agents have not reported their work lately, so the queue pods stay as they are.',
     AskedByOthers: 'Of QueueScaled: `queueReplicas` says how many queue pods there are.',
+    PinnedWork: 'Of Draining: replaced revisions keep runs or threads. The message has the counts of the last report.',
+    Drained: 'Of Draining: a replaced revision has no work left.',
+    PinExpired: 'Of Draining: work of a replaced revision goes on with the one that serves, because `pinSeconds` are over.',
+    Released: 'Of Draining: the same, because somebody asked for it.',
+    TooManyDraining: 'Of Draining: the same, because more revisions than `maxDraining` would keep work.',
+    NotCounted: 'Of Draining: the same, because its agents do not count the pinned ones. Those of earlier versions pin nothing.',
     NothingEnforced: 'Of PodSecurityOpen: the namespace has no label `pod-security.kubernetes.io/enforce` with `restricted` or `baseline`.',
     Accepted:
       'Of Routed: every parent of the HTTPRoute accepts it. A parent that refuses gives its own reason, such as `NoMatchingListenerHostname`.',
@@ -114,6 +120,7 @@ export const STATES: Record<string, Record<string, string>> = {
     Skipped: 'A newer revision was requested before its turn.',
     Failed: 'It ended, and nothing more is known.',
     Hibernated: 'The deployment hibernates. The rollout begins when it wakes.',
+    PinnedWork: 'Of Draining: the message has the counts of the last report.',
   },
   backup: {
     Complete: 'It is complete, and stands in the catalogue of its target.',

@@ -8,6 +8,7 @@ import { gatewayKeyHash } from '../schema/wire/agent-key.ts';
 import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
 import { GATEWAY_KEYS_ENTRY, gatewayKeysIn } from '../schema/wire/gateway-key.ts';
+import type { RolloutPlan } from '../schema/wire/rollout-plan.ts';
 import { portsIn, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../schema/platform/kept-ports.ts';
 
 /** `namespace` is the platform's own. */
@@ -17,7 +18,7 @@ type Options = { kube: Kube; log: Log; namespace: string; namespaces: string[] }
 function lean({ apiVersion, kind, metadata, spec, status = {} }: DeploymentResource): DeploymentResource {
   const { name, namespace, uid, resourceVersion } = metadata;
   const { auth } = spec.template.sourceRevisionConfig ?? {};
-  const kept = given({ keyHashes: status.keyHashes, asleepSince: status.asleepSince });
+  const kept = given({ keyHashes: status.keyHashes, asleepSince: status.asleepSince, rollout: status.rollout });
   const conditions = status.conditions?.filter(({ type }) => type === UNAUTHENTICATED);
   return {
     apiVersion,
@@ -45,6 +46,8 @@ export type KnownDeployment = {
   asleepSince: string | undefined;
   /** True if it asks for agents that let everybody in. The word of its pods is not enough. */
   isOpen: boolean;
+  /** The plan of its revisions, which its agents get. Undefined while it is not decided. */
+  rollout?: RolloutPlan | undefined;
   auth: NonNullable<DeploymentResource['spec']['template']['sourceRevisionConfig']>['auth'];
   /** Returns true if the text is one of its keys. Its time reveals nothing about the key. */
   isOpenedBy: (text: string) => boolean;
@@ -132,9 +135,17 @@ function knownDeployment({ metadata, spec, status = {} }: DeploymentResource, po
     isOpen:
       status.conditions?.some(({ type, reason, status: is }) => type === UNAUTHENTICATED && is === 'True' && reason === ASKED_OPEN) ===
       true,
+    rollout: planIn(status),
     auth: spec.template.sourceRevisionConfig?.auth,
     isOpenedBy: (text) => isAmong(status.keyHashes ?? [], text),
   };
+}
+
+/** Returns the plan as agents get it. */
+function planIn({ rollout }: NonNullable<DeploymentResource['status']>): RolloutPlan | undefined {
+  if (rollout === undefined) return undefined;
+  const { madeAt, current, living, draining } = rollout;
+  return { made_at: madeAt, current, living, draining: draining.map(({ revision }) => revision) };
 }
 
 function isAmong(hashes: readonly string[], text: string): boolean {

@@ -5,7 +5,7 @@ import { Rate } from '../http/quota.ts';
 import { json, routeFor, type Route } from '../http/route.ts';
 import { credentialOf } from '../http/shown-key.ts';
 import { DNS_LABEL } from '../schema/platform/container.ts';
-import { workOf, USUAL_SLOTS, workersAsked } from '../schema/wire/work-summary.ts';
+import { workOf, workOfServing, USUAL_SLOTS, workersAsked, type WorkSummary } from '../schema/wire/work-summary.ts';
 import { ReportAnswer } from '../schema/wire/report-answer.ts';
 import { WorkReport, workPath } from '../schema/wire/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
@@ -56,8 +56,10 @@ export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = P
       body: WorkReport,
       answers: { 200: { description: 'Kept.', schema: ReportAnswer }, ...REFUSED },
       handler: ({ params: of, headers, body }) => {
-        reports.keep(admitted(of, headers), body);
-        return json({ gateway_keys: gatewayKeys() });
+        const name = admitted(of, headers);
+        reports.keep(name, body);
+        const plan = known.get(name)?.rollout;
+        return json({ gateway_keys: gatewayKeys(), ...(plan && { rollout: plan }) });
       },
     }),
     route({
@@ -67,12 +69,15 @@ export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = P
       summary: 'Read the work of a deployment, as counts',
       answers: { 200: { description: 'The counts; nulls where nothing was reported lately.' }, ...REFUSED },
       handler: ({ params: of, headers }) => {
-        const { due, running, slots = USUAL_SLOTS, nextDue = null } = workOf(reports.of(admitted(of, headers))) ?? NONE;
+        const { due, running, slots = USUAL_SLOTS, nextDue = null } = servingWork(workOf(reports.of(admitted(of, headers))));
         const workers = due === null ? null : workersAsked({ due, running }, slots);
         return json({ due, running, slots, workers, next_due: nextDue });
       },
     }),
   ];
 }
+
+/** Returns the work of the revision that serves, whose queue pods another scaler sets. */
+const servingWork = (work: WorkSummary | undefined) => (work === undefined ? NONE : workOfServing(work));
 
 const NONE = { due: null, running: null, slots: undefined, nextDue: undefined };

@@ -23,7 +23,7 @@ import { createCaches, writable, type Caches } from './view/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './view/deps.ts';
-import { scalableIn, sleepConcernIn } from './rollout/scalable.ts';
+import { drainingQueues, scalableIn, sleepConcernIn } from './rollout/scalable.ts';
 import type { KindTable } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
 import { serveHealth } from './kernel/health.ts';
@@ -35,7 +35,7 @@ import { gatewayUrls } from './scale/gateways.ts';
 import { WorkFollower } from './scale/work-follower.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
 import { ownVersion } from './versions.ts';
-import { wakeForFacts, wakeForWork, wireWakeUps, type Queues } from './wake.ts';
+import { wakeForDrain, wakeForFacts, wakeForWork, wireWakeUps, type Queues } from './wake.ts';
 import { watches } from './watches.ts';
 
 /** Milliseconds after which Secrets and builds that nothing refers to are removed. */
@@ -216,6 +216,8 @@ const workFollower = ({ caches, settings, queues, log }: Following, { ports, ...
     scalable: scalableIn(caches, settings),
     concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
     wake: wakeForWork(caches, queues),
+    draining: drainingQueues(caches, settings),
+    wakeDraining: wakeForDrain(queues),
     learned: wakeForFacts(caches, queues),
     downSeconds: settings.queueScaleDownSeconds,
     log,

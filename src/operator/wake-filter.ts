@@ -32,7 +32,10 @@ export const concernsRevisions = ({ before, after }: Change): boolean =>
 function readByRevisions(object: KubeObject): object {
   const deployment = object as DeploymentResource & KubeObject;
   const database = { address: databaseOf(deployment.spec).address(deployment), ready: isTrue(deployment, DATABASE_READY) };
-  return { ...askedOf(object), status: { active: deployment.status?.activeRevision, asleep: deployment.status?.asleepSince, database } };
+  const { activeRevision: active, asleepSince: asleep, rollout } = deployment.status ?? {};
+  const draining = rollout?.draining;
+  const kept = draining?.map(({ revision, runs, threads }) => [revision, runs, threads]);
+  return { ...askedOf(object), status: { active, asleep, isPlanned: rollout !== undefined, kept, database } };
 }
 
 /**
@@ -45,7 +48,7 @@ export const concernsDeployment = ({ before, after }: Change): boolean =>
 function readByDeployment(object: KubeObject): object {
   const revision = object as RevisionResource & KubeObject;
   const { status = {} } = revision;
-  const { phase, reason, message, serverVersion, mountPrefix, guard, endedAt } = status;
+  const { phase, reason, message, serverVersion, mountPrefix, guard, pin, endedAt } = status;
   const over = phase !== undefined && ENDED.includes(phase) ? { phase, endedAt, ready: seen(conditionIn({ status }, READY)) } : undefined;
   // The deployment itself knows more about the database.
   const trouble = reason === undefined || reason === 'DatabaseNotReady' ? undefined : [reason, message];
@@ -57,6 +60,7 @@ function readByDeployment(object: KubeObject): object {
       serverVersion,
       mountPrefix,
       guard,
+      pin,
       underWay: isRollingOut(revision),
       rolledOut: isTrue({ status }, ROLLED_OUT),
     },

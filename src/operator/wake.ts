@@ -173,6 +173,12 @@ export const wakeForWork =
     wake(deployments, key, 'watch');
   };
 
+/** Wakes a replaced revision, because its work asks for another size. */
+export const wakeForDrain =
+  ({ revisions }: Pick<Queues, 'revisions'>) =>
+  (deployment: string, revision: string): void =>
+    wake(revisions, keyIn(deployment.split('/')[0], revision), 'watch');
+
 /** Wakes the revisions of a deployment whose status does not have the facts yet that their servers have reported. */
 export const wakeForFacts =
   ({ revisions: cache }: Pick<Caches, 'revisions'>, { revisions }: Pick<Queues, 'revisions'>) =>

@@ -26,6 +26,6 @@ test('the page of a kind names the conditions that this kind reports, and no oth
     return [...(table.split('## Reasons')[0] ?? '').matchAll(/^\| `(\w+)`/gm)].map(([, type = '']) => type).toSorted();
   };
   expect(named('listener.md')).toEqual(['Ready', 'Reconciling', 'Stalled']);
-  expect(named('revision.md')).toEqual(['BuildSucceeded', 'Ready', 'Reconciling', 'RolledOut', 'Stalled', 'Suspended']);
+  expect(named('revision.md')).toEqual(['BuildSucceeded', 'Draining', 'Ready', 'Reconciling', 'RolledOut', 'Stalled', 'Suspended']);
   expect(named('deployment.md')).toContain('TracingProjectShared');
 });

@@ -25,6 +25,7 @@ export const factsOf = (deployment: DeploymentResource, given: Partial<WrittenFa
   database: undefined,
   service: undefined,
   isAsleep: false,
+  rollout: { statements: [] },
   held: undefined,
   active: undefined,
   target: given.active,

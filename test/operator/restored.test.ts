@@ -38,8 +38,9 @@ async function belongings(): Promise<string[]> {
   ].toSorted();
 }
 
-const withoutTimes = ({ conditions = [], ...status }: NonNullable<Awaited<ReturnType<Stage['see']['deployment']>>['status']>) => ({
+const withoutTimes = ({ conditions = [], rollout, ...status }: NonNullable<Awaited<ReturnType<Stage['see']['deployment']>>['status']>) => ({
   ...status,
+  rollout: { ...rollout, madeAt: undefined },
   conditions: conditions.map(({ type, status: holds, reason }) => `${type} ${holds} ${reason}`),
 });
 

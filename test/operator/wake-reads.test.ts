@@ -68,6 +68,8 @@ const cacheOf = (caches: Caches, object: KubeObject): Cache => cacheIn(caches, o
 
 const conditions = ['ReplicaFailure', 'DisruptionTarget'].map((type) => ({ type, name: 'x', status: 'True' }));
 
+const plan = { madeAt: '2026-02-01T00:00:00Z', current: 'chat-00001', living: ['chat-00001'], draining: [] };
+
 /** Returns values that a field may have next. */
 function nextOf(value: unknown, key: string): unknown[] {
   const name = key.split('/')[1] ?? '';
@@ -75,7 +77,7 @@ function nextOf(value: unknown, key: string): unknown[] {
   if (typeof value === 'string') return [`${value}x`, undefined, ...texts];
   if (typeof value === 'number') return [value + 1, value - 1, 0, undefined];
   if (typeof value === 'boolean') return [!value, undefined];
-  return ['x', true, 1, ...texts, {}, conditions];
+  return ['x', true, 1, ...texts, {}, conditions, plan];
 }
 
 const valueAt = (object: KubeObject, path: string[]): unknown => {

@@ -39,6 +39,7 @@ test('every row names a field of the REST body', () => {
   expect(known.filter((name) => !SOURCE_FIELDS.some(({ rest }) => rest === name))).toEqual([
     'source_config.database_placement',
     'source_config.storage_class',
+    'source_config.rollout',
     'source_revision_config.auth',
     'source_revision_config.placement',
   ]);

@@ -17,11 +17,13 @@ export async function answerForDeployment(
   { caller, signal }: CallContext,
 ): Promise<Deployment> {
   const owners = plane.stored.owners();
+  const revisions = plane.stored.revisionsOf(deployment);
   return deploymentAnswer(deployment, {
     id: plane.stored.idOf(deployment),
     tenantId: caller.tenantId,
     listener: owners.get(deployment.metadata.namespace ?? ''),
-    latest: plane.stored.revisionsOf(deployment)[0],
+    latest: revisions[0],
+    revisions,
     active: activeRevision(plane, deployment),
     secrets: await plane.secrets.read(deployment, { role: caller.role, signal }),
   });

@@ -163,7 +163,13 @@ function patchedSpec(
   { secretName, now }: { secretName: string | undefined; now: Date },
 ): DeploymentSpec {
   const { rollbackOf, ...before } = deployment.spec;
-  const { sourceConfig: _config, template: _template, database: { placement: _place, ...database } = {}, ...kept } = before;
+  const {
+    sourceConfig: _config,
+    template: _template,
+    rollout: _rollout,
+    database: { placement: _place, ...database } = {},
+    ...kept
+  } = before;
   const databaseNow = { ...database, ...databaseAsked(wanted) };
   const asked = toSpec(wanted, { listener: before.sourceConfig?.listener, secretName });
   const requestedAt = revision ? laterThan(before.requestedAt, now) : before.requestedAt;

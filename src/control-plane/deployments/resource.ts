@@ -17,6 +17,7 @@ import { ROUTED } from '../../schema/platform/conditions.ts';
 import { CUSTOM_URI, type DatabaseSpec } from '../../schema/platform/database-spec.ts';
 import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
+import { RolloutConfig } from '../../schema/platform/rollout-spec.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
 import { updatedAt } from '../stored/metadata.ts';
@@ -44,9 +45,9 @@ export type FromServer = { listener?: string | undefined; secretName?: string | 
 export function toSpec(
   wanted: WantedDeployment,
   given: FromServer,
-): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt'> {
+): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt' | 'rollout'> {
   const { resource_spec: sizes, listener_id: _id, listener_config: _listener, ...others } = wanted.source_config;
-  const { database_placement: _place, storage_class: _class, ...config } = others;
+  const { database_placement: _place, storage_class: _class, rollout, ...config } = others;
   const template: Template = {
     ...absentIfEmpty('sourceRevisionConfig', inResource(wanted.source_revision_config)),
     ...(given.secretName !== undefined && { secretName: given.secretName }),
@@ -57,6 +58,7 @@ export function toSpec(
     source: wanted.source,
     ...absentIfEmpty('sourceConfig', sourceConfig),
     template,
+    ...absentIfEmpty('rollout', inResource(rollout)),
     ...(given.requestedAt !== undefined && { requestedAt: given.requestedAt }),
   };
 }
@@ -103,6 +105,7 @@ export function toWanted({ spec }: DeploymentResource): WantedDeployment {
       ...toRestForm(SourceConfig, spec.sourceConfig),
       database_placement: spec.database?.placement ?? null,
       storage_class: spec.database?.storageClass ?? null,
+      rollout: spec.rollout ? toRestForm(RolloutConfig, spec.rollout) : null,
       resource_spec: spec.template.resourceSpec ? toRestForm(ResourceSpec, spec.template.resourceSpec) : null,
     },
     source_revision_config: toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig),
@@ -116,6 +119,8 @@ export type RelatedToDeployment = {
   listener?: ListenerResource | undefined;
   latest?: RevisionResource | undefined;
   active?: RevisionResource | undefined;
+  /** All its revisions, where they are known. */
+  revisions?: readonly RevisionResource[];
   secrets: Secret[];
 };
 
@@ -144,7 +149,21 @@ export function deploymentAnswer(deployment: DeploymentResource, related: Relate
     tenant_id: related.tenantId,
     url,
     route: routeShown(deployment),
+    rollout: rolloutShown(deployment, related.revisions ?? []),
   };
+}
+
+/** Returns the revisions that keep work although another one serves. */
+function rolloutShown({ status }: DeploymentResource, revisions: readonly RevisionResource[]): Deployment['rollout'] {
+  if (status?.rollout === undefined) return null;
+  const idOf = (name: string): string | null => revisions.find(({ metadata }) => metadata.name === name)?.metadata.uid ?? null;
+  const draining = status.rollout.draining.map(({ revision, since, runs = null, threads = null }) => ({
+    revision_id: idOf(revision),
+    since,
+    runs,
+    threads,
+  }));
+  return { draining };
 }
 
 /** Returns the route from outside and whether it leads to the deployment. */

@@ -11,6 +11,7 @@ import { redeploy } from '../deployments/redeploy.ts';
 import { pageOf, paging } from '../paging.ts';
 import { findRevision, revisionAnswers } from '../revisions/answers.ts';
 import { interrupt } from '../revisions/interrupt.ts';
+import { release } from '../revisions/release.ts';
 import { deploymentReply } from './deployments.ts';
 import { DeploymentPath, RevisionPath, failures, notFound, rejected, restRoute } from './route.ts';
 import { waitFor } from '../stored/follow.ts';
@@ -130,6 +131,21 @@ const writes = (plane: Omit<Plane, 'stopping'>): Route<Caller>[] => [
     answers: { 200: { description: 'The deployment.', schema: Deployment }, 400: rejected, 404: notFound, 409: changed, ...failures },
     handler: async ({ params, ...asking }) =>
       deploymentReply(plane, await redeploy(plane, { deployment: params.deployment_id, revision: params.revision_id }, asking), asking),
+  }),
+  restRoute({
+    method: 'post',
+    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/release',
+    id: 'releaseRevision',
+    summary: 'Let the work that a replaced revision keeps go on with the revision that serves.',
+    tag,
+    access: 'write',
+    params: RevisionPath,
+    answers: { 200: { description: 'The revision.', schema: Revision }, 400: rejected, 404: notFound, ...failures },
+    handler: async ({ params, ...asking }) => {
+      const deployment = await findDeployment(plane, params.deployment_id, asking);
+      const revision = await findRevision(plane, deployment, { id: params.revision_id, signal: asking.signal });
+      return json(revisionAnswers(plane, deployment)(await release(plane, { deployment, revision }, asking.caller)));
+    },
   }),
   ...['interrupt', 'interruption'].map((word) => interruption(plane, word)),
 ];

@@ -19,6 +19,7 @@ import { observeDeployment, type DeploymentWorld } from './observe.ts';
 import type { Facts } from './part.ts';
 import { tenantIn, tracingState } from './parts/tracing-project.ts';
 import { nodePortOf } from './parts/service.ts';
+import { decideRollout } from './rollout.ts';
 import { observeRoute } from './route/observe.ts';
 import { planBackup } from '../backup/plan.ts';
 import { decideSleep } from './sleep.ts';
@@ -64,6 +65,7 @@ export async function observeFacts(
     branch: branchSource(deps, deployment)?.branch,
     look: deps.branches.look(deployment.metadata.uid ?? ''),
     queue: work.queue(key),
+    rollout: decideRollout(deployment, seen),
     route: observeRoute(deps, deployment),
     backup: planBackup(deployment, { ...world, settings, now, asleepSince: sleep.sleep.asleepSince }),
   };

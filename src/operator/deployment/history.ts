@@ -24,12 +24,17 @@ export const historyOf = ({ deployment: { spec }, settings, now }: Given): Histo
 
 /**
  * Returns the revisions to be removed, which may have failed: those beyond the limit, or ended too long ago. The
- * serving one, the one that served before it, the newest one and those under way stay.
+ * serving one, the one that served before it, the newest one and those under way stay, and so do those that keep work.
  */
-export function outdated(revisions: RevisionResource[], active: string | undefined, history: History): RevisionResource[] {
+export function outdated(
+  revisions: RevisionResource[],
+  active: string | undefined,
+  { keeping = [], ...history }: History & { keeping?: readonly string[] },
+): RevisionResource[] {
   const previous = previousOf(revisions, active);
   return endedBefore(revisions, active).filter(
-    (revision, index) => revision !== previous && (index >= history.limit || daysLeft(revision, history) < 0),
+    (revision, index) =>
+      revision !== previous && !keeping.includes(revision.metadata.name) && (index >= history.limit || daysLeft(revision, history) < 0),
   );
 }
 

@@ -10,6 +10,7 @@ import type { StatusInput } from '../reports/status-inputs.ts';
 import type { ReconcileOutcome } from '../kernel/outcome.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
 import type { DeploymentWorld } from './observe.ts';
+import type { RolloutDecision } from './rollout.ts';
 import type { RoutePlan } from './route/plan.ts';
 import type { SleepDecision } from './sleep.ts';
 
@@ -37,6 +38,8 @@ export type Facts = DeploymentWorld &
     branch: string | undefined;
     /** The last look at it, if there was one. */
     look: BranchLook | undefined;
+    /** The decision about revisions that keep their work. */
+    rollout: RolloutDecision;
     /** The decision about its queue, by the work there is. */
     queue: QueueState | undefined;
     /** The decision about its next backup. Undefined if it is to have none. */

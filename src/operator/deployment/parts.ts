@@ -5,6 +5,7 @@ import { branch } from './parts/branch.ts';
 import { database } from './parts/database.ts';
 import { key } from './parts/key.ts';
 import { queue } from './parts/queue.ts';
+import { rollout } from './parts/rollout.ts';
 import { outsideRoute } from './parts/route.ts';
 import { service } from './parts/service.ts';
 import { sleep } from './parts/sleep.ts';
@@ -27,6 +28,7 @@ export const DEPLOYMENT_PARTS: readonly Part[] = [
   sleep,
   autoscaler,
   queue,
+  rollout,
   trust,
   withoutEffect,
 ];

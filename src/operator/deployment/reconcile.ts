@@ -57,7 +57,8 @@ async function write({ writer, table }: WriteDeps, { facts, objects, signal }: W
   const loose = await writeEach(writer, { objects: objects.filter(dispensable), children: children.filter(dispensable), signal });
   const written = [...firm, ...loose.written];
   const made = missing !== undefined && (await writer.create(missing, signal)) ? [missing] : [];
-  const old = outdated(revisions, active, historyOf(facts));
+  const keeping = facts.rollout.status?.draining.map(({ revision }) => revision) ?? [];
+  const old = outdated(revisions, active, { ...historyOf(facts), keeping });
   for (const revision of old) await writer.remove(revision, signal);
   return {
     written,

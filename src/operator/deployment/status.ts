@@ -2,6 +2,7 @@ import {
   ASLEEP,
   BACKED_UP,
   DATABASE_READY,
+  DRAINING,
   FOLLOWS_BRANCH,
   HIBERNATED,
   READY,
@@ -207,6 +208,7 @@ export function refusedDeployment(deployment: DeploymentResource, message: strin
       [
         BACKED_UP,
         DATABASE_READY,
+        DRAINING,
         FOLLOWS_BRANCH,
         ROUTED,
         SERVING,

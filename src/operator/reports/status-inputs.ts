@@ -8,6 +8,7 @@ import type { DeploymentStatusFields } from './part-report.ts';
 export const STATUS_INPUTS = {
   phase: 'It only tells waking from a first start.',
   activeRevision: 'The Service selects its pods.',
+  rollout: 'Nowhere. Replaced revisions keep nothing any more, and the one that serves takes their work.',
   databaseSecret: 'Credentials are listed by their labels, and an external one is named by the spec.',
   databaseSecretVersion: 'The Secret is read.',
   databaseTemplate: 'The set has the hash of its own template.',
@@ -50,6 +51,7 @@ export const REVISION_INPUTS = {
   serverVersion: 'The agents report it.',
   mountPrefix: 'The agents report it.',
   guard: 'The agents report it. Until then nobody may wake it.',
+  pin: 'Nowhere. The revision keeps nothing once it is replaced.',
   apiTemplate: 'The workload has the hash of its own template.',
   queueTemplate: 'The workload has the hash of its own template.',
 } as const satisfies Partial<Record<keyof NonNullable<RevisionResource['status']>, string>>;

@@ -7,7 +7,7 @@ import { isWaitedFor } from '../database/address.ts';
 import { isApiUp, isAsMade, isWorkloadUp } from '../rollout/complete.ts';
 import { connectionsAsked, connectionsNeeded } from '../rollout/connections.ts';
 import { isNothingServing, mayStart } from '../rollout/deployment.ts';
-import { queueAtFirst, queueWanted } from '../rollout/queue-size.ts';
+import { mostDraining, queueAtFirst, queueWanted } from '../rollout/queue-size.ts';
 import { isAsleep } from '../rollout/sleepers.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../rollout/replicas.ts';
 import { agentPlace, askedOfNodes } from '../objects/placed.ts';
@@ -67,7 +67,7 @@ const ended: Question = ({ revision, world, settings }) => {
   if (phase === undefined || !isEnded(revision)) return undefined;
   if (phase !== 'DEPLOYED') return idle(phase, message, { wish: takenDown(world), ...(reason !== undefined && { reason }) });
   const away = { wish: takenDown(world), rolledOut: true };
-  if (isSuperseded(revision, world)) return idle(phase, 'It served until a later revision took its place.', away);
+  if (isSuperseded(revision, world)) return superseded({ revision, world, settings });
   if (isResting(world)) return idle(phase, 'Its pods are stopped until the deployment and its database are awake.', away);
   const queue = queueWanted(
     revision,
@@ -80,6 +80,22 @@ const ended: Question = ({ revision, world, settings }) => {
   if (left > 0) return idle(phase, SERVES, { wish, rolledOut: true, again: left });
   return idle(phase, SERVES, { wish, rolledOut: true, diagnosis: trouble });
 };
+
+const REPLACED = 'It served until a later revision took its place.';
+
+/**
+ * Decides for a replaced revision. If it keeps work, its queue pods follow that while its deployment is awake. Those
+ * that are there stay until the work was counted.
+ */
+function superseded({ revision, world, settings }: Situation): Decision {
+  const { draining, queue, drainPods } = world;
+  const away = { wish: takenDown(world), rolledOut: true };
+  if (draining === undefined || queue === undefined || isResting(world)) return idle('DEPLOYED', REPLACED, away);
+  const pods = Math.min(drainPods ?? replicasOf(queue), mostDraining(revision, settings));
+  const { runs = 'Some', threads = 'some' } = draining;
+  const message = `A later revision took its place. ${runs} runs and ${threads} waiting threads are pinned to it.`;
+  return idle('DEPLOYED', message, { ...away, wish: { ...away.wish, queue: pods }, draining: message });
+}
 
 /**
  * Seconds that a replacing pod may take to be ready before it is reported. A server loads its graphs within some

@@ -31,6 +31,8 @@ export type Decision = {
   complete?: boolean;
   /** True if a condition reports the rollout's end: once it serves, or when traffic is late. */
   rolledOut: boolean;
+  /** A sentence on the work that it keeps although another one serves. */
+  draining?: string;
   /** Seconds after which to look again, if nothing else wakes the revision. */
   again?: number;
 };

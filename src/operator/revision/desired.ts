@@ -2,6 +2,7 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { BEGAN_WITH, DATABASE_ADDRESS } from '../../schema/platform/labels.ts';
+import type { Pin } from '../../schema/platform/pins.ts';
 import { stampOf, type DatabaseAddress } from '../database/address.ts';
 import { connectionsAsked } from '../rollout/connections.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../rollout/replicas.ts';
@@ -15,6 +16,8 @@ import { workload } from './objects/workload.ts';
 
 export type RevisionPlan = {
   wish: Wish;
+  /** The kind of work that its pods pin to it. Unset: nothing. */
+  pin?: Pin;
   secretName: string | undefined;
   address: DatabaseAddress | undefined;
   /** Connections of the live database, where they are known; else those that the spec asks for. */
@@ -30,7 +33,7 @@ export type RevisionPlan = {
 
 /** Returns the workloads that a revision should have, the api before the queue. */
 export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, settings: OperatorSettings): KubeObject[] {
-  const { wish, secretName, address, live, deploymentId = revision.spec.deploymentUid, image = imageOf(revision) } = plan;
+  const { wish, pin, secretName, address, live, deploymentId = revision.spec.deploymentUid, image = imageOf(revision) } = plan;
   const connections = plan.connections ?? connectionsAsked(revision, settings).max;
   // Without an address nothing has been started, or the deployment is about to report it again.
   if (address === undefined) return [];
@@ -41,7 +44,7 @@ export function desiredRevision(revision: RevisionResource, plan: RevisionPlan, 
     const least = component === 'api' && wish.down !== true ? replicasWanted(revision, component, settings) : wanted;
     const size = sizeOf(live?.[component], { wanted, least, limit });
     const made = withTemplateHash(
-      workload(revision, { component, ...size, secretName, address, connections, deploymentId, image }, settings),
+      workload(revision, { component, ...size, pin, secretName, address, connections, deploymentId, image }, settings),
     );
     const seen = revision.status?.[component === 'api' ? 'apiTemplate' : 'queueTemplate'];
     return [isEnded(revision) ? withAddress(settledTemplate(made, live?.[component], seen), address) : made];

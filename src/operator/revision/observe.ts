@@ -4,6 +4,7 @@ import type { TimeSpan } from '../../kube/lease.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { COMPONENT } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
+import type { DrainingRevision } from '../../schema/platform/rollout-spec.ts';
 import type { ServerFacts } from '../../schema/wire/work-report.ts';
 import type { DatabaseAnswer } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
@@ -11,6 +12,7 @@ import type { DatabaseAddress } from '../database/address.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../view/caches.ts';
 import { hasTraffic, mayStart } from '../rollout/deployment.ts';
 import type { OperatorDeps } from '../view/deps.ts';
+import { drainingIn } from '../rollout/pins.ts';
 import { replicasWanted, type WorkloadComponent } from '../rollout/replicas.ts';
 import { activeOf, isEnded, rolloutOrderOf, type RolloutOrder } from '../rollout/revisions.ts';
 import type { QueueState } from '../scale/queue-scale.ts';
@@ -44,6 +46,10 @@ export type RevisionWorld = DatabaseAnswer & {
   queue: KubeObject | undefined;
   /** The decision about the queue of its deployment, by the work there is. */
   queueState?: QueueState | undefined;
+  /** The work that it keeps although another one serves. */
+  draining?: DrainingRevision | undefined;
+  /** The number of its queue pods that this asks for. */
+  drainPods?: number | undefined;
   /** The facts of its server that its pods have reported lately. */
   server?: ServerFacts | undefined;
   apiPods: KubeObject[];
@@ -100,6 +106,8 @@ export async function observeRevision(
     api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
     queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
     queueState: deps.work.queue(key),
+    draining: drainingIn(deployment, name),
+    drainPods: deps.work.drain(key, name),
     server: deps.work.server(key, name),
     apiPods: podsOf('api'),
     queuePods: podsOf('queue'),

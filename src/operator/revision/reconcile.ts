@@ -2,9 +2,12 @@ import type { Denied, KubeRefused } from '../../kube/errors.ts';
 import type { Log } from '../../log.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { names } from '../../schema/names.ts';
+import type { Pin } from '../../schema/platform/pins.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, type Report } from '../kernel/outcome.ts';
+import { pinAsked } from '../rollout/pins.ts';
+import { isEnded } from '../rollout/revisions.ts';
 import { adoptSecret } from './adopt-secret.ts';
 import { keepBuildLog } from './build/keep-log.ts';
 import { dropBuild, makeBuild } from './build/make.ts';
@@ -24,6 +27,8 @@ type Facts = Situation & {
   secretName?: string | undefined;
   logTail?: string | undefined;
   buildLog?: string | undefined;
+  /** The kind of work that its pods pin to it. It stays as it was when they were first made. */
+  pin: Pin;
 };
 
 /** A part of a revision that is no workload. It comes before these, and returns the facts that it changes. */
@@ -55,7 +60,8 @@ export const reconcileRevision =
     const { settings, writer } = deps;
     const world = await observeRevision(deps, revision, { signal, now });
     const situation = { revision, world, settings };
-    let facts: Facts = { ...situation, decision: decideRevision(situation) };
+    const pin = revision.status?.pin ?? (isEnded(revision) ? 'None' : pinAsked(world.deployment, settings));
+    let facts: Facts = { ...situation, pin, decision: decideRevision(situation) };
     for (const part of PARTS) facts = { ...facts, ...(await part(deps, facts, { signal, log })) };
     const desired = desiredRevision(revision, planOf(facts), settings);
     const wanted = desired.map(({ metadata }) => metadata.name);
@@ -65,8 +71,9 @@ export const reconcileRevision =
     return revisionReport(revision, { ...facts, secondsLeft: secondsLeft(situation), standing });
   };
 
-const planOf = ({ world, decision, secretName }: Facts): RevisionPlan => ({
+const planOf = ({ world, decision, secretName, pin }: Facts): RevisionPlan => ({
   wish: decision.wish,
+  pin,
   secretName,
   address: world.address,
   connections: world.connections,

@@ -1,10 +1,11 @@
-import { BUILD_SUCCEEDED, ROLLED_OUT } from '../../schema/platform/conditions.ts';
+import { BUILD_SUCCEEDED, DRAINING, ROLLED_OUT } from '../../schema/platform/conditions.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { hashOf } from '../../schema/platform/revision-of.ts';
 import { ENDED } from '../../schema/platform/revision.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { KubeObject } from '../../kube/kube.ts';
+import type { Pin } from '../../schema/platform/pins.ts';
 import { serverFields } from '../rollout/reported-server.ts';
 import { imageOf, isEnded } from '../rollout/revisions.ts';
 import { statusOfPod } from '../pods/diagnose.ts';
@@ -34,6 +35,8 @@ export type RevisionView = {
   /** Name of the Secret that its pods get. */
   secretName?: string | undefined;
   logTail?: string | undefined;
+  /** The kind of work that its pods pin to it. */
+  pin?: Pin | undefined;
   /** Name of the ConfigMap with the whole log of its build, if that was kept just now. */
   buildLog?: string | undefined;
   /** Its workloads as they are after the writes. */
@@ -73,7 +76,8 @@ function templatesSeen({ metadata, status }: RevisionResource, { decision, stand
 }
 
 /** Returns the fields that keep their first value. */
-function writtenOnce(revision: RevisionResource, { decision, world, secretName, logTail, buildLog }: RevisionView): RevisionStatusFields {
+function writtenOnce(revision: RevisionResource, view: RevisionView): RevisionStatusFields {
+  const { decision, world, secretName, logTail, buildLog } = view;
   const { spec, status: before = {} } = revision;
   const time = dateTimeOf(world.now);
   const found = {
@@ -83,6 +87,7 @@ function writtenOnce(revision: RevisionResource, { decision, world, secretName, 
     startedAt: decision.started ? time : undefined,
     endedAt: ENDED.includes(decision.phase) ? time : undefined,
     logTail,
+    pin: pinned(view),
     image: decision.image,
     commitSha: decision.commitSha,
     buildsWith: decision.buildsWith,
@@ -99,6 +104,9 @@ function writtenOnce(revision: RevisionResource, { decision, world, secretName, 
   const entries = Object.entries(found).map(([name, value]) => [name, known[name as keyof typeof found] ?? value]);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as RevisionStatusFields;
 }
+
+/** Returns the kind of work that the pods pin to the revision, once they are started. */
+const pinned = ({ decision, pin }: RevisionView): RevisionStatusFields['pin'] => (decision.started && pin !== 'None' ? pin : undefined);
 
 function outcomeOf(view: RevisionView): ReconcileOutcome {
   const { decision } = view;
@@ -133,7 +141,9 @@ export function statements(revision: RevisionResource, decision: Decision): Stat
   const rollout: StatedCondition = rolledOut
     ? { type: ROLLED_OUT, status: 'True', reason: 'RolledOut', message: 'All pods were ready.' }
     : { type: ROLLED_OUT, status: 'False', reason: reason ?? wordOf(phase), message };
-  return revision.spec.source === 'git' ? [rollout, buildStatement(revision, decision)] : [rollout];
+  const kept: StatedCondition[] =
+    decision.draining === undefined ? [] : [{ type: DRAINING, status: 'True', reason: 'PinnedWork', message: decision.draining }];
+  return [rollout, ...kept, ...(revision.spec.source === 'git' ? [buildStatement(revision, decision)] : [])];
 }
 
 /** States how the build stands: unknown until it has ended one way or the other. */

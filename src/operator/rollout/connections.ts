@@ -11,6 +11,8 @@ const RESERVED = 10;
  * more than that.
  */
 const GENERATIONS = 2;
+/** The same where replaced revisions keep work: their pods, of which there are few, count as a third one. */
+const KEEPING_GENERATIONS = 3;
 /** Connections that an agent server needs: 1 that listens, 2 of its own, 2 of one graph thread. */
 const LEAST = 5;
 /**
@@ -52,7 +54,8 @@ export function connectionsAsked(of: Templated, settings: Sizes): Connections {
 }
 
 /** Returns the connections of one pod, api or queue, of a database that takes `max`. */
-export function connectionsPerPod(of: Templated, settings: Sizes, max: number): number {
-  const share = Math.floor((max - RESERVED) / (GENERATIONS * podsOf(of, settings)));
+export function connectionsPerPod(of: Templated, settings: Sizes, { max, keepsWork }: { max: number; keepsWork: boolean }): number {
+  const generations = keepsWork ? KEEPING_GENERATIONS : GENERATIONS;
+  const share = Math.floor((max - RESERVED) / (generations * podsOf(of, settings)));
   return Math.max(LEAST, Math.min(MOST, share));
 }

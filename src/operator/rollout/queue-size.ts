@@ -18,6 +18,9 @@ export function isQueueScaled(of: Templated, deployment: DeploymentResource | un
   return most > least && (settings.gateway !== undefined || deployment?.spec.queueReplicas !== undefined);
 }
 
+/** Returns how many queue pods a replaced revision may have: at least one, or its work would never end. */
+export const mostDraining = (of: Templated, settings: Settings): number => Math.max(1, replicasAllowed(of, 'queue', settings));
+
 type Queue = {
   deployment: DeploymentResource | undefined;
   api: KubeObject | undefined;

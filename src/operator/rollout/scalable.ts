@@ -2,11 +2,11 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { names } from '../../schema/names.ts';
 import { replicasOf } from '../pods/workload-state.ts';
-import type { Scalable } from '../scale/work-follower.ts';
+import type { DrainingQueue, Scalable } from '../scale/work-follower.ts';
 import type { Caches } from '../view/caches.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { hasWork, isAsleep, isSleeper, mayRest, sleepAfter } from './sleepers.ts';
-import { isQueueScaled, queueBounds } from './queue-size.ts';
+import { isQueueScaled, mostDraining, queueBounds } from './queue-size.ts';
 
 /** Returns true unless an outsider scales it, or it is to have no pods or to be left alone. */
 const mayScale = (deployment: DeploymentResource): boolean => {
@@ -28,6 +28,21 @@ export function scalableIn(caches: Caches, settings: OperatorSettings): (deploym
     if (revision === undefined || !isQueueScaled(revision, deployment, settings)) return undefined;
     const queue = caches.workloads.get(`${namespace}/${names.queueWorkload(active)}`);
     return { bounds: queueBounds(revision, settings), live: queue === undefined ? 0 : replicasOf(queue) };
+  };
+}
+
+/** Returns the queues of replaced revisions of a deployment that keep work. None while nothing of it is to run. */
+export function drainingQueues(caches: Caches, settings: OperatorSettings): (deployment: string) => DrainingQueue[] {
+  return (key) => {
+    const deployment = caches.deployments.get(key);
+    if (deployment === undefined || deployment.spec.suspend === true || deployment.spec.hibernate === true) return [];
+    return (deployment.status?.rollout?.draining ?? []).flatMap(({ revision: name }) => {
+      const { namespace } = deployment.metadata;
+      const revision = caches.revisions.get(`${namespace}/${name}`);
+      const queue = caches.workloads.get(`${namespace}/${names.queueWorkload(name)}`);
+      if (revision === undefined || queue === undefined) return [];
+      return [{ revision: name, live: replicasOf(queue), most: mostDraining(revision, settings) }];
+    });
   };
 }
 

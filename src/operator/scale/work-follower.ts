@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { WorkSummary } from '../../schema/wire/work-summary.ts';
+import { workOfServing, type WorkSummary } from '../../schema/wire/work-summary.ts';
 import { gatewayKeysOf } from '../../schema/wire/gateway-key.ts';
 import { REPORTS_PATH, type ReportsAnswer, type ServerFacts } from '../../schema/wire/work-report.ts';
+import { decideDrain, type DrainState } from './drain-scale.ts';
 import { decideQueue, type QueueBounds, type QueueState } from './queue-scale.ts';
 import { ReportedWork, type Added } from './reported-work.ts';
 
@@ -17,11 +18,18 @@ const PAGES = 50;
 /** The present queue of a deployment that may be scaled. */
 export type Scalable = { bounds: QueueBounds; live: number };
 
+/** The present queue of a replaced revision that keeps work. */
+export type DrainingQueue = { revision: string; live: number; most: number };
+
 export type FollowerOptions = {
   /** Returns where the gateways answer. */
   gateways: () => string[];
   /** Returns how a deployment (`namespace/name`) may be scaled. Undefined: its queue is not the platform's to scale. */
   scalable: (deployment: string) => Scalable | undefined;
+  /** Returns the queues of the replaced revisions of a deployment that keep work. */
+  draining: (deployment: string) => DrainingQueue[];
+  /** Called when a replaced revision is to have another number of queue pods. */
+  wakeDraining: (deployment: string, revision: string) => void;
   /** Returns true if this work may let the deployment fall asleep, or wake it. */
   concernsSleep: (deployment: string, summary: WorkSummary) => boolean;
   /** Called when a deployment is to be looked at. */
@@ -40,6 +48,8 @@ export type FollowerOptions = {
 export type WorkView = {
   summary(deployment: string): WorkSummary | undefined;
   queue(deployment: string): QueueState | undefined;
+  /** Returns how many queue pods a replaced revision is to have. Undefined while nothing was decided. */
+  drain(deployment: string, revision: string): number | undefined;
   /** Returns the facts of a revision's server that were reported lately. */
   server(deployment: string, revision: string): ServerFacts | undefined;
 };
@@ -55,6 +65,8 @@ export class WorkFollower implements WorkView {
   readonly #options: FollowerOptions;
   readonly #work = new ReportedWork();
   readonly #states = new Map<string, QueueState>();
+  /** By deployment and revision. */
+  readonly #drains = new Map<string, Map<string, DrainState>>();
   readonly #pages = new Map<string, Pick<ReportsAnswer, 'instance' | 'cursor' | 'key'>>();
   /** Deployments with more pods than the least, which may have fewer with time alone. */
   readonly #raised = new Set<string>();
@@ -71,6 +83,10 @@ export class WorkFollower implements WorkView {
 
   queue(deployment: string): QueueState | undefined {
     return this.#states.get(deployment);
+  }
+
+  drain(deployment: string, revision: string): number | undefined {
+    return this.#drains.get(deployment)?.get(revision)?.desired;
   }
 
   server(deployment: string, revision: string): ServerFacts | undefined {
@@ -99,6 +115,7 @@ export class WorkFollower implements WorkView {
       if (summary !== undefined && this.#options.concernsSleep(deployment, summary)) this.#options.wake(deployment);
     }
     for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
+    for (const deployment of new Set([...changed, ...this.#drains.keys()])) this.#decideDrains(deployment);
     await this.#tellKeys(urls, signal);
   }
 
@@ -152,11 +169,34 @@ export class WorkFollower implements WorkView {
       if (before !== undefined) wake(deployment);
       return;
     }
-    const state = decideQueue(before, { summary: this.#work.summary(deployment, now), ...given, now, downSeconds });
+    const summary = this.#work.summary(deployment, now);
+    const state = decideQueue(before, { summary: summary && workOfServing(summary), ...given, now, downSeconds });
     this.#states.set(deployment, state);
     if (state.desired > given.bounds.least) this.#raised.add(deployment);
     else this.#raised.delete(deployment);
     if (before !== undefined && before.desired !== state.desired) observer.scaled(state.desired > before.desired ? 'up' : 'down');
     if (before?.desired !== state.desired || before.reason !== state.reason) wake(deployment);
+  }
+
+  /** Decides how many queue pods each replaced revision of a deployment is to have. */
+  #decideDrains(deployment: string): void {
+    const { draining, downSeconds, wakeDraining } = this.#options;
+    const queues = draining(deployment);
+    const former = this.#drains.get(deployment);
+    if (queues.length === 0) {
+      this.#drains.delete(deployment);
+      return;
+    }
+    const now = this.#clock();
+    const { pinned, slots } = this.#work.summary(deployment, now) ?? {};
+    const states = new Map<string, DrainState>();
+    for (const { revision, live, most } of queues) {
+      const before = former?.get(revision);
+      const work = pinned?.find((one) => one.revision === revision);
+      const state = decideDrain(before, { work, slots, live, most, now, downSeconds });
+      states.set(revision, state);
+      if (state.desired !== (before?.desired ?? live)) wakeDraining(deployment, revision);
+    }
+    this.#drains.set(deployment, states);
   }
 }

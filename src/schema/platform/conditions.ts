@@ -63,6 +63,11 @@ export const POD_SECURITY_OPEN = 'PodSecurityOpen';
 export const ASLEEP = 'Asleep';
 /** Whether as many queue pods are ready as are asked for, where their number follows the work or an outsider. */
 export const QUEUE_SCALED = 'QueueScaled';
+/**
+ * True while replaced revisions keep runs or threads, else False with the last that ended. Absent before the first. Of
+ * a Revision: True while it keeps some, else absent.
+ */
+export const DRAINING = 'Draining';
 /** Whether there is a backup as new as the schedule asks for. Absent where none is asked for. */
 export const BACKED_UP = 'BackedUp';
 /** Whether the deployment is reached from outside by its route. Absent where it has none. */

@@ -10,6 +10,7 @@ import { NetworkSpec } from './network-spec.ts';
 import { orderedRules, ResourceSpec } from './resource-spec.ts';
 import { GUARDS, REVISION_STATUSES } from './revision.ts';
 import { GRANTED_HOST } from './route-place.ts';
+import { PinOfPods, RolloutSpec } from './rollout-spec.ts';
 import { RouteSpec, RouteStatus } from './route-spec.ts';
 import { QueueReplicas, scalingStatus, SleepSpec } from './scaling-spec.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
@@ -29,14 +30,15 @@ const SecretName = Type.String({
 export const ResourceSpecResource = withRules(resourceForm(ResourceSpec), orderedRules());
 
 export const SourceConfigResource = Type.Unsafe<
-  Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig' | 'databasePlacement' | 'storageClass'> & {
+  Omit<ResourceForm<SourceConfig>, 'resourceSpec' | 'listenerId' | 'listenerConfig' | 'databasePlacement' | 'storageClass' | 'rollout'> & {
     listener?: string;
   }
 >({
   type: 'object',
   description: 'Settings that change without a new revision, or never.',
   properties: {
-    ...resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config', 'database_placement', 'storage_class']).properties,
+    ...resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config', 'database_placement', 'storage_class', 'rollout'])
+      .properties,
     listener: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Listener that serves this namespace.' }),
   },
 });
@@ -72,6 +74,7 @@ export const DeploymentSpec = withRules(
     ),
     database: Type.Optional(DatabaseSpec),
     network: Type.Optional(NetworkSpec),
+    rollout: Type.Optional(RolloutSpec),
     route: Type.Optional(RouteSpec),
     queueReplicas: Type.Optional(QueueReplicas),
     sleep: Type.Optional(SleepSpec),
@@ -194,6 +197,7 @@ export const RevisionResourceStatus = status(
     guard: Type.Optional(
       StringEnum(GUARDS, { description: 'The guard that decides who may call: the strictest that its pods have reported.' }),
     ),
+    pin: PinOfPods,
     apiTemplate: pods('the api'),
     queueTemplate: pods('the queue'),
     startedAt: Type.Optional(DateTime('When the build or the rollout began.')),

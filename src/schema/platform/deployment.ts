@@ -3,6 +3,7 @@ import { AuthSpec } from './auth-spec.ts';
 import { DNS_LABEL } from './container.ts';
 import { AgentPlacement, DatabasePlacement } from './place-spec.ts';
 import { ResourceSpec } from './resource-spec.ts';
+import { RolloutConfig } from './rollout-spec.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
 /* REST's view of a deployment, with fields in snake_case. */
@@ -88,6 +89,7 @@ export const SourceConfig = Type.Object(
     listener_config: Type.Optional(Nullable(ListenerConfig)),
     database_placement: Type.Optional(Nullable(DatabasePlacement)),
     storage_class: text(253, "Storage class of the managed database's volume. Fixed at creation. Default: that of the installation."),
+    rollout: Type.Optional(Nullable(RolloutConfig)),
     install_command: text(4096, 'Run from the repository root. JavaScript deployments built from git.'),
     build_command: text(4096, 'Run from the directory of gx.json. JavaScript deployments built from git.'),
   },
@@ -146,6 +148,25 @@ const RouteShown = Type.Object(
   },
 );
 
+/** The revisions that keep work of their own although another one serves, as REST shows them. */
+const RolloutShown = Type.Object(
+  {
+    draining: Type.Array(
+      Type.Object(
+        {
+          revision_id: Nullable(Uuid('The replaced revision; null: it is gone.')),
+          since: DateTime('When it was replaced.'),
+          runs: Nullable(Type.Integer({ description: 'Its runs that have not ended, as last reported.' })),
+          threads: Nullable(Type.Integer({ description: 'Threads that wait for an answer at it, or that stay with it.' })),
+        },
+        closed,
+      ),
+      { description: 'Replaced revisions that keep work, the oldest first.' },
+    ),
+  },
+  { additionalProperties: false, description: 'Which revisions keep work. Null: nothing serves, or no gateway is installed. Read-only.' },
+);
+
 /** The changes that a dry run would make. */
 export const Plan = Type.Object(
   {
@@ -179,6 +200,7 @@ export const Deployment = Type.Object(
     tenant_id: Uuid('Read-only.'),
     url: Nullable(Type.String({ description: 'Where the agent server answers. Read-only.' })),
     route: Nullable(RouteShown),
+    rollout: Nullable(RolloutShown),
   },
   closed,
 );

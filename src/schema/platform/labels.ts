@@ -31,6 +31,8 @@ export const API_KEY = `${GROUP}/api-key`;
 
 /** Annotation on a Revision: stop it while it is not in a last phase. */
 export const INTERRUPT = `${GROUP}/interrupt`;
+/** Annotation on a Revision: its work goes on with the one that serves now. */
+export const RELEASE = `${GROUP}/release`;
 /** Label and annotation on objects that build a revision: the namespace of the agents that it is for. */
 export const AGENTS_NAMESPACE = `${GROUP}/agents-namespace`;
 /** Label on objects that build a revision: the revision's uid. */

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { RolloutStatus } from './rollout-spec.ts';
 import { DateTime } from '../types.ts';
 
 /** The number that an outsider sets, such as KEDA or a person, by the scale subresource or directly. */
@@ -28,8 +29,9 @@ export const SleepSpec = Type.Object(
   { description: 'How it sleeps if minScale is 0.' },
 );
 
-/** Fields of the status about keys and sizes. */
+/** Fields of the status about rollouts, keys and sizes. */
 export const scalingStatus = {
+  rollout: Type.Optional(RolloutStatus),
   keyHashes: Type.Optional(
     Type.Array(Type.String({ maxLength: 64 }), {
       maxItems: 2,

@@ -1,4 +1,4 @@
-import { REPORT_LIFE, type KeptReport } from './work-report.ts';
+import { REPORT_LIFE, type KeptReport, type PinnedWork } from './work-report.ts';
 
 /** Runs that a worker takes where none is reported: the agent server's default. */
 export const USUAL_SLOTS = 10;
@@ -9,6 +9,8 @@ export type WorkSummary = {
   due: number;
   running: number;
   webhooks: number;
+  /** The part of it that is pinned to other revisions than the one that serves. Undefined: it was not counted. */
+  pinned?: PinnedWork[] | undefined;
   nextDue: string | undefined;
   /** Runs that one worker takes. Undefined: none has reported it. */
   slots: number | undefined;
@@ -32,7 +34,7 @@ export function workOf(reports: readonly KeptReport[]): WorkSummary | undefined 
   const all = [...newest.values()];
   const [last] = all.filter(({ queue }) => queue !== undefined).toSorted((a, b) => a.age_seconds - b.age_seconds);
   if (last?.queue === undefined) return undefined;
-  const { due, running, webhooks, next_due: next } = last.queue;
+  const { due, running, webhooks, next_due: next, pinned } = last.queue;
   const here = all.filter(({ leaves }) => leaves !== true);
   const slots = here.map((report) => report.slots).filter((count) => count > 0);
   const idle = here.filter(({ queue }) => queue !== undefined).map(({ idle_seconds: seconds }) => seconds);
@@ -40,11 +42,18 @@ export function workOf(reports: readonly KeptReport[]): WorkSummary | undefined 
     due,
     running,
     webhooks,
+    ...(pinned !== undefined && { pinned }),
     nextDue: next ?? undefined,
     slots: slots.length === 0 ? undefined : Math.min(...slots),
     idleSeconds: idle.length === 0 ? undefined : Math.min(...idle),
     age: last.age_seconds,
   };
+}
+
+/** Returns the same work without that of other revisions than the one that serves. */
+export function workOfServing<S extends Pick<WorkSummary, 'due' | 'running' | 'pinned'>>(summary: S): S {
+  const sum = (of: 'due' | 'running'): number => (summary.pinned ?? []).reduce((total, work) => total + work[of], 0);
+  return { ...summary, due: Math.max(0, summary.due - sum('due')), running: Math.max(0, summary.running - sum('running')) };
 }
 
 /** Returns how many workers the work asks for, if each takes so many runs. */

@@ -9,7 +9,7 @@ type ResourceSpec = NonNullable<DeploymentSpec['template']['resourceSpec']>;
 function of(resourceSpec: ResourceSpec) {
   const asking = deployment({ template: { resourceSpec } });
   const asked = connectionsAsked(asking, settings());
-  return { ...asked, perPod: connectionsPerPod(asking, settings(), asked.max) };
+  return { ...asked, perPod: connectionsPerPod(asking, settings(), { max: asked.max, keepsWork: false }) };
 }
 
 test.each<[string, ResourceSpec, { max: number; perPod: number }]>([

@@ -41,7 +41,7 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
  */
 function environment(
   revision: RevisionResource,
-  { component, address, connections, deploymentId }: WorkloadWish,
+  { component, address, connections, deploymentId, pin = 'None' }: WorkloadWish,
   settings: OperatorSettings,
 ): object[] {
   const { metadata, spec } = revision;
@@ -51,8 +51,9 @@ function environment(
     ...guarded(revision, { deploymentId }, settings).variables,
     text('GX_DEPLOYMENT', spec.deployment),
     text('GX_REVISION', metadata.name),
+    ...(pin === 'None' ? [] : [text('GX_PIN', pin)]),
     text('GX_SERVER_PORT', PORT),
-    text('GX_POSTGRES_MAX_CONNECTIONS', connectionsPerPod(revision, settings, connections)),
+    text('GX_POSTGRES_MAX_CONNECTIONS', connectionsPerPod(revision, settings, { max: connections, keepsWork: pin !== 'None' })),
     // These variables have both names, because the server reads the first one that is set.
     text('GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),
     text('BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS', settings.drainSeconds),

@@ -1,5 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
+import type { Pin } from '../../../schema/platform/pins.ts';
 import type { DatabaseAddress } from '../../database/address.ts';
 import { within, type WorkloadComponent } from '../../rollout/replicas.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
@@ -8,6 +9,8 @@ export type WorkloadWish = {
   component: WorkloadComponent;
   /** Undefined: somebody else sets it. */ replicas: number | undefined;
   /** The number that it began with, if that is more than its least. */ beganWith?: number;
+  /** The kind of work that the pods pin to their revision. Undefined: nothing. */
+  pin?: Pin | undefined;
   secretName: string | undefined;
   address: DatabaseAddress;
   /** Connections of the database, which the pods share out. */

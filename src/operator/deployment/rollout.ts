@@ -1,0 +1,145 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import { DRAINING } from '../../schema/platform/conditions.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { RELEASE } from '../../schema/platform/labels.ts';
+import { MOST_DRAINING, PIN_SECONDS, type DrainingRevision, type RolloutStatus } from '../../schema/platform/rollout-spec.ts';
+import { MOST_LIVING } from '../../schema/platform/pins.ts';
+import type { PinnedWork } from '../../schema/wire/work-report.ts';
+import type { WorkSummary } from '../../schema/wire/work-summary.ts';
+import { conditionIn } from '../kernel/conditions.ts';
+import type { StatedCondition } from '../kernel/outcome.ts';
+import { isEnded, revisionIn } from '../rollout/revisions.ts';
+
+export type RolloutDecision = { status?: RolloutStatus; statements: StatedCondition[]; again?: number };
+
+export type RolloutFacts = {
+  revisions: RevisionResource[];
+  active: string | undefined;
+  summary: WorkSummary | undefined;
+  settings: Pick<OperatorSettings, 'gateway'>;
+  now: Date;
+};
+
+/**
+ * Seconds after which nothing new comes to a replaced revision: its api pods take requests until the Service and the
+ * proxies know that they end.
+ */
+const SETTLE = 15;
+/**
+ * Seconds after which reports that do not count its work show that its agents can't: two reports bring the plan to the
+ * database, and a third one counts.
+ */
+const UNCOUNTED = 180;
+/** Seconds between two looks at the counts. */
+const LOOK = 30;
+
+/** Why a replaced revision keeps its work no longer. */
+const ENDS = {
+  Drained: 'it has no work left',
+  PinExpired: 'it has kept them for as long as pinSeconds says',
+  Released: 'somebody has asked for it',
+  TooManyDraining: 'more revisions than maxDraining would keep their work',
+  NotCounted: 'its agents do not count them',
+} as const;
+type EndReason = keyof typeof ENDS;
+type Ended = DrainingRevision & { reason: EndReason };
+
+/**
+ * Decides which replaced revisions keep their work. One does from the moment that another serves until it has none
+ * left, or for as long as the deployment allows. Without a gateway nobody could tell agents about it.
+ */
+export function decideRollout(deployment: DeploymentResource, facts: RolloutFacts): RolloutDecision {
+  const { revisions, active, settings, now } = facts;
+  if (settings.gateway === undefined || active === undefined) return { statements: [] };
+  const { rollout: before, activeRevision: former } = deployment.status ?? {};
+  const known = before?.draining ?? [];
+  const isNew = former !== undefined && former !== active && !known.some(({ revision }) => revision === former);
+  const all = [...known, ...(isNew ? [{ revision: former, since: now.toISOString() }] : [])]
+    .filter(({ revision }) => revision !== active && isPinning(revisionIn(revisions, revision)))
+    .map((draining) => counted(draining, facts));
+  const judged = all.map((draining) => ({ draining, reason: endOf(draining, { deployment, facts }) }));
+  const ended = judged.flatMap(({ draining, reason }): Ended[] => (reason === undefined ? [] : [{ ...draining, reason }]));
+  const staying = judged.filter(({ reason }) => reason === undefined).map(({ draining }) => draining);
+  const { maxDraining = MOST_DRAINING } = deployment.spec.rollout ?? {};
+  const tooMany = staying.splice(0, Math.max(0, staying.length - maxDraining));
+  ended.push(...tooMany.map((draining) => ({ ...draining, reason: 'TooManyDraining' as const })));
+  const status = planned(before, { active, staying, revisions, now });
+  return {
+    status,
+    statements: statement(deployment, { staying, ended, active }),
+    ...(staying.length > 0 && { again: LOOK }),
+  };
+}
+
+/** Returns true if the runs of a revision are pinned to it, and it is there to execute them. */
+const isPinning = (revision: RevisionResource | undefined): boolean =>
+  revision?.status?.pin !== undefined && revision.metadata.deletionTimestamp === undefined;
+
+const workOf = ({ summary }: Pick<RolloutFacts, 'summary'>, name: string): PinnedWork | undefined =>
+  summary?.pinned?.find(({ revision }) => revision === name);
+
+function counted(draining: DrainingRevision, facts: RolloutFacts): DrainingRevision {
+  const work = workOf(facts, draining.revision);
+  return work === undefined ? draining : { ...draining, runs: work.due + work.running + work.later, threads: work.waiting };
+}
+
+type Judging = { deployment: DeploymentResource; facts: RolloutFacts };
+
+/** Returns why a revision keeps its work no longer; undefined while it does. */
+function endOf(draining: DrainingRevision, { deployment, facts }: Judging): EndReason | undefined {
+  const { revision, since } = draining;
+  const { revisions, now } = facts;
+  const { pinSeconds = PIN_SECONDS } = deployment.spec.rollout ?? {};
+  if (revisionIn(revisions, revision)?.metadata.annotations?.[RELEASE] !== undefined) return 'Released';
+  if (now.getTime() - Date.parse(since) >= pinSeconds * 1000) return 'PinExpired';
+  return reportedEnd(draining, facts);
+}
+
+/** Returns why it keeps nothing by the last report. */
+function reportedEnd({ revision, since, runs, threads }: DrainingRevision, facts: RolloutFacts): EndReason | undefined {
+  const { summary, now } = facts;
+  if (summary === undefined) return undefined;
+  const reportedAfter = (now.getTime() - Date.parse(since)) / 1000 - summary.age;
+  if (workOf(facts, revision) === undefined) return reportedAfter > UNCOUNTED ? 'NotCounted' : undefined;
+  return reportedAfter > SETTLE && runs === 0 && threads === 0 ? 'Drained' : undefined;
+}
+
+type Naming = { active: string; staying: DrainingRevision[]; revisions: RevisionResource[]; now: Date };
+
+/** Returns the plan. Its time changes only with the revisions that it names, and never goes back. */
+function planned(before: RolloutStatus | undefined, { active, staying, revisions, now }: Naming): RolloutStatus {
+  const underWay = revisions.filter((revision) => !isEnded(revision)).map(({ metadata }) => metadata.name);
+  const names = [active, ...staying.map(({ revision }) => revision), ...underWay];
+  const living = [...new Set(names)].slice(0, MOST_LIVING).toSorted();
+  const isSame =
+    before?.current === active &&
+    before.living.join() === living.join() &&
+    before.draining.map(({ revision }) => revision).join() === staying.map(({ revision }) => revision).join();
+  const next = Math.max(now.getTime(), before === undefined ? 0 : Date.parse(before.madeAt) + 1);
+  return { madeAt: isSame ? before.madeAt : new Date(next).toISOString(), current: active, living, draining: staying };
+}
+
+type Stated = { staying: DrainingRevision[]; ended: Ended[]; active: string };
+
+const count = (number: number | undefined, one: string, many: string): string =>
+  number === undefined ? `an unknown number of ${many}` : `${number} ${number === 1 ? one : many}`;
+const work = ({ runs, threads }: DrainingRevision): string =>
+  `${count(runs, 'run', 'runs')} and ${count(threads, 'waiting thread', 'waiting threads')}`;
+
+/** States which revisions keep work, and in an event which work moves. The last move stays when none does any more. */
+function statement(deployment: DeploymentResource, { staying, ended, active }: Stated): StatedCondition[] {
+  const status = staying.length > 0 ? 'True' : 'False';
+  const kept = staying.map((draining) => `Revision ${draining.revision} keeps ${work(draining)}.`);
+  const last = ended.at(-1);
+  if (last !== undefined) {
+    const moved = ended.map((each) =>
+      each.reason === 'Drained'
+        ? `Revision ${each.revision} has no work left.`
+        : `${work(each)} of revision ${each.revision} go on with ${active}: ${ENDS[each.reason]}.`,
+    );
+    return [{ type: DRAINING, status, reason: last.reason, message: [...moved, ...kept].join(' '), event: 'Normal' }];
+  }
+  if (staying.length > 0) return [{ type: DRAINING, status, reason: 'PinnedWork', message: kept.join(' ') }];
+  const before = conditionIn(deployment, DRAINING);
+  return before === undefined ? [] : [{ type: DRAINING, status, reason: before.reason, message: before.message }];
+}

@@ -1,0 +1,16 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { DrainingRevision } from '../../schema/platform/rollout-spec.ts';
+import type { Pin } from '../../schema/platform/pins.ts';
+
+/**
+ * Returns how the runs of a revision that rolls out now are pinned to it. Without a gateway nobody could tell its
+ * agents which revision takes the rest of its work.
+ */
+export function pinAsked(deployment: DeploymentResource | undefined, { gateway }: Pick<OperatorSettings, 'gateway'>): Pin {
+  return gateway === undefined ? 'None' : (deployment?.spec.rollout?.pin ?? 'Run');
+}
+
+/** Returns the work that a replaced revision keeps; undefined if it keeps none. */
+export const drainingIn = (deployment: DeploymentResource | undefined, revision: string): DrainingRevision | undefined =>
+  deployment?.status?.rollout?.draining.find((draining) => draining.revision === revision);
