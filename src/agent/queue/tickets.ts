@@ -2,7 +2,7 @@ import { type JobInsert, PgBoss } from 'pg-boss';
 import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Db } from '../db/base/pool.ts';
-import { goneRevisions } from '../db/runs/revisions.ts';
+import { goneRevisions, nameLiving } from '../db/runs/revisions.ts';
 import { checkParts, connectionOf, type QueuePart, through } from './queue-parts.ts';
 
 /* This file knows the queue, pg-boss. A ticket says that a run of a thread waits; the run itself is the truth. */
@@ -58,6 +58,7 @@ export async function openTickets(db: Database, { works, preparing = db, revisio
   const own = revision === undefined ? SHARED : queueOf(revision);
   const boss = await openBoss(db, { works, preparing, queues: [...new Set([SHARED, own])] }, log);
   await checkParts(boss, own);
+  if (revision !== undefined) await nameLiving(preparing, revision);
   const takenOf = (queue: string): TakenTickets =>
     new TakenTickets((ids) => boss.deleteJob(queue, ids, { db: connectionOf(db, 'ticket_delete') }), log);
   const shared = takenOf(SHARED);

@@ -138,6 +138,8 @@ export class WorkReports {
     try {
       await keepRolloutPlan(db, plan);
       this.#plannedAt = plan.made_at;
+      // The work of each revision is counted as soon as it is known which of them live.
+      this.#changed = true;
     } catch (error) {
       log.debug({ err: asError(error) }, 'the plan of the revisions could not be kept; the next answer brings it again');
     }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
-import { json, jsonText } from '../../http/route.ts';
+import { json, jsonText, type Reply } from '../../http/route.ts';
 import { Limit } from '../../schema/agent/agent-types.ts';
 import { HistoryBody, StateAt, StateSelect, StateUpdate } from '../../schema/agent/thread.ts';
 import { Uuid } from '../../schema/types.ts';
@@ -16,7 +16,7 @@ import { checkCheckpoint } from '../runs/plan.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 import type { Json } from '../../schema/json.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'readers'>;
+type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'pinning' | 'readers'>;
 type WriteDeps = Deps & { held: HeldThreads };
 type AllDeps = Deps & Pick<AgentDeps, 'pump' | 'tickets' | 'signals' | 'log'>;
 
@@ -49,17 +49,31 @@ async function headOf(deps: Deps, threadId: string, permitted?: Patterns): Promi
   return head;
 }
 
+/** The header that names the revision which has answered, for a thread that is pinned to another one. */
+const ANSWERED_BY = 'x-gx-answered-by';
+
+/** Returns the answer, which says so where the thread is pinned to another revision than the one that answers. */
+function answered(reply: Reply, { revision }: ThreadHead, { pinning }: Pick<Deps, 'pinning'>): Reply {
+  if (revision === null || pinning.revision === undefined || revision === pinning.revision) return reply;
+  return { ...reply, headers: { ...reply.headers, [ANSWERED_BY]: pinning.revision } };
+}
+
 type Select = string[] | null | undefined;
 type At = { checkpoint?: Json | null; subgraphs?: boolean | null; select?: Select; seen?: Patterns };
 
 /** Returns the state, or the selected fields of it, as the graph thread sent it. */
-async function stateOf(deps: Deps, threadId: string, { select, seen, ...at }: At): Promise<JsonText<Json>> {
-  const head = await headOf(deps, threadId, seen);
-  const { graph_id } = head;
+async function stateOf(deps: Deps, head: ThreadHead, { select, ...at }: Omit<At, 'seen'>): Promise<JsonText<Json>> {
+  const { graph_id, thread_id: threadId } = head;
   await checkCheckpoint(deps.db, threadId, at.checkpoint ?? {});
   if (graph_id === null) return JSON.stringify(picked(emptyState(head), select));
   const state = await deps.host.call('state', { ...(await threadCall(deps, { thread_id: threadId, graph_id })), ...at });
   return isAsked(select) ? JSON.stringify(picked(parsed(state), select)) : state;
+}
+
+/** Answers with a state of the thread. */
+async function stateReply(deps: Deps, threadId: string, { seen, ...at }: At): Promise<Reply> {
+  const head = await headOf(deps, threadId, seen);
+  return answered(jsonText(await stateOf(deps, head, at)), head, deps);
 }
 
 const isAsked = (select: Select): select is string[] => Boolean(select) && select!.length > 0;
@@ -70,32 +84,34 @@ const picked = (state: Json, select: Select): Json =>
 /** Returns the states, newest first, as the graph thread sent them. */
 async function historyOf(
   deps: Deps,
-  threadId: string,
-  { select, seen, ...body }: HistoryBody & { seen: Patterns },
+  { thread_id: threadId, graph_id }: ThreadHead,
+  { select, ...body }: HistoryBody,
 ): Promise<JsonText<Json[]>> {
-  const { graph_id } = await headOf(deps, threadId, seen);
   if (graph_id === null) return '[]';
   const states = await deps.host.call('history', { ...(await threadCall(deps, { thread_id: threadId, graph_id })), ...body });
   return isAsked(select) ? JSON.stringify(parsed(states).map((state) => picked(state, select))) : states;
+}
+
+/** Answers with earlier states of the thread. */
+async function historyReply(deps: Deps, threadId: string, { seen, ...body }: HistoryBody & { seen: Patterns }): Promise<Reply> {
+  const head = await headOf(deps, threadId, seen);
+  return answered(jsonText(await historyOf(deps, head, body)), head, deps);
 }
 
 /**
  * Writes state, and holds the thread meanwhile. A run that began in between would go on from the former state, and one
  * of the two would be lost.
  */
-async function write(
-  deps: WriteDeps,
-  threadId: string,
-  { caller, body }: { caller: AgentCaller; body: StateUpdate },
-): Promise<WrittenState['answer']> {
+async function write(deps: WriteDeps, threadId: string, { caller, body }: { caller: AgentCaller; body: StateUpdate }): Promise<Reply> {
   const { permits } = await permission(caller, 'threads:update', { thread_id: threadId, metadata: {} });
-  const { graph_id } = await headOf(deps, threadId, permits);
+  const head = await headOf(deps, threadId, permits);
+  const { graph_id } = head;
   if (graph_id === null) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
   const answer = await deps.held.whileHeld({ threadId, changeable: permits }, (holder) =>
     writeHolding(deps, holder, { threadId, graph_id, body }),
   );
   await announce(deps, threadId);
-  return answer;
+  return answered(json(answer), head, deps);
 }
 
 type Writing = { threadId: string; graph_id: string; body: StateUpdate };
@@ -122,7 +138,11 @@ async function lostHold({ db }: Deps, threadId: string): Promise<never> {
 
 /** Tells those who follow the thread. The event waits for them in the table, as those of runs do. */
 const announce = (deps: Deps, threadId: string): Promise<void> =>
-  deps.readers.tellThread(threadId, 'state_update', async () => `{"state":${await stateOf(deps, threadId, {})},"thread_id":"${threadId}"}`);
+  deps.readers.tellThread(
+    threadId,
+    'state_update',
+    async () => `{"state":${await stateOf(deps, await headOf(deps, threadId), {})},"thread_id":"${threadId}"}`,
+  );
 
 type StateUpdate = { values?: unknown; as_node?: string | null; checkpoint?: Json | null; checkpoint_id?: string | null };
 
@@ -152,7 +172,7 @@ const getStateRoute = (deps: Deps): AgentRoute =>
     answers: { 200: ok('The state.', State), ...refused },
     handler: async ({ params, query, caller }) => {
       const { permits: seen } = await permission(caller, 'threads:read', params);
-      return jsonText(await stateOf(deps, params.thread_id, { ...query, seen, subgraphs: query.subgraphs === true }));
+      return stateReply(deps, params.thread_id, { ...query, seen, subgraphs: query.subgraphs === true });
     },
   });
 
@@ -167,7 +187,7 @@ const updateStateRoute = (deps: WriteDeps): AgentRoute =>
     params: ThreadPath,
     body: StateUpdate,
     answers: { 200: ok('Where it was written.', State), 409: { description: 'A run is under way.' }, ...refused },
-    handler: async ({ params, body, caller }) => json(await write(deps, params.thread_id, { caller, body })),
+    handler: ({ params, body, caller }) => write(deps, params.thread_id, { caller, body }),
   });
 
 const getStateAtRoute = (deps: Deps): AgentRoute =>
@@ -184,7 +204,7 @@ const getStateAtRoute = (deps: Deps): AgentRoute =>
     answers: { 200: ok('The state.', State), ...refused },
     handler: async ({ params, body, caller }) => {
       const { permits: seen } = await permission(caller, 'threads:read', params);
-      return jsonText(await stateOf(deps, params.thread_id, { ...(body as At), seen }));
+      return stateReply(deps, params.thread_id, { ...(body as At), seen });
     },
   });
 
@@ -202,7 +222,7 @@ const getStateOfCheckpointRoute = (deps: Deps): AgentRoute =>
     handler: async ({ params: { thread_id, checkpoint_id }, query, caller }) => {
       const { permits: seen } = await permission(caller, 'threads:read', { thread_id });
       const at = { checkpoint: { checkpoint_id }, select: query.select, subgraphs: query.subgraphs === true };
-      return jsonText(await stateOf(deps, thread_id, { ...at, seen }));
+      return stateReply(deps, thread_id, { ...at, seen });
     },
   });
 
@@ -219,7 +239,7 @@ const getHistoryRoute = (deps: Deps): AgentRoute =>
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
     handler: async ({ params, query, caller }) => {
       const { permits: seen } = await permission(caller, 'threads:read', params);
-      return jsonText(await historyOf(deps, params.thread_id, { ...query, seen }));
+      return historyReply(deps, params.thread_id, { ...query, seen });
     },
   });
 
@@ -238,7 +258,7 @@ const postHistoryRoute = (deps: Deps): AgentRoute =>
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
     handler: async ({ params, body, caller }) => {
       const { permits: seen } = await permission(caller, 'threads:read', params);
-      return jsonText(await historyOf(deps, params.thread_id, { ...body, seen }));
+      return historyReply(deps, params.thread_id, { ...body, seen });
     },
   });
 

@@ -95,6 +95,23 @@ test('an answer goes to the revision of its question, through pods of any, and n
   }
 });
 
+test('the state of a thread that waits at another revision is answered by any, which says so', async () => {
+  const thread = await newThread();
+  await ended(blue, thread, 'approval', { input: { request: 'go' } });
+  const by = async ({ url }: AgentProcess, place: string, init?: RequestInit) => {
+    const answer = await fetch(`${url}/threads/${thread}${place}`, init);
+    return [answer.status, answer.headers.get('x-gx-answered-by')];
+  };
+  expect(await by(blue, '/state')).toEqual([200, null]);
+  expect(await by(front, '/state')).toEqual([200, GREEN]);
+  expect(await by(front, '/history')).toEqual([200, GREEN]);
+  const headers = { 'content-type': 'application/json' };
+  const update = { method: 'POST', headers, body: JSON.stringify({ values: { request: 'stop' } }) };
+  expect(await by(front, '/state', update)).toEqual([200, GREEN]);
+  await ended(front, thread, 'approval', { command: { resume: 'yes' } });
+  expect(await by(front, '/state')).toEqual([200, null]);
+});
+
 test('a run without input goes on with the one under way, on its revision; a thread that rests begins anew', async () => {
   const thread = await newThread();
   const first = blue.client.runs.wait(thread, 'steps', { input: { left: 2, pause: 300 } });
@@ -184,18 +201,15 @@ test('an older plan does not replace a newer one', async () => {
 });
 
 test('a thread that is kept for its life stays on its revision with new input, too', async () => {
-  planned(GREEN, GREEN, 'chat-00003', 'chat-00004');
-  await until('the plan is kept', async () => {
-    await ended(front, await newThread(), 'steps', { input: { left: 0 } });
-    const [kept] = await database.sql<{ living: string[] }>('select living from gx.rollout');
-    return kept?.living.length === 3;
-  });
   const [third, fourth] = await Promise.all([start('chat-00003', { pin: 'Thread' }), start('chat-00004', { pin: 'Thread' })]);
   const thread = await newThread();
   await ended(third, thread, 'steps', { input: { left: 1 } });
   await ended(fourth, thread, 'steps', { input: { left: 1 } });
   const place = ['chat-00003', workerOf(third)];
   expect(await placesOf(thread)).toEqual([place, place]);
+  // The plan does not know them yet, and they are newer than the one that serves.
+  const [kept] = await database.sql<{ living: string[] }>('select living from gx.rollout');
+  expect(kept?.living.toSorted()).toEqual([GREEN, 'chat-00003', 'chat-00004']);
 });
 
 test('crons fire at the revision that serves, and not at one that was replaced', async () => {

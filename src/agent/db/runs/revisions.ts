@@ -79,6 +79,18 @@ export function pinPart(pinning: Pinning): PinPart {
   };
 }
 
+/**
+ * Names a newer revision than the one that serves as living. Its processes do so before they make runs, because the
+ * plan with it may arrive a little later, and a revision that no plan knows counts as gone.
+ */
+export async function nameLiving(db: Db, revision: string): Promise<void> {
+  await db.query({
+    text: `update gx.rollout set living = array_append(living, $1::text)
+      where $1::text <> all(living) and (length($1::text), $1::text) > (length(current), current)`,
+    values: [revision],
+  });
+}
+
 /** Keeps a plan, unless a newer one is kept. */
 export async function keepRolloutPlan(db: Db, { current, living, draining, made_at }: RolloutPlan): Promise<void> {
   await db.query({

@@ -12,6 +12,7 @@ import type { RequestKey } from '../../kernel/request-key.ts';
 import { patternsField, permits, type Patterns } from '../base/permits.ts';
 import type { Database, Db } from '../base/pool.ts';
 import { openRuns } from '../fields/run-fields.ts';
+import { pinOfThread } from '../runs/revisions.ts';
 import { underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 import { namedField, sealField } from '../fields/sealed-fields.ts';
 import { ALL_OF_THREAD, openThreads, threadInterruptsPlace, THREAD_STATUS, UNFINISHED } from '../fields/thread-fields.ts';
@@ -79,14 +80,19 @@ export async function getThread(db: Db, threadId: string, seen?: Patterns): Prom
 }
 
 /** The fields of a thread that calls about its state need. */
-export type ThreadHead = Pick<Thread, 'thread_id' | 'created_at' | 'status'> & { graph_id: string | null };
+export type ThreadHead = Pick<Thread, 'thread_id' | 'created_at' | 'status'> & {
+  graph_id: string | null;
+  /** The living revision that it is pinned to. */
+  revision: string | null;
+};
 
 /** Returns the thread without its state, which may be large; undefined when it is not there, or may not be touched. */
 export async function threadHead(db: Db, threadId: string, permitted?: Patterns): Promise<ThreadHead | undefined> {
   const [head] = await db.query<ThreadHead>({
     name: 'thread_head',
-    text: `select t.thread_id, t.created_at, ${THREAD_STATUS} as status, t.metadata->>'graph_id' as graph_id from gx.thread t
-      where t.thread_id = $1 and ${permits('t.metadata', '$2')}`,
+    text: `select t.thread_id, t.created_at, ${THREAD_STATUS} as status, t.metadata->>'graph_id' as graph_id,
+        ${pinOfThread('t')} as revision
+      from gx.thread t where t.thread_id = $1 and ${permits('t.metadata', '$2')}`,
     values: [threadId, patternsField(permitted)],
   });
   return head;
