@@ -15,7 +15,7 @@ Usage: node src/main.ts <command> [options]
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
   import-threads  copies threads from the tables of LangGraph's own Postgres saver into an agent server's database
   builder         the stages that make an agent's image from its git repository
-  backup          sends the dump of a deployment's database to a store that speaks S3
+  backup          sends the dump of a deployment's database to a store that speaks S3, or restores one
   api-key         create, list and revoke keys of the REST API
   uninstall       removes every deployment, so that the platform can be removed
 
@@ -137,6 +137,14 @@ const commands: Record<string, RunCommand> = {
       import('./backup/run.ts'),
     ]);
     if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(BACKUP_HELP);
+    if (args[0] === 'verify') {
+      const [{ verifyJobConfig }, { runVerify }] = await Promise.all([import('./config/restore-job.ts'), import('./backup/verify.ts')]);
+      return runVerify(verifyJobConfig(processEnv()), signal);
+    }
+    if (args[0] === 'restore') {
+      const [{ restoreJobConfig }, { runRestore }] = await Promise.all([import('./config/restore-job.ts'), import('./backup/restore.ts')]);
+      return runRestore(restoreJobConfig(processEnv()), signal);
+    }
     await runBackup(backupJobConfig(processEnv()), signal);
   },
   dev: async (args, signal) => {

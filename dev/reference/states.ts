@@ -1,4 +1,5 @@
 import type { BackupFailureReason } from '../../src/schema/wire/backup-message.ts';
+import type { RestoreFailureReason } from '../../src/schema/wire/restore-message.ts';
 import type { ObjectFault } from '../../src/schema/platform/object-fault.ts';
 
 /** Why a backup fails. */
@@ -10,6 +11,30 @@ const BACKUPS: Record<BackupFailureReason, string> = {
   TargetNotEmpty: "another's files are in the folder of the deployment. Give the target another prefix.",
   DumpFailed: 'the dump failed. The message has the words of pg_dump. It is tried again.',
 };
+
+/** Why a restore fails. */
+const RESTORES: Record<RestoreFailureReason, string> = {
+  BackupMissing: 'no backup of the tenant has this name, or the folder at the target has none.',
+  TimeNotKept: 'the oldest backup has the data of a later moment than `at`.',
+  SchemaTooNew: 'the backup is of a newer schema, or of a newer Postgres, than this installation has.',
+  KeysMissing: "the backup needs encryption keys that GX_AES_KEY in the deployment's Secret does not hold. The message has their ids.",
+  DatabaseNotEmpty: 'the database holds data already. Only a new one is restored.',
+  TargetMissing: 'the installation has no target of this name, or its bucket or Secret is not there.',
+  TargetUnreachable: 'the store does not answer. The restore is tried again.',
+  TargetRefused: 'the store refuses the read. The message has its words.',
+  RestoreFailed: 'the database took nothing. The message has the words of pg_restore or psql. It is tried again.',
+};
+
+/** Adds the reasons of a condition to those of others, which may have the same. */
+const ofBoth = (condition: string, reasons: Record<string, string>, others: Record<string, string>): Record<string, string> => ({
+  ...others,
+  ...Object.fromEntries(
+    Object.entries(reasons).map(([reason, means]) => {
+      const before = others[reason] === undefined ? '' : `${others[reason]} `;
+      return [reason, `${before}Of ${condition}: ${means}`];
+    }),
+  ),
+});
 
 /** The reasons of conditions that are not failures of a revision, by kind. `REASONS` holds the failures. */
 export const STATES: Record<string, Record<string, string>> = {
@@ -97,8 +122,12 @@ export const STATES: Record<string, Record<string, string>> = {
     BackedUp: 'Of BackedUp: the newest backup is as new as the schedule asks for.',
     NoBackupYet: 'Of BackedUp, which is Unknown: no backup has ended yet.',
     ScheduleInvalid: 'Of BackedUp: the schedule or its time zone is none. The message says why.',
+    VerificationFailed: 'Of BackedUp: the newest verification of a backup failed. The message says how.',
     Overdue: 'Of BackedUp: a backup is due for longer than one may take. The message says what it waits for.',
-    ...Object.fromEntries(Object.entries(BACKUPS).map(([reason, means]) => [reason, `Of BackedUp: ${means}`])),
+    Restoring: 'Of Restored, which is Unknown: the backup is being restored, or waits for the database.',
+    WaitsForBackup: 'Of Restored, which is Unknown: the backup is still being made.',
+    Restored: 'Of Restored: the database has the backup. The message says of which moment.',
+    ...ofBoth('Restored', RESTORES, ofBoth('BackedUp', BACKUPS, {})),
     Deleting: 'The deployment was deleted, and its objects are being removed.',
     Deleted: 'All its objects are gone.',
   },
@@ -121,6 +150,7 @@ export const STATES: Record<string, Record<string, string>> = {
     Failed: 'It ended, and nothing more is known.',
     Hibernated: 'The deployment hibernates. The rollout begins when it wakes.',
     PinnedWork: 'Of Draining: the message has the counts of the last report.',
+    Restoring: 'It waits until the backup of its database is restored.',
   },
   backup: {
     Complete: 'It is complete, and stands in the catalogue of its target.',

@@ -76,8 +76,11 @@ export async function untilGone(api, { id, name }, { timeout, interval }) {
   }
 }
 
-/** Creates the deployment or changes the existing one. Without `secrets` its secrets stay as they are. */
-export async function createOrChange(api, { name, image, secrets, resources }, times) {
+/**
+ * Creates the deployment or changes the existing one. Without `secrets` its secrets stay as they are. A new one begins
+ * with a copy of the data of `cloneOf`, a deployment's name.
+ */
+export async function createOrChange(api, { name, image, secrets, resources, cloneOf }, times) {
   const before = await findByName(api, name);
   const source_revision_config = { image_uri: image };
   if (before?.status === 'AWAITING_DELETE') await untilGone(api, before, times);
@@ -89,6 +92,11 @@ export async function createOrChange(api, { name, image, secrets, resources }, t
   say(`POST /v2/deployments: ${name} from ${image}`);
   const source_config = { resource_spec: resources ?? {} };
   const body = { name, source: 'external_container', source_config, source_revision_config, secrets: secrets ?? [] };
+  if (cloneOf !== undefined) {
+    const original = await findByName(api, cloneOf);
+    if (original === undefined) throw new Failure(`There is no deployment ${cloneOf} to clone.`);
+    body.database = { clone_of: original.id };
+  }
   return request(api, 'POST', '/v2/deployments', { body });
 }
 

@@ -4,11 +4,12 @@ import { apiFromEnvironment, createOrChange, findByName, main, request, say, Fai
 import { DEPLOY_HELP, DEPLOY_OPTIONS, parsed, required, timesOf, wanted } from './options.mjs';
 
 const HELP = `Gives a pull request a deployment of its own: creates or updates it, tries it, and deletes it with all its data.
-  node preview.mjs up   --name NAME --pr NUMBER --image IMAGE [--secret NAME]...
+  node preview.mjs up   --name NAME --pr NUMBER --image IMAGE [--secret NAME]... [--clone NAME]
   node preview.mjs run  --name NAME --pr NUMBER --assistant GRAPH --input TEXT
   node preview.mjs down --name NAME --pr NUMBER
 
   --pr NUMBER         the deployment's name is NAME-pr-NUMBER
+  --clone NAME        a new preview begins with a copy of the data of this deployment, in which nothing runs by itself
   --assistant GRAPH   the graph that run calls
   --input TEXT        the message to send; the last message of the answer is printed
 ${DEPLOY_HELP}
@@ -17,7 +18,13 @@ AGENT_URL replaces the deployment's own URL if that can't be reached from here.`
 /** Longest name of a deployment. */
 const LONGEST = 63;
 
-const OPTIONS = { ...DEPLOY_OPTIONS, pr: { type: 'string' }, assistant: { type: 'string' }, input: { type: 'string' } };
+const OPTIONS = {
+  ...DEPLOY_OPTIONS,
+  pr: { type: 'string' },
+  clone: { type: 'string' },
+  assistant: { type: 'string' },
+  input: { type: 'string' },
+};
 
 /** Shortens a name that is too long, but keeps the number. */
 function nameOf({ name, pr }) {
@@ -27,7 +34,7 @@ function nameOf({ name, pr }) {
 }
 
 async function up(api, values) {
-  const [what, times] = [{ ...wanted(values), name: nameOf(values) }, timesOf(values)];
+  const [what, times] = [{ ...wanted(values), name: nameOf(values), cloneOf: values.clone }, timesOf(values)];
   await untilDeployed(api, await createOrChange(api, what, times), times);
 }
 

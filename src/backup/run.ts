@@ -1,31 +1,31 @@
-import { writeFileSync } from 'node:fs';
 import process from 'node:process';
 import type { BackupJobConfig } from '../config/backup-job.ts';
-import { asError, cutAt } from '../errors.ts';
-import type { BackupDone, BackupFailure, CatalogueEntry } from '../schema/wire/backup-message.ts';
-import { LONGEST_TERMINATION_MESSAGE } from '../schema/wire/build-message.ts';
-import { begin, dumped, dumpFacts, giveUp, requireWhole } from './dump.ts';
+import { asError } from '../errors.ts';
+import type { BackupDone, CatalogueEntry } from '../schema/wire/backup-message.ts';
+import { dumped, dumpFacts, requireWhole } from './dump.ts';
 import { expiredBackups } from '../schema/wire/backup-expiry.ts';
 import { claimFolder, folderOf, type Folder } from './folder.ts';
-import { BackupFailed } from './s3/failure.ts';
+import { begin, giveUp } from './pipe.ts';
 import { S3Store } from './s3/store.ts';
+import { failureIn, reportEnd } from './termination.ts';
 import { upload } from './upload.ts';
 
 export const BACKUP_HELP = `gx-platform backup: sends the dump of a deployment's database to a store that speaks S3
 
-Usage: node src/main.ts backup
+Usage: node src/main.ts backup [restore|verify]
 
-The operator starts it in a Job, beside a container with pg_dump. It takes no options; its settings come from the
+The operator starts it in a Job, beside a container with pg_dump. With "restore" it fetches a backup for a container with
+pg_restore, and with "verify" for one with a scratch database. It takes no options; its settings come from the
 environment, where the operator writes them. It writes a result or a reason as the container's termination message.
 `;
 
 /** Makes one backup, removes those that have expired, and reports how it ended. */
 export async function runBackup(config: BackupJobConfig, signal: AbortSignal): Promise<void> {
   try {
-    tell(config.terminationLog, await backUp(config, signal));
+    reportEnd(config.terminationLog, await backUp(config, signal));
   } catch (thrown) {
     await giveUp(config.pipe).catch(() => undefined);
-    tell(config.terminationLog, failureIn(thrown, signal));
+    reportEnd(config.terminationLog, failureIn(thrown, signal, { reason: 'DumpFailed', what: 'The backup' }));
     process.exitCode = 1;
   }
 }
@@ -46,7 +46,14 @@ export async function backUp({ order, keys, pipe, pauses }: BackupJobConfig, sig
   const entry: CatalogueEntry = { name, method: 'dump', owner, ...facts, until, ...sent, holds: order.holds };
   await store.write(`${folder.catalogue}${name}.json`, `${JSON.stringify(entry)}\n`);
   const trouble = await tidy(store, folder, order).catch((error: unknown) => asError(error).message);
-  return { from: entry.from, until, bytes: sent.bytes, migration: entry.migration, ...(trouble !== undefined && { trouble }) };
+  return {
+    from: entry.from,
+    until,
+    bytes: sent.bytes,
+    migration: entry.migration,
+    keys: entry.keys,
+    ...(trouble !== undefined && { trouble }),
+  };
 }
 
 /** Removes expired backups, and all that failed ones have left. Each leaves the catalogue before its data goes. */
@@ -57,22 +64,4 @@ async function tidy(store: S3Store, folder: Folder, { keep, name }: BackupJobCon
   const kept = new Set([...listed.filter((each) => !old.includes(each)), name]);
   for (const key of await store.keysBelow(folder.dumps)) if (!kept.has(key.slice(folder.dumps.length))) await store.remove(key);
   for (const { key, id } of await store.begunBelow(folder.dumps)) await store.abandon(key, id);
-}
-
-function failureIn(thrown: unknown, signal: AbortSignal): BackupFailure {
-  if (thrown instanceof BackupFailed) return { reason: thrown.reason as BackupFailure['reason'], message: thrown.message };
-  const message = signal.aborted ? 'The backup was stopped before its end.' : `The backup failed: ${asError(thrown).message}`;
-  return { reason: 'DumpFailed', message };
-}
-
-/** Writes the termination message, and prints it. Outside a pod there is no file for it. */
-function tell(file: string, message: BackupDone | BackupFailure): void {
-  const bounded = 'message' in message ? { ...message, message: cutAt(message.message, LONGEST_TERMINATION_MESSAGE / 4) } : message;
-  const text = JSON.stringify(bounded);
-  process.stdout.write(`${text}\n`);
-  try {
-    writeFileSync(file, text);
-  } catch {
-    process.stdout.write(`${file} can't be written.\n`);
-  }
 }

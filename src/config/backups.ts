@@ -11,6 +11,8 @@ export type Backups = {
   atOnce: number;
   /** Minutes after which a backup is ended that is not complete. */
   deadlineMinutes: number;
+  /** Days between two verifications of a deployment's backups. 0: there are none. */
+  verifyDays: number;
   /** The image of the platform, whose program sends a backup. */
   image: string;
 };
@@ -63,6 +65,7 @@ export function backups(read: SettingsReader): Backups {
     targets,
     atOnce: read.integer(['GX_BACKUPS_AT_ONCE'], 2, { min: 1, max: 1000 }),
     deadlineMinutes: read.integer(['GX_BACKUP_DEADLINE_MINUTES'], 360, { min: 1, max: 10_080 }),
+    verifyDays: read.integer(['GX_BACKUP_VERIFY_DAYS'], 7, { min: 0, max: 365 }),
     image: image ?? '',
   };
 }

@@ -57,6 +57,12 @@ export function encryptionSettings(read: SettingsReader): EncryptionSettings | u
   return { keys: keys ?? [], encrypts, names, ...(strict && { strict }) };
 }
 
+/** Returns the keys that can read values, in base64. None if the setting is wrong, which the agent server tells. */
+export function readingKeys(read: SettingsReader): string[] {
+  const text = read.optional(KEY);
+  return text === undefined ? [] : (keysIn(text).keys ?? []);
+}
+
 /** A key may have a comma in it, where it is the only one. */
 function keysIn(text: string): { encrypts: boolean; keys: string[] | undefined } {
   const words = text.split(',').map((word) => word.trim());

@@ -32,10 +32,10 @@ export const concernsRevisions = ({ before, after }: Change): boolean =>
 function readByRevisions(object: KubeObject): object {
   const deployment = object as DeploymentResource & KubeObject;
   const database = { address: databaseOf(deployment.spec).address(deployment), ready: isTrue(deployment, DATABASE_READY) };
-  const { activeRevision: active, asleepSince: asleep, rollout } = deployment.status ?? {};
+  const { activeRevision: active, asleepSince: asleep, restoredAt, rollout } = deployment.status ?? {};
   const draining = rollout?.draining;
   const kept = draining?.map(({ revision, runs, threads }) => [revision, runs, threads]);
-  return { ...askedOf(object), status: { active, asleep, isPlanned: rollout !== undefined, kept, database } };
+  return { ...askedOf(object), status: { active, asleep, restoredAt, isPlanned: rollout !== undefined, kept, database } };
 }
 
 /**

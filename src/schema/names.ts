@@ -57,6 +57,10 @@ export const names = {
   passwordJob: (deployment: string, task: string, number: number): string => bounded(deployment, `db-${task}-${number}`, CHILD_MAX),
   /** A backup, and the Job that makes it. */
   backup: (deployment: string, backup: string): string => bounded(deployment, backup, CHILD_MAX),
+  /** The Job that restores a backup. */
+  restore: (deployment: string): string => bounded(deployment, 'restore', CHILD_MAX),
+  /** The Job that verifies a backup. */
+  verify: (deployment: string): string => bounded(deployment, 'verify', CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
   databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   /** The key-value store, its Service and its policy. */

@@ -51,7 +51,8 @@ const configFor = (given: BackupOrder, more: Partial<BackupJobConfig> = {}): Bac
 /** Dumps these bytes as the other container does, once it may begin. */
 async function dumps(bytes: Buffer, { status = '0', words = '' } = {}): Promise<void> {
   execFileSync('mkfifo', [join(pipe, 'dump')]);
-  await writeFile(join(pipe, 'facts'), '17.6\n3\n2026-11-26T02:00:01Z\n');
+  await writeFile(join(pipe, 'facts'), '17.6\n3\n1\n0a1b2c3d encryption.path\n2026-11-26T02:00:01Z\n');
+  await writeFile(join(pipe, 'counts'), 'gx.run 2 77\ngx.thread 3 -42\n');
   await writeFile(join(pipe, 'error'), words);
   await writeFile(join(pipe, 'dump'), bytes);
   if (status !== 'killed') await writeFile(join(pipe, 'end'), `${status}\n`);
@@ -75,12 +76,23 @@ describe('a backup', () => {
     const bytes = Buffer.alloc(40 * 1_048_576, 'some rows of a table ');
     const given = order();
     const done = await run(given, bytes);
-    expect(done).toMatchObject({ bytes: bytes.length, migration: 3, from: '2026-11-26T02:00:01.000Z' });
+    const keys = ['0a1b2c3d', 'encryption.path'];
+    expect(done).toMatchObject({ bytes: bytes.length, migration: 3, keys, from: '2026-11-26T02:00:01.000Z' });
     expect(await keysOf(given)).toEqual([`catalogue/${given.name}.json`, `dumps/${given.name}`, 'owner.json']);
     expect((await store.content(`${folderOf(given)}/dumps/${given.name}`)).equals(bytes)).toBe(true);
     const entry = JSON.parse((await store.content(`${folderOf(given)}/catalogue/${given.name}.json`)).toString()) as CatalogueEntry;
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    expect(entry).toMatchObject({ method: 'dump', postgres: '17.6', migration: 3, sha256, owner: given.owner, holds: given.holds });
+    expect(entry).toMatchObject({
+      method: 'dump',
+      postgres: '17.6',
+      migration: 3,
+      schema: 1,
+      keys,
+      counts: { 'gx.run': '2 77', 'gx.thread': '3 -42' },
+      sha256,
+      holds: given.holds,
+    });
+    expect(entry.owner).toEqual(given.owner);
   });
 
   test('is not listed, and leaves nothing, if pg_dump fails', async () => {

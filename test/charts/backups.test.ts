@@ -18,9 +18,9 @@ const envOf = (objects: KubeYaml[]): Record<string, string> => {
 
 test('targets of backups reach the operator, with the image that sends them', async () => {
   const targets = [TARGET, { ...TARGET, name: 'other', region: 'eu-1', prefix: 'gx', pathStyle: true, ca: 'a certificate' }];
-  const env = envOf(await render.chart({ settings: { backups: { targets, atOnce: 5, deadlineMinutes: 30 } } }));
+  const env = envOf(await render.chart({ settings: { backups: { targets, atOnce: 5, deadlineMinutes: 30, verifyDays: 0 } } }));
   const { backups } = operatorConfig(env).settings;
-  expect(backups).toMatchObject({ atOnce: 5, deadlineMinutes: 30, image: expect.stringContaining('gx-platform') as string });
+  expect(backups).toMatchObject({ atOnce: 5, deadlineMinutes: 30, verifyDays: 0, image: expect.stringContaining('gx-platform') as string });
   expect(backups.targets).toMatchObject({ main: { region: 'us-east-1', pathStyle: false }, other: { prefix: 'gx', ca: 'a certificate' } });
 });
 

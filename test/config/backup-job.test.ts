@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { backupJobConfig } from '../../src/config/backup-job.ts';
+import { restoreJobConfig, verifyJobConfig } from '../../src/config/restore-job.ts';
 
 const ENV = {
   GX_BACKUP: '{"name":"20261126t020000z","holds":{"text":"\\u0024(HOME)"}}',
@@ -21,4 +22,31 @@ test('without an order and a credential it does not start, and says what is miss
   expect(() => backupJobConfig({})).toThrow(
     /GX_BACKUP is not set.*GX_BACKUP_ACCESS_KEY_ID is not set.*GX_BACKUP_SECRET_ACCESS_KEY is not set/,
   );
+});
+
+test('the Job of a restore reads its order, its credential and the keys that the agents will read with', () => {
+  const { GX_BACKUP: _, ...env } = ENV;
+  const key = Buffer.alloc(32, 7);
+  const given = { ...env, GX_RESTORE: '{"into":"a-uid"}', LANGGRAPH_AES_KEY: key.toString('base64') };
+  expect(restoreJobConfig(given)).toEqual({
+    order: { into: 'a-uid' },
+    keys: { accessKeyId: 'a-key-id', secretAccessKey: 'a-secret-key' },
+    encryptionKeys: [key.toString('base64')],
+    pipe: '/somewhere/pipe',
+    terminationLog: '/dev/termination-log',
+  });
+  // The agent server tells what is wrong with a key.
+  expect(restoreJobConfig({ ...given, LANGGRAPH_AES_KEY: 'short' }).encryptionKeys).toEqual([]);
+  expect(() => restoreJobConfig({})).toThrow(/GX_RESTORE is not set/);
+});
+
+test('the Job of a verification knows no keys of encryption', () => {
+  const { GX_BACKUP: _, ...env } = ENV;
+  expect(verifyJobConfig({ ...env, GX_VERIFY: '{"name":"20261126t020000z"}', GX_AES_KEY: 'a'.repeat(32) })).toEqual({
+    order: { name: '20261126t020000z' },
+    keys: { accessKeyId: 'a-key-id', secretAccessKey: 'a-secret-key' },
+    pipe: '/somewhere/pipe',
+    terminationLog: '/dev/termination-log',
+  });
+  expect(() => verifyJobConfig({})).toThrow(/GX_VERIFY is not set.*GX_BACKUP_ACCESS_KEY_ID is not set/);
 });

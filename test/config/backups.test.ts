@@ -23,6 +23,7 @@ test('a target has a region, no prefix and the host of its bucket unless it says
       },
       atOnce: 2,
       deadlineMinutes: 360,
+      verifyDays: 7,
       image: 'platform:1',
     },
     problems: [],

@@ -155,6 +155,20 @@ describe('preview', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('no model')]);
   });
 
+  test('names the deployment that it can not clone, and why', async () => {
+    const clone = (original: string) => preview('up', '6', '--image', 'registry.example/chat:pr', '--clone', original);
+    expect(await clone('nobody')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no deployment nobody to clone.') as string,
+    });
+    expect((await deploy(['--name', 'original', '--image', 'registry.example/chat:1'])).code).toBe(0);
+    expect(await clone('original')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('database.clone_of: no backup of original') as string,
+    });
+    expect(await found('chat-pr-6')).toBeUndefined();
+  });
+
   test('keeps the number in a name that is too long', async () => {
     const name = 'a'.repeat(63);
     const args = ['up', '--name', name, '--pr', '12', '--image', 'registry.example/chat:pr', '--interval', '0.2'];

@@ -77,7 +77,7 @@ test('with these rights alone the operator deploys, redeploys, and deletes witho
     pathStyle: false,
     secretName: 'store',
   };
-  const backups = { targets: { main: target }, atOnce: 2, deadlineMinutes: 60, image: 'platform:1' };
+  const backups = { targets: { main: target }, atOnce: 2, deadlineMinutes: 60, verifyDays: 0, image: 'platform:1' };
   stage.startKubelet();
   await kube.create(kinds.endpointSlice, gatewaySlice(namespace));
   const operator = await stage.startOperator({ kubeconfig: limited, settings: { gateway: { service: 'gateway', namespace }, backups } });

@@ -17,6 +17,7 @@ test('every reason that the operator gives has its line in the reference, and ev
     'src/schema/platform/conditions.ts',
     'src/schema/platform/object-fault.ts',
     'src/schema/wire/backup-message.ts',
+    'src/schema/wire/restore-message.ts',
   ]
     .map((file) => readFileSync(file, 'utf8'))
     .join('\n');

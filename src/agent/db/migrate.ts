@@ -1,13 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { EXIT, StartError } from '../../errors.ts';
+import { SCHEMA_MAJOR } from '../../schema/agent/schema-major.ts';
 import type { Database } from './base/pool.ts';
 
-/**
- * Schemas of one major version only grow, so this server works on any newer one of its own major version, and on no
- * other.
- */
-const MAJOR = 1;
 const LOCK = 7_233_412;
 const LOCK_TIMEOUT_SECONDS = 60;
 const FOLDER = new URL('migrations/', import.meta.url);
@@ -69,7 +65,8 @@ async function state(client: pg.PoolClient): Promise<number> {
 function problemOf(applied: Applied[]): string | undefined {
   const [first, last] = [applied[0], applied.at(-1)];
   const major = Math.max(0, ...applied.map((step) => step.major));
-  if (major > MAJOR) return `The database has schema version ${major}; this server knows up to ${MAJOR}. Use a newer server image.`;
+  if (major > SCHEMA_MAJOR)
+    return `The database has schema version ${major}; this server knows up to ${SCHEMA_MAJOR}. Use a newer server image.`;
   if (first === undefined || first.name === FIRST) return undefined;
   return `The database has schema ${last!.number} (${last!.name}) of a version before the first release. ${TOO_OLD}`;
 }
@@ -78,7 +75,7 @@ async function apply(client: pg.PoolClient, step: Migration): Promise<void> {
   try {
     await client.query('begin');
     await client.query(step.text);
-    await client.query('insert into gx.migration (number, name, major) values ($1, $2, $3)', [step.number, step.name, MAJOR]);
+    await client.query('insert into gx.migration (number, name, major) values ($1, $2, $3)', [step.number, step.name, SCHEMA_MAJOR]);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');

@@ -1,7 +1,8 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
 import type { EncryptionSettings } from '../../config/encryption.ts';
 import { Rejected, Unavailable } from '../../errors.ts';
+import { AES_ID_BYTES, aesKeyId, derivedFromKey } from '../../schema/agent/aes-key-id.ts';
 import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, RESERVED, SEALED, SEALED_TEXT, type Codec, type Place } from './codec.ts';
 
 /*
@@ -17,11 +18,10 @@ import { CUSTOM, CUSTOM_FORM, isSealed, MAGIC, RESERVED, SEALED, SEALED_TEXT, ty
 const AS_IS = 1;
 const COMPRESSED = 2;
 
-const ID_BYTES = 4;
 const SALT_BYTES = 12;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const HEAD = 1 + ID_BYTES + SALT_BYTES + NONCE_BYTES;
+const HEAD = 1 + AES_ID_BYTES + SALT_BYTES + NONCE_BYTES;
 const CIPHER = 'aes-256-gcm';
 
 /** Bytes from which a value is compressed first: a shorter one gains less than the time that it takes. */
@@ -32,12 +32,6 @@ const HAS_ZSTANDARD = 'zstdCompressSync' in zlib;
 
 /** Processes whose keys are remembered. */
 const MOST_SALTS = 1000;
-
-/** Returns the id of a key, which tells nothing of its secret. */
-export const aesKeyId = (secret: Buffer): string => derived(secret, 'id', ID_BYTES).toString('hex');
-
-const derived = (secret: Buffer, use: string, bytes: number, salt: Buffer = Buffer.alloc(0)): Buffer =>
-  Buffer.from(hkdfSync('sha256', secret, salt, `gx at rest: ${use}`, bytes));
 
 /** Returns the first bytes of all values that a key sealed. */
 export const aesHeads = (keyId: string): Buffer[] =>
@@ -57,7 +51,7 @@ export function aesCodec({ keys, encrypts, names, strict = false }: EncryptionSe
     if (strict && !isEmpty(stored)) throw new Unavailable(`A value (${place.kind}) is not encrypted, and GX_AES_STRICT takes none such.`);
     return stored;
   };
-  const isOwn = (bytes: Buffer): boolean => writing === undefined || bytes.subarray(1, 1 + ID_BYTES).equals(writing.key.id);
+  const isOwn = (bytes: Buffer): boolean => writing === undefined || bytes.subarray(1, 1 + AES_ID_BYTES).equals(writing.key.id);
   return {
     encrypts,
     strict,
@@ -104,7 +98,7 @@ class SaltedKeys {
     const name = salt.toString('latin1');
     const known = this.#bySalt.get(name);
     if (known !== undefined) return known;
-    const key = derived(this.#secret, 'values', 32, salt);
+    const key = derivedFromKey(this.#secret, 'values', 32, salt);
     if (this.#bySalt.size >= MOST_SALTS) this.#bySalt.clear();
     this.#bySalt.set(name, key);
     return key;
@@ -132,11 +126,11 @@ const ofModule = (): Unavailable =>
 function decrypted(ring: ReadonlyMap<string, SaltedKeys>, place: Place, bytes: Buffer): Buffer {
   const [form = 0] = bytes;
   if (form === CUSTOM_FORM) throw ofModule();
-  const id = bytes.subarray(1, 1 + ID_BYTES).toString('hex');
+  const id = bytes.subarray(1, 1 + AES_ID_BYTES).toString('hex');
   const key = ring.get(id);
   if (key === undefined) throw new Unavailable(`A value is encrypted with the key ${id}, which GX_AES_KEY does not have; add that key.`);
   if (form === COMPRESSED && !HAS_ZSTANDARD) throw new Unavailable('A value was encrypted under a newer Node; use Node 22.15 or newer.');
-  const salt = bytes.subarray(1 + ID_BYTES, 1 + ID_BYTES + SALT_BYTES);
+  const salt = bytes.subarray(1 + AES_ID_BYTES, 1 + AES_ID_BYTES + SALT_BYTES);
   try {
     const decipher = createDecipheriv(CIPHER, key.of(salt), bytes.subarray(HEAD - NONCE_BYTES, HEAD), { authTagLength: TAG_BYTES });
     decipher.setAAD(authenticated(form, place)).setAuthTag(bytes.subarray(-TAG_BYTES));

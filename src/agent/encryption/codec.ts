@@ -90,9 +90,6 @@ export const PLAIN: Codec = {
 /** The value under `SEALED` where a module sealed it; a key writes base64 there. */
 export const CUSTOM = 'custom';
 
-/** The id under which a module stands among the keys. */
-export const MODULE_KEY = 'encryption.path';
-
 /** The form of bytes that a module sealed; a key writes 1 or 2. */
 export const CUSTOM_FORM = 3;
 

@@ -1,5 +1,6 @@
 import { aesHeads } from './aes.ts';
-import { CUSTOM, CUSTOM_FORM, MAGIC, MODULE_KEY, SEALED_TEXT } from './codec.ts';
+import { MODULE_KEY } from '../../schema/agent/aes-key-id.ts';
+import { CUSTOM, CUSTOM_FORM, MAGIC, SEALED_TEXT } from './codec.ts';
 
 /** The signs that a value is sealed by certain keys: `text` are patterns of LIKE, `bytes` stand in the bytes. */
 export type Marks = { text: string[]; bytes: Buffer[] };

@@ -7,14 +7,16 @@ import { BackupFailed, storeFailure, mayPass } from './failure.ts';
 import { encoded, sha256, signed, type S3Keys } from './sign.ts';
 import { elementsOf, xmlText } from './xml.ts';
 
-type Asked = { method: string; key?: string; query?: Record<string, string>; body?: Buffer; what: string };
-type Answer = { status: number; body: string; etag: string };
+type Asked = { method: string; key?: string; query?: Record<string, string>; body?: Buffer; range?: string; what: string };
+type Answer = { status: number; body: string; bytes: Buffer; etag: string };
 
 /** Milliseconds for which a connection may be silent. */
 const SILENCE = 60_000;
 /** Milliseconds before each further attempt: about half a minute for a store that is restarted. */
 const PAUSES = [500, 1000, 2000, 4000, 8000, 16_000];
 const NOTHING = Buffer.alloc(0);
+/** Bytes that are read at once. */
+const PART = 8 * 1_048_576;
 
 /** A bucket of a store that speaks S3. Each call is tried again while the store is away or overloaded. */
 export class S3Store {
@@ -36,6 +38,14 @@ export class S3Store {
     if (answer.status !== 404) return answer.body;
     if (xmlText(answer.body, 'Code') === 'NoSuchBucket') throw storeFailure(`a read of ${key}`, answer);
     return undefined;
+  }
+
+  /** Reads an object of so many bytes in parts, each by a request of its own: a reader may take its time. */
+  async *parts(key: string, bytes: number): AsyncGenerator<Buffer> {
+    for (let from = 0; from < bytes; from += PART) {
+      const range = `bytes=${from}-${Math.min(bytes, from + PART) - 1}`;
+      yield (await this.#ask({ method: 'GET', key, range, what: `a read of ${key}` })).bytes;
+    }
   }
 
   async write(key: string, body: string): Promise<void> {
@@ -129,11 +139,12 @@ export class S3Store {
   }
 
   #once(asked: Asked): Promise<Answer> {
-    const { method, body = NOTHING } = asked;
+    const { method, body = NOTHING, range } = asked;
     const url = this.#urlOf(asked);
     const headers = signed({ method, url, bodyHash: sha256(body), region: this.#target.region, keys: this.#keys, now: new Date() });
     const { ca } = this.#target;
-    const options = { method, headers: { ...headers, 'content-length': body.length }, timeout: SILENCE, signal: this.#signal };
+    const more = { 'content-length': body.length, ...(range !== undefined && { range }) };
+    const options = { method, headers: { ...headers, ...more }, timeout: SILENCE, signal: this.#signal };
     return new Promise((resolve, reject) => {
       const sent = url.protocol === 'http:' ? overHttp(url, options) : overHttps(url, { ...options, ...(ca !== undefined && { ca }) });
       sent.on('timeout', () => sent.destroy(new Error(`no answer within ${SILENCE / 1000} seconds`)));
@@ -143,8 +154,10 @@ export class S3Store {
         response.on('data', (piece: Buffer) => pieces.push(piece));
         response.on('error', reject);
         response.on('end', () => {
-          const text = Buffer.concat(pieces).toString();
-          resolve({ status: response.statusCode ?? 0, body: text, etag: response.headers.etag ?? '' });
+          const bytes = Buffer.concat(pieces);
+          const status = response.statusCode ?? 0;
+          // A part of an object is no text, and is large.
+          resolve({ status, bytes, body: status === 206 ? '' : bytes.toString(), etag: response.headers.etag ?? '' });
         });
       });
       sent.end(body);

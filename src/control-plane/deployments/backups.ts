@@ -35,7 +35,9 @@ const shown = ({ metadata, spec, status = {} }: BackupResource): BackupAnswer =>
   from: status.from ?? null,
   until: status.until ?? null,
   size_bytes: status.sizeBytes ?? null,
+  key_ids: status.keys ?? [],
   expires_at: status.expires ?? null,
+  verified_at: status.verified ?? null,
   requested_at: spec.requestedAt ?? null,
 });
 
@@ -70,4 +72,14 @@ function askedBackup({ metadata, spec: { database, hibernate } }: DeploymentReso
     throw new Rejected('database.backup: the deployment names no target of backups; kubectl or git sets spec.database.backup.target');
   if (hibernate === true) throw new Rejected('hibernate: the database is stopped; wake the deployment first');
   return database.backup;
+}
+
+/** Throws, with the field of a clone, if no backup of the original can be made. */
+export function requireCloneable(original: DeploymentResource): void {
+  try {
+    askedBackup(original);
+  } catch (error) {
+    if (!(error instanceof Rejected) && !(error instanceof Conflict)) throw error;
+    throw new Rejected(`database.clone_of: no backup of ${original.metadata.name} can be made: ${error.message}`, { cause: error });
+  }
 }

@@ -5,6 +5,7 @@ import { checkCustomUrl } from './custom-url.ts';
 import { type Placement, placeFor } from './placement.ts';
 import { deploymentResource, namesDatabase } from './resource.ts';
 import { refusedSecrets } from './refused-secrets.ts';
+import { brokenRestore, checkRestore, requestClone } from './restore.ts';
 import { brokenRules, brokenSecrets, brokenSize } from './rules.ts';
 import { ownIntegration } from '../git/connections.ts';
 import { refusing } from '../kube-refusal.ts';
@@ -53,9 +54,10 @@ export async function createDeployment(
     return inNamespace(place, () =>
       refusing(() => plane.kube.create(kinds.deployment, deploymentResource(body, where, { listener }), { dryRun: true })),
     );
+  const clone = await requestClone(plane, body, call);
   const store = () => refusing(() => plane.secrets.store(owner, { secrets: body.secrets, nonce: randomUUID(), caller: call.caller }));
   const secretName = body.secrets.length === 0 ? undefined : await inNamespace(place, store);
-  const resource = deploymentResource(body, where, { listener, secretName });
+  const resource = deploymentResource(body, where, { listener, secretName, clone });
   const stored = await inNamespace(place, () => writeOrUndo(plane, resource));
   await makeRevision(plane, stored, call.caller);
   return plane.stored.note.deployment(stored);
@@ -76,6 +78,7 @@ async function checked(plane: Plane, body: DeploymentCreateRequest, call: CallCo
     ...brokenSecrets(body.secrets),
     ...refusedSecrets(body.secrets),
     ...brokenSize(body),
+    ...brokenRestore(body, new Date()),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   if (body.source === 'git') await checkRepository(plane, body, call);
@@ -84,6 +87,7 @@ async function checked(plane: Plane, body: DeploymentCreateRequest, call: CallCo
   checkCustomUrl(plane, { name: body.name, namespace: place.namespace, url: body.source_config.custom_url });
   await nameFree(plane, body.name, { place, call });
   const { resource_spec: spec } = body.source_config;
+  await checkRestore(plane, body, { namespace: place.namespace, ...call });
   await checkReferences(plane.kube, { spec, namespace: place.namespace, grants: config.grants, signal: call.signal });
   return place;
 }

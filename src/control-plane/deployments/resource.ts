@@ -13,11 +13,12 @@ import {
   type DeploymentStatus,
   type Secret,
 } from '../../schema/platform/deployment.ts';
-import { ROUTED } from '../../schema/platform/conditions.ts';
+import { RESTORED, ROUTED } from '../../schema/platform/conditions.ts';
 import { CUSTOM_URI, type DatabaseSpec } from '../../schema/platform/database-spec.ts';
 import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 import { RolloutConfig } from '../../schema/platform/rollout-spec.ts';
+import { type CloneRequest, restoreInResource } from '../../schema/platform/restore-asked.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
 import { updatedAt } from '../stored/metadata.ts';
@@ -39,7 +40,12 @@ const absentIfEmpty = <K extends string, V extends object>(key: K, value: V): { 
   (Object.keys(value).length > 0 ? { [key]: value } : {}) as { [P in K]?: V };
 
 /** Fields that the server adds to those of a request's body. */
-export type FromServer = { listener?: string | undefined; secretName?: string | undefined; requestedAt?: string | undefined };
+export type FromServer = {
+  listener?: string | undefined;
+  secretName?: string | undefined;
+  requestedAt?: string | undefined;
+  clone?: CloneRequest | undefined;
+};
 
 /** Returns the part of `Deployment.spec` that REST writes. */
 export function toSpec(
@@ -79,7 +85,14 @@ export function deploymentResource(
   place: { namespace: string; tenantId: string; annotations?: Record<string, string> },
   given: FromServer,
 ): DeploymentResource {
-  const database = { ...databaseAsked(body), ...(namesDatabase(body.secrets) && { fromSecrets: true }) };
+  const { restore, clone_of: original } = body.database ?? {};
+  // A dry run asks for no backup, and shows the deployment without its request.
+  const clone = given.clone ?? (typeof original === 'string' ? { deployment: original } : undefined);
+  const database = {
+    ...databaseAsked(body),
+    ...(namesDatabase(body.secrets) && { fromSecrets: true }),
+    ...((restore ?? clone) && { restore: restoreInResource(restore ?? {}, clone) }),
+  };
   return {
     apiVersion: API_VERSION,
     kind: 'Deployment',
@@ -150,6 +163,7 @@ export function deploymentAnswer(deployment: DeploymentResource, related: Relate
     url,
     route: routeShown(deployment),
     rollout: rolloutShown(deployment, related.revisions ?? []),
+    restore: restoreShown(deployment),
   };
 }
 
@@ -164,6 +178,16 @@ function rolloutShown({ status }: DeploymentResource, revisions: readonly Revisi
     threads,
   }));
   return { draining };
+}
+
+const NOT_BEGUN = { status: 'Unknown', reason: 'Restoring', message: 'The restore has not begun.' } as const;
+
+/** Returns the backup that a deployment begins with, and whether it has it. */
+function restoreShown({ spec, status }: DeploymentResource): Deployment['restore'] {
+  if (spec.database?.restore === undefined) return null;
+  const { conditions = [], restoredBackup: backup = null, restoredFrom: from = null } = status ?? {};
+  const found = conditions.find(({ type }) => type === RESTORED) ?? NOT_BEGUN;
+  return { status: found.status, reason: found.reason, message: found.message, backup, from };
 }
 
 /** Returns the route from outside and whether it leads to the deployment. */

@@ -10,7 +10,12 @@ export function lastBackups(backups: readonly BackupResource[]): LastBackup[] {
     const key = `${namespace}/${spec.deployment}`;
     const known = found.get(key) ?? { namespace, deployment: spec.deployment };
     if (status?.phase === 'Succeeded')
-      found.set(key, { ...known, succeededAt: Date.parse(status.from ?? '') / 1000, bytes: status.sizeBytes ?? 0 });
+      found.set(key, {
+        ...known,
+        ...(status.verified !== undefined && { verifiedAt: Math.max(known.verifiedAt ?? 0, Date.parse(status.verified) / 1000) }),
+        succeededAt: Date.parse(status.from ?? '') / 1000,
+        bytes: status.sizeBytes ?? 0,
+      });
     if (status?.phase === 'Failed') found.set(key, { ...known, failedAt: momentOf(spec.backup) / 1000 });
   }
   return [...found.values()];

@@ -10,10 +10,10 @@ import { conditionsOf } from '../kernel/conditions.ts';
 import { settled, stalled } from '../kernel/outcome.ts';
 import { ownedMetadata } from '../objects/metadata.ts';
 import type { PartDeps } from '../reports/part-report.ts';
-import { BY_END } from '../view/caches.ts';
 import { backupJob, backupOrder, type BackupGiven } from './job.ts';
+import { openBackups } from './open.ts';
 import { keepOf, type BackupPlan } from './plan.ts';
-import { failedBackup, isBackupLost, podOfBackup, resultOf, type BackupStatus } from './result.ts';
+import { failedBackup, failureOfJob, isBackupLost, podOfBackup, resultOf, tooLong, type BackupStatus } from './result.ts';
 
 type Making = BackupGiven & {
   deployment: DeploymentResource;
@@ -32,9 +32,7 @@ export async function beginBackup(deps: PartDeps, making: Making): Promise<boole
   const { deployment, plan, now, signal } = making;
   const backup = recordOf(deployment, plan, now);
   const isBegun = await deps.backupTurns.run(async () => {
-    const { atOnce, deadlineMinutes } = deps.settings.backups;
-    const open = deps.caches.backups.byIndex(BY_END, 'open').filter((one) => !isBackupLost(one, now, deadlineMinutes));
-    return open.length < atOnce && deps.writer.create(backup, signal);
+    return openBackups(deps, now).length < deps.settings.backups.atOnce && deps.writer.create(backup, signal);
   });
   if (isBegun && making.isUp) await createJob(deps, backup, making);
   return isBegun;
@@ -69,7 +67,9 @@ export async function followBackup(deps: PartDeps, backup: BackupResource, makin
   const { plan, pods, now, signal } = making;
   const pod = podOfBackup(pods, backup);
   const result = pod === undefined ? await withoutPod(deps, backup, making) : resultOf(pod, keepOf(plan.spec));
-  const late = isBackupLost(backup, now, deps.settings.backups.deadlineMinutes) ? failedBackup('DumpFailed', tooLong(deps)) : undefined;
+  const late = isBackupLost(backup, now, deps.settings.backups.deadlineMinutes)
+    ? failedBackup('DumpFailed', tooLong(deps.settings.backups.deadlineMinutes))
+    : undefined;
   const end = result ?? late;
   if (end === undefined) return undefined;
   await endBackup(deps, backup, { end, now, signal });
@@ -91,9 +91,6 @@ export async function endBackup(
   await deps.kube.delete(kinds.job, { namespace, name }, { propagation: 'Background' }, signal);
 }
 
-const tooLong = ({ settings }: PartDeps): string =>
-  `It was not complete within ${settings.backups.deadlineMinutes} minutes, and was ended.`;
-
 /** Makes the Job that a crash has prevented. If there is one without a pod, it may have failed. */
 async function withoutPod(deps: PartDeps, backup: BackupResource, making: Making): Promise<BackupStatus | undefined> {
   const { deployment, signal } = making;
@@ -106,12 +103,6 @@ async function withoutPod(deps: PartDeps, backup: BackupResource, making: Making
     const isMade = await createJob(deps, backup, making);
     return isMade ? undefined : failedBackup('TargetMissing', `There is no target ${backup.spec.target} any more.`);
   }
-  const conditions = (job.status as { conditions?: { type: string; status: string; reason?: string; message?: string }[] } | undefined)
-    ?.conditions;
-  const failed = conditions?.find(({ type, status }) => type === 'Failed' && status === 'True');
-  if (failed === undefined) return undefined;
-  return failedBackup(
-    'DumpFailed',
-    failed.reason === 'DeadlineExceeded' ? tooLong(deps) : `Its Job failed: ${failed.message ?? failed.reason}.`,
-  );
+  const words = failureOfJob(job, deps.settings.backups.deadlineMinutes);
+  return words === undefined ? undefined : failedBackup('DumpFailed', words);
 }

@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import { isBackupOver, KEPT, type BackupSpec } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { isRestorePending } from '../../schema/platform/restore-spec.ts';
 import { expiredBackups } from '../../schema/wire/backup-expiry.ts';
 import { momentOf, type BackupKeep } from '../../schema/wire/backup-message.ts';
 import { dueAfter, scheduleFault } from './schedule.ts';
@@ -57,13 +58,16 @@ export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPl
     running,
     last,
     ended: over.at(-1),
-    isDue: fault === undefined && running === undefined && isTime && !hibernates,
+    isDue: isTime && fault === undefined && running === undefined && mayBegin(deployment),
     dueAt,
     requestedAt,
     outdated: outdatedIn(good, over, { keep: keepOf(spec), now }),
     needsDatabase: running !== undefined && !hibernates,
   };
 }
+
+/** Returns true if there is a database with something in it: one that is still to be restored is empty. */
+const mayBegin = (deployment: DeploymentResource): boolean => deployment.spec.hibernate !== true && !isRestorePending(deployment);
 
 /** Returns true if the deployment sleeps since before its last backup, so that nothing has changed. */
 const isUnchanged = (last: BackupResource | undefined, { asleepSince }: Pick<Seen, 'asleepSince'>): boolean =>
@@ -77,17 +81,19 @@ export const keepOf = ({ keep }: BackupSpec): BackupKeep =>
 const isAsked = ({ requestedAt }: BackupSpec, backups: readonly BackupResource[]): boolean =>
   requestedAt !== undefined && !backups.some(({ spec }) => spec.requestedAt === requestedAt);
 
-function faultOf(spec: BackupSpec, { backups: { targets } }: OperatorSettings, now: Date): BackupPlan['fault'] {
-  if (!Object.hasOwn(targets, spec.target)) {
-    const known = Object.keys(targets).toSorted().join(', ');
-    const others = known === '' ? 'The installation has none' : `The installation has: ${known}`;
-    return {
-      reason: 'TargetMissing',
-      message: `database.backup.target: there is no target ${spec.target}. ${others} (settings.backups.targets).`,
-    };
-  }
+function faultOf(spec: BackupSpec, settings: OperatorSettings, now: Date): BackupPlan['fault'] {
+  const missing = targetFault('database.backup.target', spec.target, settings);
+  if (missing !== undefined) return { reason: 'TargetMissing', message: missing };
   const message = scheduleFault(spec, now);
   return message === undefined ? undefined : { reason: 'ScheduleInvalid', message };
+}
+
+/** Returns the sentence on a target that the installation does not have. */
+export function targetFault(field: string, target: string, { backups: { targets } }: OperatorSettings): string | undefined {
+  if (Object.hasOwn(targets, target)) return undefined;
+  const known = Object.keys(targets).toSorted().join(', ');
+  const others = known === '' ? 'The installation has none' : `The installation has: ${known}`;
+  return `${field}: there is no target ${target}. ${others} (settings.backups.targets).`;
 }
 
 type Past = Seen & { over: readonly BackupResource[]; last: BackupResource | undefined };

@@ -4,7 +4,7 @@ import { BACKUP } from '../../schema/platform/labels.ts';
 import { BACKUP_FAILURES, momentOf, type BackupDone, type BackupFailure, type BackupKeep } from '../../schema/wire/backup-message.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import { isPodOver, isUnconfigured, statusOfPod, type ContainerStatus } from '../pods/diagnose.ts';
-import { SENDER } from './job.ts';
+import { SENDER } from './pod.ts';
 
 export type BackupStatus = Omit<NonNullable<BackupResource['status']>, 'conditions' | 'observedGeneration'>;
 
@@ -22,7 +22,8 @@ export function resultOf(pod: KubeObject, keep: BackupKeep): BackupStatus | unde
   return failedBackup('DumpFailed', `The pod of the backup ended as ${phase} (${[reason, message].filter(Boolean).join(': ')}).`);
 }
 
-const waitingWords = (pod: KubeObject): string | undefined =>
+/** Returns why a container of a pod does not start. */
+export const waitingWords = (pod: KubeObject): string | undefined =>
   statusOfPod(pod)
     .containerStatuses?.map(({ state }: ContainerStatus) => state?.waiting?.message)
     .find((words) => words !== undefined);
@@ -36,10 +37,10 @@ export const failedBackup = (reason: BackupFailure['reason'], message: string): 
 type End = { exitCode?: number; reason?: string; message?: string };
 
 function fromMessage({ exitCode, reason, message }: End, keep: BackupKeep): BackupStatus {
-  const fields = fieldsOf(message);
+  const fields = terminationFields<BackupFailure>(message);
   const known = BACKUP_FAILURES.find((each) => each === fields.reason);
   if (known !== undefined) return failedBackup(known, fields.message ?? '');
-  const { from, until, bytes, migration, trouble } = fields as Partial<BackupDone>;
+  const { from, until, bytes, migration, keys, trouble } = fields as Partial<BackupDone>;
   if (exitCode !== 0 || from === undefined || until === undefined || bytes === undefined)
     return failedBackup(
       'DumpFailed',
@@ -52,14 +53,16 @@ function fromMessage({ exitCode, reason, message }: End, keep: BackupKeep): Back
     sizeBytes: bytes,
     size: sizeText(bytes),
     ...(migration !== undefined && { migration }),
+    ...(keys !== undefined && { keys }),
     ...('days' in keep && { expires: dateTimeOf(new Date(Date.parse(until) + keep.days * 86_400_000)) }),
     ...(trouble !== undefined && { message: `Expired backups could not be removed: ${trouble}`.slice(0, 2000) }),
   };
 }
 
-function fieldsOf(message = ''): Partial<BackupFailure> {
+/** Returns the fields of a termination message. */
+export function terminationFields<T extends object>(message = ''): Partial<T> {
   try {
-    return JSON.parse(message) as BackupFailure;
+    return JSON.parse(message) as T;
   } catch {
     return {};
   }
@@ -75,3 +78,16 @@ function sizeText(bytes: number): string {
 /** Returns true if a backup was begun so long ago that its Job can't be under way any more. */
 export const isBackupLost = ({ spec }: BackupResource, now: Date, deadlineMinutes: number): boolean =>
   now.getTime() - momentOf(spec.backup) > (deadlineMinutes + 5) * 60_000;
+
+/** Returns the sentence on a Job that ran into its deadline. */
+export const tooLong = (deadlineMinutes: number): string => `It was not complete within ${deadlineMinutes} minutes, and was ended.`;
+
+type JobStatus = { conditions?: { type: string; status: string; reason?: string; message?: string }[] };
+
+/** Returns why a Job failed, where its pods can't tell. Undefined if it has not. */
+export function failureOfJob({ status }: KubeObject, deadlineMinutes: number): string | undefined {
+  const { conditions = [] } = (status ?? {}) as JobStatus;
+  const failed = conditions.find((each) => each.type === 'Failed' && each.status === 'True');
+  if (failed === undefined) return undefined;
+  return failed.reason === 'DeadlineExceeded' ? tooLong(deadlineMinutes) : `Its Job failed: ${failed.message ?? failed.reason}.`;
+}

@@ -4,6 +4,7 @@ import type { BackupResource } from '../../schema/platform/custom-resources.ts';
 import type { BackupFailureReason } from '../../schema/wire/backup-message.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import type { BackupPlan } from './plan.ts';
+import type { VerifyPlan } from './verify-plan.ts';
 
 const HOUR = 3_600_000;
 
@@ -17,7 +18,7 @@ const ADVICE: Record<BackupFailureReason, string> = {
   DumpFailed: 'The message has the words of pg_dump. It is tried again.',
 };
 
-type Seen = { settings: OperatorSettings; now: Date; hibernates: boolean };
+type Seen = { settings: OperatorSettings; now: Date; hibernates: boolean; verification?: VerifyPlan | undefined };
 
 /** Reports whether the backups of a deployment are as new as it asks for, and why not. */
 export function backupStatement(plan: BackupPlan, seen: Seen): StatedCondition {
@@ -26,10 +27,23 @@ export function backupStatement(plan: BackupPlan, seen: Seen): StatedCondition {
   if (ended !== undefined && ended !== last) return afterFailure(plan, ended);
   if (isOverdue(plan, seen))
     return failed('Overdue', `A backup has been due since ${plan.dueAt?.toISOString()}. ${whyNot(plan, seen)}${sinceOf(plan)}`);
-  if (last !== undefined) return { type: BACKED_UP, status: 'True', reason: 'BackedUp', message: goodWords(plan, last) };
+  if (seen.verification?.failed !== undefined) return notVerified(seen.verification.failed);
+  if (last !== undefined)
+    return { type: BACKED_UP, status: 'True', reason: 'BackedUp', message: `${goodWords(plan, last)}${verifiedWords(seen.verification)}` };
   const next = running === undefined ? nextOf(plan) : ' The first is being made.';
   return { type: BACKED_UP, status: 'Unknown', reason: 'NoBackupYet', message: `There is no backup yet.${next}` };
 }
+
+const verifiedWords = (verification: VerifyPlan | undefined): string => {
+  if (verification === undefined) return '';
+  return verification.verifiedAt === undefined ? ' No backup was verified yet.' : ` One was last verified at ${verification.verifiedAt}.`;
+};
+
+const notVerified = ({ metadata, status = {} }: BackupResource): StatedCondition =>
+  failed(
+    'VerificationFailed',
+    `The verification of backup ${metadata.name} failed. ${status.verifyMessage ?? ''} It is repeated after a day. Ask for another backup if this one can't be restored.`,
+  );
 
 function goodWords(plan: BackupPlan, { metadata, status = {} }: BackupResource): string {
   const left = status.message === undefined ? '' : ` ${status.message}`;

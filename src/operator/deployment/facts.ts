@@ -3,11 +3,13 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { holderOfId } from '../../schema/platform/deployment-ids.ts';
 import type { KeptPorts } from '../../schema/platform/kept-ports.ts';
+import { tenantOf } from '../../schema/platform/tenancy.ts';
 import { names } from '../../schema/names.ts';
 import { heldRenewal } from '../database/own/turns.ts';
 import { hasTraffic } from '../rollout/deployment.ts';
 import { BY_ID } from '../view/caches.ts';
 import type { OperatorDeps } from '../view/deps.ts';
+import { ownersIn } from '../view/tenancy.ts';
 import { activeOf } from '../rollout/revisions.ts';
 import { isSleeper } from '../rollout/sleepers.ts';
 import { stalled, waiting, type ReconcileOutcome } from '../kernel/outcome.ts';
@@ -22,6 +24,7 @@ import { nodePortOf } from './parts/service.ts';
 import { decideRollout } from './rollout.ts';
 import { observeRoute } from './route/observe.ts';
 import { planBackup } from '../backup/plan.ts';
+import { planRestore, type RestorePlan } from '../backup/restore-plan.ts';
 import { decideSleep } from './sleep.ts';
 
 export type FactsDeps = Pick<
@@ -67,6 +70,7 @@ export async function observeFacts(
     queue: work.queue(key),
     rollout: decideRollout(deployment, seen),
     route: observeRoute(deps, deployment),
+    restore: observeRestore(deps, deployment),
     backup: planBackup(deployment, { ...world, settings, now, asleepSince: sleep.sleep.asleepSince }),
   };
 }
@@ -101,6 +105,26 @@ function namesakes(deployment: DeploymentResource, { caches, settings }: Pick<Op
   if (claimed === undefined) return [];
   const tenant = tenantIn(deployment, caches, settings);
   return caches.deployments.byIndex(BY_ID, claimed).filter((other) => tenantIn(other, caches, settings) === tenant);
+}
+
+/** Looks for the backup that a deployment begins with, among those of its tenant; without one, of its namespace. */
+function observeRestore(
+  { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>,
+  deployment: DeploymentResource,
+): RestorePlan | undefined {
+  if (deployment.spec.database?.restore === undefined) return undefined;
+  const owners = ownersIn(caches, settings);
+  const tenantAt = ({ metadata }: Pick<DeploymentResource, 'metadata'>): string | undefined =>
+    tenantOf({ metadata }, owners, settings.defaultTenantId);
+  const tenant = tenantAt(deployment);
+  const isOurs = ({ metadata }: Pick<DeploymentResource, 'metadata'>): boolean =>
+    tenant === undefined ? metadata.namespace === deployment.metadata.namespace : tenantAt({ metadata }) === tenant;
+  return planRestore(deployment, {
+    backups: caches.backups.list().filter(isOurs),
+    deployments: (id) => caches.deployments.byIndex(BY_ID, id).filter(isOurs),
+    tenant,
+    settings,
+  });
 }
 
 /** Returns the obstacle to everything else, if there is one. */

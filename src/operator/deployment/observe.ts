@@ -18,6 +18,10 @@ export type DeploymentWorld = Omit<DatabaseView, 'isAsleep' | 'renewalHeld'> & {
   backups: BackupResource[];
   /** Pods that make a backup. */
   backupPods: KubeObject[];
+  /** Pods that restore a backup. */
+  restorePods: KubeObject[];
+  /** Pods that verify a backup. */
+  verifyPods: KubeObject[];
   /** The namespace with its labels, where a Listener names it. */
   place: KubeObject | undefined;
   /** Addresses of the API server, as its Service in the cluster has them. */
@@ -51,6 +55,8 @@ export function observeDeployment(
     passwordPods: podsOf('password'),
     backups: caches.backups.byIndex(BY_DEPLOYMENT, key).filter(({ spec }) => spec.deploymentUid === uid),
     backupPods: podsOf('backup'),
+    restorePods: podsOf('restore'),
+    verifyPods: podsOf('verify'),
     workloads: caches.workloads.byIndex(BY_DEPLOYMENT, key),
     place: caches.namespaces.get(namespace ?? ''),
     apiServer: addressesIn(caches.apiServers.list()),

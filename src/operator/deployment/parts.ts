@@ -6,11 +6,13 @@ import { database } from './parts/database.ts';
 import { key } from './parts/key.ts';
 import { queue } from './parts/queue.ts';
 import { rollout } from './parts/rollout.ts';
+import { restoration } from './parts/restore.ts';
 import { outsideRoute } from './parts/route.ts';
 import { service } from './parts/service.ts';
 import { sleep } from './parts/sleep.ts';
 import { store } from './parts/store.ts';
 import { tracingProject } from './parts/tracing-project.ts';
+import { verification } from './parts/verification.ts';
 import { trust } from './parts/trust.ts';
 import { withoutEffect } from './parts/without-effect.ts';
 
@@ -20,7 +22,9 @@ export const DEPLOYMENT_PARTS: readonly Part[] = [
   branch,
   // Agents come after the parts that they use.
   database,
+  restoration,
   backup,
+  verification,
   key,
   store,
   service,

@@ -13,6 +13,7 @@ export type LastBackup = {
   namespace: string;
   deployment: string;
   succeededAt?: number;
+  verifiedAt?: number;
   failedAt?: number;
   bytes?: number;
 };
@@ -134,13 +135,15 @@ export class OperatorMetrics {
     const gaugeOf = (name: string, help: string): Gauge => this.#gauge(name, help, ['namespace', 'deployment']);
     const success = gaugeOf('gx_backup_last_success_timestamp_seconds', 'The moment that the data of the last good backup is of.');
     const failure = gaugeOf('gx_backup_last_failure_timestamp_seconds', 'When the last backup that failed was begun.');
+    const verified = gaugeOf('gx_backup_last_verified_timestamp_seconds', 'When a backup was last verified.');
     const size = gaugeOf('gx_backup_size_bytes', 'Size of the last good backup.');
     this.#atScrape.push(() => {
-      for (const gauge of [success, failure, size]) gauge.reset();
-      for (const { namespace, deployment, succeededAt, failedAt, bytes } of now()) {
+      for (const gauge of [success, failure, verified, size]) gauge.reset();
+      for (const { namespace, deployment, succeededAt, failedAt, verifiedAt, bytes } of now()) {
         const labels = { namespace, deployment };
         if (succeededAt !== undefined) success.set(labels, succeededAt);
         if (failedAt !== undefined) failure.set(labels, failedAt);
+        if (verifiedAt !== undefined) verified.set(labels, verifiedAt);
         if (bytes !== undefined) size.set(labels, bytes);
       }
     });

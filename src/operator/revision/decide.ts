@@ -16,7 +16,7 @@ import { diagnose, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
 import { building } from './build/staged.ts';
-import { idle, SERVES, STARTING, type Decision, type Wish } from './decision.ts';
+import { idle, SERVES, STARTING, whileRestoring, type Decision, type Wish } from './decision.ts';
 import { lastStep } from './last-step.ts';
 import type { RevisionWorld, Situation } from './observe.ts';
 
@@ -24,7 +24,7 @@ type Question = (situation: Situation) => Decision | undefined;
 
 /** Decides the next step of a revision. The first question with an answer decides. */
 export function decideRevision(situation: Situation): Decision {
-  for (const question of [gone, specChanged, ended, interrupted, buildless, skipped, hibernating, queued, building]) {
+  for (const question of [gone, specChanged, ended, interrupted, buildless, skipped, hibernating, queued, building, restoring]) {
     const decision = question(situation);
     if (decision !== undefined) return decision;
   }
@@ -163,6 +163,9 @@ const hibernating: Question = ({ revision, world }) =>
 const queued: Question = ({ world }) =>
   world.order === 'wait' ? idle('QUEUED', 'Waiting for the rollout of an earlier revision to end.') : undefined;
 
+/** The time of a restore does not count against the rollout. */
+const restoring: Question = ({ world }) => whileRestoring(world.deployment);
+
 function progress({ revision, world, settings }: Situation): Decision {
   const begun = { started: true };
   const { problem } = connectionsAsked(revision, settings);
@@ -251,13 +254,14 @@ export const wasPaused = (revision: RevisionResource): boolean => conditionIn(re
 type Timed = { revision: RevisionResource; world: Pick<RevisionWorld, 'deployment' | 'absences' | 'now'>; settings: Situation['settings'] };
 
 /**
- * Returns the seconds that a revision has left before it has failed. They count from the end of its build if it has
- * one, and only while an operator worked.
+ * Returns the seconds that a revision has left before it has failed. They count from the end of its build or of the
+ * restore of its database if it has one, and only while an operator worked.
  */
 export function secondsLeft({ revision, world, settings }: Timed): number {
   const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
   const { builtAt, startedAt = world.now.toISOString() } = wasPaused(revision) ? {} : (revision.status ?? {});
-  const span = { from: Date.parse(builtAt ?? startedAt), to: world.now.getTime() };
+  const restored = Date.parse(world.deployment?.status?.restoredAt ?? '') || 0;
+  const span = { from: Math.max(Date.parse(builtAt ?? startedAt), restored), to: world.now.getTime() };
   const alone = world.absences.map((absence) => Math.max(0, Math.min(span.to, absence.to) - Math.max(span.from, absence.from)));
   return limit - (span.to - span.from - alone.reduce((sum, length) => sum + length, 0)) / 1000;
 }

@@ -1,3 +1,5 @@
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { isRestorePending } from '../../schema/platform/restore-spec.ts';
 import type { RevisionStatus } from '../../schema/platform/revision.ts';
 import type { Diagnosis } from '../pods/diagnose.ts';
 
@@ -49,3 +51,9 @@ export const idle = (phase: RevisionStatus, message: string, more: Partial<Decis
   rolledOut: false,
   ...more,
 });
+
+/** Returns the decision while the backup of the deployment's database is still to be restored. */
+export const whileRestoring = (deployment: DeploymentResource | undefined): Decision | undefined =>
+  deployment !== undefined && isRestorePending(deployment)
+    ? idle('AWAITING_DEPLOY', 'Waiting until the backup of its database is restored.', { reason: 'Restoring' })
+    : undefined;

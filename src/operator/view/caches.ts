@@ -31,7 +31,7 @@ export const BY_SECRET = 'secret';
 export const BY_BUILD = 'build';
 /** Indexes deployments by the reason why their route does not lead to them. */
 export const BY_ROUTED = 'routed';
-/** Indexes backups that have not ended. */
+/** Indexes backups that are being made, or verified. */
 export const BY_END = 'end';
 /** Indexes routes by the places that they claim. */
 export const BY_PLACE = 'place';
@@ -79,7 +79,10 @@ const routedReason: IndexBy<DeploymentResource> = ({ status }) => {
   return routed === undefined || routed.status === 'True' ? [] : [routed.reason];
 };
 
-const backupEnd: IndexBy<BackupResource> = ({ status }) => (isBackupOver(status?.phase) ? [] : ['open']);
+const backupEnd: IndexBy<BackupResource> = ({ status }) => {
+  if (!isBackupOver(status?.phase)) return ['open'];
+  return status?.verifying === undefined ? [] : ['verifying'];
+};
 
 /** The part of the table whose objects are cached. */
 type CachedKinds = {

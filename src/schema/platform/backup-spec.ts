@@ -64,6 +64,34 @@ export const BACKUP_PHASES = ['Running', 'Succeeded', 'Failed'] as const;
 /** Returns true if a backup has ended, whichever way. */
 export const isBackupOver = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
 
+/** Ids of encryption keys, never a key. */
+const KeyIds = Type.Array(Type.String({ maxLength: 64 }), {
+  maxItems: 64,
+  description: 'Ids of the encryption keys without which its data can not be read. encryption.path: a module.',
+});
+
+const words = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
+
+/** The fields of a backup's status. */
+export const backupStatus = {
+  phase: Type.Optional(StringEnum(BACKUP_PHASES)),
+  reason: words(128, 'Machine-readable reason of a failure.'),
+  message: words(4096, 'One sentence on the phase.'),
+  from: Type.Optional(DateTime('The moment that its data is of.')),
+  until: Type.Optional(DateTime('When it was complete.')),
+  size: words(32, 'How large it is.'),
+  sizeBytes: Type.Optional(Type.Integer({ minimum: 0, description: 'The same in bytes.' })),
+  migration: Type.Optional(Type.Integer({ minimum: 0, description: "Newest migration of the database's schema." })),
+  expires: Type.Optional(DateTime('When it may be removed. Unset: when there are enough newer ones.')),
+  keys: Type.Optional(KeyIds),
+  verified: Type.Optional(
+    DateTime('When it was last restored into a scratch database, and had the rows that were counted when it was made.'),
+  ),
+  verifying: Type.Optional(DateTime('Since when it is being verified.')),
+  verifyFailed: Type.Optional(DateTime('When a verification failed, since the last one that succeeded.')),
+  verifyMessage: words(4096, 'Why it failed.'),
+};
+
 /** One backup, as the operator knows it. The catalogue of its target is the truth. */
 export const BackupRecord = withRules(
   Type.Object({

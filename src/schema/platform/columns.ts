@@ -45,6 +45,7 @@ export const COLUMNS = {
     { name: 'From', type: 'string', jsonPath: '.status.from' },
     { name: 'Until', type: 'string', jsonPath: '.status.until', priority: 1 },
     { name: 'Expires', type: 'string', jsonPath: '.status.expires' },
+    { name: 'Verified', type: 'string', jsonPath: '.status.verified' },
     { name: 'Target', type: 'string', jsonPath: '.spec.target', priority: 1 },
     { name: 'Reason', type: 'string', jsonPath: '.status.reason' },
     { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },

@@ -70,6 +70,8 @@ export const QUEUE_SCALED = 'QueueScaled';
 export const DRAINING = 'Draining';
 /** Whether there is a backup as new as the schedule asks for. Absent where none is asked for. */
 export const BACKED_UP = 'BackedUp';
+/** Whether the database has the backup that its deployment begins with. Absent where none is asked for. */
+export const RESTORED = 'Restored';
 /** Whether the deployment is reached from outside by its route. Absent where it has none. */
 export const ROUTED = 'Routed';
 /** The reasons of Routed that end by others than the deployment itself. */

@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { authRules } from './auth-spec.ts';
-import { BACKUP_PHASES, type BackupRecord } from './backup-spec.ts';
+import { backupStatus, type BackupRecord } from './backup-spec.ts';
 import { Conditions } from './conditions.ts';
 import { DNS_LABEL } from './container.ts';
 import { DatabaseSpec, engineRules } from './database-spec.ts';
@@ -8,6 +8,7 @@ import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES
 import type { GitIntegrationSpec } from './git-integration.ts';
 import { NetworkSpec } from './network-spec.ts';
 import { orderedRules, ResourceSpec } from './resource-spec.ts';
+import { restoredStatus } from './restore-spec.ts';
 import { GUARDS, REVISION_STATUSES } from './revision.ts';
 import { GRANTED_HOST } from './route-place.ts';
 import { PinOfPods, RolloutSpec } from './rollout-spec.ts';
@@ -99,6 +100,7 @@ export const DeploymentSpec = withRules(
     immutableRule('id'),
     ...engineRules(),
     immutableRule('database.storageClass'),
+    immutableRule('database.restore'),
     ...authRules(),
     tagRule,
     { rule: 'self.source == oldSelf.source', message: "source: can't be changed" },
@@ -136,6 +138,7 @@ export const DeploymentResourceStatus = status({
   keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),
   keyPreviousUntil: Type.Optional(DateTime('Time until which the former key opens the agents, too. Unset: there is no former key.')),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
+  ...restoredStatus,
   followedRef: words(512, 'Branch whose pushes make revisions.'),
   followedCommit: words(64, 'Head of that branch when it was last looked at.'),
   pushHandled: words(128, 'Last value of the pushed-at annotation that was handled.'),
@@ -207,20 +210,7 @@ export const RevisionResourceStatus = status(
   { phase: 'CREATING' },
 );
 
-export const BackupResourceStatus = status(
-  {
-    phase: Type.Optional(StringEnum(BACKUP_PHASES)),
-    reason: words(128, 'Machine-readable reason of a failure.'),
-    message: words(4096, 'One sentence on the phase.'),
-    from: Type.Optional(DateTime('The moment that its data is of.')),
-    until: Type.Optional(DateTime('When it was complete.')),
-    size: words(32, 'How large it is.'),
-    sizeBytes: Type.Optional(Type.Integer({ minimum: 0, description: 'The same in bytes.' })),
-    migration: Type.Optional(Type.Integer({ minimum: 0, description: "Newest migration of the database's schema." })),
-    expires: Type.Optional(DateTime('When it may be removed. Unset: when there are enough newer ones.')),
-  },
-  { phase: 'Running' },
-);
+export const BackupResourceStatus = status(backupStatus, { phase: 'Running' });
 
 export const ListenerSpec = Type.Object({
   tenantId: Type.Optional(Uuid('Tenant it belongs to; unset: the default tenant.')),

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { DatabasePlacement } from './place-spec.ts';
 import { BackupSpec } from './backup-spec.ts';
+import { RestoreSpec } from './restore-spec.ts';
 import { neverAppears } from './source-fields.ts';
 import { DateTime, withRules, type CelRule } from '../types.ts';
 
@@ -41,6 +42,7 @@ export const DatabaseSpec = withRules(
     ),
     passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the managed database: a new value makes one, without a gap.')),
     backup: Type.Optional(BackupSpec),
+    restore: Type.Optional(RestoreSpec),
     podDisruptionBudget: Type.Optional(
       Type.Boolean({
         description:
@@ -68,6 +70,10 @@ export const DatabaseSpec = withRules(
     {
       rule: `!(${NOT_OURS}) || !has(self.backup)`,
       message: 'database.backup: only for a managed database; an external one is backed up by its own administrator',
+    },
+    {
+      rule: `!(${NOT_OURS}) || !has(self.restore)`,
+      message: 'database.restore: only for a managed database; an external one is restored by its own administrator',
     },
     {
       rule: `!(${NOT_OURS}) || !has(self.podDisruptionBudget)`,

@@ -4,6 +4,7 @@ import { DNS_LABEL } from './container.ts';
 import { AgentPlacement, DatabasePlacement } from './place-spec.ts';
 import { ResourceSpec } from './resource-spec.ts';
 import { RolloutConfig } from './rollout-spec.ts';
+import { DatabaseAsked } from './restore-asked.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
 /* REST's view of a deployment, with fields in snake_case. */
@@ -118,6 +119,7 @@ export const DeploymentCreateRequest = Type.Object(
     source_config: SourceConfig,
     source_revision_config: SourceRevisionConfigRequest,
     secrets: Type.Array(Secret, { maxItems: 512 }),
+    database: Type.Optional(Nullable(DatabaseAsked)),
   },
   closed,
 );
@@ -167,6 +169,18 @@ const RolloutShown = Type.Object(
   { additionalProperties: false, description: 'Which revisions keep work. Null: nothing serves, or no gateway is installed. Read-only.' },
 );
 
+/** The restore of a deployment's database, as REST shows it. */
+const RestoreShown = Type.Object(
+  {
+    status: StringEnum(['True', 'False', 'Unknown'], { description: 'Whether the database has the backup.' }),
+    reason: Type.String(),
+    message: Type.String(),
+    backup: Nullable(Type.String({ description: 'The backup, once it is restored.' })),
+    from: Nullable(DateTime('The moment that its data is of.')),
+  },
+  { additionalProperties: false, description: 'The backup that its database began with; null: none. Read-only.' },
+);
+
 /** The changes that a dry run would make. */
 export const Plan = Type.Object(
   {
@@ -201,6 +215,7 @@ export const Deployment = Type.Object(
     url: Nullable(Type.String({ description: 'Where the agent server answers. Read-only.' })),
     route: Nullable(RouteShown),
     rollout: Nullable(RolloutShown),
+    restore: Nullable(RestoreShown),
   },
   closed,
 );

@@ -90,9 +90,21 @@ export const PREVIOUS_UNTIL = `${GROUP}/previous-until`;
 /** Finalizer of a Deployment, whose children are first removed as its policy says. */
 export const FINALIZER = `${GROUP}/children`;
 
-export type Component = 'api' | 'queue' | 'database' | 'tls' | 'agent' | 'password' | 'build' | 'key' | 'store' | 'backup';
+export type Component =
+  | 'api'
+  | 'queue'
+  | 'database'
+  | 'tls'
+  | 'agent'
+  | 'password'
+  | 'build'
+  | 'key'
+  | 'store'
+  | 'backup'
+  | 'restore'
+  | 'verify';
 /** Components whose pods use the managed database of their deployment. */
-export const DATABASE_USERS: readonly Component[] = ['api', 'queue', 'password', 'backup'];
+export const DATABASE_USERS: readonly Component[] = ['api', 'queue', 'password', 'backup', 'restore'];
 
 /** Returns the labels that select the pods of one component of a deployment. */
 export const selectorOf = (deployment: string, component: Component, revision?: string): Record<string, string> => ({

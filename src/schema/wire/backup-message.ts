@@ -41,14 +41,19 @@ export type CatalogueEntry = {
   until: string;
   bytes: number;
   sha256: string;
-  /** The version of Postgres, and the newest migration of the schema. */
+  /** The version of Postgres, the newest migration of the schema, and its major version. */
   postgres: string;
   migration: number;
+  schema: number;
+  /** The rows of each table, and a checksum of their keys, as text. */
+  counts: Record<string, string>;
+  /** Ids of the keys that have encrypted values in it (src/schema/agent/aes-key-id.ts), never a key. */
+  keys: string[];
   holds: object;
 };
 
 /** The termination message of a backup that succeeded. */
-export type BackupDone = Pick<CatalogueEntry, 'from' | 'until' | 'bytes' | 'migration'> & {
+export type BackupDone = Pick<CatalogueEntry, 'from' | 'until' | 'bytes' | 'migration' | 'keys'> & {
   /** A sentence on backups that could not be removed. */
   trouble?: string;
 };

@@ -17,7 +17,7 @@ const TARGET = {
   pathStyle: true,
   secretName: 'store',
 };
-const BACKUPS = { targets: { main: TARGET }, atOnce: 2, deadlineMinutes: 60, image: 'silent-platform' };
+const BACKUPS = { targets: { main: TARGET }, atOnce: 2, deadlineMinutes: 60, verifyDays: 0, image: 'silent-platform' };
 const DAILY = { target: 'main', schedule: '0 2 * * *', timeZone: 'Europe/Berlin' };
 
 let stage: OperatedStage;
@@ -56,7 +56,13 @@ async function podOf(name: string): Promise<Pod> {
   return found!;
 }
 
-const DONE: BackupDone = { from: '2026-11-26T02:00:01.000Z', until: '2026-11-26T02:00:09.000Z', bytes: 123_456_789, migration: 1 };
+const DONE: BackupDone = {
+  from: '2026-11-26T02:00:01.000Z',
+  until: '2026-11-26T02:00:09.000Z',
+  bytes: 123_456_789,
+  migration: 1,
+  keys: ['0a1b2c3d'],
+};
 /** Reports the end of the container that sends the backup. */
 async function ends(name: string, message: BackupDone | BackupFailure): Promise<Pod> {
   const pod = await podOf(name);
@@ -108,6 +114,7 @@ test('the first backup is made at once, and its pod knows the target, the folder
   expect(backup?.status).toMatchObject({
     phase: 'Succeeded',
     size: '123.5 MB',
+    keys: ['0a1b2c3d'],
     from: '2026-11-26T02:00:01Z',
     expires: '2026-12-26T02:00:09Z',
   });

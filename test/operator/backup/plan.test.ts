@@ -14,7 +14,7 @@ const TARGET = {
   pathStyle: false,
   secretName: 'store',
 };
-const by = settings({ backups: { targets: { main: TARGET }, atOnce: 2, deadlineMinutes: 60, image: 'platform' } });
+const by = settings({ backups: { targets: { main: TARGET }, atOnce: 2, deadlineMinutes: 60, verifyDays: 0, image: 'platform' } });
 const UID = '11111111-1111-4111-8111-111111111111';
 const at = (time: string): Date => new Date(time);
 

@@ -1,9 +1,9 @@
 import type { EncryptionSettings } from '../../../config/encryption.ts';
 import { StartError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
-import { aesKeyId } from '../../encryption/aes.ts';
+import { aesKeyId, MODULE_KEY } from '../../../schema/agent/aes-key-id.ts';
 import type { EncryptionModule } from '../../encryption/codec-of.ts';
-import { MODULE_KEY, type Place } from '../../encryption/codec.ts';
+import type { Place } from '../../encryption/codec.ts';
 import type { Db } from '../base/pool.ts';
 
 export const keyPlace = (keyId: string): Place => ({ kind: 'key', of: keyId });

@@ -1,5 +1,6 @@
 import { keyOf } from '../../../kube/cache.ts';
 import { URI_KEY } from '../../../schema/platform/database-spec.ts';
+import { isRestorePending } from '../../../schema/platform/restore-spec.ts';
 import { COMPONENT } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { BY_DEPLOYMENT } from '../../view/caches.ts';
@@ -20,7 +21,9 @@ import { growVolume } from './volume.ts';
 
 /** The managed database: a Postgres for one deployment, in a StatefulSet of one pod with a volume that outlives it. */
 export const own: DatabaseEngine = {
-  address: (deployment) => addressIn(deployment, URI_KEY, names.databaseTls(deployment.metadata.name)),
+  // Nobody starts before the data is there.
+  address: (deployment) =>
+    isRestorePending(deployment) ? undefined : addressIn(deployment, URI_KEY, names.databaseTls(deployment.metadata.name)),
   takesConnections: (_deployment, view) => isAnswering(view),
   answer({ caches, settings }, deployment) {
     const { namespace, name } = deployment.metadata;

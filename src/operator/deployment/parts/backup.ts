@@ -2,6 +2,7 @@ import { revisionIn } from '../../rollout/revisions.ts';
 import { databaseOf } from '../../database/engines.ts';
 import { beginBackup, endBackup, followBackup } from '../../backup/make.ts';
 import { planBackup } from '../../backup/plan.ts';
+import { planVerification } from '../../backup/verify-plan.ts';
 import { failedBackup } from '../../backup/result.ts';
 import { backupStatement } from '../../backup/statement.ts';
 import type { PartDeps, PartReport } from '../../reports/part-report.ts';
@@ -43,7 +44,11 @@ async function stepBackup(deps: PartDeps, facts: WrittenFacts, signal: AbortSign
   else if (plan.isDue) await beginBackup(deps, making);
   const { namespace, name, uid } = deployment.metadata;
   const backups = deps.caches.backups.byIndex(BY_DEPLOYMENT, `${namespace}/${name}`).filter(({ spec }) => spec.deploymentUid === uid);
-  return reportOf({ ...facts, backup: planBackup(deployment, { backups, settings, now, asleepSince: facts.sleep.sleep.asleepSince }) });
+  return reportOf({
+    ...facts,
+    backups,
+    backup: planBackup(deployment, { backups, settings, now, asleepSince: facts.sleep.sleep.asleepSince }),
+  });
 }
 
 /** Ends the backup under way of a deployment that is to have none any more. Those that are complete stay. */
@@ -53,9 +58,14 @@ async function withoutBackups(deps: PartDeps, { backups, now }: WrittenFacts, si
   return {};
 }
 
-function reportOf({ backup: plan, settings, now, deployment }: WrittenFacts): PartReport {
+function reportOf({ backup: plan, settings, now, deployment, backups }: WrittenFacts): PartReport {
   if (plan === undefined) return {};
-  const statement = backupStatement(plan, { settings, now, hibernates: deployment.spec.hibernate === true });
+  const statement = backupStatement(plan, {
+    settings,
+    now,
+    hibernates: deployment.spec.hibernate === true,
+    verification: planVerification(deployment, { backups, settings, now }),
+  });
   const left = plan.dueAt === undefined ? undefined : Math.ceil((plan.dueAt.getTime() - now.getTime()) / 1000);
   const again =
     plan.needsDatabase || plan.isDue ? LOOK_AGAIN : left === undefined ? undefined : Math.min(LONGEST, Math.max(LOOK_AGAIN, left));

@@ -1,0 +1,66 @@
+import { momentOf, type CatalogueEntry } from '../schema/wire/backup-message.ts';
+import type { RestoreOrder } from '../schema/wire/restore-message.ts';
+import { missingKeys } from '../schema/agent/aes-key-id.ts';
+import { SCHEMA_MAJOR } from '../schema/agent/schema-major.ts';
+import { BackupFailed } from './s3/failure.ts';
+import type { Folder } from './folder.ts';
+import type { S3Store } from './s3/store.ts';
+
+/** Returns the entry of the catalogue that an order asks for. Throws with the reason where there is none. */
+export async function chosenEntry(
+  store: Pick<S3Store, 'read' | 'keysBelow'>,
+  folder: Folder,
+  order: Pick<RestoreOrder, 'name' | 'at' | 'owner'>,
+): Promise<CatalogueEntry> {
+  const { name, at, owner } = order;
+  const entries = name === undefined ? newestFirst(await store.keysBelow(folder.catalogue), folder) : [name];
+  let oldest: CatalogueEntry | undefined;
+  for (const each of entries) {
+    const entry = entryIn(await store.read(`${folder.catalogue}${each}.json`));
+    if (entry === undefined || entry.owner.tenant !== owner.tenant) continue;
+    if (at === undefined || Date.parse(entry.from) <= Date.parse(at)) return entry;
+    oldest = entry;
+  }
+  if (oldest !== undefined)
+    throw new BackupFailed('TimeNotKept', `The oldest backup in ${folder.all} has the data of ${oldest.from}, which is later than ${at}.`);
+  throw new BackupFailed('BackupMissing', `${folder.catalogue} has no backup${name === undefined ? '' : ` ${name}`}.`);
+}
+
+const newestFirst = (keys: readonly string[], folder: Folder): string[] =>
+  keys
+    .map((key) => key.slice(folder.catalogue.length).replace(/\.json$/, ''))
+    .filter((name) => !Number.isNaN(momentOf(name)))
+    .toSorted()
+    .toReversed();
+
+function entryIn(text: string | undefined): CatalogueEntry | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as CatalogueEntry);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The database that is to get the data, and the keys that its agents will have. */
+export type Receiver = { postgres: string; keys: readonly string[] };
+
+/** The entries of early backups lack some facts. */
+type Known = Pick<CatalogueEntry, 'name' | 'postgres'> & Partial<Pick<CatalogueEntry, 'schema' | 'keys'>>;
+
+const majorOf = (version: string): number => Number.parseInt(version, 10);
+
+/** Throws if the data could not be read where it is to be restored. */
+export function requireReadable({ name, postgres, schema, keys = [] }: Known, receiver: Receiver): void {
+  if (schema !== undefined && schema > SCHEMA_MAJOR)
+    throw new BackupFailed('SchemaTooNew', `Backup ${name} has schema version ${schema}; this installation knows up to ${SCHEMA_MAJOR}.`);
+  if (majorOf(postgres) > majorOf(receiver.postgres))
+    throw new BackupFailed(
+      'SchemaTooNew',
+      `Backup ${name} is of Postgres ${postgres}; the image of the database has ${receiver.postgres}.`,
+    );
+  const missing = missingKeys(keys, receiver.keys);
+  if (missing.length > 0) throw new BackupFailed('KeysMissing', keysWords(name, missing));
+}
+
+const keysWords = (name: string, missing: readonly string[]): string =>
+  `Backup ${name} is encrypted with ${missing.length === 1 ? 'the key' : 'the keys'} ${missing.join(', ')}, which GX_AES_KEY of the deployment's Secret does not hold.`;

@@ -1,0 +1,57 @@
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import type { RestoreJobConfig } from '../config/restore-job.ts';
+import type { RestoreDone } from '../schema/wire/restore-message.ts';
+import { chosenEntry, requireReadable } from './choose.ts';
+import { feed, foundDatabase, requireRestored } from './feed.ts';
+import { folderOf } from './folder.ts';
+import { markerIn, markerSql } from './marker.ts';
+import { begin, giveUp } from './pipe.ts';
+import { BackupFailed } from './s3/failure.ts';
+import { S3Store } from './s3/store.ts';
+import { failureIn, reportEnd } from './termination.ts';
+
+const QUIET = new URL('quiet.sql', import.meta.url);
+const UNPIN = new URL('unpin.sql', import.meta.url);
+
+/** Restores one backup into an empty database, and reports how it ended. */
+export async function runRestore(config: RestoreJobConfig, signal: AbortSignal): Promise<void> {
+  try {
+    reportEnd(config.terminationLog, await restoreBackup(config, signal));
+  } catch (thrown) {
+    await giveUp(config.pipe).catch(() => undefined);
+    reportEnd(config.terminationLog, failureIn(thrown, signal, { reason: 'RestoreFailed', what: 'The restore' }));
+    process.exitCode = 1;
+  }
+}
+
+/**
+ * Restores one backup. The other container does it in one transaction, which it commits only after all bytes have
+ * proved to be those of the backup: a restore that fails leaves the database empty.
+ */
+export async function restoreBackup(
+  { order, keys, encryptionKeys, pipe, pauses }: RestoreJobConfig,
+  signal: AbortSignal,
+): Promise<RestoreDone> {
+  const { postgres, state } = await foundDatabase(pipe, signal);
+  const marker = markerIn(state);
+  if (marker?.restoredInto === order.into) {
+    // A former Job has done it, and nobody heard of that.
+    await giveUp(pipe);
+    return { backup: marker.backup, from: marker.from };
+  }
+  if (state !== 'empty') throw new BackupFailed('DatabaseNotEmpty', 'The database holds data already. Nothing of it is touched.');
+  const store = new S3Store(order.target, keys, { signal, ...(pauses && { pauses }) });
+  const folder = folderOf(order.target, order.owner);
+  const entry = await chosenEntry(store, folder, order);
+  requireReadable(entry, { postgres, keys: encryptionKeys });
+  const done = { backup: `${order.owner.id}/${entry.name}`, from: entry.from };
+  if (!order.resume) await copyFile(QUIET, join(pipe, 'quiet.sql'));
+  const last = [await readFile(UNPIN, 'utf8'), markerSql({ ...done, restoredInto: order.into })];
+  await writeFile(join(pipe, 'marker.sql'), last.join('\n'));
+  await begin(pipe);
+  await feed(pipe, store.parts(`${folder.dumps}${entry.name}`, entry.bytes), entry);
+  await requireRestored(pipe, signal);
+  return done;
+}

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import type { VerifyJobConfig } from '../config/restore-job.ts';
+import type { CatalogueEntry } from '../schema/wire/backup-message.ts';
+import type { VerifyDone } from '../schema/wire/restore-message.ts';
+import { chosenEntry, requireReadable } from './choose.ts';
+import { countsIn } from './dump.ts';
+import { feed, foundDatabase, requireRestored } from './feed.ts';
+import { folderOf } from './folder.ts';
+import { begin, giveUp } from './pipe.ts';
+import { BackupFailed } from './s3/failure.ts';
+import { S3Store } from './s3/store.ts';
+import { failureIn, reportEnd } from './termination.ts';
+
+/** Tables whose differences are named. */
+const MOST_NAMED = 5;
+
+/** Verifies one backup, and reports how it ended. */
+export async function runVerify(config: VerifyJobConfig, signal: AbortSignal): Promise<void> {
+  try {
+    reportEnd(config.terminationLog, await verifyBackup(config, signal));
+  } catch (thrown) {
+    await giveUp(config.pipe).catch(() => undefined);
+    reportEnd(config.terminationLog, failureIn(thrown, signal, { reason: 'RestoreFailed', what: 'The verification' }));
+    process.exitCode = 1;
+  }
+}
+
+/** Restores a backup into the scratch database of the other container, and compares the rows. */
+export async function verifyBackup({ order, keys, pipe, pauses }: VerifyJobConfig, signal: AbortSignal): Promise<VerifyDone> {
+  const { postgres } = await foundDatabase(pipe, signal);
+  const store = new S3Store(order.target, keys, { signal, ...(pauses && { pauses }) });
+  const folder = folderOf(order.target, order.owner);
+  const entry = await chosenEntry(store, folder, order);
+  // Nothing is decrypted here, so that no keys are needed.
+  requireReadable({ ...entry, keys: [] }, { postgres, keys: [] });
+  await begin(pipe);
+  await feed(pipe, store.parts(`${folder.dumps}${entry.name}`, entry.bytes), entry);
+  await requireRestored(pipe, signal);
+  const [migration = '', ...lines] = (await readFile(join(pipe, 'counted'), 'utf8')).split('\n');
+  // Early backups have no counts.
+  requireSame({ ...entry, counts: (entry as Partial<CatalogueEntry>).counts ?? {} }, Number(migration), countsIn(lines.join('\n')));
+  return { verified: entry.name };
+}
+
+function requireSame({ name, migration, counts }: CatalogueEntry, found: number, counted: Record<string, string>): void {
+  if (found !== migration) throw new BackupFailed('NotVerified', `Backup ${name} came back with migration ${found}, and had ${migration}.`);
+  const other = Object.keys(counts).filter((table) => counted[table] !== counts[table]);
+  if (other.length === 0) return;
+  const named = other.slice(0, MOST_NAMED).map((table) => `${table} (${rowsOf(counted[table])} rows, and had ${rowsOf(counts[table])})`);
+  throw new BackupFailed('NotVerified', `Backup ${name} came back with other rows or keys: ${named.join(', ')}.`);
+}
+
+const rowsOf = (count = ''): string => count.split(' ')[0] || 'no';

@@ -1,0 +1,137 @@
+import { encryptionSettings } from '../../config/encryption.ts';
+import { SettingsReader } from '../../config/env.ts';
+import { Rejected } from '../../errors.ts';
+import { kinds } from '../../kube/kube.ts';
+import { missingKeys } from '../../schema/agent/aes-key-id.ts';
+import { backupOfName } from '../../schema/platform/backup-choice.ts';
+import type { BackupResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentCreateRequest, Secret } from '../../schema/platform/deployment.ts';
+import type { CloneRequest, RestoreAsked } from '../../schema/platform/restore-asked.ts';
+import type { CallContext } from '../caller.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { refusing } from '../kube-refusal.ts';
+import { requestBackup, requireCloneable } from './backups.ts';
+import { belongsTo, namespacesOf } from './lookup.ts';
+import { namesDatabase } from './resource.ts';
+import type { Broken } from './rules.ts';
+
+const AT = 'database.restore';
+
+/** Returns the rules that a restore breaks by itself. */
+export function brokenRestore({ database, secrets }: Pick<DeploymentCreateRequest, 'database' | 'secrets'>, now: Date): Broken[] {
+  const { restore, clone_of: original } = database ?? {};
+  const isClone = typeof original === 'string';
+  if (!isClone && (restore === null || restore === undefined)) return [];
+  const isGiven = (field: keyof RestoreAsked): boolean => restore?.[field] !== null && restore?.[field] !== undefined;
+  const sources = [isClone, isGiven('backup'), isGiven('deployment_id')].filter(Boolean).length;
+  const which = isClone ? 'neither backup nor deployment_id beside clone_of' : 'either backup or deployment_id';
+  const alone = (['target', 'at'] as const).filter((field) => isGiven(field) && !isGiven('deployment_id'));
+  return [
+    ...(namesDatabase(secrets) ? [`${AT}: only for a managed database; an external one is restored by its own administrator`] : []),
+    ...(sources === 1 ? [] : [`${AT}: ${which}`]),
+    ...alone.map((field) => `${AT}.${field}: only beside deployment_id`),
+    ...(Date.parse(restore?.at ?? '') > now.getTime() ? [`${AT}.at: lies in the future`] : []),
+  ];
+}
+
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'stored'>;
+
+/**
+ * Throws if the objects in this cluster show that a restore can't be: an unknown backup, a moment that is not kept, or
+ * missing keys. The condition `Restored` reports the rest, which only the catalogue knows.
+ */
+export async function checkRestore(
+  plane: Plane,
+  { database, secrets }: Pick<DeploymentCreateRequest, 'database' | 'secrets'>,
+  { namespace, ...call }: CallContext & { namespace: string },
+): Promise<void> {
+  const { restore, clone_of: original } = database ?? {};
+  if (typeof restore?.sql_config_map === 'string')
+    await requireConfigMap(plane, restore.sql_config_map, { namespace, signal: call.signal });
+  if (typeof original === 'string') {
+    const known = await newestOf(plane, original, call);
+    if (known !== undefined) requireKeys(known, secrets);
+    return;
+  }
+  if (restore === null || restore === undefined) return;
+  const found =
+    typeof restore.backup === 'string'
+      ? await byName(plane, restore.backup, { namespace, ...call })
+      : await byDeployment(plane, restore, call);
+  if (found !== undefined) requireKeys(found, secrets);
+}
+
+/** Asks for a backup of the original, which the new deployment waits for. */
+export async function requestClone(
+  plane: Plane,
+  { database }: Pick<DeploymentCreateRequest, 'database'>,
+  call: CallContext,
+): Promise<CloneRequest | undefined> {
+  const original = database?.clone_of;
+  if (original === null || original === undefined) return undefined;
+  const { requested_at: requestedAt } = await requestBackup({ ...plane, now: () => new Date() }, original, call);
+  return { deployment: original, requestedAt };
+}
+
+/** Returns the newest backup of an original, whose data needs the same keys. Throws if it can't be cloned. */
+async function newestOf(plane: Plane, id: string, { caller, signal }: CallContext): Promise<BackupResource | undefined> {
+  const original = await plane.stored.deployment(id.toLowerCase(), belongsTo(plane, caller), signal);
+  if (original === undefined) throw new Rejected('database.clone_of: there is no deployment with this id');
+  requireCloneable(original);
+  const { namespace = '', uid } = original.metadata;
+  const good = (await backupsIn(plane, namespace, signal)).filter(
+    ({ spec, status }) => spec.deploymentUid === uid && status?.phase === 'Succeeded',
+  );
+  return good.toSorted((a, b) => (a.spec.backup < b.spec.backup ? 1 : -1))[0];
+}
+
+async function requireConfigMap(
+  { kube }: Pick<Plane, 'kube'>,
+  name: string,
+  { namespace, signal }: { namespace: string; signal: AbortSignal },
+): Promise<void> {
+  const found = await refusing(() => kube.find(kinds.configMap, { namespace, name }, signal));
+  if (found === undefined) throw new Rejected(`${AT}.sql_config_map: there is no ConfigMap ${name} in namespace ${namespace}`);
+}
+
+async function backupsIn({ kube }: Pick<Plane, 'kube'>, namespace: string, signal: AbortSignal): Promise<BackupResource[]> {
+  return refusing(() => kube.all(kinds.backup, { namespace }, signal));
+}
+
+async function byName(plane: Plane, name: string, { namespace, ...call }: CallContext & { namespace: string }): Promise<BackupResource> {
+  const all = await Promise.all(namespacesOf(plane, call.caller).map((each) => backupsIn(plane, each, call.signal)));
+  const found = backupOfName(name, all.flat(), namespace);
+  if (found === 'none') throw new Rejected(`${AT}.backup: there is no backup ${name}`);
+  if (found === 'several') throw new Rejected(`${AT}.backup: several namespaces have a backup ${name}; name deployment_id and at instead`);
+  if (found.status?.phase === 'Succeeded') return found;
+  const how = found.status?.phase === 'Failed' ? `failed: ${found.status.message ?? ''}` : 'is still being made';
+  throw new Rejected(`${AT}.backup: backup ${name} ${how}`);
+}
+
+async function byDeployment(
+  plane: Plane,
+  { deployment_id: id, target, at }: RestoreAsked,
+  { caller, signal }: CallContext,
+): Promise<BackupResource | undefined> {
+  const source = await plane.stored.deployment((id ?? '').toLowerCase(), belongsTo(plane, caller), signal);
+  const place = target ?? source?.spec.database?.backup?.target;
+  if (place === undefined) throw new Rejected(`${AT}.target: required, because no deployment with this id names a target here`);
+  if (source === undefined) return undefined;
+  const { namespace = '', uid } = source.metadata;
+  const own = (await backupsIn(plane, namespace, signal)).filter(({ spec }) => spec.deploymentUid === uid && spec.target === place);
+  const good = own.filter(({ status }) => status?.phase === 'Succeeded').toSorted((a, b) => (a.spec.backup < b.spec.backup ? 1 : -1));
+  const oldest = good.at(-1);
+  // The target may hold backups that this cluster does not know.
+  if (oldest === undefined) return undefined;
+  const found = good.find(({ status }) => at === null || at === undefined || Date.parse(status?.from ?? '') <= Date.parse(at));
+  if (found === undefined) throw new Rejected(`${AT}.at: the oldest backup has the data of ${oldest.status?.from}`);
+  return found;
+}
+
+/** Throws if the secrets of the new deployment lack a key with which data of the backup is encrypted. */
+function requireKeys({ metadata, status }: BackupResource, secrets: readonly Secret[]): void {
+  const env = Object.fromEntries(secrets.filter(({ value }) => value !== '').map(({ name, value }) => [name, value]));
+  const missing = missingKeys(status?.keys ?? [], encryptionSettings(new SettingsReader(env))?.keys ?? []);
+  if (missing.length > 0)
+    throw new Rejected(`secrets: backup ${metadata.name} is encrypted with ${missing.join(', ')}; GX_AES_KEY must hold these keys`);
+}

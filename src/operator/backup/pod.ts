@@ -1,0 +1,135 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { DEPLOYMENT, ownLabels, type Component } from '../../schema/platform/labels.ts';
+import { names } from '../../schema/names.ts';
+import { authorityMount } from '../database/address.ts';
+import { restrictedContainer, restrictedPod } from '../database/own/postgres-image.ts';
+import { ownedMetadata } from '../objects/metadata.ts';
+
+/*
+ * The parts that Jobs between a database and a store have in common: a container with the programs of the database, and
+ * one of the platform that speaks to the store. They share a folder with a pipe, so that nothing is written to a disk.
+ */
+
+/** The container that speaks to the store, and tells how the Job ended. */
+export const SENDER = 'send';
+/** The container that restores. */
+export const RESTORER = 'restore';
+/** The folder that both containers share. */
+export const PIPE = '/gx/pipe';
+
+type Asked = {
+  component: Component;
+  name: string;
+  annotations?: Record<string, string>;
+  containers: object[];
+  volumes?: object[];
+};
+
+/** Returns a Job that is tried once, within the deadline of backups. */
+export function storeJob(
+  deployment: DeploymentResource,
+  { component, name, annotations, containers, volumes = [] }: Asked,
+  settings: OperatorSettings,
+): KubeObject {
+  const deploymentName = deployment.metadata.name;
+  const common = { imagePullPolicy: settings.imagePullPolicy, securityContext: restrictedContainer };
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: ownedMetadata(deployment, component, name),
+    spec: {
+      backoffLimit: 0,
+      activeDeadlineSeconds: settings.backups.deadlineMinutes * 60,
+      template: {
+        metadata: { labels: ownLabels(deploymentName, component), annotations: { [DEPLOYMENT]: deploymentName, ...annotations } },
+        spec: {
+          ...restrictedPod(deployment, settings),
+          restartPolicy: 'Never',
+          volumes: [
+            authorityMount(names.databaseTls(deploymentName)).volume,
+            { name: pipe.name, emptyDir: { sizeLimit: '16Mi' } },
+            ...volumes,
+          ],
+          containers: containers.map((container) => ({ ...common, ...container })),
+        },
+      },
+    },
+  };
+}
+
+const pipe = { name: 'pipe', mountPath: PIPE };
+
+/** Returns a variable with a value. */
+export const literal = ([name, value]: [string, string]): object => ({ name, value });
+/** Returns a variable whose value is in a Secret. An optional one may be missing. */
+export const fromSecret = (name: string, secret: string, key: string, optional = false): object => ({
+  name,
+  valueFrom: { secretKeyRef: { name: secret, key, ...(optional && { optional }) } },
+});
+
+/**
+ * Writes each `$` as an escape of JSON: Kubernetes would put the values of other variables, as the credential, in place
+ * of `$(NAME)` in the Deployment.
+ */
+const withoutReferences = (json: string): string => json.replaceAll('$', String.raw`\u0024`);
+
+type Programs = { name: string; script: string; secret: string; env?: object[]; mounts?: object[] };
+
+/** Returns the container with the programs of the database. `ADDRESS` holds where it is. */
+export function databasePrograms(
+  deployment: DeploymentResource,
+  { name, script, secret, env = [], mounts = [] }: Programs,
+  { databaseImage }: OperatorSettings,
+): object {
+  const { mount, parameters } = authorityMount(names.databaseTls(deployment.metadata.name));
+  const connecting = { PGCONNECT_TIMEOUT: '10', PGSSLMODE: parameters.sslmode, PGSSLROOTCERT: parameters.sslrootcert };
+  return {
+    name,
+    image: databaseImage,
+    command: ['/bin/sh', '-c', script],
+    env: [fromSecret('ADDRESS', secret, 'uri'), ...Object.entries(connecting).map(literal), ...env],
+    // A Job must leave the agents their share of the node.
+    resources: { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '500m', memory: '512Mi' } },
+    volumeMounts: [mount, pipe, ...mounts],
+  };
+}
+
+/** Returns the container that restores into a database of its own, which knows no credential. */
+export const scratchPrograms = (
+  { script, env = [], mounts = [] }: Pick<Programs, 'script' | 'env' | 'mounts'>,
+  { databaseImage }: OperatorSettings,
+): object => ({
+  name: RESTORER,
+  image: databaseImage,
+  command: ['/bin/sh', '-c', script],
+  env,
+  resources: { requests: { cpu: '50m', memory: '256Mi' }, limits: { cpu: '500m', memory: '768Mi' } },
+  volumeMounts: [pipe, ...mounts],
+});
+
+type Speaking = { args: string[]; variable: string; order: object; target: string; env?: object[] };
+
+/** Returns the container that speaks to the store of a target. */
+export function storeSpeaker(
+  { args, variable, order, target, env = [] }: Speaking,
+  { backups: { image, targets } }: OperatorSettings,
+): object {
+  const secret = targets[target]?.secretName ?? '';
+  return {
+    name: SENDER,
+    image,
+    args,
+    env: [
+      fromSecret('GX_BACKUP_ACCESS_KEY_ID', secret, 'accessKeyId'),
+      fromSecret('GX_BACKUP_SECRET_ACCESS_KEY', secret, 'secretAccessKey'),
+      literal([variable, withoutReferences(JSON.stringify(order))]),
+      literal(['GX_BACKUP_PIPE', PIPE]),
+      ...env,
+    ],
+    // Two parts of 16 MB at first, and the program itself. Parts of a dump that is sent grow with its size.
+    resources: { requests: { cpu: '50m', memory: '160Mi' }, limits: { cpu: '500m', memory: '640Mi' } },
+    volumeMounts: [pipe],
+  };
+}

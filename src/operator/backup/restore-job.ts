@@ -1,0 +1,51 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { names } from '../../schema/names.ts';
+import { databasePrograms, fromSecret, literal, PIPE, RESTORER, storeJob, storeSpeaker } from './pod.ts';
+import type { RestorePlan } from './restore-plan.ts';
+import { BEGIN_RESTORE, restoreDump } from './restore-script.ts';
+
+/** The folder with the SQL that the deployment asks to run. */
+const SQL = '/gx/sql';
+
+/** Tells an empty database from others, by the comment of their schema. */
+const STATE = `select case when to_regnamespace('gx') is null then 'empty'
+  else coalesce(obj_description(to_regnamespace('gx'), 'pg_namespace'), 'filled') end`;
+
+/** Says what is in the database, and restores into it. */
+export const RESTORE = `${BEGIN_RESTORE}
+psql -X -q -A -t -v ON_ERROR_STOP=1 -c 'show server_version' -c "$STATE" "$ADDRESS" > asked 2> error || ends 2
+mv asked found
+quiet() { [ ! -e quiet.sql ] || cat quiet.sql; }
+asked() { for file in "$SQL"/*; do [ ! -f "$file" ] || { cat "$file" && echo; } || return 1; done; }
+${restoreDump('quiet && asked && cat marker.sql && ')}
+ends "$status"`;
+
+type Given = {
+  plan: Extract<RestorePlan, { state: 'ready' }>;
+  /** The Secret with the address of the database. */
+  secret: string;
+};
+
+/** Returns the Job that restores a backup: one container reads it from the store, the other restores it. */
+export function restoreJob(deployment: DeploymentResource, { plan, secret }: Given, settings: OperatorSettings): KubeObject {
+  const { secretName } = deployment.spec.template;
+  const keys = secretName === undefined ? [] : ['GX_AES_KEY', 'LANGGRAPH_AES_KEY'].map((key) => fromSecret(key, secretName, key, true));
+  const env = [literal(['PIPE', PIPE]), literal(['STATE', STATE]), literal(['SQL', SQL])];
+  const name = deployment.spec.database?.restore?.sqlConfigMap;
+  const mounts = name === undefined ? [] : [{ name: 'sql', mountPath: SQL, readOnly: true }];
+  return storeJob(
+    deployment,
+    {
+      component: 'restore',
+      name: names.restore(deployment.metadata.name),
+      ...(name !== undefined && { volumes: [{ name: 'sql', configMap: { name } }] }),
+      containers: [
+        databasePrograms(deployment, { name: RESTORER, script: RESTORE, secret, env, mounts }, settings),
+        storeSpeaker({ args: ['backup', 'restore'], variable: 'GX_RESTORE', order: plan.order, target: plan.target, env: keys }, settings),
+      ],
+    },
+    settings,
+  );
+}

@@ -1,0 +1,93 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import { backupOfName, backupOfRequest } from '../../schema/platform/backup-choice.ts';
+import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
+import type { RestoreFailureReason, RestoreOrder } from '../../schema/wire/restore-message.ts';
+import { targetFault } from './plan.ts';
+
+/** The decision about the restore with which a deployment begins. */
+export type RestorePlan =
+  | { state: 'done' }
+  /** The backup to restore is not known. */
+  | { state: 'fault'; reason: RestoreFailureReason; message: string }
+  /** The backup is still being made. */
+  | { state: 'waits'; message: string }
+  | { state: 'ready'; order: RestoreOrder; target: string };
+
+/** The things of the tenant that a restore may be from. */
+export type RestoreSeen = {
+  backups: readonly BackupResource[];
+  /** Deployments of the tenant, by the id or the uid that they have. */
+  deployments: (id: string) => readonly DeploymentResource[];
+  tenant: string | undefined;
+  settings: OperatorSettings;
+};
+
+type Source = { target: string; id: string; name?: string };
+type Unknown = Exclude<RestorePlan, { state: 'done' | 'ready' }>;
+
+/** Decides about the restore of a deployment. Undefined if it begins with an empty database. */
+export function planRestore(deployment: DeploymentResource, seen: RestoreSeen): RestorePlan | undefined {
+  const { restore } = deployment.spec.database ?? {};
+  if (restore === undefined) return undefined;
+  if (!isRestorePending(deployment)) return { state: 'done' };
+  const source = restore.backup === undefined ? byDeployment(restore, seen) : byName(restore.backup, deployment, seen);
+  if ('state' in source) return source;
+  return ordered(source, restore, { ...seen, into: deployment.metadata.uid ?? '' });
+}
+
+/** Returns the order to restore from a source, if the installation has its target. */
+function ordered(source: Source, { at, resume }: RestoreSpec, { settings, tenant, into }: RestoreSeen & { into: string }): RestorePlan {
+  const target = settings.backups.targets[source.target];
+  if (target === undefined)
+    return { state: 'fault', reason: 'TargetMissing', message: targetFault('database.restore', source.target, settings) ?? '' };
+  const { secretName: _secret, ...place } = target;
+  const { id, name } = source;
+  const which = { ...(name !== undefined && { name }), ...(at !== undefined && { at }) };
+  const order = { target: place, owner: { tenant: tenant ?? 'none', id }, ...which, into, resume: resume === true };
+  return { state: 'ready', target: source.target, order };
+}
+
+const missing = (message: string): Unknown => ({ state: 'fault', reason: 'BackupMissing', message });
+
+function byName(name: string, { metadata }: DeploymentResource, { backups, deployments }: RestoreSeen): Source | Unknown {
+  const found = backupOfName(name, backups, metadata.namespace);
+  if (found === 'none') return missing(`database.restore.backup: there is no backup ${name} in a namespace of the tenant.`);
+  if (found === 'several')
+    return missing(`database.restore.backup: several namespaces of the tenant have a backup ${name}. Name deployment and at instead.`);
+  const { spec, status } = found;
+  if (status?.phase === 'Failed') return missing(`database.restore.backup: backup ${name} failed. ${status.message ?? ''}`.trim());
+  if (status?.phase !== 'Succeeded') return { state: 'waits', message: `Backup ${name} is being made.` };
+  return { target: spec.target, id: idOf(spec.deploymentUid, deployments), name: spec.backup };
+}
+
+/** Returns the id under which the backups of a deployment lie: the one that its spec claims, or its uid. */
+const idOf = (uid: string, deployments: RestoreSeen['deployments']): string =>
+  (deployments(uid.toLowerCase()).find(({ metadata }) => metadata.uid === uid)?.spec.id ?? uid).toLowerCase();
+
+function byDeployment(restore: RestoreSpec, seen: RestoreSeen): Source | Unknown {
+  const { deployments } = seen;
+  const id = (restore.deployment ?? '').toLowerCase();
+  if (restore.requestedAt !== undefined) return byRequest(id, restore.requestedAt, seen);
+  const target = restore.target ?? deployments(id)[0]?.spec.database?.backup?.target;
+  if (target !== undefined) return { target, id: idAmong(id, deployments) };
+  return {
+    state: 'fault',
+    reason: 'TargetMissing',
+    message: `database.restore.target: no deployment of the tenant with id ${id} names a target here. Say at which one its backups lie.`,
+  };
+}
+
+/** The backup that was asked for is made in its turn. One that failed is not made again for this request. */
+function byRequest(id: string, requestedAt: string, { deployments, backups }: RestoreSeen): Source | Unknown {
+  const [original] = deployments(id);
+  if (original === undefined) return missing(`database.restore.deployment: there is no deployment of the tenant with id ${id}.`);
+  const { name, uid = '' } = original.metadata;
+  const found = backupOfRequest(uid, requestedAt, backups);
+  if (found?.status?.phase === 'Failed') return missing(`The backup of ${name} failed. ${found.status.message ?? ''}`.trim());
+  if (found?.status?.phase === 'Succeeded') return { target: found.spec.target, id: idOf(uid, deployments), name: found.spec.backup };
+  return { state: 'waits', message: `The backup of ${name} of ${requestedAt} is being made, or waits for its turn.` };
+}
+
+/** A deployment may be named by its uid, and keep its backups under the id that it claims. */
+const idAmong = (id: string, deployments: RestoreSeen['deployments']): string => (deployments(id)[0]?.spec.id ?? id).toLowerCase();

@@ -1,0 +1,19 @@
+/** The beginning of a script that restores. A failure is reported by the file `end`, which comes last. */
+export const BEGIN_RESTORE = `cd "$PIPE" && mkfifo dump || exit 1
+ends() { echo "$1" > ended && mv ended end; exit "$1"; }`;
+
+/**
+ * Restores the dump that comes through the pipe, in one transaction, with the output of `last` at its end. It is
+ * committed only if pg_restore succeeded and the other container has found all bytes to be those of the backup. A
+ * connection that ends before leaves nothing behind.
+ */
+export const restoreDump = (last: string): string => `while [ ! -e go ]; do [ ! -e stop ] || exit 0; sleep 0.2; done
+whole() { while [ ! -e whole ]; do [ ! -e stop ] || return 1; sleep 0.2; done; }
+{
+  echo 'begin;'
+  pg_restore --no-owner --no-privileges --no-comments --file=- < dump 2> restored &&
+    whole && ${last}echo 'commit;' && : > committed
+} | psql -X -q -v ON_ERROR_STOP=1 "$ADDRESS" > /dev/null 2> error
+status=$?
+[ "$status" != 0 ] || [ -e committed ] || status=1
+cat restored >> error`;

@@ -1,0 +1,82 @@
+import { keyOf } from '../../kube/cache.ts';
+import { kinds, type KubeObject } from '../../kube/kube.ts';
+import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { COMPONENT, DEPLOYMENT } from '../../schema/platform/labels.ts';
+import { labelValue, names } from '../../schema/names.ts';
+import { dateTimeOf } from '../../schema/types.ts';
+import type { VerifyDone, VerifyFailure } from '../../schema/wire/restore-message.ts';
+import type { PartDeps } from '../reports/part-report.ts';
+import { openBackups } from './open.ts';
+import { failureOfJob, podOfBackup, tooLong } from './result.ts';
+import { verifyResult } from './restore-result.ts';
+import { verifyJob } from './verify-job.ts';
+import { isVerificationLost } from './verify-plan.ts';
+
+type Verifying = {
+  deployment: DeploymentResource;
+  pods: readonly KubeObject[];
+  tenant: string;
+  now: Date;
+  signal: AbortSignal;
+};
+
+/** Begins a verification if it is its turn: backups and verifications share the turns. */
+export async function beginVerification(deps: PartDeps, backup: BackupResource, verifying: Verifying): Promise<boolean> {
+  const { now, signal } = verifying;
+  return deps.backupTurns.run(async () => {
+    if (openBackups(deps, now).length >= deps.settings.backups.atOnce) return false;
+    await note(deps, backup, { verifying: dateTimeOf(now) }, signal);
+    return true;
+  });
+}
+
+/** Looks after the verification under way. */
+export async function followVerification(deps: PartDeps, backup: BackupResource, verifying: Verifying): Promise<void> {
+  const { deployment, pods, tenant, now, signal } = verifying;
+  const pod = podOfBackup(
+    pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined),
+    backup,
+  );
+  const { deadlineMinutes } = deps.settings.backups;
+  const late: VerifyFailure | undefined = isVerificationLost(backup, now, deadlineMinutes)
+    ? { reason: 'RestoreFailed', message: tooLong(deadlineMinutes) }
+    : undefined;
+  const result = pod === undefined ? await withoutPod(deps, backup, { deployment, tenant, signal }) : verifyResult(pod, now);
+  const end = result ?? late;
+  if (end !== undefined) await endVerification(deps, backup, { deployment, end, now, signal });
+}
+
+type End = Pick<Verifying, 'deployment' | 'now' | 'signal'> & { end: VerifyDone | VerifyFailure };
+
+/** Writes how a verification ended, and removes its Job. */
+export async function endVerification(deps: PartDeps, backup: BackupResource, { deployment, end, now, signal }: End): Promise<void> {
+  const at = dateTimeOf(now);
+  const result =
+    'reason' in end
+      ? { verifyFailed: at, verifyMessage: `${end.reason}: ${end.message}`.slice(0, 2000) }
+      : { verified: at, verifyFailed: null, verifyMessage: null };
+  await note(deps, backup, { verifying: null, ...result }, signal);
+  const { namespace, name } = deployment.metadata;
+  await deps.kube.delete(kinds.job, { namespace, name: names.verify(name) }, { propagation: 'Background' }, signal);
+}
+
+async function note({ kube, caches }: PartDeps, backup: BackupResource, status: object, signal: AbortSignal): Promise<void> {
+  const { namespace, name } = backup.metadata;
+  await caches.backups.write(keyOf(backup.metadata), () => kube.patchStatus(kinds.backup, { namespace, name }, status, signal));
+}
+
+/** Makes the Job. If there is one without a pod, it may have failed. */
+async function withoutPod(
+  deps: PartDeps,
+  backup: BackupResource,
+  { deployment, tenant, signal }: Pick<Verifying, 'deployment' | 'tenant' | 'signal'>,
+): Promise<VerifyFailure | undefined> {
+  const wanted = verifyJob(deployment, { backup, tenant }, deps.settings);
+  if (wanted === undefined) return { reason: 'TargetMissing', message: `There is no target ${backup.spec.target} any more.` };
+  if (await deps.writer.create(wanted, signal)) return undefined;
+  const { namespace, name } = deployment.metadata;
+  const labelSelector = `${DEPLOYMENT}=${labelValue(name)},${COMPONENT}=verify`;
+  const jobs = await deps.kube.all(kinds.job, { ...(namespace !== undefined && { namespace }), labelSelector }, signal);
+  const words = jobs.map((job) => failureOfJob(job, deps.settings.backups.deadlineMinutes)).find((found) => found !== undefined);
+  return words === undefined ? undefined : { reason: 'RestoreFailed', message: words };
+}

@@ -1,0 +1,58 @@
+import { databaseOf } from '../../database/engines.ts';
+import { followRestore, forgetRestore } from '../../backup/restore-make.ts';
+import { restored, restoreFailed, restoring } from '../../backup/restore-statement.ts';
+import { isWaitingForVolumes } from '../../pods/diagnose.ts';
+import { waiting, type StatedCondition } from '../../kernel/outcome.ts';
+import type { PartDeps, PartReport } from '../../reports/part-report.ts';
+import { keptStatus } from '../../reports/status-inputs.ts';
+import { dateTimeOf } from '../../../schema/types.ts';
+import type { Part, WrittenFacts } from '../part.ts';
+
+/** Seconds after which to look again while a restore waits or is under way, and while nothing can be restored. */
+const LOOK_AGAIN = 5;
+const LOOK_LATER = 60;
+const KEPT = ['restoredBackup', 'restoredFrom', 'restoredAt'] as const;
+
+/** The backup that the database of a deployment begins with. */
+export const restoration: Part = {
+  keeps: KEPT,
+  step: stepRestore,
+  // While something else is in the way, the restore stays as it is.
+  report: ({ trouble, restore: plan, deployment }) => {
+    if (trouble === undefined || plan === undefined) return {};
+    return { statements: [plan.state === 'done' ? restored(deployment) : restoring('The restore waits.')] };
+  },
+};
+
+async function stepRestore(deps: PartDeps, facts: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
+  const { restore: plan, deployment, restorePods, now, secret } = facts;
+  if (plan === undefined) return {};
+  if (plan.state === 'done') {
+    // The status has the result by now.
+    if (restorePods.some(({ metadata }) => metadata.deletionTimestamp === undefined)) await forgetRestore(deps, deployment, signal);
+    return { statements: [restored(deployment)] };
+  }
+  if (plan.state === 'fault') return pending(restoreFailed(plan, false), LOOK_LATER);
+  if (plan.state === 'waits') return pending(restoring(plan.message, 'WaitsForBackup'));
+  const isUp = databaseOf(deployment.spec).takesConnections(deployment, facts);
+  if (!isUp || secret === undefined || !('secret' in secret)) return pending(restoring('The database is being made.'));
+  const result = await followRestore(deps, { deployment, plan, pods: restorePods, secret: secret.secret, now, signal });
+  if (result === undefined)
+    return pending(restoring(restorePods.some(isWaitingForVolumes) ? volumeless(facts) : 'The backup is being restored.'));
+  if ('reason' in result) return pending(restoreFailed(result, true));
+  const status = { restoredBackup: result.backup, restoredFrom: dateTimeOf(new Date(result.from)), restoredAt: dateTimeOf(now) };
+  return { statements: [restored({ status: { ...keptStatus(deployment, KEPT), ...status } })], status };
+}
+
+/** Only events of the pod name a ConfigMap that is not there. */
+function volumeless({ deployment }: WrittenFacts): string {
+  const name = deployment.spec.database?.restore?.sqlConfigMap;
+  return `The pod of the restore waits for its volumes.${name === undefined ? '' : ` See that there is a ConfigMap ${name}.`}`;
+}
+
+/** Reports a restore that is not done. Nothing serves before it is. */
+const pending = (statement: StatedCondition, again = LOOK_AGAIN): PartReport => ({
+  statements: [statement],
+  unready: waiting(statement.reason, statement.message),
+  again: [again],
+});

@@ -1,0 +1,28 @@
+import type { BackupResource } from './custom-resources.ts';
+
+/**
+ * Returns the backup of this name among those of a tenant. That of the namespace counts first; elsewhere the name must
+ * stand for one alone.
+ */
+export function backupOfName(
+  name: string,
+  backups: readonly BackupResource[],
+  namespace: string | undefined,
+): BackupResource | 'none' | 'several' {
+  const found = backups.filter(({ metadata }) => metadata.name === name);
+  const [only, ...others] = found;
+  if (only === undefined) return 'none';
+  return found.find(({ metadata }) => metadata.namespace === namespace) ?? (others.length === 0 ? only : 'several');
+}
+
+/**
+ * Returns the backup of a deployment that was made for this request, or for a later one that has taken its place. One
+ * that succeeded counts before one that is being made, and that before one that failed.
+ */
+export function backupOfRequest(uid: string, requestedAt: string, backups: readonly BackupResource[]): BackupResource | undefined {
+  const isFor = ({ spec }: BackupResource): boolean => Date.parse(spec.requestedAt ?? '') >= Date.parse(requestedAt);
+  const made = backups.filter((each) => each.spec.deploymentUid === uid && isFor(each));
+  const inOrder = made.toSorted((a, b) => (a.spec.backup < b.spec.backup ? -1 : 1));
+  const phased = (phase: string): BackupResource | undefined => inOrder.find(({ status }) => status?.phase === phase);
+  return phased('Succeeded') ?? inOrder.find(({ status }) => status?.phase !== 'Failed') ?? inOrder.at(-1);
+}

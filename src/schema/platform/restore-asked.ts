@@ -1,0 +1,79 @@
+import { Type, type Static } from 'typebox';
+import { DNS_LABEL } from './container.ts';
+import type { RestoreSpec } from './restore-spec.ts';
+import { DateTime, Nullable, Uuid } from '../types.ts';
+
+const closed = { additionalProperties: false };
+
+const RestoreAsked = Type.Object(
+  {
+    backup: Type.Optional(
+      Nullable(
+        Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description: 'Name of a backup, as the list of backups has it.' }),
+      ),
+    ),
+    deployment_id: Type.Optional(Nullable(Uuid('Id of a deployment whose backups lie at a target. It need not exist any more.'))),
+    target: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 63,
+          pattern: DNS_LABEL,
+          description: 'The target at which they lie. Default: that of the deployment.',
+        }),
+      ),
+    ),
+    at: Type.Optional(Nullable(DateTime('The newest backup with data of this moment or before is restored. null: the newest.'))),
+    sql_config_map: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 253,
+          description: 'ConfigMap in the namespace of the deployment whose SQL runs before agents start, as to remove personal data.',
+        }),
+      ),
+    ),
+    resume: Type.Optional(
+      Nullable(
+        Type.Boolean({
+          description:
+            'Go on where the backup was taken. Default false: crons are paused, no webhook is sent, and unfinished runs are interrupted.',
+        }),
+      ),
+    ),
+  },
+  {
+    ...closed,
+    description:
+      'The backup that the managed database begins with: either `backup` or `deployment_id`, or neither beside `clone_of`. Fixed at creation.',
+  },
+);
+export type RestoreAsked = Static<typeof RestoreAsked>;
+
+/** The data that the database of a new deployment begins with. */
+export const DatabaseAsked = Type.Object(
+  {
+    restore: Type.Optional(Nullable(RestoreAsked)),
+    clone_of: Type.Optional(
+      Nullable(Uuid('Id of a deployment: a backup of its database is made now, and restored. It must name a target of backups.')),
+    ),
+  },
+  closed,
+);
+
+/** A request for a backup of another deployment, which a new one begins with. */
+export type CloneRequest = { deployment: string; requestedAt?: string };
+
+/** Returns the restore as the resource has it. */
+export const restoreInResource = (
+  { backup, deployment_id, target, at, sql_config_map, resume }: RestoreAsked,
+  clone?: CloneRequest,
+): RestoreSpec => ({
+  ...clone,
+  ...(typeof backup === 'string' && { backup }),
+  ...(typeof deployment_id === 'string' && { deployment: deployment_id }),
+  ...(typeof target === 'string' && { target }),
+  ...(typeof at === 'string' && { at }),
+  ...(typeof sql_config_map === 'string' && { sqlConfigMap: sql_config_map }),
+  ...(typeof resume === 'boolean' && { resume }),
+});

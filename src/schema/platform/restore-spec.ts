@@ -1,0 +1,87 @@
+import { Type, type Static } from 'typebox';
+import { DNS_LABEL } from './container.ts';
+import { DateTime, Uuid, withRules } from '../types.ts';
+
+/** The backup that a new deployment begins with. */
+export const RestoreSpec = withRules(
+  Type.Object(
+    {
+      backup: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 63,
+          pattern: DNS_LABEL,
+          description: 'Name of a Backup in a namespace of the tenant. That of the same namespace counts first.',
+        }),
+      ),
+      deployment: Type.Optional(
+        Uuid('Id of a deployment of the tenant whose backups lie at a target. It need not exist any more, nor in this cluster.'),
+      ),
+      target: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 63,
+          pattern: DNS_LABEL,
+          description:
+            'Target of the installation at which they lie. Default: that of the deployment with this id, if it is in this cluster.',
+        }),
+      ),
+      at: Type.Optional(DateTime('The newest backup with data of this moment or before it is restored. Unset: the newest.')),
+      requestedAt: Type.Optional(
+        DateTime(
+          'The backup of this request, as spec.database.backup.requestedAt of that deployment has it, is waited for and restored: a clone.',
+        ),
+      ),
+      sqlConfigMap: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 253,
+          description:
+            'ConfigMap in the same namespace with SQL. Its files run in the order of their names, in the transaction that restores, as to remove personal data.',
+        }),
+      ),
+      resume: Type.Optional(
+        Type.Boolean({
+          description:
+            'Go on where the backup was taken: runs continue, crons fire, webhooks are sent. Default false: crons are paused, webhooks and push notifications dropped, and queued and running runs are ended as interrupted.',
+        }),
+      ),
+    },
+    { description: 'The backup that the managed database begins with. No agent starts before it is restored. Fixed at creation.' },
+  ),
+  [
+    { rule: 'has(self.backup) != has(self.deployment)', message: 'database.restore: either backup or deployment' },
+    { rule: '!has(self.at) || has(self.deployment)', message: 'database.restore.at: only beside deployment' },
+    { rule: '!has(self.requestedAt) || has(self.deployment)', message: 'database.restore.requestedAt: only beside deployment' },
+    { rule: '!has(self.requestedAt) || !has(self.at)', message: 'database.restore.requestedAt: not beside at' },
+    {
+      rule: '!has(self.target) || has(self.deployment)',
+      message: 'database.restore.target: only beside deployment; a Backup names its own',
+    },
+  ],
+);
+export type RestoreSpec = Static<typeof RestoreSpec>;
+
+/** The fields of a deployment's status about the backup that it began with. */
+export const restoredStatus = {
+  restoredBackup: Type.Optional(
+    Type.String({
+      maxLength: 253,
+      description: 'The backup that its database was restored from, as <deployment id>/<name in the catalogue>.',
+    }),
+  ),
+  restoredFrom: Type.Optional(DateTime('The moment that the restored data is of.')),
+  restoredAt: Type.Optional(DateTime('When it was restored. The deadline of the first rollout counts from then.')),
+};
+
+type Restored = {
+  spec: { database?: { restore?: RestoreSpec } };
+  status?: { restoredBackup?: string; activeRevision?: string };
+};
+
+/**
+ * Returns true until the backup that a deployment begins with is restored. One that has served is not restored again,
+ * whatever became of its status.
+ */
+export const isRestorePending = ({ spec, status }: Restored): boolean =>
+  spec.database?.restore !== undefined && status?.restoredBackup === undefined && status?.activeRevision === undefined;
