@@ -105,7 +105,7 @@ COPY --from=npm /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
  && ln -s /app/node_modules /node_modules \
- && install -d -o gx -g gx /agent /app/compile-cache
+ && install -d -o gx -g gx /agent /app/compile-cache /app/bundle
 # Many short-lived objects a run: Node keeps 48 MB a thread for them, of which 4 do as well. One thread helps the collector: four of them
 # disturb each other on the processor or two that a pod has.
 # The memory of a burst of runs is given back when the server is at rest (src/at-rest.ts), which takes the collector's door.
@@ -119,8 +119,8 @@ USER 10001:10001
 # The runner of graphs in Python, for images that add a Python with LangGraph.
 COPY python/gx_runner /app/python/gx_runner
 COPY src /app/src
-RUN node /app/src/compile-cache.ts
-ENTRYPOINT ["node", "/app/src/main.ts", "agent-server"]
+RUN node /app/src/bundle.ts /app/bundle && node /app/bundle/compile-cache.js
+ENTRYPOINT ["node", "/app/bundle/main.js", "agent-server"]
 
 # --- gx-agent-server-python: the base of agents with graphs in Python --------------------------------------------------
 # Each package is one of the lock file, by its hash. A private index comes as the secret "pip". An image has no pip: uv installs.
@@ -155,8 +155,8 @@ COPY python/gx_runner /app/python/gx_runner
 RUN python3 -m compileall -q --invalidation-mode unchecked-hash /app/python
 USER 10001:10001
 COPY src /app/src
-RUN node /app/src/compile-cache.ts
-ENTRYPOINT ["node", "/app/src/main.ts", "agent-server"]
+RUN node /app/src/bundle.ts /app/bundle && node /app/bundle/compile-cache.js
+ENTRYPOINT ["node", "/app/bundle/main.js", "agent-server"]
 
 # --- gx-builder: makes agents' images from git, without Docker and without root -----------------------------------------
 FROM app AS gx-builder

@@ -49,7 +49,7 @@ export default defineConfig({
         test: {
           name: 'agent',
           include: of('agent'),
-          globalSetup: ['test/kit/postgres-global.ts'],
+          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts'],
           expect,
           testTimeout: 180_000,
           hookTimeout: 120_000,
@@ -59,7 +59,7 @@ export default defineConfig({
         test: {
           name: 'crash',
           include: of('crash'),
-          globalSetup: ['test/kit/postgres-global.ts'],
+          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts'],
           expect,
           testTimeout: 300_000,
           hookTimeout: 120_000,
@@ -71,7 +71,7 @@ export default defineConfig({
         test: {
           name: 'python',
           include: of('python'),
-          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/python-global.ts'],
+          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts', 'test/kit/python-global.ts'],
           expect,
           testTimeout: 180_000,
           hookTimeout: 120_000,
@@ -81,7 +81,7 @@ export default defineConfig({
         test: {
           name: 'routes',
           include: of('routes'),
-          globalSetup: ['test/kit/postgres-global.ts'],
+          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts'],
           expect,
           testTimeout: 180_000,
           hookTimeout: 300_000,
@@ -91,7 +91,7 @@ export default defineConfig({
         test: {
           name: 'twins',
           include: Object.keys(TWINS),
-          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/python-global.ts'],
+          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts', 'test/kit/python-global.ts'],
           setupFiles: ['test/python/twins/setup.ts'],
           expect,
           testTimeout: 180_000,
@@ -126,7 +126,7 @@ export default defineConfig({
         test: {
           name: 'shapes',
           include: of('shapes'),
-          globalSetup: ['test/kit/postgres-global.ts'],
+          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts'],
           expect,
           testTimeout: 300_000,
           hookTimeout: 1_200_000,

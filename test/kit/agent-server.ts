@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import { Client } from '@langchain/langgraph-sdk';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { serverMain } from './server-main.ts';
 import { twinsOf } from './twins.ts';
 import { until } from './until.ts';
 
@@ -33,7 +34,7 @@ export async function freePort(): Promise<number> {
 export async function spawnAgent({ database, config = GRAPHS, env = {}, port }: Options): Promise<AgentProcess> {
   const chosen = port ?? (await freePort());
   const twins = twinsOf(config);
-  const child = spawn(process.execPath, ['src/main.ts', 'agent-server'], {
+  const child = spawn(process.execPath, [serverMain(), 'agent-server'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,

