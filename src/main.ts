@@ -18,6 +18,7 @@ Usage: node src/main.ts <command> [options]
   backup          sends the dump of a deployment's database to a store that speaks S3, or restores one
   api-key         create, list and revoke keys of the REST API
   uninstall       removes every deployment, so that the platform can be removed
+  downgrade-check says which stored fields the definitions of another version would drop
 
 Every command explains itself with --help. Settings come from the environment.
 `;
@@ -172,6 +173,18 @@ const commands: Record<string, RunCommand> = {
     const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'gx-uninstall' });
     const log = createLog({ level: config.logLevel, process: 'uninstall' });
     await uninstall({ kube, config, env: processEnv(), log, signal, out: (line) => process.stdout.write(`${line}\n`) });
+    await kube.close();
+  },
+  'downgrade-check': async (args, signal) => {
+    const [{ downgradeCheckConfig, DOWNGRADE_CHECK_HELP }, { checkDowngrade }, { connect }] = await Promise.all([
+      import('./config/downgrade-check.ts'),
+      import('./operator/downgrade/run.ts'),
+      import('./kube/client.ts'),
+    ]);
+    if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(DOWNGRADE_CHECK_HELP);
+    const config = downgradeCheckConfig(processEnv(), args);
+    const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'gx-downgrade-check' });
+    await checkDowngrade({ kube, ...config, signal, out: (line) => process.stdout.write(`${line}\n`) });
     await kube.close();
   },
 };

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,12 +8,14 @@ import { notesOf } from '../../dev/release/changelog.ts';
 import { commitOf, exportCommit } from '../../dev/release/source.ts';
 import { connect, type ConnectedKube } from '../../src/kube/client.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { isObject } from '../../src/schema/json.ts';
 import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
 import type { Deployment } from '../../src/schema/platform/deployment.ts';
 import { OPERATOR_VERSION } from '../../src/schema/platform/labels.ts';
 import { ownVersion, requireSupportedJump } from '../../src/operator/versions.ts';
 import { startApiServer, type ApiServer } from '../kit/api-server.ts';
 import { silentLog } from '../kit/log.ts';
+import { newDeployment } from '../kit/objects.ts';
 import { holderOf } from '../kit/operator-process.ts';
 import { platformProcess, type PlatformProcess } from '../kit/platform-process.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
@@ -224,4 +226,50 @@ test('an operator that is two minor versions newer than the last one does not st
   await expect(jump(`${major}.${minor + 2}.0`)).rejects.toThrow(`install ${major}.${minor + 1} first`);
   await expect(jump(`${major}.${minor + 1}.0`)).resolves.toBeUndefined();
   await kube.close();
+});
+
+/** Returns the paths of fields that an object had before, and has no more. */
+const lostOf = (before: unknown, after: unknown, at: string): string[] =>
+  isObject(before) && isObject(after)
+    ? Object.entries(before).flatMap(([name, value]) => (name in after ? lostOf(value, after[name], `${at}.${name}`) : [`${at}.${name}`]))
+    : [];
+
+/** Writes definitions to a file, and runs the check against them. Returns its exit code and its lines. */
+async function checkDowngrade(definitions: string[]): Promise<{ code: number | null; output: string }> {
+  const file = join(folder, '..', 'definitions.yaml');
+  writeFileSync(file, definitions.join('\n---\n'));
+  const { closed, output } = start(today, ['downgrade-check', '--crds', file]);
+  return { code: await closed, output: output() };
+}
+
+const definitionsOf = (tree: Tree): string[] =>
+  readdirSync(join(tree.folder, 'crds')).map((file) => readFileSync(join(tree.folder, 'crds', file), 'utf8'));
+
+test('the fields that the definitions of the first release drop are named before they are applied, and no others', async () => {
+  const { namespace, kube } = stage;
+  const template = { sourceRevisionConfig: { imageUri: 'agent:1', placement: { nodeSelector: { pool: 'agents' } } } };
+  const spec = { database: { storageClass: 'fast' } };
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'placed' }, spec, template }));
+  const before = (await stage.see.deployment('placed')).spec;
+  expect(before).toMatchObject({ ...spec, template });
+  const { code, output } = await checkDowngrade(definitionsOf(first()));
+  expect([code, output]).toEqual([1, expect.stringContaining('Nothing is changed.')]);
+  expect((await stage.see.deployment('placed')).spec).toEqual(before);
+
+  await define(first());
+  const lost = await until('the former definitions count', async () => {
+    const now = lostOf(before, (await stage.see.deployment('placed')).spec, 'spec');
+    return now.length > 0 && now;
+  });
+  expect(lost).toContain('spec.template.sourceRevisionConfig.placement');
+  expect(output).toContain(`Deployment ${namespace}/placed: ${lost.join(', ')}\n`);
+  await define(today);
+}, 60_000);
+
+test('definitions of today drop nothing, and a file without definitions is refused', async () => {
+  expect(await checkDowngrade(definitionsOf(today))).toEqual({ code: 0, output: 'Those definitions have each field that is stored.\n' });
+  expect(await checkDowngrade(['kind: Service'])).toEqual({
+    code: 1,
+    output: expect.stringContaining('no CustomResourceDefinition of gx.dev'),
+  });
 });

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { asError, StartError } from '../errors.ts';
+import { operatorConfig } from './operator.ts';
+import type { Env } from './env.ts';
+
+export const DOWNGRADE_CHECK_HELP = `gx-platform downgrade-check: says which stored fields another version's definitions would drop
+
+Usage: node src/main.ts downgrade-check --crds <file>
+
+  --crds <file>   the custom resource definitions of the other version; - reads them from standard input
+
+Run it in the operator's pod before you go back to a former version (docs/how-to/upgrade.md). It changes nothing. It
+ends with 1 when a field would be dropped.
+`;
+
+/** Where objects are looked for, and the definitions to hold them against, as YAML. */
+export type DowngradeCheckConfig = { namespaces: string[]; definitions: string };
+
+/** Reads the options of `downgrade-check`. Throws if the definitions are not named or can't be read. */
+export function downgradeCheckConfig(env: Env, args: string[]): DowngradeCheckConfig {
+  const file = fileOf(args);
+  const { namespaces } = operatorConfig(env);
+  try {
+    return { namespaces, definitions: readFileSync(file === '-' ? 0 : file, 'utf8') };
+  } catch (error) {
+    throw new StartError(`downgrade-check: --crds ${file} can't be read: ${asError(error).message}`, { cause: error });
+  }
+}
+
+function fileOf(args: string[]): string {
+  let crds: string | undefined;
+  try {
+    ({ crds } = parseArgs({ args, options: { crds: { type: 'string' } } }).values);
+  } catch (error) {
+    throw new StartError(`downgrade-check: ${asError(error).message} See downgrade-check --help.`, { cause: error });
+  }
+  if (crds === undefined) throw new StartError('downgrade-check: --crds is missing. See downgrade-check --help.');
+  return crds;
+}
