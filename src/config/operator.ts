@@ -10,6 +10,7 @@ import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
 import { databaseTurns, type DatabaseTurns } from './database-turns.ts';
+import { PINS, type Pin } from '../schema/platform/pins.ts';
 import { placements, type PodPlaces } from './placement.ts';
 import { routes, type Routes } from './routes.ts';
 
@@ -70,6 +71,8 @@ export type OperatorSettings = Routes & {
   controlPlaneUrl?: string;
   /** The Service of the gateway, to which agents report their work. Without it nothing scales by work, or sleeps. */
   gateway?: { service: string; namespace: string };
+  /** The work that keeps to its revision, where a deployment does not say it. */
+  pin: Pin;
   /** Seconds for which fewer queue pods must have been enough before there are fewer. */
   queueScaleDownSeconds: number;
   /** Seconds of rest after which a deployment sleeps that may, and whether its database sleeps, too. */
@@ -163,6 +166,7 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
     keyOverlapHours: read.integer(['GX_KEY_OVERLAP_HOURS'], 24, { min: 0, max: 8760 }),
     ...(controlPlaneUrl !== undefined && { controlPlaneUrl }),
     ...gateway(read),
+    pin: spelled(read.oneOf(['GX_ROLLOUT_PIN'], 'run', ['run', 'thread', 'none']), PINS),
     queueScaleDownSeconds: read.integer(['GX_QUEUE_SCALE_DOWN_SECONDS'], 300, { min: 1, max: 86_400 }),
     sleepAfterSeconds: read.integer(['GX_SLEEP_AFTER_SECONDS'], 900, { min: 5, max: 2_592_000 }),
     sleepDatabases: read.flag(['GX_SLEEP_DATABASES'], false),

@@ -7,8 +7,8 @@ import type { Pin } from '../../schema/platform/pins.ts';
  * Returns how the runs of a revision that rolls out now are pinned to it. Without a gateway nobody could tell its
  * agents which revision takes the rest of its work.
  */
-export function pinAsked(deployment: DeploymentResource | undefined, { gateway }: Pick<OperatorSettings, 'gateway'>): Pin {
-  return gateway === undefined ? 'None' : (deployment?.spec.rollout?.pin ?? 'Run');
+export function pinAsked(deployment: DeploymentResource | undefined, { gateway, pin }: Pick<OperatorSettings, 'gateway' | 'pin'>): Pin {
+  return gateway === undefined ? 'None' : (deployment?.spec.rollout?.pin ?? pin);
 }
 
 /** Returns the work that a replaced revision keeps; undefined if it keeps none. */

@@ -14,7 +14,7 @@ export const RolloutConfig = Type.Object(
       Nullable(
         StringEnum(PINS, {
           description:
-            'The work that keeps to the revision on which it began: `Run`, a run from its input to its end, answers to its questions included; `Thread`, a thread for its life; `None`. It counts from the next revision on. Default Run.',
+            'The work that keeps to the revision on which it began: `Run`, a run from its input to its end, answers to its questions included; `Thread`, a thread for its life; `None`. It counts from the next revision on. Default: the setting of the installation, Run.',
         }),
       ),
     ),
