@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { UsageError } from '../../../dev/errors.ts';
@@ -13,13 +13,13 @@ import { freePort, startServer, type BenchServer } from './servers.ts';
  */
 export type ServerSettings = { database: string; slots?: number; apart?: boolean; config?: string; env?: Record<string, string> };
 
-/** A checkout of this project, whose agent server is measured. Nothing is written into its folder. */
+/** A checkout of this project, whose agent server is measured. Nothing is written into its folder but .run. */
 export type Checkout = {
   /** What the server's image says of the use of memory, as variables. */
   memory: Record<string, string>;
   /**
-   * Fills the cache of compiled sources, as the image's build does. The cache is filled anew, because V8 takes nothing
-   * that was compiled under other flags.
+   * Bundles the server and fills the cache of compiled sources, as the image's build does. The cache is filled anew,
+   * because V8 takes nothing that was compiled under other flags. A checkout of before has no bundle.
    */
   compile(): void;
   /**
@@ -30,9 +30,8 @@ export type Checkout = {
 
 /** Returns the checkout in `folder`. Its compiled sources go to `cache` in this checkout's .run/bench. */
 export function checkoutAt(folder: string, cache: string): Checkout {
-  const dockerfile = readFileSync(join(folder, 'Dockerfile'), 'utf8');
   const memory = memorySettings('gx-agent-server', folder);
-  const loader = /^RUN node \/app\/(\S+)$/m.exec(dockerfile)![1]!;
+  const bundle = existsSync(join(folder, 'src/bundle.ts')) ? join(folder, '.run/bench-bundle') : undefined;
   const compileCache = resolve('.run/bench', cache);
   const compiled = { ...memory, NODE_COMPILE_CACHE: compileCache };
   const startOne = async ({ database, slots = 10, config = 'gx.json', env: more = {} }: ServerSettings): Promise<BenchServer> => {
@@ -47,7 +46,7 @@ export function checkoutAt(folder: string, cache: string): Checkout {
       N_JOBS_PER_WORKER: String(slots),
       ...more,
     };
-    const args = ['src/main.ts', 'agent-server'];
+    const args = [bundle === undefined ? 'src/main.ts' : join(bundle, 'main.js'), 'agent-server'];
     const server = await startServer({ command: process.execPath, args, cwd: folder, env, health: '/ok', port });
     return { ...server, own: { database, slots } };
   };
@@ -55,7 +54,12 @@ export function checkoutAt(folder: string, cache: string): Checkout {
     memory,
     compile: () => {
       rmSync(compileCache, { recursive: true, force: true });
-      execFileSync(process.execPath, [loader], { cwd: folder, env: { PATH: process.env.PATH, ...compiled }, stdio: 'ignore' });
+      const run = (...args: string[]): unknown =>
+        execFileSync(process.execPath, args, { cwd: folder, env: { PATH: process.env.PATH, ...compiled }, stdio: 'ignore' });
+      if (bundle === undefined) return void run('src/compile-cache.ts');
+      rmSync(bundle, { recursive: true, force: true });
+      run('src/bundle.ts', bundle);
+      run(join(bundle, 'compile-cache.js'));
     },
     start: async ({ apart = false, ...settings }) => {
       const server = await startOne(settings);
