@@ -143,9 +143,13 @@ test('runs of one thread wait for each other across revisions, and go on at once
 
 test('a run whose worker dies goes on at another pod of its revision', async () => {
   const dying = await start(BLUE);
-  const thread = await newThread();
-  await dying.client.runs.create(thread, 'steps', { input: { left: 4, pause: 500 } });
-  expect(await placesOf(thread)).toEqual([[BLUE, workerOf(dying)]]);
+  // A run whose maker has no time for it at once may be executed by the other pod of its revision.
+  const thread = await until('the process that dies has a run', async () => {
+    const made = await newThread();
+    await dying.client.runs.create(made, 'steps', { input: { left: 4, pause: 500 } });
+    const worker = await until('it is executed', async () => (await rowsOf([made]))[0]?.worker ?? undefined);
+    return worker === workerOf(dying) && made;
+  });
   await dying.kill('SIGKILL');
   await until('it is over', async () => (await rowsOf([thread]))[0]?.status === 'success');
   expect(await placesOf(thread)).toEqual([[BLUE, workerOf(blue)]]);
