@@ -136,9 +136,9 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders, trusts = trust
       await next();
     } catch (error) {
       if (isFault(error)) own().error({ err: error }, 'request failed');
-      leaveUnread(ctx.req);
       const reply = worded(errorReply(error, invalid), ctx.state as { asked?: Asked<Caller> });
       ctx.set(reply.headers);
+      if (!ctx.headerSent) leaveUnread(ctx.req, ctx.res);
       ctx.status = reply.status;
       ctx.body = reply.body;
     }

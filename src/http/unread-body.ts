@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** Bytes of a refused body that are read and forgotten, so that its connection serves the next request. */
 const FORGOTTEN = 1024 * 1024;
@@ -6,16 +6,23 @@ const FORGOTTEN = 1024 * 1024;
 const LINGER = 1000;
 
 /**
- * Leaves the rest of a refused request's body unread where it is large. The client reads its answer, and the connection
- * ends a second later. Node itself would read all of it: a stranger with a hundred connections had the server read
- * 700 MB that it had refused, while others waited.
+ * Leaves the rest of a refused request's body unread where it is large. The answer says that the connection ends with
+ * it, and it does a second later: to end it at once, with bytes unread, would take the answer from the client. Node
+ * itself would read all of it: a stranger with a hundred connections had the server read 700 MB that it had refused,
+ * while others waited. The headers of `response` must not have been sent.
  */
-export function leaveUnread(request: IncomingMessage): void {
+export function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
   const isReadElsewhere = request.readableFlowing !== null;
   if (request.complete || request.destroyed || isReadElsewhere || announcedBytes(request) <= FORGOTTEN) return;
+  const { socket } = request;
+  response.setHeader('connection', 'close');
+  // Node calls this after an answer that ends its connection.
+  socket.destroySoon = () => {
+    socket.end();
+    setTimeout(() => socket.destroy(), LINGER).unref();
+  };
   // Node reads on only in a body of which nobody has read anything.
   request.read(0);
-  setTimeout(() => request.socket.destroy(), LINGER).unref();
 }
 
 const announcedBytes = ({ headers }: IncomingMessage): number =>

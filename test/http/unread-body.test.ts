@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Unauthorized } from '../../src/errors.ts';
@@ -54,4 +55,20 @@ test('fetch gets its answer to a large body', async () => {
   const answer = await fetch(`${server.url}/guarded`, { method: 'POST', body: new Uint8Array(16 * MEBIBYTE) });
   expect(answer.status).toBe(401);
   expect(await answer.json()).toEqual({ detail: 'no key' });
+});
+
+test('a client that keeps its connections does not send its next request on one that ends', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  // All of it fits into the buffers of the sockets, so that the client has sent it before it reads its answer.
+  const sizes = [1.5 * MEBIBYTE, 10, 10];
+  const statuses: (number | undefined)[] = [];
+  for (const size of sizes) {
+    const sent = request(`${server.url}/guarded`, { method: 'POST', agent, headers: { 'content-length': size } });
+    sent.end(Buffer.alloc(size, ' '));
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    statuses.push(answer.resume().statusCode);
+    await once(answer, 'end');
+  }
+  agent.destroy();
+  expect(statuses).toEqual([401, 401, 401]);
 });
