@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { asError, StartError } from '../errors.ts';
-import { operatorConfig } from './operator.ts';
+import { operatorConfig, type OperatorConfig } from './operator.ts';
 import type { Env } from './env.ts';
 
 export const DOWNGRADE_CHECK_HELP = `gx-platform downgrade-check: says which stored fields another version's definitions would drop
@@ -14,15 +14,15 @@ Run it in the operator's pod before you go back to a former version (docs/how-to
 ends with 1 when a field would be dropped.
 `;
 
-/** Where objects are looked for, and the definitions to hold them against, as YAML. */
-export type DowngradeCheckConfig = { namespaces: string[]; definitions: string };
+/** The configuration of the operator, and the definitions to hold its objects against, as YAML. */
+export type DowngradeCheckConfig = { config: OperatorConfig; definitions: string };
 
 /** Reads the options of `downgrade-check`. Throws if the definitions are not named or can't be read. */
 export function downgradeCheckConfig(env: Env, args: string[]): DowngradeCheckConfig {
   const file = fileOf(args);
-  const { namespaces } = operatorConfig(env);
+  const config = operatorConfig(env);
   try {
-    return { namespaces, definitions: readFileSync(file === '-' ? 0 : file, 'utf8') };
+    return { config, definitions: readFileSync(file === '-' ? 0 : file, 'utf8') };
   } catch (error) {
     throw new StartError(`downgrade-check: --crds ${file} can't be read: ${asError(error).message}`, { cause: error });
   }

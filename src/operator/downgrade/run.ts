@@ -1,17 +1,19 @@
 import { parseAllDocuments } from 'yaml';
-import { asError, Forbidden, NotFound, StartError } from '../../errors.ts';
+import { asError, NotFound, StartError } from '../../errors.ts';
 import type { ConnectedKube } from '../../kube/client.ts';
-import { kinds, type Kind, type KubeObject } from '../../kube/kube.ts';
+import type { KubeObject } from '../../kube/kube.ts';
 import { API_VERSION } from '../../schema/platform/custom-resources.ts';
 import { KINDS } from '../../schema/platform/custom-kinds.ts';
+import type { KindRow, WatchConfig } from '../kinds/row.ts';
+import { OPERATOR_KINDS } from '../kinds/table.ts';
 import { definitionsOf, droppedFields, type OtherDefinition } from './dropped-fields.ts';
 
 type Asked = {
   kube: ConnectedKube;
   /** The other version's definitions, as YAML. */
   definitions: string;
-  /** Where objects are looked for; empty: everywhere. */
-  namespaces: readonly string[];
+  /** The operator's configuration, which says where objects of each kind are. */
+  config: WatchConfig;
   out: (line: string) => void;
   signal: AbortSignal;
 };
@@ -24,9 +26,9 @@ export async function checkDowngrade(asked: Asked): Promise<void> {
   const { out } = asked;
   const others = othersIn(asked.definitions);
   let dropped = 0;
-  for (const kind of OWN_KINDS) {
-    const other = others.find((one) => one.kind === kind.kind);
-    for (const object of await storedOf(kind, asked)) {
+  for (const row of OWN_KINDS) {
+    const other = others.find(({ kind }) => kind === row.kind.kind);
+    for (const object of await storedOf(row, asked)) {
       const fields = other === undefined ? ['the whole object'] : droppedOf(object, other);
       if (fields.length === 0) continue;
       dropped += 1;
@@ -38,7 +40,7 @@ export async function checkDowngrade(asked: Asked): Promise<void> {
   out('Those definitions have each field that is stored.');
 }
 
-const OWN_KINDS: readonly Kind[] = Object.values(kinds).filter((kind) => kind.apiVersion === API_VERSION);
+const OWN_KINDS: readonly KindRow[] = Object.values(OPERATOR_KINDS).filter(({ kind }) => kind.apiVersion === API_VERSION);
 const GROUP = API_VERSION.split('/')[0] ?? '';
 
 function othersIn(text: string): OtherDefinition[] {
@@ -58,19 +60,15 @@ function othersIn(text: string): OtherDefinition[] {
 const droppedOf = ({ spec }: KubeObject, { schema }: OtherDefinition): string[] =>
   droppedFields(spec ?? {}, schema.properties?.['spec'] ?? {}, 'spec');
 
-async function storedOf(kind: Kind, { kube, namespaces, out, signal }: Asked): Promise<KubeObject[]> {
-  const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }));
-  const lists = places.map(async (place): Promise<KubeObject[]> => {
-    try {
-      return await kube.all(kind, place, signal);
-    } catch (error) {
-      if (error instanceof NotFound) return [];
-      if (!(error instanceof Forbidden)) throw error;
-      out(`${kind.kind}: not looked at, because the API server refused it: ${error.message}`);
-      return [];
-    }
-  });
-  return (await Promise.all(lists)).flat();
+/** Returns the objects of a kind that the operator watches. A kind without a definition has none. */
+async function storedOf({ kind, scope = () => [] }: KindRow, { kube, config, signal }: Asked): Promise<KubeObject[]> {
+  const read = scope(config).map(({ namespace }) => kube.all(kind, namespace === undefined ? {} : { namespace }, signal));
+  try {
+    return (await Promise.all(read)).flat();
+  } catch (error) {
+    if (error instanceof NotFound) return [];
+    throw error;
+  }
 }
 
 const nameOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
