@@ -1,6 +1,5 @@
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import process from 'node:process';
 import type { RestoreJobConfig } from '../config/restore-job.ts';
 import type { RestoreDone } from '../schema/wire/restore-message.ts';
 import { chosenEntry, requireReadable } from './choose.ts';
@@ -10,21 +9,14 @@ import { markerIn, markerSql } from './marker.ts';
 import { begin, giveUp } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
 import { S3Store } from './s3/store.ts';
-import { failureIn, reportEnd } from './termination.ts';
+import { reported } from './termination.ts';
 
 const QUIET = new URL('quiet.sql', import.meta.url);
 const UNPIN = new URL('unpin.sql', import.meta.url);
 
 /** Restores one backup into an empty database, and reports how it ended. */
-export async function runRestore(config: RestoreJobConfig, signal: AbortSignal): Promise<void> {
-  try {
-    reportEnd(config.terminationLog, await restoreBackup(config, signal));
-  } catch (thrown) {
-    await giveUp(config.pipe).catch(() => undefined);
-    reportEnd(config.terminationLog, failureIn(thrown, signal, { reason: 'RestoreFailed', what: 'The restore' }));
-    process.exitCode = 1;
-  }
-}
+export const runRestore = (config: RestoreJobConfig, signal: AbortSignal): Promise<void> =>
+  reported(config, { reason: 'RestoreFailed', what: 'The restore', signal, work: () => restoreBackup(config, signal) });
 
 /**
  * Restores one backup. The other container does it in one transaction, which it commits only after all bytes have

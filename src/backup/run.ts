@@ -1,13 +1,12 @@
-import process from 'node:process';
 import type { BackupJobConfig } from '../config/backup-job.ts';
 import { asError } from '../errors.ts';
 import type { BackupDone, CatalogueEntry } from '../schema/wire/backup-message.ts';
 import { dumped, dumpFacts, requireWhole } from './dump.ts';
 import { expiredBackups } from '../schema/wire/backup-expiry.ts';
 import { claimFolder, folderOf, type Folder } from './folder.ts';
-import { begin, giveUp } from './pipe.ts';
+import { begin } from './pipe.ts';
 import { S3Store } from './s3/store.ts';
-import { failureIn, reportEnd } from './termination.ts';
+import { reported } from './termination.ts';
 import { upload } from './upload.ts';
 
 export const BACKUP_HELP = `gx-platform backup: sends the dump of a deployment's database to a store that speaks S3
@@ -20,15 +19,8 @@ environment, where the operator writes them. It writes a result or a reason as t
 `;
 
 /** Makes one backup, removes those that have expired, and reports how it ended. */
-export async function runBackup(config: BackupJobConfig, signal: AbortSignal): Promise<void> {
-  try {
-    reportEnd(config.terminationLog, await backUp(config, signal));
-  } catch (thrown) {
-    await giveUp(config.pipe).catch(() => undefined);
-    reportEnd(config.terminationLog, failureIn(thrown, signal, { reason: 'DumpFailed', what: 'The backup' }));
-    process.exitCode = 1;
-  }
-}
+export const runBackup = (config: BackupJobConfig, signal: AbortSignal): Promise<void> =>
+  reported(config, { reason: 'DumpFailed', what: 'The backup', signal, work: () => backUp(config, signal) });
 
 /** Makes one backup, and removes those that have expired. */
 export async function backUp({ order, keys, pipe, pauses }: BackupJobConfig, signal: AbortSignal): Promise<BackupDone> {

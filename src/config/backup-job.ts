@@ -1,16 +1,18 @@
 import type { BackupOrder } from '../schema/wire/backup-message.ts';
 import { SettingsReader, type Env } from './env.ts';
 
-/** The settings of the process `backup`, which the operator writes. */
-export type BackupJobConfig = {
-  order: BackupOrder;
+/** The settings of each Job that works with a store, which the operator writes. */
+export type StoreJobConfig = {
   keys: { accessKeyId: string; secretAccessKey: string };
-  /** The folder that is shared with the container that dumps. */
+  /** The folder that is shared with the container that works with the database. */
   pipe: string;
   terminationLog: string;
   /** Milliseconds before each further attempt to reach the store, for tests. */
   pauses?: readonly number[];
 };
+
+/** The settings of the process `backup`. */
+export type BackupJobConfig = StoreJobConfig & { order: BackupOrder };
 
 /** Reads the settings of the process `backup`. Throws one `StartError` with every problem. */
 export function backupJobConfig(env: Env): BackupJobConfig {
@@ -18,13 +20,18 @@ export function backupJobConfig(env: Env): BackupJobConfig {
   const config: BackupJobConfig = {
     // The operator of the same version writes it.
     order: (read.json(['GX_BACKUP']) ?? read.problem('GX_BACKUP is not set (the order, in JSON)')) as BackupOrder,
-    keys: {
-      accessKeyId: read.required(['GX_BACKUP_ACCESS_KEY_ID'], 'the key id for the store'),
-      secretAccessKey: read.required(['GX_BACKUP_SECRET_ACCESS_KEY'], 'the key for the store'),
-    },
-    pipe: read.text(['GX_BACKUP_PIPE'], '/gx/pipe'),
-    terminationLog: read.text(['GX_TERMINATION_LOG'], '/dev/termination-log'),
+    ...storeJobConfig(read),
   };
   read.finish();
   return config;
 }
+
+/** Reads the settings of each Job that works with a store. */
+export const storeJobConfig = (read: SettingsReader): StoreJobConfig => ({
+  keys: {
+    accessKeyId: read.required(['GX_BACKUP_ACCESS_KEY_ID'], 'the key id for the store'),
+    secretAccessKey: read.required(['GX_BACKUP_SECRET_ACCESS_KEY'], 'the key for the store'),
+  },
+  pipe: read.text(['GX_BACKUP_PIPE'], '/gx/pipe'),
+  terminationLog: read.text(['GX_TERMINATION_LOG'], '/dev/termination-log'),
+});
