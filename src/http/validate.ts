@@ -15,6 +15,7 @@ const options = {
   allowUnionTypes: true,
   discriminator: false,
   useDefaults: true,
+  // A part that was taken out to be written once stays out.
   inlineRefs: false,
   // Passes over the code that was written take two thirds of a compile, and the engine does the same work as it runs.
   code: { optimize: false },

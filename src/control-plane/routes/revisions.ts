@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { json, type Route } from '../../http/route.ts';
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
 import { ENDED, Revision, REVISION_STATUSES } from '../../schema/platform/revision.ts';
 import type { Caller } from '../caller.ts';
@@ -132,31 +133,40 @@ const writes = (plane: Omit<Plane, 'stopping'>): Route<Caller>[] => [
     handler: async ({ params, ...asking }) =>
       deploymentReply(plane, await redeploy(plane, { deployment: params.deployment_id, revision: params.revision_id }, asking), asking),
   }),
-  restRoute({
-    method: 'post',
-    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/release',
-    id: 'releaseRevision',
-    summary: 'Let the work that a replaced revision keeps go on with the revision that serves.',
-    tag,
-    access: 'write',
-    params: RevisionPath,
-    answers: { 200: { description: 'The revision.', schema: Revision }, 400: rejected, 404: notFound, ...failures },
-    handler: async ({ params, ...asking }) => {
-      const deployment = await findDeployment(plane, params.deployment_id, asking);
-      const revision = await findRevision(plane, deployment, { id: params.revision_id, signal: asking.signal });
-      return json(revisionAnswers(plane, deployment)(await release(plane, { deployment, revision }, asking.caller)));
+  revisionAction(
+    plane,
+    {
+      word: 'release',
+      id: 'releaseRevision',
+      summary: 'Let the work that a replaced revision keeps go on with the revision that serves.',
     },
-  }),
-  ...['interrupt', 'interruption'].map((word) => interruption(plane, word)),
+    (found, caller) => release(plane, found, caller),
+  ),
+  ...INTERRUPTIONS.map(([word, id]) =>
+    revisionAction(plane, { word, id, summary: 'Give up a revision that has not ended.' }, ({ revision }, caller) =>
+      interrupt(plane, revision, caller),
+    ),
+  ),
 ];
 
 /** There are two words for it, because clients of both kinds are in use. */
-const interruption = (plane: Omit<Plane, 'secrets' | 'stopping'>, word: string): Route<Caller> =>
+const INTERRUPTIONS = [
+  ['interrupt', 'interruptRevision'],
+  ['interruption', 'interruptRevisionAlias'],
+] as const;
+
+type Found = { deployment: DeploymentResource; revision: RevisionResource };
+
+/** Returns a route that does something to a revision, by this word below it, and answers with the revision. */
+const revisionAction = (
+  plane: Omit<Plane, 'secrets' | 'stopping'>,
+  { word, ...described }: { word: string; id: string; summary: string },
+  act: (found: Found, caller: Caller) => Promise<RevisionResource>,
+): Route<Caller> =>
   restRoute({
+    ...described,
     method: 'post',
     path: `/v2/deployments/{deployment_id}/revisions/{revision_id}/${word}`,
-    id: word === 'interrupt' ? 'interruptRevision' : 'interruptRevisionAlias',
-    summary: 'Give up a revision that has not ended.',
     tag,
     access: 'write',
     params: RevisionPath,
@@ -164,6 +174,6 @@ const interruption = (plane: Omit<Plane, 'secrets' | 'stopping'>, word: string):
     handler: async ({ params, ...asking }) => {
       const deployment = await findDeployment(plane, params.deployment_id, asking);
       const revision = await findRevision(plane, deployment, { id: params.revision_id, signal: asking.signal });
-      return json(revisionAnswers(plane, deployment)(await interrupt(plane, revision, asking.caller)));
+      return json(revisionAnswers(plane, deployment)(await act({ deployment, revision }, asking.caller)));
     },
   });

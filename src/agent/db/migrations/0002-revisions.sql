@@ -9,7 +9,8 @@ create index run_pinned on gx.run (revision) where status = 'pending' and revisi
 create index thread_pinned on gx.thread (revision) where revision is not null and (kept or status = 'interrupted');
 
 -- The one row tells which revision serves, which others still execute what is pinned to them, and which of those have
--- been replaced (draining). Work of any other revision belongs to the one that serves. Without a row nothing of this is known, and every revision counts as living.
+-- been replaced (draining). Work of any other revision belongs to the one that serves. Without a row nothing of this
+-- is known, and every revision counts as living.
 create table gx.rollout (
   one boolean primary key default true check (one),
   current text not null,
