@@ -37,6 +37,7 @@ test('every row names a field of the REST body', () => {
   expect(SOURCE_FIELDS.map(({ rest }) => rest).filter((rest) => !known.includes(rest))).toEqual([]);
   // Who may call and where pods stand is asked for whatever the source.
   expect(known.filter((name) => !SOURCE_FIELDS.some(({ rest }) => rest === name))).toEqual([
+    'source_config.database_backup',
     'source_config.database_placement',
     'source_config.storage_class',
     'source_config.rollout',

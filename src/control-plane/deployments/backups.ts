@@ -1,4 +1,4 @@
-import { Conflict, Rejected } from '../../errors.ts';
+import { Conflict, NotFound, Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { BackupAnswer, BackupRequested } from '../../schema/wire/backup-answer.ts';
@@ -23,6 +23,17 @@ export async function backupsOf(
   const found = await refusing(() => kube.all(kinds.backup, scope, signal));
   const own = found.filter(({ spec }) => spec.deploymentUid === metadata.uid);
   return own.toSorted((a, b) => (a.spec.backup > b.spec.backup ? -1 : 1)).map(shown);
+}
+
+/** Returns one backup of a deployment. Throws if it has none of this name. */
+export async function backupOf(
+  plane: Pick<ControlPlane, 'kube'>,
+  deployment: DeploymentResource,
+  { name, signal }: { name: string; signal: AbortSignal },
+): Promise<BackupAnswer> {
+  const found = (await backupsOf(plane, deployment, signal)).find((backup) => backup.name === name);
+  if (found === undefined) throw new NotFound(`Backup ${name} not found.`);
+  return found;
 }
 
 const shown = ({ metadata, spec, status = {} }: BackupResource): BackupAnswer => ({
@@ -69,7 +80,7 @@ function askedBackup({ metadata, spec: { database, hibernate } }: DeploymentReso
   if (database?.external !== undefined || database?.fromSecrets === true)
     throw new Rejected('database.backup: only for a managed database; an external one is backed up by its own administrator');
   if (database?.backup === undefined)
-    throw new Rejected('database.backup: the deployment names no target of backups; kubectl or git sets spec.database.backup.target');
+    throw new Rejected('database.backup: the deployment names no target of backups; set source_config.database_backup.target');
   if (hibernate === true) throw new Rejected('hibernate: the database is stopped; wake the deployment first');
   return database.backup;
 }

@@ -5,6 +5,7 @@ import { checkCustomUrl } from './custom-url.ts';
 import { type Placement, placeFor } from './placement.ts';
 import { deploymentResource, namesDatabase } from './resource.ts';
 import { refusedSecrets } from './refused-secrets.ts';
+import { brokenBackup } from './backup-rules.ts';
 import { brokenRestore, checkRestore, requestClone } from './restore.ts';
 import { brokenRules, brokenSecrets, brokenSize } from './rules.ts';
 import { ownIntegration } from '../git/connections.ts';
@@ -78,6 +79,7 @@ async function checked(plane: Plane, body: DeploymentCreateRequest, call: CallCo
     ...brokenSecrets(body.secrets),
     ...refusedSecrets(body.secrets),
     ...brokenSize(body),
+    ...brokenBackup(body, { hasDatabase: !namesDatabase(body.secrets), now: new Date() }),
     ...brokenRestore(body, new Date()),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));

@@ -21,6 +21,7 @@ import {
 import { jsonPatchOf } from '../json-patch.ts';
 import { refusing } from '../kube-refusal.ts';
 import { brokenImages } from '../pod-policy/image-rules.ts';
+import { brokenBackup } from './backup-rules.ts';
 import { brokenPlaces } from '../pod-policy/place-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
@@ -29,6 +30,7 @@ import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, Problem, Rejected } from '../../errors.ts';
 import { kinds, type Ref } from '../../kube/kube.ts';
+import type { BackupSpec } from '../../schema/platform/backup-spec.ts';
 import { CUSTOM_URI } from '../../schema/platform/database-spec.ts';
 import { VOLUME_GROWN } from '../../schema/platform/conditions.ts';
 import type { DeploymentResource, DeploymentSpec } from '../../schema/platform/custom-resources.ts';
@@ -96,6 +98,7 @@ async function decide(plane: Omit<Plane, 'now'>, body: DeploymentPatchRequest, c
     ...refusedSecrets(patch.secrets ?? []),
     ...lostDatabase(deployment, patch.secrets),
     ...brokenSize(wanted),
+    ...brokenBackup(patch, { hasDatabase: isManaged(deployment), now: new Date() }),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
   const { name, namespace = '' } = deployment.metadata;
@@ -167,10 +170,15 @@ function patchedSpec(
     sourceConfig: _config,
     template: _template,
     rollout: _rollout,
-    database: { placement: _place, ...database } = {},
+    database: { placement: _place, backup, ...database } = {},
     ...kept
   } = before;
-  const databaseNow = { ...database, ...databaseAsked(wanted) };
+  const databaseAfter = databaseAsked(wanted);
+  const databaseNow = {
+    ...database,
+    ...databaseAfter,
+    ...(databaseAfter.backup && { backup: { ...askedNow(backup), ...databaseAfter.backup } }),
+  };
   const asked = toSpec(wanted, { listener: before.sourceConfig?.listener, secretName });
   const requestedAt = revision ? laterThan(before.requestedAt, now) : before.requestedAt;
   return {
@@ -181,6 +189,12 @@ function patchedSpec(
     ...(!revision && rollbackOf !== undefined && { rollbackOf }),
   };
 }
+
+/** Returns the fields of backups that REST's settings leave as they are: the last request, and the method. */
+const askedNow = ({ requestedAt, method }: Partial<BackupSpec> = {}): Partial<BackupSpec> => ({
+  ...(requestedAt !== undefined && { requestedAt }),
+  ...(method !== undefined && { method }),
+});
 
 /** Returns the present time, or a later one if that is already stored, because the same value would ask for nothing. */
 export function laterThan(before: string | undefined, now: Date): string {

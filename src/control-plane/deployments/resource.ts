@@ -14,6 +14,7 @@ import {
   type Secret,
 } from '../../schema/platform/deployment.ts';
 import { RESTORED, ROUTED } from '../../schema/platform/conditions.ts';
+import { backupInResource, backupShown } from '../../schema/platform/backup-asked.ts';
 import { CUSTOM_URI, type DatabaseSpec } from '../../schema/platform/database-spec.ts';
 import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
@@ -53,7 +54,7 @@ export function toSpec(
   given: FromServer,
 ): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt' | 'rollout'> {
   const { resource_spec: sizes, listener_id: _id, listener_config: _listener, ...others } = wanted.source_config;
-  const { database_placement: _place, storage_class: _class, rollout, ...config } = others;
+  const { database_backup: _backup, database_placement: _place, storage_class: _class, rollout, ...config } = others;
   const template: Template = {
     ...absentIfEmpty('sourceRevisionConfig', inResource(wanted.source_revision_config)),
     ...(given.secretName !== undefined && { secretName: given.secretName }),
@@ -70,10 +71,14 @@ export function toSpec(
 }
 
 /** Returns the part of `Deployment.spec.database` that REST's fields make. */
-export const databaseAsked = ({ source_config: config }: WantedDeployment): Pick<DatabaseSpec, 'placement' | 'storageClass'> => ({
-  ...absentIfEmpty('placement', inResource(config.database_placement) as object),
-  ...(typeof config.storage_class === 'string' && { storageClass: config.storage_class }),
-});
+export function databaseAsked({ source_config: config }: WantedDeployment): Pick<DatabaseSpec, 'backup' | 'placement' | 'storageClass'> {
+  const backup = backupInResource(config.database_backup ?? {});
+  return {
+    ...(backup && { backup }),
+    ...absentIfEmpty('placement', inResource(config.database_placement) as object),
+    ...(typeof config.storage_class === 'string' && { storageClass: config.storage_class }),
+  };
+}
 
 /** Returns true for secrets that name a database of the user's own. An empty value counts as unset. */
 export const namesDatabase = (secrets: readonly Secret[]): boolean =>
@@ -116,6 +121,7 @@ export function toWanted({ spec }: DeploymentResource): WantedDeployment {
     source: spec.source,
     source_config: {
       ...toRestForm(SourceConfig, spec.sourceConfig),
+      database_backup: spec.database?.backup ? backupShown(spec.database.backup) : null,
       database_placement: spec.database?.placement ?? null,
       storage_class: spec.database?.storageClass ?? null,
       rollout: spec.rollout ? toRestForm(RolloutConfig, spec.rollout) : null,

@@ -1,18 +1,46 @@
 import { Type } from 'typebox';
 import { json, type Route } from '../../http/route.ts';
+import { DNS_LABEL } from '../../schema/platform/container.ts';
 import { BackupAnswer, BackupRequested } from '../../schema/wire/backup-answer.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { backupsOf, requestBackup } from '../deployments/backups.ts';
+import { backupOf, backupsOf, requestBackup } from '../deployments/backups.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { pageOf, paging } from '../paging.ts';
 import { DeploymentPath, failures, notFound, rejected, restRoute } from './route.ts';
 
 const ListQuery = Type.Object(paging, { additionalProperties: false });
+const BackupPath = Type.Object({
+  ...DeploymentPath.properties,
+  backup: Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description: 'Its name, as the list has it.' }),
+});
 const tag = 'deployments';
 
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>;
+
 /** Returns the routes of the backups of deployments' databases. */
-export const backupRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>): Route<Caller>[] => [
+export const backupRoutes = (plane: Plane): Route<Caller>[] => [
+  ...readingRoutes(plane),
+  restRoute({
+    method: 'post',
+    path: '/v2/deployments/{deployment_id}/backups',
+    id: 'requestBackup',
+    summary: 'Ask for a backup now. The list shows it once it is its turn.',
+    tag,
+    access: 'write',
+    params: DeploymentPath,
+    answers: {
+      202: { description: 'It is asked for.', schema: BackupRequested },
+      400: rejected,
+      404: notFound,
+      409: { description: 'The deployment is being deleted, or changed at the same time.' },
+      ...failures,
+    },
+    handler: async ({ params, ...call }) => json(await requestBackup(plane, params.deployment_id, call), 202),
+  }),
+];
+
+const readingRoutes = (plane: Plane): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/backups',
@@ -34,20 +62,17 @@ export const backupRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'now'
     },
   }),
   restRoute({
-    method: 'post',
-    path: '/v2/deployments/{deployment_id}/backups',
-    id: 'requestBackup',
-    summary: 'Ask for a backup now. The list shows it once it is its turn.',
+    method: 'get',
+    path: '/v2/deployments/{deployment_id}/backups/{backup}',
+    id: 'getBackup',
+    summary: "Get one backup of a deployment's database.",
     tag,
-    access: 'write',
-    params: DeploymentPath,
-    answers: {
-      202: { description: 'It is asked for.', schema: BackupRequested },
-      400: rejected,
-      404: notFound,
-      409: { description: 'The deployment is being deleted, or changed at the same time.' },
-      ...failures,
+    access: 'read',
+    params: BackupPath,
+    answers: { 200: { description: 'The backup.', schema: BackupAnswer }, 404: notFound, ...failures },
+    handler: async ({ params, ...asking }) => {
+      const deployment = await findDeployment(plane, params.deployment_id, asking);
+      return json(await backupOf(plane, deployment, { name: params.backup, signal: asking.signal }));
     },
-    handler: async ({ params, ...call }) => json(await requestBackup(plane, params.deployment_id, call), 202),
   }),
 ];

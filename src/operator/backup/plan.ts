@@ -1,10 +1,10 @@
 import type { OperatorSettings } from '../../config/operator.ts';
+import { dueAfter, scheduleFault } from '../../schema/platform/backup-schedule.ts';
 import { isBackupOver, KEPT, type BackupSpec } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { isRestorePending } from '../../schema/platform/restore-spec.ts';
 import { expiredBackups } from '../../schema/wire/backup-expiry.ts';
 import { momentOf, type BackupKeep } from '../../schema/wire/backup-message.ts';
-import { dueAfter, scheduleFault } from './schedule.ts';
 
 const MINUTE = 60_000;
 /** Minutes before a failed backup is tried again. They double with each failure, up to four hours. */

@@ -38,8 +38,15 @@ export const SourceConfigResource = Type.Unsafe<
   type: 'object',
   description: 'Settings that change without a new revision, or never.',
   properties: {
-    ...resourceForm(SourceConfig, ['resource_spec', 'listener_id', 'listener_config', 'database_placement', 'storage_class', 'rollout'])
-      .properties,
+    ...resourceForm(SourceConfig, [
+      'resource_spec',
+      'listener_id',
+      'listener_config',
+      'database_backup',
+      'database_placement',
+      'storage_class',
+      'rollout',
+    ]).properties,
     listener: Type.String({ minLength: 1, maxLength: 253, description: 'Name of the Listener that serves this namespace.' }),
   },
 });

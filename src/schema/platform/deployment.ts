@@ -4,6 +4,7 @@ import { DNS_LABEL } from './container.ts';
 import { AgentPlacement, DatabasePlacement } from './place-spec.ts';
 import { ResourceSpec } from './resource-spec.ts';
 import { RolloutConfig } from './rollout-spec.ts';
+import { DatabaseBackup } from './backup-asked.ts';
 import { DatabaseAsked } from './restore-asked.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
@@ -88,6 +89,7 @@ export const SourceConfig = Type.Object(
     resource_spec: Type.Optional(Nullable(ResourceSpec)),
     listener_id: Type.Optional(Nullable(Uuid('From GET /v2/listeners. Fixed at creation. Source external_container.'))),
     listener_config: Type.Optional(Nullable(ListenerConfig)),
+    database_backup: Type.Optional(Nullable(DatabaseBackup)),
     database_placement: Type.Optional(Nullable(DatabasePlacement)),
     storage_class: text(253, "Storage class of the managed database's volume. Fixed at creation. Default: that of the installation."),
     rollout: Type.Optional(Nullable(RolloutConfig)),

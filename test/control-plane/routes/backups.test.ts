@@ -61,6 +61,18 @@ test('backups are listed newest first, and those of a former deployment of the n
   expect((await plane.call<{ resources: object[] }>('GET', `${at('kept')}?offset=2`)).body.resources).toHaveLength(1);
 });
 
+test('one backup is found by its address, and one that is unknown, or of another deployment, is not', async () => {
+  const name = 'kept-20261126t020000z';
+  const found = await plane.call('GET', `${at('kept')}/${name}`, { key: plane.keys.read });
+  expect([found.status, found.body]).toEqual([200, expect.objectContaining({ name, status: 'Succeeded', target: 'main' })]);
+  for (const path of [`${at('kept')}/kept-20200101t000000z`, `${at('bare')}/${name}`]) {
+    const { status, body } = await plane.call<{ detail: string }>('GET', path);
+    expect([status, body.detail]).toEqual([404, expect.stringContaining('not found')]);
+  }
+  expect((await plane.call('GET', `${at('kept')}/kept-20261101t020000z`)).status).toBe(404);
+  expect((await plane.call('GET', `${at('kept')}/${name}`, { key: plane.keys.other })).status).toBe(404);
+});
+
 test.each([
   ['bare', 'database.backup: the deployment names no target'],
   ['foreign', 'database.backup: only for a managed database'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { planBackup } from '../../../src/operator/backup/plan.ts';
-import { dueAfter } from '../../../src/operator/backup/schedule.ts';
+import { dueAfter } from '../../../src/schema/platform/backup-schedule.ts';
 import { backupStatement } from '../../../src/operator/backup/statement.ts';
 import type { BackupResource, DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 import { backupName } from '../../../src/schema/wire/backup-message.ts';

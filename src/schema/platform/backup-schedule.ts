@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Cron } from 'croner';
-import type { BackupSpec } from '../../schema/platform/backup-spec.ts';
+import type { BackupSpec } from './backup-spec.ts';
 
 /** Seconds over which the backups of one schedule are spread at most, and the part of the time between two of them. */
 const SPREAD = 3600;
@@ -13,11 +13,14 @@ function nextTick({ schedule = '', timeZone = 'UTC' }: When, after: Date): Date 
   return new Cron(schedule, { timezone: timeZone, mode: '5-part', paused: true }).nextRun(after) ?? undefined;
 }
 
-/** Returns the sentence on a schedule that is none, or never comes. */
-export function scheduleFault(when: When, now: Date): string | undefined {
+/** The paths of both fields in the resource. */
+const IN_RESOURCE = { schedule: 'database.backup.schedule', timeZone: 'database.backup.timeZone' };
+
+/** Returns the sentence on a schedule that is none, or never comes. It begins with the path of the field. */
+export function scheduleFault(when: When, now: Date, at: Record<keyof When, string> = IN_RESOURCE): string | undefined {
   if (when.schedule === undefined) return undefined;
-  if (!isZone(when.timeZone ?? 'UTC')) return `database.backup.timeZone: "${when.timeZone}" is no time zone, such as Europe/Berlin.`;
-  const wrong = `database.backup.schedule: "${when.schedule}" is no schedule of five fields, such as "0 2 * * *"`;
+  if (!isZone(when.timeZone ?? 'UTC')) return `${at.timeZone}: "${when.timeZone}" is no time zone, such as Europe/Berlin.`;
+  const wrong = `${at.schedule}: "${when.schedule}" is no schedule of five fields, such as "0 2 * * *"`;
   try {
     return nextTick(when, now) === undefined ? `${wrong}: it never comes.` : undefined;
   } catch (error) {

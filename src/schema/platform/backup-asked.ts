@@ -1,0 +1,66 @@
+import { Type, type Static } from 'typebox';
+import type { BackupSpec } from './backup-spec.ts';
+import { DNS_LABEL } from './container.ts';
+import { Nullable } from '../types.ts';
+
+const closed = { additionalProperties: false };
+
+const Keep = Type.Object(
+  {
+    count: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1000, description: 'So many backups, the newest.' }))),
+    days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650, description: 'The backups of so many days.' }))),
+  },
+  { ...closed, description: 'Which backups are kept: a count or days. The newest always is. Default: 7 of them.' },
+);
+
+/** The backups of a managed database, as REST asks for them. */
+export const DatabaseBackup = Type.Object(
+  {
+    target: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 63,
+          pattern: DNS_LABEL,
+          description: 'Name of a target of the installation, where the backups are kept.',
+        }),
+      ),
+    ),
+    schedule: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 128,
+          description: 'When backups are made, in the five fields of cron. null: only on request.',
+        }),
+      ),
+    ),
+    time_zone: Type.Optional(
+      Nullable(Type.String({ minLength: 1, maxLength: 64, description: 'Time zone of the schedule, such as Europe/Berlin. Default UTC.' })),
+    ),
+    keep: Type.Optional(Nullable(Keep)),
+  },
+  { ...closed, description: 'Backups of the managed database. They replace the former settings as a whole. {}: there are none.' },
+);
+export type DatabaseBackup = Static<typeof DatabaseBackup>;
+
+/** Returns the settings as the resource has them. Undefined for none. */
+export function backupInResource({ target, schedule, time_zone, keep }: DatabaseBackup): BackupSpec | undefined {
+  if (typeof target !== 'string') return undefined;
+  const { count, days } = keep ?? {};
+  const kept = { ...(typeof count === 'number' && { count }), ...(typeof days === 'number' && { days }) };
+  return {
+    target,
+    ...(typeof schedule === 'string' && { schedule }),
+    ...(typeof time_zone === 'string' && { timeZone: time_zone }),
+    ...(Object.keys(kept).length > 0 && { keep: kept }),
+  };
+}
+
+/** Returns the settings of a resource as REST shows them. */
+export const backupShown = ({ target, schedule, timeZone, keep }: BackupSpec): DatabaseBackup => ({
+  target,
+  schedule: schedule ?? null,
+  time_zone: timeZone ?? null,
+  keep: keep === undefined ? null : { count: keep.count ?? null, days: keep.days ?? null },
+});
