@@ -7,7 +7,7 @@ import { TWINS } from './test/python/twins/table.ts';
  */
 const files = globSync('test/**/*.test.ts').toSorted();
 /** Folders whose tests all need the same. */
-const OWN = ['system', 'builds', 'scale', 'packets', 'crash', 'browser', 'python', 'routes'];
+const OWN = ['system', 'builds', 'scale', 'packets', 'crash', 'browser', 'python', 'routes', 'restore'];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
   if (own !== undefined) return own;
@@ -148,6 +148,16 @@ export default defineConfig({
           include: of('system'),
           globalSetup: ['test/kit/cluster-global.ts'],
           testTimeout: 480_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'restore',
+          include: of('restore'),
+          globalSetup: ['test/kit/cluster-global.ts'],
+          testTimeout: 600_000,
           hookTimeout: 1_800_000,
           fileParallelism: false,
         },

@@ -58,6 +58,7 @@ export const SUITES: Record<string, Check[]> = {
   shapes: [vitest('shapes')],
   packets: [vitest('packets')],
   builds: [vitest('builds')],
+  restore: [vitest('restore')],
   scale: [vitest('scale')],
   system: [
     { ...vitest('packets'), cluster: 'native' },

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureTools } from '../../dev/cluster/parts.ts';
@@ -22,23 +23,34 @@ export type S3Server = {
   stop(): Promise<void>;
 };
 
-export async function startS3Server(): Promise<S3Server> {
+type Where = {
+  /** The address at which it listens. */
+  address?: string;
+  /** With a certificate and its key it speaks TLS alone. */
+  tls?: { certificate: string; key: string };
+};
+
+export async function startS3Server({ address = '127.0.0.1', tls }: Where = {}): Promise<S3Server> {
   const { versitygw } = await ensureTools(['versitygw']);
   const folder = await mkdtemp(join(tmpdir(), 'gx-s3-'));
   const [bucket, port] = ['backups', await freePort()];
   await mkdir(join(folder, 'data', bucket), { recursive: true });
   await mkdir(join(folder, 'meta'));
   const { accessKeyId, secretAccessKey } = S3_KEYS;
-  const endpoint = `http://127.0.0.1:${port}`;
-  const flags = ['--port', `127.0.0.1:${port}`, '--access', accessKeyId, '--secret', secretAccessKey, '--region', 'eu-test-1', '--quiet'];
+  const endpoint = `${tls === undefined ? 'http' : 'https'}://${address}:${port}`;
+  const flags = ['--port', `${address}:${port}`, '--access', accessKeyId, '--secret', secretAccessKey, '--region', 'eu-test-1', '--quiet'];
+  for (const [flag, text] of Object.entries({ cert: tls?.certificate, key: tls?.key }).filter(([, given]) => given !== undefined)) {
+    await writeFile(join(folder, `${flag}.pem`), text ?? '');
+    flags.push(`--${flag}`, join(folder, `${flag}.pem`));
+  }
   const run = () => spawn(versitygw, [...flags, 'posix', '--sidecar', join(folder, 'meta'), join(folder, 'data')], { stdio: 'ignore' });
   let server = run();
   const isAway = (): boolean => server.exitCode !== null || server.signalCode !== null;
   const answers = (): Promise<boolean> =>
-    fetch(endpoint).then(
-      () => true,
-      () => false,
-    );
+    new Promise((resolve) => {
+      const socket = connect({ host: address, port }, () => (socket.destroy(), resolve(true)));
+      socket.on('error', () => resolve(false));
+    });
   const start = async (): Promise<void> => {
     if (isAway()) server = run();
     await until('the S3 server answers', answers);
