@@ -109,7 +109,7 @@ beforeAll(async () => {
   key = command.output().trim();
   const rules = [...operatorAccess.worked, ...operatorAccess.own];
   operators = await accountWith(stage.kube, { namespace: stage.namespace, kubeconfig: server.kubeconfig, rules });
-}, 180_000);
+}, 480_000);
 afterAll(async () => {
   await Promise.all(running.map((each) => each.stop()));
   await stage.stop();

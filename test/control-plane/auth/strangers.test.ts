@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { kinds } from '../../../src/kube/kube.ts';
+import { dumpRecord } from '../../kit/backup-record.ts';
 import { creation, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;
@@ -17,7 +18,13 @@ beforeAll(async () => {
     metadata: { name: 'left', namespace: plane.namespace },
     spec: { tenantId: TENANT_A, projectName: 'left' },
   });
+  const { namespace } = plane;
+  const backup = await plane.kube.create(
+    kinds.backup,
+    dumpRecord({ namespace, deployment: 'mine', uid: body.id, backup: '20261124t020000z' }),
+  );
   ids = {
+    backup: backup.metadata.name,
     deployment_id: body.id,
     project_id: body.id,
     revision_id: body.latest_revision_id ?? '',
