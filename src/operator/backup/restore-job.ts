@@ -4,7 +4,7 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 import { names } from '../../schema/names.ts';
 import { databasePrograms, fromSecret, literal, PIPE, RESTORER, storeJob, storeSpeaker } from './pod.ts';
 import type { RestorePlan } from './restore-plan.ts';
-import { BEGIN_RESTORE, restoreDump } from './restore-script.ts';
+import { askUntilAdmitted, BEGIN_RESTORE, restoreDump } from './restore-script.ts';
 
 /** The folder with the SQL that the deployment asks to run. */
 const SQL = '/gx/sql';
@@ -15,7 +15,7 @@ const STATE = `select case when to_regnamespace('gx') is null then 'empty'
 
 /** Says what is in the database, and restores into it. */
 export const RESTORE = `${BEGIN_RESTORE}
-psql -X -q -A -t -v ON_ERROR_STOP=1 -c 'show server_version' -c "$STATE" "$ADDRESS" > asked 2> error || ends 2
+${askUntilAdmitted(`psql -X -q -A -t -v ON_ERROR_STOP=1 -c 'show server_version' -c "$STATE" "$ADDRESS" > asked 2> error`)}
 mv asked found
 quiet() { [ ! -e quiet.sql ] || cat quiet.sql; }
 asked() { for file in "$SQL"/*; do [ ! -f "$file" ] || { cat "$file" && echo; } || return 1; done; }

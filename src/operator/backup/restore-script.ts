@@ -2,6 +2,20 @@
 export const BEGIN_RESTORE = `cd "$PIPE" && mkfifo dump || exit 1
 ends() { echo "$1" > ended && mv ended end; exit "$1"; }`;
 
+/** Seconds for which a connection that is refused is tried again. */
+const ADMISSION_SECONDS = 60;
+
+/**
+ * Asks the database by a command of psql. The network may admit a new pod some seconds after its start, and refuse its
+ * connections until then, so a connection that fails (status 2) is tried again.
+ */
+export const askUntilAdmitted = (psql: string): string => `tries=0
+until ${psql}; do
+  [ $? = 2 ] && [ ! -e stop ] && [ "$tries" -lt ${ADMISSION_SECONDS} ] || ends 2
+  tries=$((tries + 1))
+  sleep 1
+done`;
+
 /**
  * Restores the dump that comes through the pipe, in one transaction, with the output of `last` at its end. It is
  * committed only if pg_restore succeeded and the other container has found all bytes to be those of the backup. A

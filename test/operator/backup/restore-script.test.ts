@@ -32,9 +32,12 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function begun(): Promise<void> {
+function run(): void {
   const env = { PATH: `${at('bin')}:/usr/bin:/bin`, PIPE: at('pipe'), SQL: at('sql'), STATE: 'select 1', ADDRESS: 'postgresql://db' };
   script = spawn('/bin/sh', ['-c', RESTORE], { env, stdio: 'inherit' });
+}
+async function begun(): Promise<void> {
+  run();
   await until('it says what is in the database', () => existsSync(at('pipe/found')), 5);
   expect(read('pipe/found')).toBe('17.6\nempty');
   writeFileSync(at('pipe/marker.sql'), 'the marker;\n');
@@ -105,10 +108,23 @@ test('a statement that Postgres refuses ends it with the status and the words of
   expect(read('pipe/error')).toContain('no room');
 });
 
-test('a database that does not answer is told at once', async () => {
+test('a connection that is refused at first, as of a pod that the network does not know yet, is tried again', async () => {
+  program('psql', `[ -e ${at('once')} ] || { : > ${at('once')}; echo "refused" >&2; exit 2; }; printf '17.6\\nempty\\n'`);
+  await begun();
+  expect(read('pipe/error')).toBe('');
+});
+
+test('a database that does not answer is asked until the other container gives up, and its words are kept', async () => {
   program('psql', 'echo "no connection" >&2; exit 2');
-  const env = { PATH: `${at('bin')}:/usr/bin:/bin`, PIPE: at('pipe'), STATE: '', ADDRESS: '' };
-  script = spawn('/bin/sh', ['-c', RESTORE], { env, stdio: 'inherit' });
+  say('stop');
+  run();
   expect(await ended()).toBe('2');
   expect(read('pipe/error')).toBe('no connection');
+});
+
+test('a question that Postgres refuses ends it at once', async () => {
+  program('psql', 'echo "ERROR: no right" >&2; exit 1');
+  run();
+  expect(await ended()).toBe('2');
+  expect(read('pipe/error')).toBe('ERROR: no right');
 });
