@@ -11,8 +11,8 @@ export type Check = {
   nativeOnly?: string[];
 };
 
-/** How many test files run at once. They mostly wait for servers and databases, so two cores carry four of them. */
-const FILES = availableParallelism() + 2;
+/** How many test files run at once. They mostly wait for servers and databases, so two cores carry two of them. */
+const FILES = Math.max(2, availableParallelism() - 1);
 
 /** The twins that tell most of a change to the runner of Python graphs, within a minute or two. */
 const FIRST_TWINS = ['contract', 'failed-calls', 'steering', 'thread-state', 'wire/streams', 'event-streaming', 'mcp/questions'];
