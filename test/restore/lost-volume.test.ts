@@ -136,8 +136,9 @@ const isDone = async (wanted: string): Promise<boolean> =>
   (await marksOf(restored)).some(({ round, node }) => round === wanted && node === 'second');
 
 test('crons fire again, each tick once', async () => {
+  // A tick that was missed is made up for in the minute of the restore, which may have one of its own.
+  const since = new Date().toISOString();
   const ticks = async (): Promise<string[]> => {
-    const since = backup.from ?? '';
     const marks = await marksOf(restored);
     return marks.filter(({ round, node, at }) => round === 'cron' && node === 'first' && at > since).map(({ at }) => at.slice(0, 16));
   };

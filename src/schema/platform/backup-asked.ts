@@ -1,7 +1,6 @@
 import { Type, type Static } from 'typebox';
-import type { BackupSpec } from './backup-spec.ts';
-import { DNS_LABEL } from './container.ts';
-import { Nullable } from '../types.ts';
+import { TargetName, type BackupSpec } from './backup-spec.ts';
+import { Nullable, toResourceForm, toRestForm } from '../types.ts';
 
 const closed = { additionalProperties: false };
 
@@ -16,16 +15,7 @@ const Keep = Type.Object(
 /** The backups of a managed database, as REST asks for them. */
 export const DatabaseBackup = Type.Object(
   {
-    target: Type.Optional(
-      Nullable(
-        Type.String({
-          minLength: 1,
-          maxLength: 63,
-          pattern: DNS_LABEL,
-          description: 'Name of a target of the installation, where the backups are kept.',
-        }),
-      ),
-    ),
+    target: Type.Optional(Nullable(TargetName('Name of a target of the installation, where the backups are kept.'))),
     schedule: Type.Optional(
       Nullable(
         Type.String({
@@ -45,22 +35,14 @@ export const DatabaseBackup = Type.Object(
 export type DatabaseBackup = Static<typeof DatabaseBackup>;
 
 /** Returns the settings as the resource has them. Undefined for none. */
-export function backupInResource({ target, schedule, time_zone, keep }: DatabaseBackup): BackupSpec | undefined {
+export function backupInResource({ target, keep, ...times }: DatabaseBackup): BackupSpec | undefined {
   if (typeof target !== 'string') return undefined;
-  const { count, days } = keep ?? {};
-  const kept = { ...(typeof count === 'number' && { count }), ...(typeof days === 'number' && { days }) };
-  return {
-    target,
-    ...(typeof schedule === 'string' && { schedule }),
-    ...(typeof time_zone === 'string' && { timeZone: time_zone }),
-    ...(Object.keys(kept).length > 0 && { keep: kept }),
-  };
+  const kept = toResourceForm(keep);
+  return { target, ...toResourceForm(times), ...(Object.keys(kept).length > 0 && { keep: kept }) };
 }
 
 /** Returns the settings of a resource as REST shows them. */
-export const backupShown = ({ target, schedule, timeZone, keep }: BackupSpec): DatabaseBackup => ({
-  target,
-  schedule: schedule ?? null,
-  time_zone: timeZone ?? null,
-  keep: keep === undefined ? null : { count: keep.count ?? null, days: keep.days ?? null },
+export const backupShown = ({ keep, ...others }: BackupSpec): DatabaseBackup => ({
+  ...toRestForm(DatabaseBackup, others),
+  keep: keep === undefined ? null : toRestForm(Keep, keep),
 });

@@ -16,16 +16,14 @@ const KeepSpec = withRules(
   [{ rule: 'has(self.count) != has(self.days)', message: 'database.backup.keep: either count or days' }],
 );
 
+/** The name of a target of backups, as the installation has it. */
+export const TargetName = (description: string) => Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description });
+
 /** A deployment's settings of the backups of its managed database. */
 export const BackupSpec = withRules(
   Type.Object(
     {
-      target: Type.String({
-        minLength: 1,
-        maxLength: 63,
-        pattern: DNS_LABEL,
-        description: 'Name of a target of the installation (settings.backups.targets), where the backups are kept.',
-      }),
+      target: TargetName('Name of a target of the installation (settings.backups.targets), where the backups are kept.'),
       schedule: Type.Optional(
         Type.String({
           minLength: 1,

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { TargetName } from './backup-spec.ts';
 import { DNS_LABEL } from './container.ts';
 import type { RestoreSpec } from './restore-spec.ts';
 import { DateTime, Nullable, Uuid } from '../types.ts';
@@ -13,16 +14,7 @@ const RestoreAsked = Type.Object(
       ),
     ),
     deployment_id: Type.Optional(Nullable(Uuid('Id of a deployment whose backups lie at a target. It need not exist any more.'))),
-    target: Type.Optional(
-      Nullable(
-        Type.String({
-          minLength: 1,
-          maxLength: 63,
-          pattern: DNS_LABEL,
-          description: 'The target at which they lie. Default: that of the deployment.',
-        }),
-      ),
-    ),
+    target: Type.Optional(Nullable(TargetName('The target at which they lie. Default: that of the deployment.'))),
     at: Type.Optional(Nullable(DateTime('The newest backup with data of this moment or before is restored. null: the newest.'))),
     sql_config_map: Type.Optional(
       Nullable(
