@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { TargetName } from './backup-spec.ts';
 import { DNS_LABEL } from './container.ts';
 import { DateTime, Uuid, withRules } from '../types.ts';
 
@@ -18,13 +19,7 @@ export const RestoreSpec = withRules(
         Uuid('Id of a deployment of the tenant whose backups lie at a target. It need not exist any more, nor in this cluster.'),
       ),
       target: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: 63,
-          pattern: DNS_LABEL,
-          description:
-            'Target of the installation at which they lie. Default: that of the deployment with this id, if it is in this cluster.',
-        }),
+        TargetName('Target of the installation at which they lie. Default: that of the deployment with this id, if it is in this cluster.'),
       ),
       at: Type.Optional(DateTime('The newest backup with data of this moment or before it is restored. Unset: the newest.')),
       requestedAt: Type.Optional(
