@@ -128,6 +128,11 @@ export const STATES: Record<string, Record<string, string>> = {
     WaitsForBackup: 'Of Restored, which is Unknown: the backup is still being made.',
     Restored: 'Of Restored: the database has the backup. The message says of which moment.',
     ...ofBoth('Restored', RESTORES, ofBoth('BackedUp', BACKUPS, {})),
+    AwaitingBackup:
+      'The deployment was deleted, and waits for a backup of its data. The message says until when, and how to go on without. Of BackedUp, too, which is Unknown.',
+    LastBackupMade: 'Of BackedUp: the backup before the deletion is made. The message names it.',
+    NoLastBackup: 'Of BackedUp: the deletion goes on without a backup, because there is nothing to back up. The message says why.',
+    DataKept: 'Of BackedUp: no backup could be made before the deletion. The volume stays; the message names its claim.',
     Deleting: 'The deployment was deleted, and its objects are being removed.',
     Deleted: 'All its objects are gone.',
   },

@@ -12,7 +12,7 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
  * The things that are deleted with a deployment beyond its own objects. By default the tracing project stays, and the
  * data as its deletion policy says.
  */
-export type Removal = { tracingProject: boolean; data: boolean };
+export type Removal = { tracingProject: boolean; data: boolean; withoutBackup: boolean };
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'stored'>;
 
@@ -39,8 +39,11 @@ async function mark(
   { metadata, spec }: DeploymentResource,
   { removal, caller }: { removal: Removal; caller: Caller },
 ): Promise<void> {
+  const backup = spec.database?.backup;
   const wanted = {
     ...spec,
+    ...(removal.withoutBackup &&
+      backup?.beforeDeletion === true && { database: { ...spec.database, backup: { ...backup, beforeDeletion: false } } }),
     ...(removal.tracingProject && { deleteTracingProject: true }),
     ...(removal.data && { deletionPolicy: 'Delete' }),
   };

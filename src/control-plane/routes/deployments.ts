@@ -33,12 +33,19 @@ const removal = {
   delete_data: Type.Optional(
     Type.Boolean({ default: false, description: 'Remove the database volume too, whatever the deletion policy says.' }),
   ),
+  without_backup: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Do not wait for the backup that `before_deletion` asks for. A second request may say so.',
+    }),
+  ),
 };
 const RemoveQuery = Type.Object(removal, { additionalProperties: false });
 type RemoveQuery = Static<typeof RemoveQuery>;
 const asRemoval = (query: RemoveQuery): Removal => ({
   tracingProject: query.delete_tracing_project === true,
   data: query.delete_data === true,
+  withoutBackup: query.without_backup === true,
 });
 const BulkQuery = Type.Object(
   { ...removal, deployment_ids: Type.Array(Uuid('Repeat the parameter for each id.'), { minItems: 1, maxItems: 100 }) },

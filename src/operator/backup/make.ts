@@ -17,7 +17,7 @@ import { failedBackup, failureOfJob, isBackupLost, podOfBackup, resultOf, tooLon
 
 type Making = BackupGiven & {
   deployment: DeploymentResource;
-  plan: BackupPlan;
+  plan: Pick<BackupPlan, 'spec' | 'requestedAt'>;
   pods: readonly KubeObject[];
   /** True if the database takes connections. One that sleeps is woken once it is the deployment's turn. */
   isUp: boolean;
@@ -38,7 +38,7 @@ export async function beginBackup(deps: PartDeps, making: Making): Promise<boole
   return isBegun;
 }
 
-function recordOf(deployment: DeploymentResource, { spec, requestedAt }: BackupPlan, now: Date): BackupResource {
+function recordOf(deployment: DeploymentResource, { spec, requestedAt }: Making['plan'], now: Date): BackupResource {
   const backup = backupName(now);
   const { name, uid = '' } = deployment.metadata;
   return {

@@ -70,7 +70,7 @@ export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPl
 const mayBegin = (deployment: DeploymentResource): boolean => deployment.spec.hibernate !== true && !isRestorePending(deployment);
 
 /** Returns true if the deployment sleeps since before its last backup, so that nothing has changed. */
-const isUnchanged = (last: BackupResource | undefined, { asleepSince }: Pick<Seen, 'asleepSince'>): boolean =>
+export const isUnchanged = (last: BackupResource | undefined, { asleepSince }: { asleepSince?: string | undefined }): boolean =>
   last !== undefined && asleepSince !== undefined && momentOf(last.spec.backup) > Date.parse(asleepSince);
 
 /** Returns the backups that a deployment keeps. */
@@ -81,7 +81,8 @@ export const keepOf = ({ keep }: BackupSpec): BackupKeep =>
 const isAsked = ({ requestedAt }: BackupSpec, backups: readonly BackupResource[]): boolean =>
   requestedAt !== undefined && !backups.some(({ spec }) => spec.requestedAt === requestedAt);
 
-function faultOf(spec: BackupSpec, settings: OperatorSettings, now: Date): BackupPlan['fault'] {
+/** Returns the obstacle to backups that only a person removes. */
+export function faultOf(spec: BackupSpec, settings: OperatorSettings, now: Date): BackupPlan['fault'] {
   const missing = targetFault('database.backup.target', spec.target, settings);
   if (missing !== undefined) return { reason: 'TargetMissing', message: missing };
   const message = scheduleFault(spec, now);
@@ -96,6 +97,10 @@ export function targetFault(field: string, target: string, { backups: { targets 
   return `${field}: there is no target ${target}. ${others} (settings.backups.targets).`;
 }
 
+/** Returns when the last of so many failures in a row is tried again. */
+export const againAfter = (begun: number, failures: number): Date =>
+  new Date(begun + AGAIN * 2 ** Math.min(MOST_DOUBLED, failures - 1) * MINUTE);
+
 type Past = Seen & { over: readonly BackupResource[]; last: BackupResource | undefined };
 
 /** Returns when the next backup is due by the schedule: the first at once, a failed one again after a while. */
@@ -103,10 +108,7 @@ function dueOf({ metadata }: DeploymentResource, spec: BackupSpec, { over, last,
   if (spec.schedule === undefined) return undefined;
   const failures = over.slice(last === undefined ? 0 : over.indexOf(last) + 1);
   const newest = failures.at(-1);
-  if (newest !== undefined) {
-    const minutes = AGAIN * 2 ** Math.min(MOST_DOUBLED, failures.length - 1);
-    return new Date(momentOf(newest.spec.backup) + minutes * MINUTE);
-  }
+  if (newest !== undefined) return againAfter(momentOf(newest.spec.backup), failures.length);
   const born = new Date(metadata.creationTimestamp ?? now);
   return last === undefined ? born : dueAfter(spec, new Date(momentOf(last.spec.backup)), metadata.uid ?? '');
 }

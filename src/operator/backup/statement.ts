@@ -50,10 +50,15 @@ function goodWords(plan: BackupPlan, { metadata, status = {} }: BackupResource):
   return `Backup ${metadata.name} has the data of ${status.from} (${status.size}).${nextOf(plan)}${left}`;
 }
 
-function afterFailure(plan: BackupPlan, { metadata, status = {} }: BackupResource): StatedCondition {
+/** Returns why a backup failed, and the advice on it. */
+export function adviceOn({ metadata, status = {} }: Pick<BackupResource, 'metadata' | 'status'>): string {
   const { reason = 'DumpFailed', message = '' } = status;
   const advice = ADVICE[reason as BackupFailureReason] ?? '';
-  return failed(reason, `Backup ${metadata.name} failed. ${message} ${advice}${sinceOf(plan)}`.trim());
+  return `Backup ${metadata.name} failed. ${message} ${advice}`.trim();
+}
+
+function afterFailure(plan: BackupPlan, { metadata, status = {} }: BackupResource): StatedCondition {
+  return failed(status.reason ?? 'DumpFailed', `${adviceOn({ metadata, status })}${sinceOf(plan)}`);
 }
 
 const failed = (reason: string, message: string): StatedCondition => ({

@@ -60,6 +60,10 @@ export async function endVerification(deps: PartDeps, backup: BackupResource, { 
   await deps.kube.delete(kinds.job, { namespace, name: names.verify(name) }, { propagation: 'Background' }, signal);
 }
 
+/** Forgets a verification whose Job is gone, so that others get its turn. */
+export const forgetVerification = (deps: PartDeps, backup: BackupResource, signal: AbortSignal): Promise<void> =>
+  note(deps, backup, { verifying: null }, signal);
+
 async function note({ kube, caches }: PartDeps, backup: BackupResource, status: object, signal: AbortSignal): Promise<void> {
   const { namespace, name } = backup.metadata;
   await caches.backups.write(keyOf(backup.metadata), () => kube.patchStatus(kinds.backup, { namespace, name }, status, signal));

@@ -1,6 +1,7 @@
 import { Forbidden, NotFound } from '../../errors.ts';
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import { isOfKind } from '../../kube/object-key.ts';
+import { BACKED_UP, DATABASE_READY } from '../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { COMPONENT, DEPLOYMENT, SECRETS_OF } from '../../schema/platform/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
@@ -8,27 +9,57 @@ import type { OperatorDeps } from '../view/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, waiting, type Report } from '../kernel/outcome.ts';
 import type { KindRow, KindTable } from '../kinds/row.ts';
+import { AWAITING, awaitsBackup, type LastBackupPlan } from '../backup/before-deletion-plan.ts';
+import { makesLastBackup, observeLastBackup, stepLastBackup } from '../backup/before-deletion.ts';
 import { databaseOf } from '../database/engines.ts';
 import { isOrphan } from '../pods/workload-state.ts';
 import type { DeploymentStatusFields, PartDeps } from '../reports/part-report.ts';
+import { observeDeployment } from './observe.ts';
 import { tenantIn } from './parts/tracing-project.ts';
 
 const LOOK_AGAIN = 2;
+/** Seconds after which to look again at the backup that a deletion waits for. Its pod wakes the deployment, too. */
+const LOOK_AGAIN_AT_BACKUP = 5;
 
 /** Removes the objects of a deployment. Its policy decides about its data. It is settled when nothing is left. */
 export const finalizeDeployment =
   (deps: PartDeps & Pick<OperatorDeps, 'table'>): Reconcile<DeploymentResource, DeploymentStatusFields> =>
-  async (deployment, { signal }) => {
+  async (deployment, { signal, now }) => {
     const children = await remaining(deps, deployment, signal);
     const database = databaseOf(deployment.spec);
     await database.hold(deps, deployment, { children, signal });
+    const last = await lastBackup(deps, deployment, { children, signal, now });
+    if (last?.state === 'waits' || last?.isStored === false) return awaiting(deployment, last);
     for (const child of removable(children, deps.table)) await deps.writer.remove(child, signal);
     if (children.length > 0) return leaving(deployment, children);
-    const data = await database.release(deps, deployment, signal);
+    const data = last?.keepsData === true ? [] : await database.release(deps, deployment, signal);
     if (data.length > 0) return leaving(deployment, data);
     await removeTracingProject(deps, deployment, signal);
     return { ...leaving(deployment, []), outcome: settled('Nothing is left.', 'Deleted') };
   };
+
+type Left = { children: KubeObject[]; signal: AbortSignal; now: Date };
+
+/**
+ * Makes the backup before a deletion that deletes data. The agents go first, because a server that stops still writes.
+ * Undefined if the deletion waits for none.
+ */
+async function lastBackup(
+  deps: PartDeps & Pick<OperatorDeps, 'table'>,
+  deployment: DeploymentResource,
+  { children, signal, now }: Left,
+): Promise<LastBackupPlan | undefined> {
+  if (!awaitsBackup(deployment, deps.settings)) return undefined;
+  const world = observeDeployment(deps, deployment);
+  const plan = await observeLastBackup(deps, { ...world, deployment, signal, now });
+  if (plan.state === 'over') return plan;
+  const others = children.filter((child) => !makesLastBackup(child, plan));
+  const agents = others.filter((child) => isAgent(child, deps.table));
+  for (const child of removable(agents, deps.table)) await deps.writer.remove(child, signal);
+  if (agents.length > 0) return plan;
+  const tenant = tenantIn(deployment, deps.caches, deps.settings) ?? 'none';
+  return stepLastBackup(deps, plan, { ...world, deployment, children, tenant, signal, now });
+}
 
 /** Takes an answer of this class for an empty list. */
 const unless =
@@ -41,23 +72,27 @@ const unless =
 /** Parts that agents use until they are gone. */
 const SERVING_AGENTS = ['database', 'store'];
 
-/** When objects of a kind are removed. A kind in no row of the table is removed last. */
-const removedOf = (object: KubeObject, table: KindTable): KindRow['removed'] =>
-  Object.values(table).find((row) => row.removed !== undefined && isOfKind(object, row.kind))?.removed ?? 'last';
-
 /**
  * Returns the objects to delete next: the agents first, because a server that stops still writes to its database, then
  * the rest. Pods go with their workloads, and a set stays until it has adopted its lost pod.
  */
 export function removable(children: KubeObject[], table: KindTable): KubeObject[] {
-  const removed = (object: KubeObject): KindRow['removed'] => removedOf(object, table);
-  const servesAgents = ({ metadata }: KubeObject): boolean => SERVING_AGENTS.includes(metadata.labels?.[COMPONENT] ?? '');
-  const isAgent = (child: KubeObject): boolean => removed(child) === 'first' || (removed(child) === 'follows' && !servesAgents(child));
-  const next = children.some(isAgent) ? children.filter(isAgent) : children;
+  const agents = children.filter((child) => isAgent(child, table));
+  const next = agents.length > 0 ? agents : children;
   const isAdopting = children.some((child) => isOrphan(child, 'database'));
-  const stays = (child: KubeObject): boolean => removed(child) === 'follows' || (isAdopting && isOfKind(child, kinds.statefulSet));
+  const stays = (child: KubeObject): boolean => removedOf(child, table) === 'follows' || (isAdopting && isOfKind(child, kinds.statefulSet));
   return next.filter((child) => !stays(child) && child.metadata.deletionTimestamp === undefined);
 }
+
+/** Returns true for objects of agents, and for Jobs. They go first. */
+function isAgent(object: KubeObject, table: KindTable): boolean {
+  const removed = removedOf(object, table);
+  return removed === 'first' || (removed === 'follows' && !SERVING_AGENTS.includes(object.metadata.labels?.[COMPONENT] ?? ''));
+}
+
+/** When objects of a kind are removed. A kind in no row of the table is removed last. */
+const removedOf = (object: KubeObject, table: KindTable): KindRow['removed'] =>
+  Object.values(table).find((row) => row.removed !== undefined && isOfKind(object, row.kind))?.removed ?? 'last';
 
 /** Returns the kinds of which a deployment may have objects. */
 const rowsOf = (table: KindTable, settings: OperatorDeps['settings']): KindRow[] =>
@@ -99,6 +134,17 @@ async function removeTracingProject({ kube, caches, settings }: Removing, deploy
   await kube.delete(kinds.tracingProject, { namespace, name: project }, {}, signal);
 }
 
+/** Reports what a deletion waits for. The status has the end of the wait before anything else is removed. */
+function awaiting(deployment: DeploymentResource, { state, statement }: LastBackupPlan): Report<DeploymentStatusFields> {
+  const report = leaving(deployment, []);
+  const { message } = statement;
+  return {
+    outcome: waiting(AWAITING, message, state === 'waits' ? LOOK_AGAIN_AT_BACKUP : LOOK_AGAIN),
+    status: { ...report.status, message },
+    statements: [...report.statements.filter(({ type }) => type !== BACKED_UP), statement],
+  };
+}
+
 function leaving(deployment: DeploymentResource, left: KubeObject[]): Report<DeploymentStatusFields> {
   const found = left.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted();
   const message = `Being deleted; still there: ${found.slice(0, 10).join(', ')}.`;
@@ -106,6 +152,6 @@ function leaving(deployment: DeploymentResource, left: KubeObject[]): Report<Dep
   return {
     outcome: waiting('Deleting', message, LOOK_AGAIN),
     status: { ...status, phase: 'AWAITING_DELETE', message },
-    statements: conditions.filter(({ type }) => type === 'DatabaseReady'),
+    statements: conditions.filter(({ type }) => type === DATABASE_READY || type === BACKED_UP),
   };
 }

@@ -29,6 +29,14 @@ export const DatabaseBackup = Type.Object(
       Nullable(Type.String({ minLength: 1, maxLength: 64, description: 'Time zone of the schedule, such as Europe/Berlin. Default UTC.' })),
     ),
     keep: Type.Optional(Nullable(Keep)),
+    before_deletion: Type.Optional(
+      Nullable(
+        Type.Boolean({
+          description:
+            'Make a backup before a deletion that deletes the data: it waits up to 24 hours, then it goes on and leaves the volume. Default false.',
+        }),
+      ),
+    ),
   },
   { ...closed, description: 'Backups of the managed database. They replace the former settings as a whole. {}: there are none.' },
 );

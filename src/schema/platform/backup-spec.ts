@@ -42,6 +42,12 @@ export const BackupSpec = withRules(
           description: 'How a backup is made. dump: pg_dump, which other versions of Postgres can read, too. Default dump.',
         }),
       ),
+      beforeDeletion: Type.Optional(
+        Type.Boolean({
+          description:
+            'Make a backup before a deletion that deletes the data: it waits up to 24 hours, then it goes on and leaves the volume. Default false.',
+        }),
+      ),
       requestedAt: Type.Optional(DateTime('Ask for a backup now: a new value makes one.')),
     },
     { description: 'Backups of the managed database. Unset: there are none.' },

@@ -22,7 +22,7 @@ const stored = async ({ name }: Deployment): Promise<BackupSpec | undefined> =>
   (await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name })).spec.database?.backup;
 
 const DAILY = { target: 'main', schedule: '0 2 * * *', time_zone: 'Europe/Berlin', keep: { days: 30 } };
-const SHOWN = { ...DAILY, keep: { count: null, days: 30 } };
+const SHOWN = { ...DAILY, keep: { count: null, days: 30 }, before_deletion: null };
 
 test('settings of backups are stored where the operator reads them, and answered as they were sent', async () => {
   const { status, body } = await create(DAILY);
@@ -31,6 +31,18 @@ test('settings of backups are stored where the operator reads them, and answered
   expect(await stored(body)).toEqual({ target: 'main', schedule: '0 2 * * *', timeZone: 'Europe/Berlin', keep: { days: 30 } });
   const { body: bare } = await create(null);
   expect([bare.source_config.database_backup, await stored(bare)]).toEqual([null, undefined]);
+});
+
+test('a deletion waits for a backup unless its request says that none is needed', async () => {
+  const { body: made } = await create({ target: 'main', before_deletion: true });
+  expect([made.source_config.database_backup?.before_deletion, await stored(made)]).toEqual([
+    true,
+    { target: 'main', beforeDeletion: true },
+  ]);
+  await plane.call('DELETE', `/v2/deployments/${made.id}?delete_data=true`);
+  expect(await stored(made)).toEqual({ target: 'main', beforeDeletion: true });
+  expect((await plane.call('DELETE', `/v2/deployments/${made.id}?delete_data=true&without_backup=true`)).status).toBe(204);
+  expect(await stored(made)).toEqual({ target: 'main', beforeDeletion: false });
 });
 
 test('a patch replaces them without a revision, keeps the last request, and takes them away by an empty object', async () => {

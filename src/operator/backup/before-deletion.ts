@@ -1,0 +1,107 @@
+import { Forbidden } from '../../errors.ts';
+import { kinds, type KubeObject } from '../../kube/kube.ts';
+import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { isBackupOver } from '../../schema/platform/backup-spec.ts';
+import { BACKUP, COMPONENT } from '../../schema/platform/labels.ts';
+import { names } from '../../schema/names.ts';
+import { databaseOf } from '../database/engines.ts';
+import type { DatabaseView } from '../database/database.ts';
+import { databaseSet } from '../database/own/set.ts';
+import { claimName } from '../database/own/volume.ts';
+import { isOrphan, replicasOf } from '../pods/workload-state.ts';
+import type { PartDeps } from '../reports/part-report.ts';
+import { planLastBackup, without, type LastBackupPlan } from './before-deletion-plan.ts';
+import { beginBackup, endBackup, followBackup } from './make.ts';
+import { failedBackup } from './result.ts';
+import { forgetVerification } from './verify-make.ts';
+
+/** The rest of a deployment that is being deleted. */
+export type Leaving = Pick<DatabaseView, 'database' | 'databasePods'> & {
+  deployment: DeploymentResource;
+  children: readonly KubeObject[];
+  backups: readonly BackupResource[];
+  backupPods: readonly KubeObject[];
+  tenant: string;
+  now: Date;
+  signal: AbortSignal;
+};
+
+/** Observes the volume, and decides about the backup before the deletion of a deployment that awaits one. */
+export async function observeLastBackup(
+  { kube, settings }: Pick<PartDeps, 'kube' | 'settings'>,
+  leaving: Pick<Leaving, 'deployment' | 'backups' | 'database' | 'databasePods' | 'now' | 'signal'>,
+): Promise<LastBackupPlan> {
+  const { deployment, backups, now, signal } = leaving;
+  const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment) };
+  const claim = await kube.find(kinds.volumeClaim, ref, signal);
+  return planLastBackup(deployment, { backups, claim, settings, now, isUp: takesConnections(leaving) });
+}
+
+const takesConnections = ({ deployment, ...view }: Pick<Leaving, 'deployment' | 'database' | 'databasePods'>): boolean =>
+  databaseOf(deployment.spec).takesConnections(deployment, view);
+
+/** Returns true for the Job and the pod that make the backup before a deletion. They stay until it is made. */
+export function makesLastBackup({ kind, metadata }: KubeObject, { running }: Extract<LastBackupPlan, { state: 'waits' }>): boolean {
+  if (running === undefined || metadata.labels?.[COMPONENT] !== 'backup') return false;
+  const { name } = running.metadata;
+  return kind === 'Job' ? metadata.name === name : kind === 'Pod' && metadata.annotations?.[BACKUP] === name;
+}
+
+/**
+ * Makes the backup before a deletion, once no agent is left. Returns the plan with which the deletion goes on: in a
+ * namespace that is being deleted, nothing can be backed up any more.
+ */
+export async function stepLastBackup(
+  deps: PartDeps,
+  plan: Extract<LastBackupPlan, { state: 'waits' }>,
+  leaving: Leaving,
+): Promise<LastBackupPlan> {
+  try {
+    await makeLastBackup(deps, plan, leaving);
+    return plan;
+  } catch (error) {
+    if (!(error instanceof Forbidden) || !error.message.includes('because it is being terminated')) throw error;
+    return { state: 'over', keepsData: false, isStored: false, statement: without('The namespace is being deleted.') };
+  }
+}
+
+async function makeLastBackup(deps: PartDeps, plan: Extract<LastBackupPlan, { state: 'waits' }>, leaving: Leaving): Promise<void> {
+  const { deployment, backupPods, tenant, now, signal } = leaving;
+  const { backup: spec } = deployment.spec.database ?? {};
+  const secret = deployment.status?.databaseSecret;
+  await endOthers(deps, leaving, plan.requestedAt);
+  await startDatabase(deps, leaving);
+  if (spec === undefined || secret === undefined) return;
+  const making = {
+    deployment,
+    plan: { spec, requestedAt: plan.requestedAt },
+    pods: backupPods,
+    now,
+    signal,
+    isUp: takesConnections(leaving),
+    secret,
+    tenant,
+    revision: undefined,
+  };
+  const { running } = plan;
+  if (running !== undefined) await followBackup(deps, running, making);
+  else if (plan.mayBegin) await beginBackup(deps, making);
+}
+
+/** Ends the other backup and the verification under way, whose Jobs are gone. They would keep their turns. */
+async function endOthers(deps: PartDeps, { deployment, backups, now, signal }: Leaving, requestedAt: string): Promise<void> {
+  const end = failedBackup('DumpFailed', `Deployment ${deployment.metadata.name} is being deleted.`);
+  for (const each of backups) {
+    if (!isBackupOver(each.status?.phase) && each.spec.requestedAt !== requestedAt) await endBackup(deps, each, { end, now, signal });
+    if (each.status?.verifying !== undefined) await forgetVerification(deps, each, signal);
+  }
+}
+
+/** Starts a database that hibernates, sleeps or has lost its set. */
+async function startDatabase({ writer, settings }: PartDeps, { deployment, children, signal }: Leaving): Promise<void> {
+  const name = names.database(deployment.metadata.name);
+  const live = children.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === name);
+  if (live?.metadata.deletionTimestamp !== undefined || (live !== undefined && replicasOf(live) > 0)) return;
+  if (live === undefined && children.some((child) => isOrphan(child, 'database'))) return;
+  await writer.reconcile([databaseSet(deployment, settings, { live })], live === undefined ? [] : [live], signal);
+}
