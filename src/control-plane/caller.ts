@@ -8,7 +8,15 @@ export const isRole = (word: string): word is Role => ROLES.some((role) => role 
 export const includesRole = (role: Role, needed: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(needed);
 
 /** Who calls: the tenant, the role, the name of the key or the subject of the token that was sent, and the key's id. */
-export type Caller = { tenantId: string; role: Role; keyName: string; keyId?: string | undefined };
+export type Caller = {
+  tenantId: string;
+  role: Role;
+  keyName: string;
+  keyId?: string | undefined;
+  /** All tenants of the caller, and when the credentials end. */
+  tenants?: readonly string[];
+  expiresAt?: string | undefined;
+};
 
 /** Who calls, and the signal that is aborted when the caller has left. */
 export type CallContext = { caller: Caller; signal: AbortSignal };

@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import type { ListenerLock } from './listener-lock.ts';
 import type { SecretValues } from './secrets.ts';
 import type { StoredIntegrations } from './stored/integrations.ts';
+import type { Overview } from './stored/overview.ts';
 import type { Stored } from './stored/stored.ts';
 
 /** The parts that the handlers of the control plane work with. */
@@ -14,6 +15,8 @@ export type ControlPlane = {
   /** The same for the logs of pods, so that nothing else waits for them. */
   logs: Kube;
   stored: Stored;
+  /** How each deployment is. */
+  overview: Overview;
   integrations: StoredIntegrations;
   /** Where requests to git hosts may go. */
   gitPlaces: GitPlaces;

@@ -21,10 +21,13 @@ import { deploymentRoutes } from './routes/deployments.ts';
 import { eventRoutes } from './routes/events.ts';
 import { integrationRoutes } from './routes/integrations.ts';
 import { listenerRoutes } from './routes/listeners.ts';
+import { lifecycleRoutes } from './routes/lifecycle.ts';
 import { logRoutes } from './routes/logs.ts';
+import { overviewRoutes } from './routes/overview.ts';
 import { revisionRoutes } from './routes/revisions.ts';
 import { type Health, controlPlaneSystemRoutes } from './routes/system.ts';
 import { tracingProjectRoutes } from './routes/tracing-projects.ts';
+import { whoamiRoutes } from './routes/whoami.ts';
 import { vendorRoutes } from './vendor-words.ts';
 import type { Json } from '../schema/json.ts';
 
@@ -66,6 +69,9 @@ export function controlPlaneRoutes(plane: ControlPlane): Route<Caller>[] {
     agentKeyRoutes,
     backupRoutes,
     authCheckRoutes,
+    whoamiRoutes,
+    overviewRoutes,
+    lifecycleRoutes,
     revisionRoutes,
     eventRoutes,
     logRoutes,

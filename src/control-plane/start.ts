@@ -10,6 +10,7 @@ import { LONGEST_PAGE } from './paging.ts';
 import { SecretValues } from './secrets.ts';
 import { controlPlaneApp } from './server.ts';
 import { StoredIntegrations } from './stored/integrations.ts';
+import { Overview } from './stored/overview.ts';
 import { Stored } from './stored/stored.ts';
 
 type StartOptions = {
@@ -44,7 +45,7 @@ export async function startControlPlane({
   const secrets = new SecretValues(kube);
   const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
   const given = { config, kube, logs, log, gitPlaces: gitPlaces(config, new Lookups()), now: () => new Date(), stopping: closing.signal };
-  const plane = { ...given, stored, integrations, secrets, listenerLock };
+  const plane = { ...given, stored, overview: new Overview(stored), integrations, secrets, listenerLock };
   const app = controlPlaneApp(plane, health, keys);
   const { host, port: wantedPort, tls } = config;
   const listener = await listen(app, { host, port: wantedPort, tls: tls && { files: tls, log } });

@@ -44,9 +44,9 @@ export class Authenticator {
   /** Returns who calls, whatever that caller may do. */
   identify = async (headers: IncomingHttpHeaders, access: Route['access']): Promise<Caller> => {
     if (access === 'open') return { tenantId: '', role: 'read', keyName: '' };
-    const { tenants, role, name, keyId } = await this.#identityOf(headers);
+    const { tenants, role, name, keyId, expiresAt } = await this.#identityOf(headers);
     const tenantId = chosenTenant(tenants, single(headers['x-tenant-id'])?.toLowerCase());
-    return { tenantId, role, keyName: name, keyId };
+    return { tenantId, role, keyName: name, keyId, tenants, expiresAt };
   };
 
   /** Returns true if the headers carry a key that was valid when it was last looked up. */
@@ -63,7 +63,7 @@ export class Authenticator {
     if (key === undefined) throw this.#unauthorized('The API key is not known.');
     if (isExpired(key, this.#today())) throw this.#unauthorized('The API key has expired.');
     this.#lastUse.note(key);
-    return { tenants: [key.tenantId], role: key.role, name: key.name, keyId: key.id };
+    return { tenants: [key.tenantId], role: key.role, name: key.name, keyId: key.id, expiresAt: key.expiresAt };
   }
 
   async #identityOfToken(authorization: string | undefined): Promise<Identity> {

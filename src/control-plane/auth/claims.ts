@@ -3,8 +3,11 @@ import { Forbidden } from '../../errors.ts';
 import { wordsAt, type Claims } from '../../tokens/claims.ts';
 import type { Role } from '../caller.ts';
 
-/** Who calls, before a tenant is chosen: the name of a key and its id, or the subject of a token. */
-export type Identity = { name: string; keyId?: string; tenants: string[]; role: Role };
+/**
+ * Who calls, before a tenant is chosen: the name of a key and its id, or the subject of a token. `expiresAt` is a time
+ * in ISO form; without it the credentials have no end.
+ */
+export type Identity = { name: string; keyId?: string; tenants: string[]; role: Role; expiresAt?: string | undefined };
 
 type Meaning = Pick<OidcConfig, 'tenant' | 'roleClaim' | 'adminValues' | 'writeValues' | 'readValues'>;
 
@@ -16,9 +19,11 @@ export function identityOf(claims: Claims, meaning: Meaning): Identity {
   const roles = wordsAt(claims, meaning.roleClaim);
   const has = (values: string[]): boolean => roles.some((role) => values.includes(role));
   const name = typeof claims.sub === 'string' ? claims.sub : '';
-  if (has(meaning.adminValues)) return { name, tenants, role: 'admin' };
-  if (has(meaning.writeValues)) return { name, tenants, role: 'write' };
-  if (has(meaning.readValues)) return { name, tenants, role: 'read' };
+  const expiresAt = typeof claims.exp === 'number' ? new Date(claims.exp * 1000).toISOString() : undefined;
+  const who = { name, tenants, ...(expiresAt !== undefined && { expiresAt }) };
+  if (has(meaning.adminValues)) return { ...who, role: 'admin' };
+  if (has(meaning.writeValues)) return { ...who, role: 'write' };
+  if (has(meaning.readValues)) return { ...who, role: 'read' };
   throw new Forbidden(`The token grants no permission: its claim ${meaning.roleClaim} names no role of this API.`);
 }
 

@@ -3,53 +3,140 @@ import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
 import { belongsTo } from './lookup.ts';
 import { deploymentStatus } from './resource.ts';
-import { firstPageOf, paging } from '../paging.ts';
+import { firstPageOf, LONGEST_PAGE, pageOf, paging } from '../paging.ts';
 import { Type, type Static } from 'typebox';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, type Deployment } from '../../schema/platform/deployment.ts';
+import { Invalid } from '../../errors.ts';
+import { DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, Deployment, SOURCES } from '../../schema/platform/deployment.ts';
+import { DEPLOYMENT_STATES, DeploymentSummary } from '../../schema/platform/deployment-summary.ts';
+import { summaryOf } from './summary.ts';
+import { updatedAt } from '../stored/metadata.ts';
 import { StringEnum } from '../../schema/types.ts';
+
+/** Summaries that a page may have. They are small and need no Secret. */
+const LONGEST_PAGE_OF_SUMMARIES = 500;
+
+/** Fields by which a list may be sorted, and the texts that are compared. */
+const SORTS: Record<string, (deployment: DeploymentResource, state: string) => string> = {
+  name: ({ metadata }) => metadata.name,
+  created_at: ({ metadata }) => metadata.creationTimestamp ?? '',
+  updated_at: (deployment) => updatedAt(deployment),
+  state: (_, state) => state,
+};
+const SORT_WORDS = Object.keys(SORTS).flatMap((field) => [field, `-${field}`]);
 
 export const ListQuery = Type.Object(
   {
     ...paging,
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: LONGEST_PAGE_OF_SUMMARIES,
+        default: 20,
+        description: `At most ${LONGEST_PAGE}; ${LONGEST_PAGE_OF_SUMMARIES} with view=summary.`,
+      }),
+    ),
+    view: Type.Optional(
+      StringEnum(['full', 'summary'], {
+        default: 'full',
+        description: 'summary: how each deployment is, without configuration and secrets.',
+      }),
+    ),
     name: Type.Optional(Type.String({ description: 'Exact name.' })),
     name_contains: Type.Optional(Type.String({ description: 'Part of the name; case does not matter.' })),
+    namespace: Type.Optional(Type.String({ description: 'Namespace that it runs in.' })),
+    source: Type.Optional(StringEnum(SOURCES)),
     status: Type.Optional(StringEnum(DEPLOYMENT_STATUSES)),
+    state: Type.Optional(Type.Array(StringEnum(DEPLOYMENT_STATES), { description: 'States, repeated.' })),
+    reason: Type.Optional(Type.String({ description: 'Reason of the state.' })),
     deployment_type: Type.Optional(StringEnum(DEPLOYMENT_TYPES)),
     image_version: Type.Optional(Type.String()),
     deployment_ids: Type.Optional(Type.Array(Type.String(), { description: 'Ids, repeated or separated by commas.' })),
     remote_reconciled: Type.Optional(Type.Boolean({ description: 'Whether the operator has seen the present version of the deployment.' })),
+    sort: Type.Optional(StringEnum(SORT_WORDS, { description: 'Field; a minus reverses the order. Default: newest first.' })),
+    total: Type.Optional(Type.Boolean({ description: 'Whether the answer has the number of all that pass the filters.' })),
   },
   { additionalProperties: false },
 );
 export type ListQuery = Static<typeof ListQuery>;
 
+type Plane = Pick<ControlPlane, 'config' | 'overview' | 'secrets' | 'stored'>;
+type Passes = (deployment: DeploymentResource) => boolean;
+
+const wanted = (value: unknown, filter: unknown): boolean => filter === undefined || value === filter;
+
 /** Returns a predicate that is true for deployments that pass every given filter. */
-function matches(query: ListQuery, idOf: (deployment: DeploymentResource) => string): (deployment: DeploymentResource) => boolean {
+function matches(query: ListQuery, plane: Pick<Plane, 'overview' | 'stored'>): Passes {
   const ids = query.deployment_ids?.flatMap((text) => text.split(',')).map((id) => id.trim().toLowerCase());
   const part = query.name_contains?.toLowerCase();
-  const wanted = (value: unknown, filter: unknown): boolean => filter === undefined || value === filter;
+  const inPlace = placeFilter(query);
+  const inState = stateFilter(query, plane);
   return (deployment) => {
-    const { metadata, spec, status } = deployment;
+    const { metadata, status } = deployment;
     return (
       wanted(metadata.name, query.name) &&
       (part === undefined || metadata.name.includes(part)) &&
       wanted(deploymentStatus(deployment), query.status) &&
-      wanted(spec.sourceConfig?.deploymentType, query.deployment_type) &&
       wanted(status?.serverVersion, query.image_version) &&
-      (ids === undefined || ids.includes(idOf(deployment))) &&
-      wanted(status?.observedGeneration === metadata.generation, query.remote_reconciled)
+      (ids === undefined || ids.includes(plane.stored.idOf(deployment))) &&
+      wanted(status?.observedGeneration === metadata.generation, query.remote_reconciled) &&
+      inPlace(deployment) &&
+      inState(deployment)
     );
   };
 }
 
-export async function listDeployments(
-  plane: Pick<ControlPlane, 'config' | 'secrets' | 'stored'>,
-  query: ListQuery,
-  call: CallContext,
-): Promise<{ resources: Deployment[]; offset: number }> {
+/** Returns a predicate for the namespace, the source and the type. */
+const placeFilter =
+  ({ namespace, source, deployment_type: type }: ListQuery): Passes =>
+  ({ metadata, spec }) =>
+    wanted(metadata.namespace, namespace) && wanted(spec.source, source) && wanted(spec.sourceConfig?.deploymentType, type);
+
+/** Returns a predicate for the states, which are looked at only if the query asks for one. */
+function stateFilter({ state: states, reason }: ListQuery, { overview }: Pick<Plane, 'overview'>): Passes {
+  if (states === undefined && reason === undefined) return () => true;
+  return (deployment) => {
+    const { state, reason: known } = overview.look(deployment).state;
+    return (states === undefined || states.includes(state)) && wanted(known, reason);
+  };
+}
+
+type Found = { items: DeploymentResource[]; offset: number; total?: number };
+
+/** Returns one page of the deployments that pass. It looks at no more of them than it needs. */
+function found({ stored, overview }: Pick<Plane, 'overview' | 'stored'>, query: ListQuery, passes: Passes): Found {
+  if (query.sort === undefined && query.total !== true) return firstPageOf(stored.deployments(), query, passes);
+  const all = stored.deployments().filter(passes);
+  const sorted = query.sort === undefined ? all : sortedBy(all, query.sort, (one) => overview.look(one).state.state);
+  return { ...pageOf(sorted, query), ...(query.total === true && { total: all.length }) };
+}
+
+/** Equal ones stay newest first. */
+function sortedBy(all: DeploymentResource[], sort: string, wordOf: (deployment: DeploymentResource) => string): DeploymentResource[] {
+  const down = sort.startsWith('-');
+  const textOf = SORTS[down ? sort.slice(1) : sort];
+  if (textOf === undefined) return all;
+  const texts = all.map((deployment) => ({ deployment, text: textOf(deployment, wordOf(deployment)) }));
+  const order = down ? -1 : 1;
+  return texts.toSorted((a, b) => (a.text === b.text ? 0 : a.text < b.text ? -order : order)).map(({ deployment }) => deployment);
+}
+
+/** A page of deployments, or of their summaries. */
+export const ListAnswer = Type.Object({
+  resources: Type.Array(Type.Unsafe<Deployment | DeploymentSummary>({ oneOf: [Deployment, DeploymentSummary] })),
+  offset: Type.Integer({ description: 'Where the next page begins.' }),
+  total: Type.Optional(Type.Integer({ description: 'How many pass the filters. With total=true.' })),
+});
+export type ListAnswer = Static<typeof ListAnswer>;
+
+/** Returns the page of the caller's deployments that a query asks for. Throws `Invalid` for a page that is too long. */
+export async function listDeployments(plane: Plane, query: ListQuery, call: CallContext): Promise<ListAnswer> {
+  const summaries = query.view === 'summary';
+  if (!summaries && (query.limit ?? 0) > LONGEST_PAGE)
+    throw new Invalid([{ loc: ['query', 'limit'], msg: `must be <= ${LONGEST_PAGE} without view=summary`, type: 'maximum' }]);
   const mine = belongsTo(plane, call.caller);
-  const wanted = matches(query, (deployment) => plane.stored.idOf(deployment));
-  const { items, offset } = firstPageOf(plane.stored.deployments(), query, (deployment) => mine(deployment) && wanted(deployment));
-  return { resources: await Promise.all(items.map((deployment) => answerForDeployment(plane, deployment, call))), offset };
+  const passes = matches(query, plane);
+  const { items, ...page } = found(plane, query, (deployment) => mine(deployment) && passes(deployment));
+  if (summaries) return { resources: items.map((one) => summaryOf(plane.overview.of(one))), ...page };
+  return { resources: await Promise.all(items.map((deployment) => answerForDeployment(plane, deployment, call))), ...page };
 }

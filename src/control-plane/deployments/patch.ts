@@ -122,7 +122,8 @@ const isGrowing = ({ status }: DeploymentResource): boolean =>
 /** Returns the version of a deployment's spec, for If-Match. A change of status alone is no conflict. */
 export const etagOf = ({ metadata }: DeploymentResource): string => `"${metadata.uid}.${metadata.generation}"`;
 
-function checkVersion(deployment: DeploymentResource, ifMatch: string | undefined): void {
+/** Throws a 412 unless `If-Match` names the version of the deployment's spec, or is absent. */
+export function checkVersion(deployment: DeploymentResource, ifMatch: string | undefined): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return;
   const given = ifMatch.split(',').map((tag) => tag.trim());
   if (!given.includes(etagOf(deployment))) throw new Problem(412, 'The deployment has changed since it was read.');

@@ -11,7 +11,7 @@ import { answerForDeployment } from '../deployments/answers.ts';
 import { createDeployment } from '../deployments/create.ts';
 import { planOf } from '../deployments/dry-run.ts';
 import { rememberAs, replayed } from '../deployments/idempotency.ts';
-import { ListQuery, listDeployments } from '../deployments/list.ts';
+import { ListAnswer, ListQuery, listDeployments } from '../deployments/list.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { etagOf, patchDeployment } from '../deployments/patch.ts';
 import { type Removal, removeDeployment, removeDeployments } from '../deployments/remove.ts';
@@ -60,7 +60,7 @@ const tag = 'deployments';
 const etag = { etag: "Version of the deployment's spec, for If-Match." };
 const whole = (description: string): AnswerDescription => ({ description, schema: Deployment, headers: etag });
 
-type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
+type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
 type Known = Pick<Plane, 'config' | 'secrets' | 'stored'>;
 
 /** Answers with the deployment and its version. */
@@ -150,7 +150,7 @@ const create = (plane: Omit<Plane, 'now'>): Route<Caller> =>
     },
   });
 
-const reads = (plane: Known): Route<Caller>[] => [
+const reads = (plane: Known & Pick<Plane, 'overview'>): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments',
@@ -160,7 +160,7 @@ const reads = (plane: Known): Route<Caller>[] => [
     access: 'read',
     query: ListQuery,
     answers: {
-      200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(Deployment), offset: Type.Integer() }) },
+      200: { description: 'One page.', schema: ListAnswer },
       ...failures,
     },
     handler: async (request) => json(await listDeployments(plane, request.query, request)),

@@ -4,6 +4,7 @@ import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment, answerForRevision } from '../deployments/answers.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { DeploymentPath, RevisionPath, failures, notFound, restRoute } from './route.ts';
+import { followAll } from '../deployments/follow-all.ts';
 import { follow } from '../stored/follow.ts';
 import { ENDED, type Revision } from '../../schema/platform/revision.ts';
 
@@ -14,7 +15,33 @@ const answers = {
   ...failures,
 };
 
-export const eventRoutes = (plane: Pick<ControlPlane, 'config' | 'secrets' | 'stopping' | 'stored'>): Route<Caller>[] => [
+type Plane = Pick<ControlPlane, 'config' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
+
+/** Returns the routes that follow deployments and revisions. */
+export const eventRoutes = (plane: Plane): Route<Caller>[] => [ofAll(plane), ...ofOne(plane)];
+
+const single = (value: string | string[] | undefined): string | undefined => [value].flat()[0];
+
+const ofAll = (plane: Plane): Route<Caller> =>
+  restRoute({
+    method: 'get',
+    path: '/v2/events',
+    id: 'followDeployments',
+    summary: 'Follow the changes of all deployments. Last-Event-ID goes on behind that message.',
+    tag,
+    access: 'read',
+    answers: {
+      200: {
+        description:
+          'Server-sent events: "ready" at once, then "deployment" with a summary and "gone" with an id. "resync": read the list again.',
+        contentType: 'text/event-stream',
+      },
+      ...failures,
+    },
+    handler: async ({ caller, headers }) => sse((left) => followAll(plane, { caller, signal: left }, single(headers['last-event-id']))),
+  });
+
+const ofOne = (plane: Plane): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/events',

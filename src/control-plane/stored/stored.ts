@@ -20,6 +20,8 @@ import { newestFirst } from '../../schema/platform/revision-of.ts';
 import { joinedTenant, type JoinedTenant, type Owners, ownersOf, tenantOf } from '../../schema/platform/tenancy.ts';
 import { lean, offered, storedCaches, type StoredCaches } from './caches.ts';
 import { NewestFirst } from './newest-first.ts';
+import { RecentChanges } from './recent-changes.ts';
+import { refresh, type Given } from './refresh.ts';
 import { Waiting } from './waiting.ts';
 
 /** Searches pause after a live list for this many times its length, or each unknown id would cost a list. */
@@ -46,6 +48,8 @@ export class Stored {
   #search: Promise<void> | undefined;
   #searchAfter = -Infinity;
   readonly #waiting = new Waiting();
+  /** The changes of deployments and their revisions. They are noted before anybody who waits for one wakes. */
+  readonly changes = new RecentChanges();
   /** Ids of deployments that are known to be deleted. A client polls such an id until it gets a 404. */
   readonly #gone = new Set<string>();
 
@@ -87,18 +91,25 @@ export class Stored {
     if (this.#gone.size > REMEMBERED && oldest !== undefined) this.#gone.delete(oldest);
   };
 
+  #noteRevision(deploymentUid: string): void {
+    if (this.withUid(deploymentUid) !== undefined) this.changes.note({ uid: deploymentUid });
+    this.#waiting.wake(deploymentUid);
+  }
+
   /** Forgets all owners, and wakes all who wait, because any deployment may have another owner now. */
   #newOwners(): void {
     this.#owners = undefined;
+    this.changes.forget();
     this.#waiting.wakeAll();
   }
 
   /** Resolves when every kind has been listed once. */
   async start(): Promise<void> {
     this.#caches.deployments.onChange(this.#bury);
-    this.#caches.deployments.onChange(({ before, after }) => this.#waiting.wake((after ?? before)?.metadata.uid));
     this.#caches.deployments.onChange(({ before, after }) => this.#newest.change(before, after));
-    this.#caches.revisions.onChange(({ before, after }) => this.#waiting.wake((after ?? before)?.spec.deploymentUid));
+    this.#caches.deployments.onChange(({ before, after }) => this.changes.noteDeployment(before, after));
+    this.#caches.deployments.onChange(({ before, after }) => this.#waiting.wake((after ?? before)?.metadata.uid));
+    this.#caches.revisions.onChange(({ before, after }) => this.#noteRevision((after ?? before)?.spec.deploymentUid ?? ''));
     this.#caches.listeners.onChange(() => {
       this.#newOwners();
       this.#labels.readNew();
@@ -154,6 +165,9 @@ export class Stored {
     await this.#searchLive(signal);
     return find();
   }
+
+  /** Returns the deployment with this uid, as last seen. */
+  withUid = (uid: string): DeploymentResource | undefined => this.withId(uid).find(({ metadata }) => metadata.uid === uid);
 
   /** Returns the deployments that have this id or claim it, as last seen. */
   withId = (id: string): DeploymentResource[] => this.#caches.deployments.byIndex('id', id);
@@ -259,24 +273,10 @@ export class Stored {
 
   /** Reads objects again after their deletion was asked for: they may be gone, or wait for a finalizer. */
   refresh = {
-    deployment: (object: DeploymentResource, signal: AbortSignal) =>
-      this.#refresh(kinds.deployment, this.#caches.deployments, { object, signal }),
-    listener: (object: ListenerResource, signal: AbortSignal) => this.#refresh(kinds.listener, this.#caches.listeners, { object, signal }),
-    project: (object: TracingProjectResource, signal: AbortSignal) =>
-      this.#refresh(kinds.tracingProject, this.#caches.projects, { object, signal }),
+    deployment: (...given: Given<DeploymentResource>) => refresh(this.#kube, kinds.deployment, this.#caches.deployments, given),
+    listener: (...given: Given<ListenerResource>) => refresh(this.#kube, kinds.listener, this.#caches.listeners, given),
+    project: (...given: Given<TracingProjectResource>) => refresh(this.#kube, kinds.tracingProject, this.#caches.projects, given),
   };
-
-  async #refresh<T extends DeploymentResource | ListenerResource | TracingProjectResource>(
-    kind: Kind<T>,
-    cache: Cache<T>,
-    { object, signal }: { object: T; signal: AbortSignal },
-  ): Promise<void> {
-    const { namespace, name } = object.metadata;
-    const key = keyOf({ namespace, name });
-    const live = await this.#kube.find(kind, { namespace, name }, signal);
-    if (live !== undefined) cache.offer(lean(live));
-    else cache.remove(key, BigInt(cache.get(key)?.metadata.resourceVersion ?? object.metadata.resourceVersion ?? '0'));
-  }
 
   /**
    * Runs one list at a time for everybody who misses something. Those who come while it runs wait for the next one,

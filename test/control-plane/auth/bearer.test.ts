@@ -44,7 +44,9 @@ function gateWith(settings: Record<string, string> = {}) {
 describe('a token of the configured issuer', () => {
   test('opens the API for its tenant, with its role', async () => {
     const { ask, gate } = gateWith();
-    expect(await ask(await member())).toEqual({ tenantId: TENANT, role: 'write', keyName: 'somebody' });
+    const caller = await ask(await member());
+    expect(caller).toMatchObject({ tenantId: TENANT, role: 'write', keyName: 'somebody', tenants: [TENANT] });
+    expect(Date.parse(caller.expiresAt ?? '')).toBeGreaterThan(Date.now());
     const reader = await member({ role: 'read' });
     expect((await ask(reader)).role).toBe('read');
     await expect(gate.authenticate({ authorization: `bearer ${reader}` }, 'write')).rejects.toMatchObject({ status: 403 });

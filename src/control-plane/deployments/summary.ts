@@ -1,0 +1,88 @@
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { DeploymentDetails, DeploymentSummary, Lifecycle, RevisionSummary } from '../../schema/platform/deployment-summary.ts';
+import { deploymentStatus } from './resource.ts';
+import { revisionStatus } from '../revisions/resource.ts';
+import { updatedAt } from '../stored/metadata.ts';
+import type { Summarized } from '../stored/overview.ts';
+
+/** Returns a deployment as a row of a list. */
+export function summaryOf({ id, deployment, latest, active, state }: Summarized): DeploymentSummary {
+  const { metadata, spec, status = {} } = deployment;
+  return {
+    id,
+    name: metadata.name,
+    namespace: metadata.namespace ?? '',
+    version: versionOf([deployment, latest, active]),
+    ...state,
+    suspended: spec.suspend === true,
+    status: deploymentStatus(deployment),
+    ...sourceOf(deployment, latest),
+    image_version: status.serverVersion ?? null,
+    url: status.url ?? null,
+    latest_revision: revisionSummary(latest),
+    active_revision: revisionSummary(active),
+    queue: { wanted: status.queueReplicas ?? null, ready: status.queueReady ?? null },
+    asleep_since: status.asleepSince ?? null,
+    next_due_at: status.nextDueAt ?? null,
+    created_at: metadata.creationTimestamp ?? '',
+    updated_at: updatedAt(deployment),
+  };
+}
+
+/** Returns all that is known of how a deployment is. */
+export function detailsOf(summarized: Summarized): DeploymentDetails {
+  const { spec, status = {} } = summarized.deployment;
+  const { database } = spec;
+  return {
+    ...summaryOf(summarized),
+    conditions: status.conditions ?? [],
+    lifecycle: lifecycleOf(summarized.deployment),
+    database: {
+      external: database?.external !== undefined || database?.fromSecrets === true,
+      certificate_until: status.databaseCertificateUntil ?? null,
+    },
+    key: { previous_until: status.keyPreviousUntil ?? null },
+    branch: status.followedRef === undefined ? null : { ref: status.followedRef, commit: status.followedCommit ?? null },
+  };
+}
+
+function lifecycleOf({ spec }: DeploymentResource): Lifecycle {
+  const { hibernate = null, suspend = null, sleep, queueReplicas = null } = spec;
+  return {
+    hibernate,
+    suspend,
+    sleep: sleep === undefined ? null : { after_seconds: sleep.afterSeconds ?? null, database: sleep.database ?? null },
+    queue_replicas: queueReplicas,
+  };
+}
+
+/** Where its newest revision comes from. */
+const sourceOf = ({ spec }: DeploymentResource, latest: RevisionResource | undefined) => {
+  const { imageUri, repoRef = null } = spec.template.sourceRevisionConfig ?? {};
+  const { image = imageUri ?? null, commitSha = null } = latest?.status ?? {};
+  return {
+    source: spec.source,
+    image_uri: image,
+    repo_url: spec.sourceConfig?.repoUrl ?? null,
+    repo_ref: repoRef,
+    repo_commit_sha: commitSha,
+  };
+};
+
+function revisionSummary(revision: RevisionResource | undefined): RevisionSummary | null {
+  if (revision === undefined) return null;
+  const { metadata, spec, status } = revision;
+  return {
+    id: metadata.uid ?? '',
+    number: spec.number,
+    status: revisionStatus(revision),
+    reason: status?.reason ?? null,
+    created_at: metadata.creationTimestamp ?? '',
+  };
+}
+
+/** Returns the newest version among objects. The API server counts all of its objects by one counter. */
+function versionOf(objects: readonly (DeploymentResource | RevisionResource | undefined)[]): string {
+  const versions = objects.map((object) => BigInt(object?.metadata.resourceVersion ?? '0'));
+  return String(versions.reduce((newest, version) => (version > newest ? version : newest), 0n));
+}

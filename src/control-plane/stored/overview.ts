@@ -1,0 +1,41 @@
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { stateOf, type StateShown } from './state.ts';
+import type { Stored } from './stored.ts';
+
+type Known = Pick<Stored, 'changes' | 'idOf' | 'revisionsOf'>;
+/** How a deployment is, with its newest revision and the one that serves. */
+export type Seen = { latest: RevisionResource | undefined; active: RevisionResource | undefined; state: StateShown };
+/** The same with the deployment and its id in REST. */
+export type Summarized = Seen & { id: string; deployment: DeploymentResource };
+
+/**
+ * Knows how each deployment is. It looks at one again only after a change of it or of its revisions, because a list of
+ * 10,000 that is sorted by state needs the state of each.
+ */
+export class Overview {
+  readonly #stored: Known;
+  /** By the deployment as it was seen; `at` is the place of its last change then. */
+  readonly #seen = new WeakMap<DeploymentResource, { at: number; seen: Seen }>();
+
+  constructor(stored: Known) {
+    this.#stored = stored;
+  }
+
+  /** Returns how a deployment is, and its revisions that matter. */
+  look(deployment: DeploymentResource): Seen {
+    const at = this.#stored.changes.lastOf(deployment.metadata.uid ?? '');
+    const known = this.#seen.get(deployment);
+    if (known?.at === at) return known.seen;
+    const revisions = this.#stored.revisionsOf(deployment);
+    const latest = revisions[0];
+    const active = revisions.find(({ metadata }) => metadata.name === deployment.status?.activeRevision);
+    const seen = { latest, active, state: stateOf(deployment, latest) };
+    this.#seen.set(deployment, { at, seen });
+    return seen;
+  }
+
+  /** Returns all that a summary is made from. */
+  of(deployment: DeploymentResource): Summarized {
+    return { id: this.#stored.idOf(deployment), deployment, ...this.look(deployment) };
+  }
+}

@@ -1,0 +1,20 @@
+import { keyOf, type Cache } from '../../kube/cache.ts';
+import type { Kind, Kube, KubeObject } from '../../kube/kube.ts';
+import { lean } from './caches.ts';
+
+/** The object to read again, and the signal of the caller. */
+export type Given<T> = [object: T, signal: AbortSignal];
+
+/** Reads an object again after its deletion was asked for: it may be gone, or wait for a finalizer. */
+export async function refresh<T extends KubeObject>(
+  kube: Pick<Kube, 'find'>,
+  kind: Kind<T>,
+  cache: Cache<T>,
+  [object, signal]: Given<T>,
+): Promise<void> {
+  const { namespace, name } = object.metadata;
+  const key = keyOf({ namespace, name });
+  const live = await kube.find(kind, { namespace, name }, signal);
+  if (live !== undefined) cache.offer(lean(live));
+  else cache.remove(key, BigInt(cache.get(key)?.metadata.resourceVersion ?? object.metadata.resourceVersion ?? '0'));
+}

@@ -1,0 +1,135 @@
+import { Type, type Static } from 'typebox';
+import { Condition } from './conditions.ts';
+import { DEPLOYMENT_STATUSES, SOURCES } from './deployment.ts';
+import { REVISION_STATUSES } from './revision.ts';
+import { QueueReplicas, SleepSpec } from './scaling-spec.ts';
+import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+
+/* How deployments are: a row of a list for each, or all of the state of one. No value of a secret is in it. */
+
+/**
+ * How a deployment is, in one word. An earlier word goes before a later one: a deployment that sleeps is `asleep`,
+ * though its newest revision has failed.
+ */
+export const DEPLOYMENT_STATES = [
+  'deleting',
+  'hibernated',
+  'asleep',
+  'rolling_out',
+  'failed',
+  'serving',
+  'unavailable',
+  'waiting',
+] as const;
+export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];
+
+const RevisionSummary = Type.Object({
+  id: Uuid('Read-only.'),
+  number: Type.Integer({ description: 'Its place in the order of the revisions.' }),
+  status: StringEnum(REVISION_STATUSES),
+  reason: Nullable(Type.String({ description: 'Machine-readable reason of a failure.' })),
+  created_at: DateTime('Read-only.'),
+});
+export type RevisionSummary = Static<typeof RevisionSummary>;
+
+const summaryFields = {
+  id: Uuid('Read-only.'),
+  name: Type.String(),
+  namespace: Type.String({ description: 'Namespace that it runs in.' }),
+  version: Type.String({
+    pattern: '^[0-9]+$',
+    description: 'Grows with each change of the deployment and its revisions. Of two summaries, the one with the greater version is newer.',
+  }),
+  state: StringEnum(DEPLOYMENT_STATES, { description: 'How it is, in one word.' }),
+  reason: Nullable(Type.String({ description: 'Machine-readable reason of the state.' })),
+  message: Nullable(Type.String({ description: 'One sentence on the state.' })),
+  serving: Type.Boolean({ description: 'Whether a revision answers now. It may, although the newest one has failed.' }),
+  suspended: Type.Boolean({ description: 'Whether reconciling is paused.' }),
+  status: StringEnum(DEPLOYMENT_STATUSES),
+  source: StringEnum(SOURCES),
+  image_uri: Nullable(Type.String({ description: 'Image of the newest revision.' })),
+  repo_url: Nullable(Type.String()),
+  repo_ref: Nullable(Type.String()),
+  repo_commit_sha: Nullable(Type.String({ description: 'Commit of the newest revision.' })),
+  image_version: Nullable(Type.String({ description: 'Version of the agent server that serves.' })),
+  url: Nullable(Type.String()),
+  latest_revision: Nullable(RevisionSummary),
+  active_revision: Nullable(RevisionSummary),
+  queue: Type.Object({
+    wanted: Nullable(Type.Integer({ description: 'Queue pods that the operator wants now.' })),
+    ready: Nullable(Type.Integer({ description: 'Queue pods that are ready.' })),
+  }),
+  asleep_since: Nullable(DateTime('Since when it sleeps.')),
+  next_due_at: Nullable(DateTime('When it wakes for a delayed run or a cron.')),
+  created_at: DateTime('Read-only.'),
+  updated_at: DateTime('Read-only.'),
+};
+
+/** A deployment as a row of a list. */
+export const DeploymentSummary = Type.Object(summaryFields);
+export type DeploymentSummary = Static<typeof DeploymentSummary>;
+
+/** How a deployment lives: fields of its spec that neither make a revision nor stand in `source_config`. */
+const lifecycleFields = {
+  hibernate: Nullable(Type.Boolean({ description: 'Stop all pods, including the database. The volume and the revisions stay.' })),
+  suspend: Nullable(Type.Boolean({ description: 'Pause reconciling.' })),
+  sleep: Nullable(
+    Type.Object(
+      {
+        after_seconds: Type.Optional(Nullable(SleepSpec.properties.afterSeconds)),
+        database: Type.Optional(Nullable(SleepSpec.properties.database)),
+      },
+      { additionalProperties: false, description: 'How it sleeps if min_scale is 0.' },
+    ),
+  ),
+  queue_replicas: Nullable(QueueReplicas),
+};
+export const Lifecycle = Type.Object(lifecycleFields);
+export type Lifecycle = Static<typeof Lifecycle>;
+
+/** A change of it: an absent field stays, null goes back to the default. */
+export const LifecyclePatch = Type.Object(
+  {
+    hibernate: Type.Optional(lifecycleFields.hibernate),
+    suspend: Type.Optional(lifecycleFields.suspend),
+    sleep: Type.Optional(lifecycleFields.sleep),
+    queue_replicas: Type.Optional(lifecycleFields.queue_replicas),
+  },
+  { additionalProperties: false },
+);
+export type LifecyclePatch = Static<typeof LifecyclePatch>;
+
+/** All that is known of how one deployment is. */
+export const DeploymentDetails = Type.Object({
+  ...summaryFields,
+  conditions: Type.Array(Condition),
+  lifecycle: Lifecycle,
+  database: Type.Object({
+    external: Type.Boolean({ description: 'Whether it is a database of the user.' }),
+    certificate_until: Nullable(DateTime('When the certificate of the managed database expires. It is renewed long before.')),
+  }),
+  key: Type.Object({ previous_until: Nullable(DateTime('Until when the former key opens the agents, too.')) }),
+  branch: Nullable(
+    Type.Object({
+      ref: Type.String({ description: 'Branch whose pushes make revisions.' }),
+      commit: Nullable(Type.String({ description: 'Its head when it was last looked at.' })),
+    }),
+  ),
+});
+export type DeploymentDetails = Static<typeof DeploymentDetails>;
+
+const counts = <K extends string>(words: readonly K[]) =>
+  Type.Object(Object.fromEntries(words.map((word) => [word, Type.Integer({ minimum: 0 })])) as Record<K, ReturnType<typeof Type.Integer>>);
+
+/** How many deployments a tenant has. */
+export const DeploymentCounts = Type.Object({
+  total: Type.Integer({ minimum: 0 }),
+  by_state: counts(DEPLOYMENT_STATES),
+  by_status: counts(DEPLOYMENT_STATUSES),
+  by_reason: Type.Unsafe<Record<string, number>>({
+    type: 'object',
+    additionalProperties: { type: 'integer', minimum: 1 },
+    description: 'Failed and unavailable ones by reason.',
+  }),
+});
+export type DeploymentCounts = Static<typeof DeploymentCounts>;
