@@ -4,7 +4,7 @@ import type { Stored } from './stored.ts';
 
 type Known = Pick<Stored, 'changes' | 'idOf' | 'revisionsOf'>;
 /** How a deployment is, with its newest revision and the one that serves. */
-export type Seen = { latest: RevisionResource | undefined; active: RevisionResource | undefined; state: StateShown };
+type Seen = { latest: RevisionResource | undefined; active: RevisionResource | undefined; state: StateShown };
 /** The same with the deployment and its id in REST. */
 export type Summarized = Seen & { id: string; deployment: DeploymentResource };
 

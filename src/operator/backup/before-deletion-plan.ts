@@ -7,7 +7,7 @@ import { isRestorePending } from '../../schema/platform/restore-spec.ts';
 import { momentOf } from '../../schema/wire/backup-message.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
-import { againAfter, faultOf, isUnchanged } from './plan.ts';
+import { againAfter, backupFault, isUnchanged } from './plan.ts';
 import { adviceOn } from './statement.ts';
 
 /** Hours for which a deletion waits for its backup. After them the deployment goes, and its data stays. */
@@ -105,7 +105,7 @@ const kept = (claim: KubeObject): StatedCondition => ({
 function waitsFor(deployment: DeploymentResource, seen: SeenLast): LastBackupPlan {
   const { deletionTimestamp: requestedAt = '' } = deployment.metadata;
   const { backup } = deployment.spec.database ?? {};
-  const fault = backup && faultOf(backup, seen.settings, seen.now);
+  const fault = backup && backupFault(backup, seen.settings, seen.now);
   const mine = madeFor(deployment, seen.backups);
   const running = mine.find(({ status }) => !isBackupOver(status?.phase));
   const failed = mine.filter(({ status }) => status?.phase === 'Failed');

@@ -46,7 +46,7 @@ export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPl
   const over = backups.filter(({ status }) => isBackupOver(status?.phase));
   const good = over.filter(({ status }) => status?.phase === 'Succeeded');
   const [running, last] = [backups.find((one) => !over.includes(one)), good.at(-1)];
-  const fault = faultOf(spec, settings, now);
+  const fault = backupFault(spec, settings, now);
   const hibernates = deployment.spec.hibernate === true;
   const requestedAt = isAsked(spec, backups) ? spec.requestedAt : undefined;
   const isHeld = fault !== undefined || isUnchanged(last, seen);
@@ -82,7 +82,7 @@ const isAsked = ({ requestedAt }: BackupSpec, backups: readonly BackupResource[]
   requestedAt !== undefined && !backups.some(({ spec }) => spec.requestedAt === requestedAt);
 
 /** Returns the obstacle to backups that only a person removes. */
-export function faultOf(spec: BackupSpec, settings: OperatorSettings, now: Date): BackupPlan['fault'] {
+export function backupFault(spec: BackupSpec, settings: OperatorSettings, now: Date): BackupPlan['fault'] {
   const missing = targetFault('database.backup.target', spec.target, settings);
   if (missing !== undefined) return { reason: 'TargetMissing', message: missing };
   const message = scheduleFault(spec, now);
