@@ -67,12 +67,8 @@ beforeAll(async () => {
   const gateway = await account('gateway');
   accounts = { operator: op.kube, 'control-plane': plane.kube, 'api-key': key.kube, gateway: gateway.kube };
   files = { operator: op.own, 'control-plane': plane.own, 'api-key': key.own, gateway: gateway.own };
-  await until('the policies are in force', () =>
-    op.kube.create(kinds.secret, tokenOf('gx-operator', AGENTS), { dryRun: true }).then(
-      () => false,
-      (error: Error) => error.message.includes('ValidatingAdmissionPolicy'),
-    ),
-  );
+  await inForce('gx-secrets', () => op.kube.create(kinds.secret, tokenOf('gx-operator', AGENTS), { dryRun: true }));
+  await inForce('gx-children', () => op.kube.create(kinds.workload, workload(AGENTS, {}, {}), { dryRun: true }));
   kubelets = [fakeKubelet(kube, AGENTS)];
   operator = await operatorFor({ namespace: SYSTEM, kubeconfig: op.own }, { config: { namespaces: [AGENTS] }, times: { sweep: 500 } });
   await operator.leading;
@@ -84,6 +80,15 @@ afterAll(async () => {
   await kube.close();
   await server.stop();
 });
+
+/** Waits until the API server has taken a policy up. It takes up each at its own time. */
+const inForce = (policy: string, refused: () => Promise<unknown>): Promise<true> =>
+  until(`the policy ${policy} is in force`, () =>
+    refused().then(
+      () => false,
+      (error: Error) => error.message.includes(`ValidatingAdmissionPolicy '${policy}'`),
+    ),
+  );
 
 const secret = (name: string, namespace: string, more: object = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -124,6 +129,8 @@ describe('an account of the platform can not', () => {
       metadata: { name: 'held', namespace: SYSTEM, finalizers: [FINALIZER], annotations: { mine: 'yes' } },
       spec: { source: 'external_container', template: { sourceRevisionConfig: { imageUri: 'x' } } },
     });
+    const label = [{ op: 'add', path: '/metadata/labels', value: { a: 'b' } }] as const;
+    await inForce('gx-resources', () => accounts.gateway.jsonPatch(kinds.deployment, held, [...label], { dryRun: true }));
   });
   const foreign = { namespace: AGENTS, name: 'foreign' };
   const held = { namespace: SYSTEM, name: 'held' };
