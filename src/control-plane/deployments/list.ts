@@ -17,11 +17,11 @@ import { StringEnum } from '../../schema/types.ts';
 const LONGEST_PAGE_OF_SUMMARIES = 500;
 
 /** Fields by which a list may be sorted, and the texts that are compared. */
-const SORTS: Record<string, (deployment: DeploymentResource, state: string) => string> = {
+const SORTS: Record<string, (deployment: DeploymentResource, overview: Plane['overview']) => string> = {
   name: ({ metadata }) => metadata.name,
   created_at: ({ metadata }) => metadata.creationTimestamp ?? '',
   updated_at: (deployment) => updatedAt(deployment),
-  state: (_, state) => state,
+  state: (deployment, overview) => overview.look(deployment).state.state,
 };
 const SORT_WORDS = Object.keys(SORTS).flatMap((field) => [field, `-${field}`]);
 
@@ -107,16 +107,16 @@ type Found = { items: DeploymentResource[]; offset: number; total?: number };
 function found({ stored, overview }: Pick<Plane, 'overview' | 'stored'>, query: ListQuery, passes: Passes): Found {
   if (query.sort === undefined && query.total !== true) return firstPageOf(stored.deployments(), query, passes);
   const all = stored.deployments().filter(passes);
-  const sorted = query.sort === undefined ? all : sortedBy(all, query.sort, (one) => overview.look(one).state.state);
+  const sorted = query.sort === undefined ? all : sortedBy(all, query.sort, overview);
   return { ...pageOf(sorted, query), ...(query.total === true && { total: all.length }) };
 }
 
 /** Equal ones stay newest first. */
-function sortedBy(all: DeploymentResource[], sort: string, wordOf: (deployment: DeploymentResource) => string): DeploymentResource[] {
+function sortedBy(all: DeploymentResource[], sort: string, overview: Plane['overview']): DeploymentResource[] {
   const down = sort.startsWith('-');
   const textOf = SORTS[down ? sort.slice(1) : sort];
   if (textOf === undefined) return all;
-  const texts = all.map((deployment) => ({ deployment, text: textOf(deployment, wordOf(deployment)) }));
+  const texts = all.map((deployment) => ({ deployment, text: textOf(deployment, overview) }));
   const order = down ? -1 : 1;
   return texts.toSorted((a, b) => (a.text === b.text ? 0 : a.text < b.text ? -order : order)).map(({ deployment }) => deployment);
 }

@@ -113,7 +113,8 @@ const lostDatabase = ({ spec }: DeploymentResource, secrets: DeploymentPatchRequ
     ? [`secrets: ${CUSTOM_URI} must stay, because it names the database of this deployment`]
     : [];
 
-const isManaged = ({ spec: { database } }: DeploymentResource): boolean =>
+/** Returns true for a deployment whose database the platform runs. */
+export const isManaged = ({ spec: { database } }: DeploymentResource): boolean =>
   database?.external === undefined && database?.fromSecrets !== true;
 
 const isGrowing = ({ status }: DeploymentResource): boolean =>

@@ -1,5 +1,6 @@
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import type { DeploymentDetails, DeploymentSummary, Lifecycle, RevisionSummary } from '../../schema/platform/deployment-summary.ts';
+import { isManaged } from './patch.ts';
 import { deploymentStatus } from './resource.ts';
 import { revisionStatus } from '../revisions/resource.ts';
 import { updatedAt } from '../stored/metadata.ts';
@@ -31,14 +32,13 @@ export function summaryOf({ id, deployment, latest, active, state }: Summarized)
 
 /** Returns all that is known of how a deployment is. */
 export function detailsOf(summarized: Summarized): DeploymentDetails {
-  const { spec, status = {} } = summarized.deployment;
-  const { database } = spec;
+  const { status = {} } = summarized.deployment;
   return {
     ...summaryOf(summarized),
     conditions: status.conditions ?? [],
     lifecycle: lifecycleOf(summarized.deployment),
     database: {
-      external: database?.external !== undefined || database?.fromSecrets === true,
+      external: !isManaged(summarized.deployment),
       certificate_until: status.databaseCertificateUntil ?? null,
     },
     key: { previous_until: status.keyPreviousUntil ?? null },

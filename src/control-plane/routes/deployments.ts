@@ -16,7 +16,7 @@ import { findDeployment } from '../deployments/lookup.ts';
 import { etagOf, patchDeployment } from '../deployments/patch.ts';
 import { type Removal, removeDeployment, removeDeployments } from '../deployments/remove.ts';
 import { revisionAnswers } from '../revisions/answers.ts';
-import { DeploymentPath, failures, notFound, rejected, restRoute } from './route.ts';
+import { DeploymentPath, failures, notFound, rejected, restRoute, specVersion } from './route.ts';
 import { absentIfGone, waitFor } from '../stored/follow.ts';
 
 const WriteQuery = Type.Object(
@@ -57,8 +57,7 @@ const BulkAnswer = Type.Object({
 });
 
 const tag = 'deployments';
-const etag = { etag: "Version of the deployment's spec, for If-Match." };
-const whole = (description: string): AnswerDescription => ({ description, schema: Deployment, headers: etag });
+const whole = (description: string): AnswerDescription => ({ description, schema: Deployment, headers: specVersion });
 
 type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
 type Known = Pick<Plane, 'config' | 'secrets' | 'stored'>;

@@ -20,8 +20,6 @@ type Plane = Pick<ControlPlane, 'config' | 'overview' | 'secrets' | 'stopping' |
 /** Returns the routes that follow deployments and revisions. */
 export const eventRoutes = (plane: Plane): Route<Caller>[] => [ofAll(plane), ...ofOne(plane)];
 
-const single = (value: string | string[] | undefined): string | undefined => [value].flat()[0];
-
 const ofAll = (plane: Plane): Route<Caller> =>
   restRoute({
     method: 'get',
@@ -38,7 +36,7 @@ const ofAll = (plane: Plane): Route<Caller> =>
       },
       ...failures,
     },
-    handler: async ({ caller, headers }) => sse((left) => followAll(plane, { caller, signal: left }, single(headers['last-event-id']))),
+    handler: async ({ caller, headers }) => sse((left) => followAll(plane, { caller, signal: left }, [headers['last-event-id']].flat()[0])),
   });
 
 const ofOne = (plane: Plane): Route<Caller>[] => [

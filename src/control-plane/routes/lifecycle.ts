@@ -6,11 +6,10 @@ import type { ControlPlane } from '../control-plane.ts';
 import { changeLifecycle, wakeDeployment } from '../deployments/lifecycle.ts';
 import { etagOf } from '../deployments/patch.ts';
 import { detailsOf } from '../deployments/summary.ts';
-import { DeploymentPath, failures, notFound, rejected, restRoute } from './route.ts';
+import { DeploymentPath, failures, notFound, rejected, restRoute, specVersion } from './route.ts';
 
 const tag = 'deployments';
-const etag = { etag: "Version of the deployment's spec, for If-Match." };
-const state = { schema: DeploymentDetails, headers: etag };
+const state = { schema: DeploymentDetails, headers: specVersion };
 const conflict = { description: 'It is being deleted, or somebody else changed it at the same time.' };
 
 /** Returns the routes that stop, wake and pause a deployment without a new revision. */

@@ -9,7 +9,7 @@ import { etagOf } from '../deployments/patch.ts';
 import { countsOf } from '../deployments/counts.ts';
 import { resourceShown } from '../deployments/resource-shown.ts';
 import { detailsOf } from '../deployments/summary.ts';
-import { DeploymentPath, failures, notFound, restRoute } from './route.ts';
+import { DeploymentPath, failures, notFound, restRoute, specVersion } from './route.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'overview' | 'stored'>;
 
@@ -39,7 +39,7 @@ export const overviewRoutes = (plane: Plane): Route<Caller>[] => [
     tag,
     access: 'read',
     params: DeploymentPath,
-    answers: { 200: { description: 'Its state.', schema: DeploymentDetails, headers: ETAG }, 404: notFound, ...failures },
+    answers: { 200: { description: 'Its state.', schema: DeploymentDetails, headers: specVersion }, 404: notFound, ...failures },
     handler: async ({ params, ...call }) => {
       const deployment = await findDeployment(plane, params.deployment_id, call);
       return json(detailsOf(plane.overview.of(deployment)), 200, { etag: etagOf(deployment) });
@@ -64,5 +64,3 @@ export const overviewRoutes = (plane: Plane): Route<Caller>[] => [
     },
   }),
 ];
-
-const ETAG = { etag: "Version of the deployment's spec, for If-Match." };

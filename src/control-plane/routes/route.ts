@@ -8,6 +8,9 @@ export const restRoute = routeFor<Caller>();
 export const DeploymentPath = Type.Object({ deployment_id: Uuid('Id of the deployment.') });
 export const RevisionPath = Type.Object({ ...DeploymentPath.properties, revision_id: Uuid('Id of the revision.') });
 
+/** The headers of an answer that shows a deployment. */
+export const specVersion = { etag: "Version of the deployment's spec, for If-Match." };
+
 /** Failures that every route may answer with. */
 export const failures = {
   401: { description: 'No key, or a wrong one.' },

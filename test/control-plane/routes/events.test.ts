@@ -3,6 +3,7 @@ import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
 import { creation, letGo, startPlane, type Plane } from '../kit/api-server-plane.ts';
+import { messagesOf, type Message } from '../kit/event-stream.ts';
 
 let plane: Plane;
 beforeAll(async () => {
@@ -17,21 +18,8 @@ const report = (name: string, phase: string) =>
 const reportServing = (name: string) =>
   plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name }, { activeRevision: `${name}-00001`, phase: 'READY' });
 
-type Event = { event: string; data: Record<string, unknown> };
-
-async function* events(path: string): AsyncGenerator<Event> {
-  const response = await fetch(`${plane.url}${path}`, { headers: { 'x-api-key': plane.keys.read } });
-  expect(response.headers.get('content-type')).toContain('text/event-stream');
-  let text = '';
-  for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    const blocks = text.split('\r\n\r\n');
-    text = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const [, event = '', data = 'null'] = /^event: (.*)\r\ndata: (.*)$/.exec(block) ?? [];
-      if (event !== '') yield { event, data: JSON.parse(data) as Record<string, unknown> };
-    }
-  }
+async function* events(path: string): AsyncGenerator<Message> {
+  yield* messagesOf(await fetch(`${plane.url}${path}`, { headers: { 'x-api-key': plane.keys.read } }));
 }
 
 test('a revision can be followed until it has ended, which its deployment knows by then', async () => {

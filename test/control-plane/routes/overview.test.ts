@@ -6,6 +6,7 @@ import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import type { DeploymentCounts, DeploymentDetails, DeploymentSummary } from '../../../src/schema/platform/deployment-summary.ts';
 import { until } from '../../kit/until.ts';
 import { creation, letGo, startPlane, TENANT_A, type Plane } from '../kit/api-server-plane.ts';
+import { messagesOf, type Message } from '../kit/event-stream.ts';
 
 let plane: Plane;
 const made: Record<string, Deployment> = {};
@@ -159,8 +160,6 @@ test('a sleeper is woken by name of its sleep; one that is awake stays as it is'
   expect((await plane.call('POST', pathOf('asleep', '/wake'), { key: plane.keys.read })).status).toBe(403);
 });
 
-type Message = { event: string; id: string; data: Record<string, unknown> };
-
 /** Reads the stream of all changes until `enough` of the messages so far. */
 async function messages(
   { key = plane.keys.read, after }: { key?: string; after?: string },
@@ -170,15 +169,8 @@ async function messages(
   const headers = { 'x-api-key': key, ...(after !== undefined && { 'last-event-id': after }) };
   const response = await fetch(`${plane.url}/v2/events`, { headers, signal: leaving.signal });
   const seen: Message[] = [];
-  let text = '';
-  for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    const blocks = text.split('\r\n\r\n');
-    text = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const [, event = '', data = 'null', id = ''] = /^event: (.*)\r\ndata: (.*)(?:\r\nid: (.*))?$/.exec(block) ?? [];
-      if (event !== '') seen.push({ event, id, data: JSON.parse(data) as Record<string, unknown> });
-    }
+  for await (const message of messagesOf(response)) {
+    seen.push(message);
     if (await enough(seen)) break;
   }
   leaving.abort();
