@@ -117,6 +117,10 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
     remedy: "The message quotes it. Usually it is a field of `resource_spec` or an administrator's policy.",
   },
   Interrupted: { means: 'Somebody interrupted the revision before it was deployed.', remedy: 'Redeploy it.' },
+  RolloutAborted: {
+    means: 'The revision was tried out with a share of the new threads and given up. The one before it serves on. The message says why.',
+    remedy: 'Deploy it again once the reason is gone. See docs/how-to/roll-out.md.',
+  },
 };
 
 /** The meaning of the conditions of deployments and their revisions when they are True. */

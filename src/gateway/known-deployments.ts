@@ -144,8 +144,16 @@ function knownDeployment({ metadata, spec, status = {} }: DeploymentResource, po
 /** Returns the plan as agents get it. */
 function planIn({ rollout }: NonNullable<DeploymentResource['status']>): RolloutPlan | undefined {
   if (rollout === undefined) return undefined;
-  const { madeAt, current, living, draining } = rollout;
-  return { made_at: madeAt, current, living, draining: draining.map(({ revision }) => revision) };
+  const { madeAt, current, living, draining, candidate } = rollout;
+  const aborted = draining.filter((each) => each.aborted === true).map(({ revision }) => revision);
+  return {
+    made_at: madeAt,
+    current,
+    living,
+    draining: draining.map(({ revision }) => revision),
+    ...(candidate && { candidate: { revision: candidate.revision, share: candidate.share, by: candidate.by } }),
+    ...(aborted.length > 0 && { aborted }),
+  };
 }
 
 function isAmong(hashes: readonly string[], text: string): boolean {

@@ -35,7 +35,8 @@ function readByRevisions(object: KubeObject): object {
   const { activeRevision: active, asleepSince: asleep, restoredAt, rollout } = deployment.status ?? {};
   const draining = rollout?.draining;
   const kept = draining?.map(({ revision, runs, threads }) => [revision, runs, threads]);
-  return { ...askedOf(object), status: { active, asleep, restoredAt, isPlanned: rollout !== undefined, kept, database } };
+  const tried = { candidate: rollout?.candidate, aborted: rollout?.aborted };
+  return { ...askedOf(object), status: { active, asleep, restoredAt, isPlanned: rollout !== undefined, kept, tried, database } };
 }
 
 /**

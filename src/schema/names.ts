@@ -43,6 +43,8 @@ export const names = {
   /** Leads to the api pods alone, also while the other one leads to the gateway. */
   directService: (deployment: string): string => bounded(deployment, 'direct', CHILD_MAX),
   gatewaySlice: (deployment: string, family: string): string => bounded(deployment, `gateway-${family.toLowerCase()}`, CHILD_MAX),
+  /** Leads to the api pods of the revision that is tried out. */
+  candidateService: (deployment: string): string => bounded(deployment, 'candidate', CHILD_MAX),
   database: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   /**
    * The credential and the volume outlive a deployment. Their names contain the deployment's uid, so that a later one

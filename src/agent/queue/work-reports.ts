@@ -18,6 +18,8 @@ const SOON = 100;
 const PACE = 1000;
 /** Milliseconds between two looks at a queue with work in it, which other processes change. */
 const BUSY = 5000;
+/** The same while a revision is tried out, so that all processes hear of its share within 2 s. */
+const TRYING = 1000;
 /**
  * Milliseconds after a report that did not arrive: they double up to the second number. A rollout waits 5 s for the
  * first report, which a gateway refuses while it starts.
@@ -57,6 +59,7 @@ export class WorkReports {
   #last: QueueWork | undefined;
   /** The time of the last plan that was kept. */
   #plannedAt: string | undefined;
+  #isTrying = false;
 
   constructor(options: Options) {
     this.#options = options;
@@ -86,7 +89,7 @@ export class WorkReports {
       const arrived = await this.#report();
       await slept(arrived ? PACE : Math.min(RETRY.longest, RETRY.first * 2 ** (this.#lost - 1)), signal);
       if (!arrived || this.#changed || signal.aborted) continue;
-      await this.#pause.for(this.#isBusy ? BUSY : REPORT_EVERY * 1000, { ref: false });
+      await this.#pause.for(this.#isTrying ? TRYING : this.#isBusy ? BUSY : REPORT_EVERY * 1000, { ref: false });
       await slept(SOON, signal);
     }
   }
@@ -134,6 +137,7 @@ export class WorkReports {
   async #keepPlan(heard: unknown): Promise<void> {
     const { db, log } = this.#options;
     const plan = rolloutPlanOf((heard as { rollout?: unknown } | null | undefined)?.rollout);
+    this.#isTrying = plan?.candidate !== undefined;
     if (plan === undefined || plan.made_at === this.#plannedAt) return;
     try {
       await keepRolloutPlan(db, plan);

@@ -9,12 +9,13 @@ import { hasCheckpoint } from '../db/checkpoints/stored-checkpoints.ts';
 import type { Db } from '../db/base/pool.ts';
 import type { TaskOfRun } from '../db/webhooks/push-configs.ts';
 import { guardedRunContext, type RunPermits } from '../db/runs/guarded-run-context.ts';
+import { revisionOffered } from '../db/runs/revisions.ts';
 import { isContinued } from '../db/runs/run-inserts.ts';
 import type { NewRun, RunContext, RunContextKey } from '../db/runs/runs.ts';
 import { currentContext } from '../kernel/encryption-context.ts';
 import { assistantIdOf, newId } from '../kernel/ids.ts';
 import { checkNodes } from '../kernel/nodes.ts';
-import { goesElsewhere, type Pinning } from '../kernel/pinning.ts';
+import { goesElsewhere, pinnedTo, type Pinning } from '../kernel/pinning.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import { configurableHeaders } from './headers.ts';
@@ -80,8 +81,10 @@ export async function planRun(
     encryptionContext: currentContext(),
     origin: originOf(request, deps),
   });
+  const place = await placeOf(deps, request);
   // Another revision executes it by its own graph, which this one may not have.
-  if (goesElsewhere(deps.pinning, { thread: from.thread_revision, isContinued: isContinued(kwargs) })) checkSteps(body, from, deps.jobs);
+  if (isSent(place, deps.pinning) || goesElsewhere(deps.pinning, { thread: from.thread_revision, isContinued: isContinued(kwargs) }))
+    checkSteps(body, from, deps.jobs);
   else {
     checkCall(deps, body, from);
     if (facts.protocol === true) deps.host.permitEvents(from.graph_id);
@@ -97,10 +100,31 @@ export async function planRun(
     task,
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
     // An interval takes no number as small as a double can be, so this is rounded to whole milliseconds.
+    ...(place !== undefined && { place }),
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
     thread: { create: stateless || makesThread(body), ...threadOf(body, from, permits) },
   };
 }
+
+/** Returns true if the request names another revision than that of the process. */
+const isSent = (place: NewRun['place'], { revision }: Pick<Pinning, 'revision'>): boolean =>
+  place?.revision !== undefined && place.revision !== revision;
+
+/** The header by which a caller names the revision that new input is for. */
+const REVISION_HEADER = 'x-gx-revision';
+
+/** Returns the words of the request about the revision of its runs. Refuses one that takes no new input. */
+async function placeOf({ db, pinning }: PlanDeps, { headers, caller }: RequestFacts): Promise<NewRun['place']> {
+  const name = headers[REVISION_HEADER];
+  const asker = caller.guard?.user.identity;
+  if (name === undefined) return asker === undefined ? undefined : { asker };
+  if (pinnedTo(pinning) === undefined) throw refusedRevision('runs keep to no revision here');
+  const revision = await revisionOffered(db, { name: String(name), own: pinning.revision });
+  if (revision === undefined) throw refusedRevision('must be the revision that serves, or the one that is tried out');
+  return { revision, asker };
+}
+
+const refusedRevision = (msg: string): Invalid => new Invalid([{ loc: ['header', 'X-Gx-Revision'], msg, type: 'value_error' }]);
 
 /** Refuses a call that the assistant's graph can't carry out, or whose end may not be sent to its webhook. */
 export function checkCall(

@@ -4,6 +4,7 @@ import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
 import { checkCustomUrl } from './custom-url.ts';
 import { namespacesOf, readDeployment } from './lookup.ts';
+import { moveRollout, plannedMove, type PlannedMove } from './move-rollout.ts';
 import { refusedSecrets } from './refused-secrets.ts';
 import { databaseAsked, namesDatabase, toSpec, toWanted } from './resource.ts';
 import {
@@ -46,6 +47,7 @@ type Step = {
   wanted: WantedDeployment;
   secrets: DeploymentPatchRequest['secrets'];
   revision: boolean;
+  move: PlannedMove | undefined;
 };
 
 /** Merges a patch into the stored deployment, and makes a revision when the patch asks for one. */
@@ -59,7 +61,13 @@ export async function patchDeployment(
   try {
     return await retryConflicts(
       () => decide(plane, body, call, options),
-      (step) => write(plane, step, { options, made, caller: call.caller }),
+      async (step) => {
+        const stored = await write(plane, step, { options, made, caller: call.caller });
+        const { namespace } = stored.metadata;
+        const { move } = step;
+        if (move !== undefined && !options.dryRun) await refusing(() => moveRollout(plane, { ...move, namespace }, call.caller));
+        return stored;
+      },
     );
   } catch (error) {
     // When the answer was lost, the patch may stand and need its Secret. The operator removes Secrets that nothing
@@ -101,10 +109,21 @@ async function decide(plane: Omit<Plane, 'now'>, body: DeploymentPatchRequest, c
     ...brokenBackup(patch, { hasDatabase: isManaged(deployment), now: new Date() }),
   ];
   if (broken.length > 0) throw new Rejected(broken.join('; '));
+  const move = moveBeside(deployment, { asked: body.rollout, revision });
   const { name, namespace = '' } = deployment.metadata;
   checkCustomUrl(plane, { name, namespace, url: patch.source_config?.custom_url });
   await checkReferences(kube, { spec: podSpec, namespace, grants: config.grants, signal: call.signal });
-  return { tenantId: call.caller.tenantId, deployment, wanted, secrets: patch.secrets, revision };
+  return { tenantId: call.caller.tenantId, deployment, wanted, secrets: patch.secrets, revision, move };
+}
+
+/** Returns the move of a rollout that a patch asks for. A new revision would take the place of the one that moves. */
+function moveBeside(
+  deployment: Parameters<typeof plannedMove>[0],
+  { asked, revision }: { asked: DeploymentPatchRequest['rollout']; revision: boolean },
+): PlannedMove | undefined {
+  const move = plannedMove(deployment, asked);
+  if (move !== undefined && revision) throw new Rejected('rollout: not together with fields that make a revision, which takes its place');
+  return move;
 }
 
 /** Returns a broken rule if a patch takes away the secret that names the deployment's database. */

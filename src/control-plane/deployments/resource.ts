@@ -173,7 +173,7 @@ export function deploymentAnswer(deployment: DeploymentResource, related: Relate
   };
 }
 
-/** Returns the revisions that keep work although another one serves. */
+/** Returns the revisions that have work although another one serves. */
 function rolloutShown({ status }: DeploymentResource, revisions: readonly RevisionResource[]): Deployment['rollout'] {
   if (status?.rollout === undefined) return null;
   const idOf = (name: string): string | null => revisions.find(({ metadata }) => metadata.name === name)?.metadata.uid ?? null;
@@ -183,7 +183,14 @@ function rolloutShown({ status }: DeploymentResource, revisions: readonly Revisi
     runs,
     threads,
   }));
-  return { draining };
+  const { candidate, aborted } = status.rollout;
+  return {
+    candidate: candidate
+      ? { revision_id: idOf(candidate.revision), step: candidate.step, share: candidate.share, by: candidate.by, since: candidate.since }
+      : null,
+    aborted: aborted ? { revision_id: idOf(aborted.revision), since: aborted.since, message: aborted.message } : null,
+    draining,
+  };
 }
 
 const NOT_BEGUN = { status: 'Unknown', reason: 'Restoring', message: 'The restore has not begun.' } as const;

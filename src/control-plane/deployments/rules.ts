@@ -2,6 +2,7 @@ import type { Hosting } from '../../config/control-plane.ts';
 import type { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, Secret } from '../../schema/platform/deployment.ts';
 import { brokenAuth } from '../../schema/platform/auth-spec.ts';
 import { faultOfPart, SPEC_LIMIT } from '../../schema/platform/object-fault.ts';
+import { brokenRollout } from '../../schema/platform/rollout-spec.ts';
 import { isReservedEnv } from '../../schema/platform/reserved-env.ts';
 import { ORDERED_RESOURCE_FIELDS } from '../../schema/platform/resource-spec.ts';
 import { canonicalJson } from '../../schema/platform/revision-of.ts';
@@ -30,6 +31,7 @@ export function brokenRules(wanted: WantedDeployment, { hosting }: { hosting: Ho
     ...SOURCE_FIELDS.flatMap((field) => sourceRule(wanted, field)),
     ...tagRule(wanted),
     ...sizeRules(wanted),
+    ...brokenRollout(wanted.source_config.rollout ?? {}).map((broken) => `source_config.rollout.${broken}`),
     ...brokenAuth(wanted.source_revision_config.auth ?? {}).map((broken) => `source_revision_config.auth.${broken}`),
   ];
 }

@@ -10,7 +10,8 @@ import { hasTraffic } from '../rollout/deployment.ts';
 import { BY_ID } from '../view/caches.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { ownersIn } from '../view/tenancy.ts';
-import { activeOf } from '../rollout/revisions.ts';
+import { isTriedOut } from '../rollout/by-share.ts';
+import { activeOf, revisionIn } from '../rollout/revisions.ts';
 import { isSleeper } from '../rollout/sleepers.ts';
 import { stalled, waiting, type ReconcileOutcome } from '../kernel/outcome.ts';
 import { gatewayEndpoints } from '../scale/gateways.ts';
@@ -25,6 +26,7 @@ import { decideRollout } from './rollout.ts';
 import { observeRoute } from './route/observe.ts';
 import { planBackup } from '../backup/plan.ts';
 import { planRestore, type RestorePlan } from '../backup/restore-plan.ts';
+import { decideShare, type ShareDecision } from './shares.ts';
 import { decideSleep } from './sleep.ts';
 
 export type FactsDeps = Pick<
@@ -44,7 +46,9 @@ export async function observeFacts(
   const active = activeOf(world.revisions, servedBefore(deployment, world))?.metadata.name;
   const key = keyOf(deployment.metadata);
   const hasGateway = gatewayEndpoints(world.gateways).length > 0;
-  const seen = { ...world, active, summary: work.summary(key), hasGateway, port: ports.gateway, settings, now };
+  const complete = completeRevision(deployment, world, settings);
+  const share = settings.gateway === undefined ? {} : decideShare(deployment, { ...world, active, complete, now });
+  const seen = { ...world, active, share, summary: work.summary(key), hasGateway, port: ports.gateway, settings, now };
   const sleep = decideSleep(deployment, seen);
   return {
     ...world,
@@ -53,7 +57,7 @@ export async function observeFacts(
     now,
     held: obstacle(deps, deployment, world),
     active,
-    target: completeRevision(deployment, world, settings) ?? active,
+    target: mayServe(complete, { deployment, share, world }) ? complete : active,
     missing: missingRevision(deployment, world.revisions),
     ports,
     sleep,
@@ -73,6 +77,15 @@ export async function observeFacts(
     restore: observeRestore(deps, deployment),
     backup: planBackup(deployment, { ...world, settings, now, asleepSince: sleep.sleep.asleepSince }),
   };
+}
+
+type Sharing = { deployment: DeploymentResource; share: ShareDecision; world: DeploymentWorld };
+
+/** Returns true if a revision whose pods are all ready gets the traffic: unless it is tried out first. */
+function mayServe(complete: string | undefined, { deployment, share: { candidate, aborted }, world }: Sharing): boolean {
+  const revision = revisionIn(world.revisions, complete);
+  if (revision === undefined || aborted?.revision === complete) return false;
+  return candidate?.revision === complete ? candidate?.promoted === true : !isTriedOut(revision, deployment, world.revisions);
 }
 
 /** Returns the name of the revision that served until now. Where a backup restored no status, the Service tells it. */

@@ -2,19 +2,28 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import { DRAINING } from '../../schema/platform/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { RELEASE } from '../../schema/platform/labels.ts';
-import { MOST_DRAINING, PIN_SECONDS, type DrainingRevision, type RolloutStatus } from '../../schema/platform/rollout-spec.ts';
+import {
+  MOST_DRAINING,
+  PIN_SECONDS,
+  type CandidateRevision,
+  type DrainingRevision,
+  type RolloutStatus,
+} from '../../schema/platform/rollout-spec.ts';
 import { MOST_LIVING } from '../../schema/platform/pins.ts';
 import type { PinnedWork } from '../../schema/wire/work-report.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import { isEnded, revisionIn } from '../rollout/revisions.ts';
+import type { ShareDecision } from './shares.ts';
 
-export type RolloutDecision = { status?: RolloutStatus; statements: StatedCondition[]; again?: number };
+export type RolloutDecision = { status?: RolloutStatus; statements: StatedCondition[]; again?: number | undefined };
 
 export type RolloutFacts = {
   revisions: RevisionResource[];
   active: string | undefined;
+  /** The revision that is tried out, and the one that was given up. */
+  share: ShareDecision;
   summary: WorkSummary | undefined;
   settings: Pick<OperatorSettings, 'gateway'>;
   now: Date;
@@ -49,12 +58,12 @@ type Ended = DrainingRevision & { reason: EndReason };
  * left, or for as long as the deployment allows. Without a gateway nobody could tell agents about it.
  */
 export function decideRollout(deployment: DeploymentResource, facts: RolloutFacts): RolloutDecision {
-  const { revisions, active, settings, now } = facts;
+  const { revisions, active, share, settings, now } = facts;
   if (settings.gateway === undefined || active === undefined) return { statements: [] };
   const { rollout: before, activeRevision: former } = deployment.status ?? {};
   const known = before?.draining ?? [];
   const isNew = former !== undefined && former !== active && !known.some(({ revision }) => revision === former);
-  const all = [...known, ...(isNew ? [{ revision: former, since: now.toISOString() }] : [])]
+  const all = [...known, ...(isNew ? [{ revision: former, since: now.toISOString() }] : []), ...givenUp(deployment, facts)]
     .filter(({ revision }) => revision !== active && isPinning(revisionIn(revisions, revision)))
     .map((draining) => counted(draining, facts));
   const judged = all.map((draining) => ({ draining, reason: endOf(draining, { deployment, facts }) }));
@@ -63,12 +72,24 @@ export function decideRollout(deployment: DeploymentResource, facts: RolloutFact
   const { maxDraining = MOST_DRAINING } = deployment.spec.rollout ?? {};
   const tooMany = staying.splice(0, Math.max(0, staying.length - maxDraining));
   ended.push(...tooMany.map((draining) => ({ ...draining, reason: 'TooManyDraining' as const })));
-  const status = planned(before, { active, staying, revisions, now });
+  const status = planned(before, { active, staying, share, revisions, now });
   return {
     status,
     statements: statement(deployment, { staying, ended, active }),
-    ...(staying.length > 0 && { again: LOOK }),
+    again: soonest(share.again, staying.length > 0 ? LOOK : undefined),
   };
+}
+
+const soonest = (...times: (number | undefined)[]): number | undefined => {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+};
+
+/** Returns the revision that was given up just now, if it is to finish its own work. */
+function givenUp({ spec, status }: DeploymentResource, { share: { aborted }, now }: RolloutFacts): DrainingRevision[] {
+  const candidate = status?.rollout?.candidate?.revision;
+  if (spec.rollout?.onAbort === 'Move' || aborted === undefined || aborted.revision !== candidate) return [];
+  return [{ revision: candidate, since: now.toISOString(), aborted: true }];
 }
 
 /** Returns true if the runs of a revision are pinned to it, and it is there to execute them. */
@@ -104,20 +125,35 @@ function reportedEnd({ revision, since, runs, threads }: DrainingRevision, facts
   return reportedAfter > SETTLE && runs === 0 && threads === 0 ? 'Drained' : undefined;
 }
 
-type Naming = { active: string; staying: DrainingRevision[]; revisions: RevisionResource[]; now: Date };
+type Naming = { active: string; staying: DrainingRevision[]; share: ShareDecision; revisions: RevisionResource[]; now: Date };
 
 /** Returns the plan. Its time changes only with the revisions that it names, and never goes back. */
-function planned(before: RolloutStatus | undefined, { active, staying, revisions, now }: Naming): RolloutStatus {
+function planned(
+  before: RolloutStatus | undefined,
+  { active, staying, share: { candidate, aborted }, revisions, now }: Naming,
+): RolloutStatus {
   const underWay = revisions.filter((revision) => !isEnded(revision)).map(({ metadata }) => metadata.name);
-  const names = [active, ...staying.map(({ revision }) => revision), ...underWay];
+  const names = [active, ...staying.map(({ revision }) => revision), ...underWay.filter((name) => name !== aborted?.revision)];
   const living = [...new Set(names)].slice(0, MOST_LIVING).toSorted();
   const isSame =
     before?.current === active &&
     before.living.join() === living.join() &&
-    before.draining.map(({ revision }) => revision).join() === staying.map(({ revision }) => revision).join();
+    before.draining.map(({ revision }) => revision).join() === staying.map(({ revision }) => revision).join() &&
+    shareWords(before.candidate) === shareWords(candidate);
   const next = Math.max(now.getTime(), before === undefined ? 0 : Date.parse(before.madeAt) + 1);
-  return { madeAt: isSame ? before.madeAt : new Date(next).toISOString(), current: active, living, draining: staying };
+  return {
+    madeAt: isSame ? before.madeAt : new Date(next).toISOString(),
+    current: active,
+    living,
+    draining: staying,
+    ...(candidate && { candidate }),
+    ...(aborted && { aborted }),
+  };
 }
+
+/** Returns the words that agents hear of a candidate, as one text. */
+const shareWords = (candidate: CandidateRevision | undefined): string =>
+  candidate === undefined ? '' : [candidate.revision, candidate.share, candidate.by].join();
 
 type Stated = { staying: DrainingRevision[]; ended: Ended[]; active: string };
 

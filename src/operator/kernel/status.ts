@@ -1,6 +1,7 @@
 import { cut, NOTE_LENGTH } from '../../kube/events.ts';
 import type { Condition } from '../../schema/platform/conditions.ts';
 import { READY, STALLED, SUSPENDED } from '../../schema/platform/conditions.ts';
+import { isObject } from '../../schema/json.ts';
 import { canonicalJson } from '../../schema/platform/revision-of.ts';
 import { conditionIn } from './conditions.ts';
 import { UNDER_WAY, type StatedCondition } from './outcome.ts';
@@ -8,13 +9,19 @@ import { UNDER_WAY, type StatedCondition } from './outcome.ts';
 export type Status = { observedGeneration?: number; conditions?: Condition[]; phase?: string; logTail?: string };
 
 /**
- * Returns the merge patch from `before` to `after`, or undefined if they are the same. A field that is gone is null in
- * it.
+ * Returns the merge patch from `before` to `after`, or undefined if they are the same. A field that is gone, at any
+ * depth, is null in it.
  */
-export function statusPatch(before: object | undefined, after: object): object | undefined {
-  if (canonicalJson(before ?? {}) === canonicalJson(after)) return undefined;
-  const gone = Object.keys(before ?? {}).filter((name) => !(name in after));
-  return { ...after, ...Object.fromEntries(gone.map((name) => [name, null])) };
+export const statusPatch = (before: object | undefined, after: object): object | undefined =>
+  canonicalJson(before ?? {}) === canonicalJson(after) ? undefined : withGone(before ?? {}, after);
+
+/** Returns `after` with null for each field that only `before` has. Lists are replaced as a whole. */
+function withGone(before: object, after: object): object {
+  const was = Object.entries(before).map(([name, old]: [string, unknown]) => {
+    const is: unknown = (after as Record<string, unknown>)[name];
+    return [name, isObject(old) && isObject(is) ? withGone(old, is) : (is ?? null)];
+  });
+  return { ...after, ...Object.fromEntries(was) };
 }
 
 export type Transition = { type: 'Normal' | 'Warning'; reason: string; action: string; note: string };

@@ -1,20 +1,20 @@
 import { DATABASE_READY, HIBERNATED, SUSPENDED } from '../../schema/platform/conditions.ts';
 import { INTERRUPT } from '../../schema/platform/labels.ts';
 import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { CandidateRevision } from '../../schema/platform/rollout-spec.ts';
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
-import { isWaitedFor } from '../database/address.ts';
 import { isApiUp, isAsMade, isWorkloadUp } from '../rollout/complete.ts';
 import { connectionsAsked, connectionsNeeded } from '../rollout/connections.ts';
 import { isNothingServing, mayStart } from '../rollout/deployment.ts';
-import { mostDraining, queueAtFirst, queueWanted } from '../rollout/queue-size.ts';
-import { isAsleep } from '../rollout/sleepers.ts';
+import { queueWanted } from '../rollout/queue-size.ts';
 import { replicasAllowed, replicasWanted, type WorkloadComponent } from '../rollout/replicas.ts';
 import { agentPlace, askedOfNodes } from '../objects/placed.ts';
 import { imageOf, isEnded } from '../rollout/revisions.ts';
 import { diagnose, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
+import { aborted, isResting, keeping, queueOfRollout, superseded, takenDown, triedOut } from './beside-serving.ts';
 import { building } from './build/staged.ts';
 import { idle, SERVES, STARTING, whileRestoring, type Decision, type Wish } from './decision.ts';
 import { lastStep } from './last-step.ts';
@@ -24,7 +24,7 @@ type Question = (situation: Situation) => Decision | undefined;
 
 /** Decides the next step of a revision. The first question with an answer decides. */
 export function decideRevision(situation: Situation): Decision {
-  for (const question of [gone, specChanged, ended, interrupted, buildless, skipped, hibernating, queued, building, restoring]) {
+  for (const question of [gone, specChanged, ended, aborted, interrupted, buildless, skipped, hibernating, queued, building, restoring]) {
     const decision = question(situation);
     if (decision !== undefined) return decision;
   }
@@ -65,7 +65,8 @@ const specChanged: Question = ({ revision }) => {
 const ended: Question = ({ revision, world, settings }) => {
   const { phase, message = '', reason } = revision.status ?? {};
   if (phase === undefined || !isEnded(revision)) return undefined;
-  if (phase !== 'DEPLOYED') return idle(phase, message, { wish: takenDown(world), ...(reason !== undefined && { reason }) });
+  if (phase !== 'DEPLOYED')
+    return idle(phase, message, { ...keeping({ revision, world, settings }), ...(reason !== undefined && { reason }) });
   const away = { wish: takenDown(world), rolledOut: true };
   if (isSuperseded(revision, world)) return superseded({ revision, world, settings });
   if (isResting(world)) return idle(phase, 'Its pods are stopped until the deployment and its database are awake.', away);
@@ -81,30 +82,11 @@ const ended: Question = ({ revision, world, settings }) => {
   return idle(phase, SERVES, { wish, rolledOut: true, diagnosis: trouble });
 };
 
-const REPLACED = 'It served until a later revision took its place.';
-
-/**
- * Decides for a replaced revision. If it keeps work, its queue pods follow that while its deployment is awake. Those
- * that are there stay until the work was counted.
- */
-function superseded({ revision, world, settings }: Situation): Decision {
-  const { draining, queue, drainPods } = world;
-  const away = { wish: takenDown(world), rolledOut: true };
-  if (draining === undefined || queue === undefined || isResting(world)) return idle('DEPLOYED', REPLACED, away);
-  const pods = Math.min(drainPods ?? replicasOf(queue), mostDraining(revision, settings));
-  const { runs = 'Some', threads = 'some' } = draining;
-  const message = `A later revision took its place. ${runs} runs and ${threads} waiting threads are pinned to it.`;
-  return idle('DEPLOYED', message, { ...away, wish: { ...away.wish, queue: pods }, draining: message });
-}
-
 /**
  * Seconds that a replacing pod may take to be ready before it is reported. A server loads its graphs within some
  * seconds.
  */
 const START = 60;
-
-/** Scales down the existing workloads, and makes nothing. */
-const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }), down: true });
 
 /**
  * Returns true if another revision serves and this one no longer does. A status that somebody wrote by hand stops no
@@ -112,16 +94,6 @@ const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }
  */
 const isSuperseded = ({ metadata }: RevisionResource, { deployment, isPick }: RevisionWorld): boolean =>
   !isPick && deployment?.status?.activeRevision !== undefined && deployment.status.activeRevision !== metadata.name;
-
-/**
- * Returns true if the deployment hibernates or sleeps, or wakes while its database does not answer. Agents start beside
- * a database for which they wait; others would only fail.
- */
-const isResting = ({ deployment, address, databaseReady, api, queue }: RevisionWorld): boolean =>
-  deployment?.spec.hibernate === true ||
-  (deployment !== undefined && isAsleep(deployment)) ||
-  (!(databaseReady || (address !== undefined && isWaitedFor(address))) &&
-    [api, queue].every((workload) => workload !== undefined && replicasOf(workload) === 0));
 
 const interrupted: Question = ({ revision, world }) => {
   // Traffic has already arrived. Taking it away would be an outage, and the revision is as good as deployed.
@@ -166,12 +138,16 @@ const queued: Question = ({ world }) =>
 /** The time of a restore does not count against the rollout. */
 const restoring: Question = ({ world }) => whileRestoring(world.deployment);
 
+/** Returns why it can't be rolled out as it is. */
+const refused = ({ revision, world, settings }: View): string | undefined =>
+  connectionsAsked(revision, settings).problem ?? world.shareProblem;
+
 function progress({ revision, world, settings }: Situation): Decision {
   const begun = { started: true };
-  const { problem } = connectionsAsked(revision, settings);
+  const problem = refused({ revision, world, settings });
   if (problem !== undefined) return idle('CREATE_FAILED', problem, { ...begun, reason: 'Refused' });
   const api = apiAtFirst(revision, world.loadedApi, settings);
-  const queue = queueAtFirst(revision, world.deployment, settings);
+  const queue = queueOfRollout({ revision, world, settings });
   const readiness = { deployment: world.deployment, hasAddress: world.address !== undefined, isDatabaseReady: world.databaseReady };
   if (!mayStart(readiness)) return idle('AWAITING_DEPLOY', NO_DATABASE, { ...begun, reason: 'DatabaseNotReady' });
   if ((world.connections ?? 0) < connectionsNeeded(revision, settings))
@@ -187,6 +163,8 @@ function progress({ revision, world, settings }: Situation): Decision {
   }
   if (!isWorkloadUp(revision, 'queue', world, settings))
     return deploying({ wish: { api, queue }, of: ['queue'] }, { revision, world, settings });
+  if (world.isTriedOut === true && !world.hasTraffic)
+    return triedOut({ ...begun, complete: true, wish: { api, queue } }, { revision, world });
   return lastStep({ ...begun, complete: true, wish: { api, queue } }, { revision, world, settings });
 }
 
@@ -251,14 +229,24 @@ function troubleOf({ revision, world, settings }: View, components: WorkloadComp
  */
 export const wasPaused = (revision: RevisionResource): boolean => conditionIn(revision, SUSPENDED) !== undefined;
 
-type Timed = { revision: RevisionResource; world: Pick<RevisionWorld, 'deployment' | 'absences' | 'now'>; settings: Situation['settings'] };
+/** Returns the seconds for which some pods of a revision that is tried out are not ready. */
+const unreadyFor = ({ unreadySince }: CandidateRevision, now: Date): number =>
+  unreadySince === undefined ? 0 : (now.getTime() - Date.parse(unreadySince)) / 1000;
+
+type Timed = {
+  revision: RevisionResource;
+  world: Pick<RevisionWorld, 'deployment' | 'absences' | 'now' | 'candidate'>;
+  settings: Situation['settings'];
+};
 
 /**
  * Returns the seconds that a revision has left before it has failed. They count from the end of its build or of the
- * restore of its database if it has one, and only while an operator worked.
+ * restore of its database if it has one, and only while an operator worked. Of one that is tried out, only the time
+ * counts in which its pods are not ready.
  */
 export function secondsLeft({ revision, world, settings }: Timed): number {
   const limit = world.deployment?.spec.progressDeadlineSeconds ?? settings.progressDeadlineSeconds;
+  if (world.candidate !== undefined) return limit - unreadyFor(world.candidate, world.now);
   const { builtAt, startedAt = world.now.toISOString() } = wasPaused(revision) ? {} : (revision.status ?? {});
   const restored = Date.parse(world.deployment?.status?.restoredAt ?? '') || 0;
   const span = { from: Math.max(Date.parse(builtAt ?? startedAt), restored), to: world.now.getTime() };

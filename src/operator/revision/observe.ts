@@ -4,7 +4,7 @@ import type { TimeSpan } from '../../kube/lease.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { COMPONENT } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
-import type { DrainingRevision } from '../../schema/platform/rollout-spec.ts';
+import type { AbortedRevision, CandidateRevision, DrainingRevision } from '../../schema/platform/rollout-spec.ts';
 import type { ServerFacts } from '../../schema/wire/work-report.ts';
 import type { DatabaseAnswer } from '../database/database.ts';
 import { databaseOf } from '../database/engines.ts';
@@ -12,6 +12,7 @@ import type { DatabaseAddress } from '../database/address.ts';
 import { BY_DEPLOYMENT, BY_REVISION } from '../view/caches.ts';
 import { hasTraffic, mayStart } from '../rollout/deployment.ts';
 import type { OperatorDeps } from '../view/deps.ts';
+import { abortedIn, candidateIn, isTriedOut, shareProblem } from '../rollout/by-share.ts';
 import { drainingIn } from '../rollout/pins.ts';
 import { replicasWanted, type WorkloadComponent } from '../rollout/replicas.ts';
 import { activeOf, isEnded, rolloutOrderOf, type RolloutOrder } from '../rollout/revisions.ts';
@@ -46,6 +47,14 @@ export type RevisionWorld = DatabaseAnswer & {
   queue: KubeObject | undefined;
   /** The decision about the queue of its deployment, by the work there is. */
   queueState?: QueueState | undefined;
+  /** True if it is tried out with a share of the threads before it serves. */
+  isTriedOut?: boolean;
+  /** Why it can't be, although the deployment asks for it. */
+  shareProblem?: string | undefined;
+  /** How far it is, once it is ready. */
+  candidate?: CandidateRevision | undefined;
+  /** Why it was given up while it was tried out. */
+  aborted?: AbortedRevision | undefined;
   /** The work that it keeps although another one serves. */
   draining?: DrainingRevision | undefined;
   /** The number of its queue pods that this asks for. */
@@ -106,6 +115,10 @@ export async function observeRevision(
     api: caches.workloads.get(`${namespace}/${workloadName(name, 'api')}`),
     queue: caches.workloads.get(`${namespace}/${workloadName(name, 'queue')}`),
     queueState: deps.work.queue(key),
+    isTriedOut: isTriedOut(revision, deployment, siblings),
+    shareProblem: shareProblem(revision, { deployment, siblings, settings: deps.settings }),
+    candidate: candidateIn(deployment, name),
+    aborted: abortedIn(deployment, name),
     draining: drainingIn(deployment, name),
     drainPods: deps.work.drain(key, name),
     server: deps.work.server(key, name),

@@ -18,7 +18,7 @@ export function isQueueScaled(of: Templated, deployment: DeploymentResource | un
   return most > least && (settings.gateway !== undefined || deployment?.spec.queueReplicas !== undefined);
 }
 
-/** Returns how many queue pods a replaced revision may have: at least one, or its work would never end. */
+/** Returns how many queue pods a revision may have beside the one that serves. Without one its work would never end. */
 export const mostDraining = (of: Templated, settings: Settings): number => Math.max(1, replicasAllowed(of, 'queue', settings));
 
 type Queue = {

@@ -31,12 +31,13 @@ export function scalableIn(caches: Caches, settings: OperatorSettings): (deploym
   };
 }
 
-/** Returns the queues of replaced revisions of a deployment that keep work. None while nothing of it is to run. */
+/** Returns the queues of revisions that have work beside the one that serves. None while nothing of it is to run. */
 export function drainingQueues(caches: Caches, settings: OperatorSettings): (deployment: string) => DrainingQueue[] {
   return (key) => {
     const deployment = caches.deployments.get(key);
     if (deployment === undefined || deployment.spec.suspend === true || deployment.spec.hibernate === true) return [];
-    return (deployment.status?.rollout?.draining ?? []).flatMap(({ revision: name }) => {
+    const { draining = [], candidate } = deployment.status?.rollout ?? {};
+    return [...draining, ...(candidate ? [candidate] : [])].flatMap(({ revision: name }) => {
       const { namespace } = deployment.metadata;
       const revision = caches.revisions.get(`${namespace}/${name}`);
       const queue = caches.workloads.get(`${namespace}/${names.queueWorkload(name)}`);

@@ -5,6 +5,7 @@ import { AgentPlacement, DatabasePlacement } from './place-spec.ts';
 import { ResourceSpec } from './resource-spec.ts';
 import { RolloutConfig } from './rollout-spec.ts';
 import { DatabaseBackup } from './backup-asked.ts';
+import { SHARE_BY } from './pins.ts';
 import { DatabaseAsked } from './restore-asked.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
@@ -126,6 +127,19 @@ export const DeploymentCreateRequest = Type.Object(
   closed,
 );
 
+/** The move that a patch asks of the revision that is tried out. */
+export const RolloutMoveRequest = Type.Object(
+  {
+    share: Type.Optional(
+      Nullable(Type.Integer({ minimum: 1, maximum: 100, description: 'Its share of the new threads from now on. It never falls.' })),
+    ),
+    promote: Type.Optional(Nullable(Type.Boolean({ description: 'True: it serves now, without its further steps.' }))),
+    abort: Type.Optional(Nullable(Type.Boolean({ description: 'True: it gets no new threads, and ends as DEPLOY_FAILED.' }))),
+  },
+  { additionalProperties: false, description: 'Moves the revision that is tried out: one of its fields.' },
+);
+export type RolloutMoveRequest = Static<typeof RolloutMoveRequest>;
+
 export const DeploymentPatchRequest = Type.Object(
   {
     name: Type.Optional(Nullable(DeploymentName)),
@@ -133,6 +147,7 @@ export const DeploymentPatchRequest = Type.Object(
     source_config: Type.Optional(Nullable(SourceConfig)),
     source_revision_config: Type.Optional(Nullable(SourceRevisionConfigRequest)),
     secrets: Type.Optional(Nullable(Type.Array(Secret, { maxItems: 512 }))),
+    rollout: Type.Optional(Nullable(RolloutMoveRequest)),
   },
   closed,
 );
@@ -152,9 +167,31 @@ const RouteShown = Type.Object(
   },
 );
 
-/** The revisions that keep work of their own although another one serves, as REST shows them. */
+/** The revisions that have work of their own although another one serves, as REST shows them. */
 const RolloutShown = Type.Object(
   {
+    candidate: Nullable(
+      Type.Object(
+        {
+          revision_id: Nullable(Uuid('The revision; null: it is gone.')),
+          step: Type.Integer({ description: 'The step that it is at, the first one being 1.' }),
+          share: Type.Integer({ description: 'Percent of the new threads that belong to it.' }),
+          by: StringEnum(SHARE_BY, { description: 'Whose hash decides.' }),
+          since: DateTime('When it got this share.'),
+        },
+        { additionalProperties: false, description: 'The revision that is tried out with a share of the new threads; null: none.' },
+      ),
+    ),
+    aborted: Nullable(
+      Type.Object(
+        {
+          revision_id: Nullable(Uuid('The revision; null: it is gone.')),
+          since: DateTime('When it was given up.'),
+          message: Type.String({ description: 'One sentence on the reason.' }),
+        },
+        { additionalProperties: false, description: 'The revision that was given up last while it was tried out; null: none.' },
+      ),
+    ),
     draining: Type.Array(
       Type.Object(
         {
@@ -168,7 +205,7 @@ const RolloutShown = Type.Object(
       { description: 'Replaced revisions that keep work, the oldest first.' },
     ),
   },
-  { additionalProperties: false, description: 'Which revisions keep work. Null: nothing serves, or no gateway is installed. Read-only.' },
+  { additionalProperties: false, description: 'Which revisions have work. Null: nothing serves, or no gateway is installed. Read-only.' },
 );
 
 /** The restore of a deployment's database, as REST shows it. */

@@ -33,6 +33,8 @@ export const API_KEY = `${GROUP}/api-key`;
 export const INTERRUPT = `${GROUP}/interrupt`;
 /** Annotation on a Revision: its work goes on with the one that serves now. */
 export const RELEASE = `${GROUP}/release`;
+/** Annotation on a Revision that is tried out: `promote`, `abort`, or `share=25`. */
+export const ROLLOUT = `${GROUP}/rollout`;
 /** Label and annotation on objects that build a revision: the namespace of the agents that it is for. */
 export const AGENTS_NAMESPACE = `${GROUP}/agents-namespace`;
 /** Label on objects that build a revision: the revision's uid. */

@@ -60,6 +60,7 @@ export const FAILURE_REASONS = [
   'SpecChanged',
   'Refused',
   'Interrupted',
+  'RolloutAborted',
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 

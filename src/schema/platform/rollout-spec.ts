@@ -1,13 +1,27 @@
 import { Type, type Static } from 'typebox';
-import { MOST_LIVING, PINS } from './pins.ts';
-import { DateTime, Nullable, resourceForm, StringEnum } from '../types.ts';
+import { MOST_LIVING, PINS, SHARE_BY } from './pins.ts';
+import { DateTime, Nullable, resourceForm, StringEnum, withRules, type CelRule } from '../types.ts';
 
 /** Seconds for which work stays with a replaced revision unless a deployment says otherwise: a week. */
 export const PIN_SECONDS = 604_800;
 /** Replaced revisions that keep their work at a time, unless a deployment says otherwise. */
 export const MOST_DRAINING = 3;
 
-/** How a revision that another one replaces keeps its work, in REST's words. */
+/** Steps of a rollout at most. */
+const MOST_STEPS = 20;
+
+/** A step of a rollout by share. */
+const RolloutStep = Type.Object(
+  {
+    share: Type.Integer({ minimum: 1, maximum: 100, description: 'Percent of the new threads that belong to the new revision.' }),
+    seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'How long the step takes.' })),
+    pause: Type.Optional(Type.Boolean({ description: 'True: the step waits until somebody goes on. Instead of seconds.' })),
+  },
+  { additionalProperties: false },
+);
+export type RolloutStep = Static<typeof RolloutStep>;
+
+/** How a new revision takes the place of another one, and how that keeps its work, in REST's words. */
 export const RolloutConfig = Type.Object(
   {
     pin: Type.Optional(
@@ -36,16 +50,73 @@ export const RolloutConfig = Type.Object(
         }),
       ),
     ),
+    steps: Type.Optional(
+      Nullable(
+        Type.Array(RolloutStep, {
+          maxItems: MOST_STEPS,
+          description:
+            'How a new revision is tried out beside the one that serves: it gets a share of the new threads, which rises with each step. After the last one it serves. Empty: it serves as soon as its pods are ready.',
+        }),
+      ),
+    ),
+    by: Type.Optional(
+      Nullable(
+        StringEnum(SHARE_BY, {
+          description:
+            'Whose hash decides whether a new thread is within the share: that of the thread, of the assistant, or of the user who asks. Default thread.',
+        }),
+      ),
+    ),
+    on_abort: Type.Optional(
+      Nullable(
+        StringEnum(['Finish', 'Move'], {
+          description:
+            'Whether a revision that is given up finishes the runs and threads that it has begun, or they go on with the one that serves. Default Finish.',
+        }),
+      ),
+    ),
   },
   {
     additionalProperties: false,
-    description: 'How a revision that another one replaces keeps its work. A change makes no revision.',
+    description: 'How a new revision takes the place of the one that serves, and how that keeps its work. A change makes no revision.',
   },
 );
 export type RolloutConfig = Static<typeof RolloutConfig>;
 
+const EITHER = 'each has either seconds, or pause: true';
+const RISING = 'shares must rise from step to step';
+const PINLESS = 'not with pin None, because threads must keep to their revision';
+
+/** Returns the broken rules about the fields of a rollout that no schema says. Each begins with its field. */
+export function brokenRollout({ steps, pin }: RolloutConfig): string[] {
+  if (!Array.isArray(steps) || steps.length === 0) return [];
+  const isEither = steps.every(({ seconds, pause }) => (pause === true) !== (seconds !== undefined));
+  const rises = steps.every(({ share }, at) => at === 0 || share > steps[at - 1]!.share);
+  return [
+    ...(isEither ? [] : [`steps: ${EITHER}`]),
+    ...(rises ? [] : [`steps: ${RISING}`]),
+    ...(pin === 'None' ? [`steps: ${PINLESS}`] : []),
+  ];
+}
+
+/** The same rules for the API server. */
+const rolloutRules: CelRule[] = [
+  {
+    rule: '!has(self.steps) || self.steps.all(s, (has(s.pause) && s.pause) != has(s.seconds))',
+    message: `rollout.steps: ${EITHER}`,
+  },
+  {
+    rule: '!has(self.steps) || (self.steps.map(s, s.share).isSorted() && self.steps.all(s, self.steps.exists_one(o, o.share == s.share)))',
+    message: `rollout.steps: ${RISING}`,
+  },
+  {
+    rule: "!has(self.steps) || self.steps.size() == 0 || !has(self.pin) || self.pin != 'None'",
+    message: `rollout.steps: ${PINLESS}`,
+  },
+];
+
 /** The same as the resource has it. */
-export const RolloutSpec = resourceForm(RolloutConfig);
+export const RolloutSpec = withRules(resourceForm(RolloutConfig), rolloutRules);
 
 /** The same of the pods of a revision, as they were started. */
 export const PinOfPods = Type.Optional(
@@ -61,8 +132,31 @@ export const DrainingRevision = Type.Object({
   since: DateTime('When it was replaced.'),
   runs: count('Its runs that have not ended, as last reported.'),
   threads: count('Threads that wait for an answer at it, or that stay with it, as last reported.'),
+  aborted: Type.Optional(
+    Type.Boolean({ description: 'True: it was tried out and given up. Runs that it has not begun go to the one that serves.' }),
+  ),
 });
 export type DrainingRevision = Static<typeof DrainingRevision>;
+
+/** A revision that is tried out. */
+export const CandidateRevision = Type.Object({
+  revision: Name('The revision that is tried out.'),
+  step: Type.Integer({ minimum: 0, description: 'The step that it is at, the first one being 1.' }),
+  share: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent of the new threads that belong to it.' }),
+  by: StringEnum(SHARE_BY, { description: 'Whose hash decides.' }),
+  since: DateTime('When it got this share.'),
+  unreadySince: Type.Optional(DateTime('Since when some of its pods are not ready. It goes no further meanwhile.')),
+  promoted: Type.Optional(Type.Boolean({ description: 'True: its steps are over, and it is about to serve.' })),
+});
+export type CandidateRevision = Static<typeof CandidateRevision>;
+
+/** A revision that was tried out and given up. */
+export const AbortedRevision = Type.Object({
+  revision: Name('The revision that was given up.'),
+  since: DateTime('When it was given up.'),
+  message: Type.String({ maxLength: 1024, description: 'One sentence on the reason.' }),
+});
+export type AbortedRevision = Static<typeof AbortedRevision>;
 
 /** Which revision has which work, as the agents know it by the gateway. */
 export const RolloutStatus = Type.Object(
@@ -71,6 +165,8 @@ export const RolloutStatus = Type.Object(
     current: Name('The revision that serves, and takes the work of those that are not named here.'),
     living: Type.Array(Name('A revision whose work stays with it.'), { maxItems: MOST_LIVING }),
     draining: Type.Array(DrainingRevision, { maxItems: MOST_LIVING, description: 'Those of them that were replaced, the oldest first.' }),
+    candidate: Type.Optional(CandidateRevision),
+    aborted: Type.Optional(AbortedRevision),
   },
   { description: 'The revisions that execute runs. Unset: no gateway is installed, or nothing serves yet.' },
 );

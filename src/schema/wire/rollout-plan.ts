@@ -1,14 +1,23 @@
 import { Type, type Static } from 'typebox';
-import { MOST_LIVING } from '../platform/pins.ts';
+import { MOST_LIVING, SHARE_BY } from '../platform/pins.ts';
+import { StringEnum } from '../types.ts';
 
 /*
- * The plan of a deployment's revisions, which its processes get in the answers to their reports: which serves, and
- * which others still execute runs that are pinned to them.
+ * The plan of a deployment's revisions, which its processes get in the answers to their reports: which serves, which
+ * others still execute runs that are pinned to them, and which is tried out with a share of the new threads.
  */
 
 /** The names of Revisions. */
 const FORM = '^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$';
 export const RevisionName = (description: string) => Type.String({ minLength: 1, maxLength: 253, pattern: FORM, description });
+
+/** The revision that is tried out. */
+export const CandidateShare = Type.Object({
+  revision: RevisionName('The revision. It is one of the living ones, and begins nothing by itself.'),
+  share: Type.Number({ minimum: 0, maximum: 100, description: 'Percent of the new threads that belong to it.' }),
+  by: StringEnum(SHARE_BY, { description: 'Whose hash decides: that of the thread, of the assistant, or of the user who asks.' }),
+});
+export type CandidateShare = Static<typeof CandidateShare>;
 
 export const RolloutPlan = Type.Object({
   made_at: Type.String({ format: 'date-time', maxLength: 40, description: 'When it was made. A newer plan replaces an older one.' }),
@@ -17,6 +26,12 @@ export const RolloutPlan = Type.Object({
   draining: Type.Array(RevisionName('One of those that was replaced. It begins nothing by itself, such as the run of a cron.'), {
     maxItems: MOST_LIVING,
   }),
+  candidate: Type.Optional(CandidateShare),
+  aborted: Type.Optional(
+    Type.Array(RevisionName('One of the draining ones that was given up. Its runs that have not begun go to the one that serves.'), {
+      maxItems: MOST_LIVING,
+    }),
+  ),
 });
 export type RolloutPlan = Static<typeof RolloutPlan>;
 
@@ -24,10 +39,17 @@ const isName = (value: unknown): value is string => typeof value === 'string' &&
 
 /** Returns a plan from another process. Undefined where there is none, or it has another form. */
 export function rolloutPlanOf(given: unknown): RolloutPlan | undefined {
-  const { made_at: at, current, living, draining } = (given ?? {}) as Partial<Record<keyof RolloutPlan, unknown>>;
+  const plan = (given ?? {}) as Partial<Record<keyof RolloutPlan, unknown>>;
+  const { made_at: at, current, living, draining, candidate, aborted = [] } = plan;
   if (typeof at !== 'string' || Number.isNaN(Date.parse(at)) || !isName(current)) return undefined;
-  if (!areNames(living) || living.length === 0 || !areNames(draining)) return undefined;
-  return { made_at: at, current, living, draining };
+  if (!areNames(living) || living.length === 0 || !areNames(draining) || !areNames(aborted)) return undefined;
+  if (candidate === undefined) return { made_at: at, current, living, draining, aborted };
+  return isCandidate(candidate) ? { made_at: at, current, living, draining, aborted, candidate } : undefined;
 }
 
 const areNames = (list: unknown): list is string[] => Array.isArray(list) && list.length <= MOST_LIVING && list.every(isName);
+
+function isCandidate(given: unknown): given is CandidateShare {
+  const { revision, share, by } = (given ?? {}) as Partial<Record<keyof CandidateShare, unknown>>;
+  return isName(revision) && typeof share === 'number' && share >= 0 && share <= 100 && SHARE_BY.some((word) => word === by);
+}

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { RELEASE } from '../../../src/schema/platform/labels.ts';
+import { RELEASE, ROLLOUT } from '../../../src/schema/platform/labels.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 /* How replaced revisions keep their work, by REST. */
@@ -25,7 +25,7 @@ const specOf = async ({ name }: Deployment) => (await plane.kube.get(kinds.deplo
 test('what is kept is stored where the operator reads it, and a change makes no revision', async () => {
   const { status, body: made } = await create({ pin: 'Thread', pin_seconds: 60 });
   expect([status, made.detail]).toEqual([201, undefined]);
-  expect(made.source_config.rollout).toEqual({ pin: 'Thread', pin_seconds: 60, max_draining: null });
+  expect(made.source_config.rollout).toEqual({ pin: 'Thread', pin_seconds: 60, max_draining: null, steps: null, by: null, on_abort: null });
   expect(made.rollout).toBeNull();
   const spec = await specOf(made);
   expect(spec.rollout).toEqual({ pin: 'Thread', pinSeconds: 60 });
@@ -33,7 +33,7 @@ test('what is kept is stored where the operator reads it, and a change makes no 
   const { body: changed } = await patch(made.id, { pin: 'None' });
   expect([changed.latest_revision_id, changed.source_config.rollout]).toEqual([
     made.latest_revision_id,
-    { pin: 'None', pin_seconds: null, max_draining: null },
+    { pin: 'None', pin_seconds: null, max_draining: null, steps: null, by: null, on_abort: null },
   ]);
   expect((await specOf(made)).rollout).toEqual({ pin: 'None' });
 });
@@ -43,6 +43,9 @@ test.each([
   [{ pin_seconds: 1 }, /pin_seconds/],
   [{ max_draining: 11 }, /max_draining/],
   [{ keep: true }, /keep/],
+  [{ by: 'moon' }, /by/],
+  [{ steps: [{ share: 0, seconds: 1 }] }, /share/],
+  [{ steps: [{ share: 101, seconds: 1 }] }, /share/],
 ])('%j is refused with the name of its field', async (rollout, field) => {
   const { status, body } = await create(rollout);
   expect(status).toBe(422);
@@ -64,9 +67,76 @@ test('a replaced revision with work is shown, and lets it go when asked; others 
   });
   await expect
     .poll(async () => (await plane.call<Answer>('GET', `/v2/deployments/${made.id}`)).body.rollout)
-    .toEqual({ draining: [{ revision_id: made.latest_revision_id, since: at, runs: 2, threads: 3 }] });
+    .toEqual({ candidate: null, aborted: null, draining: [{ revision_id: made.latest_revision_id, since: at, runs: 2, threads: 3 }] });
   expect((await release()).status).toBe(200);
   const { metadata } = await plane.kube.get(kinds.revision, { namespace: plane.namespace, name: first });
   expect(metadata.annotations?.[RELEASE]).toMatch(/^2\d{3}-/);
   expect((await release()).status).toBe(200);
+});
+
+const RISING = [
+  { share: 10, seconds: 60 },
+  { share: 50, pause: true },
+];
+
+test('steps of a rollout are stored as they are asked', async () => {
+  const { body: made } = await create({ steps: RISING, by: 'user' });
+  expect(made.source_config.rollout).toMatchObject({ steps: RISING, by: 'user' });
+  expect((await specOf(made)).rollout).toEqual({ steps: RISING, by: 'user' });
+});
+
+test.each([
+  ['shares that fall', { steps: RISING.toReversed() }, /rollout\.steps: shares must rise/],
+  ['shares that stay', { steps: [RISING[0], RISING[0]] }, /rollout\.steps: shares must rise/],
+  ['steps without an end', { steps: [{ share: 10 }] }, /rollout\.steps: each has either/],
+  ['steps with two ends', { steps: [{ share: 10, seconds: 1, pause: true }] }, /rollout\.steps: each has either/],
+  ['steps without pins', { steps: RISING, pin: 'None' }, /rollout\.steps: not with pin None/],
+])('%s are refused by REST and by the API server, and change nothing', async (_, rollout, reason) => {
+  const { body: made } = await create({ steps: [] });
+  const { status, body } = await patch(made.id, rollout);
+  expect([status, body.detail]).toEqual([400, expect.stringMatching(reason)]);
+  const ref = { namespace: plane.namespace, name: made.name };
+  const byKubectl = plane.kube.jsonPatch(kinds.deployment, ref, [{ op: 'add', path: '/spec/rollout', value: rollout }]);
+  await expect(byKubectl).rejects.toThrow(reason);
+  expect((await specOf(made)).rollout).toEqual({ steps: [] });
+});
+
+test('a revision that is tried out is shown and moved; what can not be done is refused with its field', async () => {
+  const { body: made } = await create({ steps: RISING });
+  const ref = { namespace: plane.namespace, name: made.name };
+  const name = `${made.name}-00001`;
+  const move = (rollout: object, more: object = {}) =>
+    plane.call<Answer>('PATCH', `/v2/deployments/${made.id}`, { body: { rollout, ...more } });
+  const details = async (...asked: object[]) => {
+    const answers = [];
+    for (const each of asked) answers.push(await move(each));
+    return answers.map(({ status, body }) => [status, body.detail]);
+  };
+  expect(await details({ promote: true })).toEqual([[400, 'rollout.promote: no revision is tried out']]);
+  const at = '2026-11-26T12:00:00Z';
+  const plan = { madeAt: at, current: `${made.name}-00000`, living: [name], draining: [] };
+  const candidate = { revision: name, step: 1, share: 10, by: 'thread', since: at };
+  await plane.kube.patchStatus(kinds.deployment, ref, { rollout: { ...plan, candidate } });
+  await expect
+    .poll(async () => (await plane.call<Answer>('GET', `/v2/deployments/${made.id}`)).body.rollout?.candidate)
+    .toEqual({ revision_id: made.latest_revision_id, step: 1, share: 10, by: 'thread', since: at });
+  expect(await details({}, { share: 20, promote: true }, { share: 10 }, { promote: false })).toEqual([
+    [400, expect.stringMatching(/^rollout: needs exactly one/)],
+    [400, expect.stringMatching(/^rollout: needs exactly one/)],
+    [400, 'rollout.share: must be above 10, which it is now'],
+    [400, expect.stringMatching(/^rollout: needs exactly one/)],
+  ]);
+  expect((await move({ share: 101 })).status).toBe(422);
+  expect((await move({ abort: true }, { source_revision_config: { image_uri: 'other:1' } })).body.detail).toMatch(/^rollout: not together/);
+  const annotated = async () =>
+    (await plane.kube.get(kinds.revision, { namespace: plane.namespace, name })).metadata.annotations?.[ROLLOUT];
+  expect(await annotated()).toBeUndefined();
+  expect((await move({ share: 25 })).status).toBe(200);
+  expect(await annotated()).toBe('share=25');
+  expect((await move({ abort: true })).status).toBe(200);
+  expect(await annotated()).toBe('abort');
+  expect((await move({ promote: true })).body.detail).toBe('rollout: somebody has asked for abort already');
+  const aborted = { revision: name, since: at, message: 'Somebody gave it up.' };
+  await plane.kube.patchStatus(kinds.deployment, ref, { rollout: { ...plan, candidate: null, aborted } });
+  await expect.poll(async () => (await move({ promote: true })).body.detail).toBe(`rollout.promote: revision ${name} was given up`);
 });

@@ -44,6 +44,7 @@ const facts = (given: Partial<RolloutFacts>): RolloutFacts => ({
   revisions: [revision('chat-1'), revision('chat-2')],
   active: 'chat-2',
   summary: undefined,
+  share: {},
   settings: { gateway: { service: 'gateway', namespace: 'gx' } },
   now: NOW,
   ...given,

@@ -17,6 +17,15 @@ test('a field that is gone is sent as null', () => {
   expect(statusPatch({ phase: 'X', reason: 'Bad' }, { phase: 'Y' })).toEqual({ phase: 'Y', reason: null });
 });
 
+test('a field that is gone below another is sent as null, and a list as a whole', () => {
+  const before = { rollout: { current: 'a', draining: [{ name: 'b', waiting: 1 }], since: 'now' }, queue: { due: 1 } };
+  const after = { rollout: { current: 'a', draining: [{ name: 'b' }] }, queue: { due: 1 } };
+  expect(statusPatch(before, after)).toEqual({
+    rollout: { current: 'a', draining: [{ name: 'b' }], since: null },
+    queue: { due: 1 },
+  });
+});
+
 test('an event is told when the phase or what Ready says changes, and not otherwise', () => {
   const before = { phase: 'A', conditions: [condition('Ready', 'False', 'Waiting')] };
   expect(transition(before, before)).toBeUndefined();

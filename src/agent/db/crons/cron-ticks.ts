@@ -14,8 +14,9 @@ import { openedCrons } from './crons.ts';
 /** The crons that are looked at: those of these graphs, but for some. `revision`: the one of the process. */
 type Looked = { graphs: string[]; except: string[]; revision: string | undefined };
 
-/** True unless the revision was replaced: its runs would be pinned to it. */
-const mayFire = (revision: string): string => `not exists (select 1 from gx.rollout p where ${revision}::text = any(p.draining))`;
+/** True unless the revision was replaced, or is tried out: its runs would be pinned to it. */
+const mayFire = (revision: string): string =>
+  `not exists (select 1 from gx.rollout p where ${revision}::text = any(p.draining || p.candidate))`;
 
 /**
  * Returns in how many milliseconds the next cron of these graphs is due, by the clock of the database; undefined when

@@ -16,5 +16,11 @@ create table gx.rollout (
   current text not null,
   living text[] not null,
   draining text[] not null default '{}',
+  -- The revision that is tried out: its share of the new threads in percent, and whose hash decides (SHARE_BY).
+  candidate text,
+  share real not null default 0,
+  share_by text not null default 'thread',
+  -- Revisions that were given up, whose runs that have not begun belong to the one that serves.
+  aborted text[] not null default '{}',
   made_at timestamptz not null
 );

@@ -30,7 +30,7 @@ export const pinOfThread = (thread: string): string =>
 /** A part of the statement that makes runs: its changes to their threads, whose `revision` the runs get. */
 export type PinPart = {
   name: string;
-  /** The columns of a new thread, and their values. */
+  /** The columns of a new thread, and their values. `ready` has the run. */
   columns: string;
   values: (own: string) => string;
   /** The change of a thread that is there. `t` is its row, and `asked` has the run. */
@@ -58,10 +58,33 @@ const goesOn = (own: string): string => `t.revision is distinct from ${own}
       and (t.status = 'interrupted' or exists (select 1 from gx.run x where x.thread_id = t.thread_id and x.status in ('pending', 'running')))
       and (select a.continues from asked a where a.thread_id = t.thread_id limit 1)`;
 
+/**
+ * The hash that decides whether a thread is within a share, from 0 to 2^32 - 1. The candidate is part of it, so that
+ * the same users are not always the first.
+ */
+const HASH = `('x' || substr(md5(p.candidate || '/' || case p.share_by when 'assistant' then ready.assistant_id::text
+      when 'user' then coalesce(ready.asker, ready.thread_id::text) else ready.thread_id::text end), 1, 8))::bit(32)::bigint`;
+
+/**
+ * The revision of a new thread: the one that its request names, else the candidate for its share, else that of the
+ * process. Processes of the one that serves alone share, so that a caller of the candidate itself gets the candidate.
+ */
+const ofNewThread = (own: string): string => `coalesce(ready.wanted, (select p.candidate from gx.rollout p
+      where p.current = ${own} and p.candidate is not null and ${HASH} < p.share / 100.0::float8 * 4294967296), ${own})`;
+
+/**
+ * The revision of a run with new input on a thread that is there. One that had no run yet is as good as new. One on
+ * which the candidate has begun stays with it while there is a candidate, and no other moves to it.
+ */
+const ofNewInput = (own: string): string => `case when t.runs = 0 then excluded.revision else coalesce(
+      (select a.wanted from asked a where a.thread_id = t.thread_id limit 1),
+      (select p.candidate from gx.rollout p where p.current = ${own} and p.candidate = t.revision), ${own}) end`;
+
 const CHANGES = {
-  Run: (own: string) => `revision = case when ${goesOn(own)} and not ${isGone('t.revision')} then t.revision else ${own} end, kept = null`,
+  Run: (own: string) =>
+    `revision = case when ${goesOn(own)} and not ${isGone('t.revision')} then t.revision else ${ofNewInput(own)} end, kept = null`,
   Thread: (own: string) =>
-    `revision = case when t.revision <> ${own} and not ${isGone('t.revision')} then t.revision else ${own} end, kept = true`,
+    `revision = case when t.revision <> ${own} and not ${isGone('t.revision')} then t.revision else ${ofNewInput(own)} end, kept = true`,
 };
 
 /** Returns the part for processes that pin runs like this one. */
@@ -72,7 +95,7 @@ export function pinPart(pinning: Pinning): PinPart {
   return {
     name: `_${PINS.indexOf(pin)}`,
     columns: ', revision, kept',
-    values: (own) => `, ${own}, ${pin === 'Thread' ? 'true' : 'null::boolean'}`,
+    values: (own) => `, ${ofNewThread(own)}, ${pin === 'Thread' ? 'true' : 'null::boolean'}`,
     change: CHANGES[pin],
     startsHere: (own) => `(t.revision is null or t.revision = ${own})`,
     parameters: [revision],
@@ -91,15 +114,44 @@ export async function nameLiving(db: Db, revision: string): Promise<void> {
   });
 }
 
-/** Keeps a plan, unless a newer one is kept. */
-export async function keepRolloutPlan(db: Db, { current, living, draining, made_at }: RolloutPlan): Promise<void> {
+/** Threads whose first runs wait at a revision that was given up, which has begun nothing on them. */
+const UNBEGUN = `select r.thread_id from gx.run r, kept k where r.status = 'pending' and r.revision = any(k.aborted)
+      and not exists (select 1 from gx.run x where x.thread_id = r.thread_id and x.revision = r.revision and x.attempt > 0)`;
+
+/**
+ * Keeps a plan, unless a newer one is kept. Threads on which a revision that was given up has begun nothing go to the
+ * one that serves, with their runs.
+ */
+export async function keepRolloutPlan(db: Db, plan: RolloutPlan): Promise<void> {
+  const { current, living, draining, made_at: at, candidate, aborted = [] } = plan;
   await db.query({
     name: 'rollout_keep',
-    text: `insert into gx.rollout as p (current, living, draining, made_at) values ($1, $2, $3, $4)
-      on conflict (one) do update set current = excluded.current, living = excluded.living, draining = excluded.draining, made_at = excluded.made_at
-      where excluded.made_at > p.made_at`,
-    values: [current, living, draining, made_at],
+    text: `with kept as (
+        insert into gx.rollout as p (current, living, draining, made_at, candidate, share, share_by, aborted)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)
+        on conflict (one) do update set current = excluded.current, living = excluded.living, draining = excluded.draining,
+          made_at = excluded.made_at, candidate = excluded.candidate, share = excluded.share, share_by = excluded.share_by, aborted = excluded.aborted
+        where excluded.made_at > p.made_at returning p.current, p.aborted),
+      t as (
+        update gx.thread t set revision = k.current from kept k
+        where t.revision = any(k.aborted) and t.thread_id in (${UNBEGUN}) returning t.thread_id)
+      update gx.run r set revision = k.current from kept k
+      where r.status = 'pending' and r.revision = any(k.aborted) and r.thread_id in (select thread_id from t)`,
+    values: [current, living, draining, at, candidate?.revision ?? null, candidate?.share ?? 0, candidate?.by ?? 'thread', aborted],
   });
+}
+
+/**
+ * Returns the revision of this name, to which a request may send its runs: the one that serves, or the candidate.
+ * Undefined: it is neither. A process without a plan knows its own revision alone.
+ */
+export async function revisionOffered(db: Db, { name, own }: { name: string; own: string | undefined }): Promise<string | undefined> {
+  const [plan] = await db.query<{ current: string; candidate: string | null }>({
+    name: 'rollout_offers',
+    text: 'select current, candidate from gx.rollout',
+    values: [],
+  });
+  return [own, plan?.current, plan?.candidate].find((offered) => offered === name) ?? undefined;
 }
 
 /**

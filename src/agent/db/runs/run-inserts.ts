@@ -39,7 +39,6 @@ type Beside = { ticket: TicketInsert } | { starter: Starter };
  */
 type Variant = { guarded: boolean; rich: boolean; keyed: boolean; pin: PinPart };
 type Where = Pick<Variant, 'rich' | 'pin'> & { db: Db };
-
 type InsertedRow = Pick<Run, 'run_id' | 'thread_id' | 'created_at' | 'updated_at' | 'status'> & Omit<Inserted, 'run'>;
 
 /** Seconds after a temporary thread's due time at which others remove it, because its worker died before it did so. */
@@ -64,6 +63,8 @@ const GIVEN = {
   changeable: 'text',
   webhook: 'text',
   continues: 'boolean',
+  wanted: 'text',
+  asker: 'text',
 };
 const WITH_KEYS = { ...GIVEN, key: 'bytea', request: 'bytea', made: 'text' };
 /** Rows from the first parameters, and the number of the next one. */
@@ -182,8 +183,7 @@ async function insertSome({ db, rich, pin }: Where, runs: NewRun[], beside: Besi
       inOrder.map(({ run_id }) => stored.get(run_id)!.metadata),
       inOrder.map(({ run_id }) => stored.get(run_id)!.kwargs),
       inOrder.map(({ multitask_strategy }) => multitask_strategy),
-      inOrder.map(({ kwargs }) => kwargs.temporary),
-      inOrder.map(({ kwargs }) => kwargs.resumable),
+      ...(['temporary', 'resumable'] as const).map((field) => inOrder.map(({ kwargs }) => kwargs[field])),
       inOrder.map(({ readers }) => `{${readers.join()}}`),
       inOrder.map(({ after_seconds }) => after_seconds),
       inOrder.map(({ thread }) => thread.create),
@@ -193,6 +193,7 @@ async function insertSome({ db, rich, pin }: Where, runs: NewRun[], beside: Besi
       inOrder.map(({ thread }) => patternsField(thread.changeable)),
       inOrder.map(({ run_id }) => stored.get(run_id)!.webhook),
       inOrder.map(({ kwargs }) => isContinued(kwargs)),
+      ...(['revision', 'asker'] as const).map((field) => inOrder.map(({ place }) => place?.[field] ?? null)),
       ...(keyed ? [inOrder.map(({ key }) => key!.key), inOrder.map(({ key }) => key!.request), inOrder.map(madeWith)] : []),
       ...values,
     ],

@@ -35,6 +35,8 @@ export type NewRun = {
   task?: TaskOfRun | undefined;
   multitask_strategy: MultitaskStrategy;
   after_seconds: number;
+  /** The revision that its request names, and the user who asks: they may decide which revision executes it. */
+  place?: { revision?: string | undefined; asker?: string | undefined };
   /** That of the request, where it is carried out once. Such a run is not stored where the key is kept already. */
   key?: RequestKey | undefined;
   /** Processes that already wait for the run's events. */

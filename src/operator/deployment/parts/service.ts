@@ -14,9 +14,10 @@ import { reachedOutside } from './route.ts';
 
 /** The Service of the agents, their network policy, and the budget that guards them from drains. */
 export const service: Part = {
-  desired: ({ deployment, settings, target, apiServer, service: live, ports }) => [
+  desired: ({ deployment, settings, target, apiServer, service: live, ports, rollout }) => [
     ...agentPolicy(deployment, settings, [...settings.agentNetwork.apiServer, ...apiServer]),
     agentService(deployment, settings, { active: target, nodePort: live === undefined ? ports.node : undefined }),
+    ...candidateService(deployment, rollout.status?.candidate?.revision),
     ...agentBudget(deployment, settings, target),
   ],
   report(facts) {
@@ -65,6 +66,25 @@ export function agentService(
       ],
     },
   };
+}
+
+/** Returns the Service that leads to the api pods of the revision that is tried out, while there is one. */
+function candidateService(deployment: DeploymentResource, candidate: string | undefined): KubeObject[] {
+  if (candidate === undefined) return [];
+  const { name } = deployment.metadata;
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: appliedMetadata(deployment, 'agent', names.candidateService(name)),
+      spec: {
+        type: 'ClusterIP',
+        ipFamilyPolicy: 'PreferDualStack',
+        selector: selectorOf(name, 'api', candidate),
+        ports: [{ name: 'http', port: SERVICE_PORT, targetPort: 'http', protocol: 'TCP' }],
+      },
+    },
+  ];
 }
 
 type ServiceSpec = { type?: string; ports?: { nodePort?: number }[] };

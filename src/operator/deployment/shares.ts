@@ -1,0 +1,122 @@
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { ROLLOUT } from '../../schema/platform/labels.ts';
+import { newestFirst } from '../../schema/platform/revision-of.ts';
+import { moveOf } from '../../schema/platform/rollout-move.ts';
+import type { AbortedRevision, CandidateRevision, RolloutStep } from '../../schema/platform/rollout-spec.ts';
+import { isTriedOut } from '../rollout/by-share.ts';
+import { isEnded, revisionIn } from '../rollout/revisions.ts';
+import { isAsleep } from '../rollout/sleepers.ts';
+
+/** Which revision is tried out, and which one was given up. */
+export type ShareDecision = {
+  candidate?: CandidateRevision;
+  aborted?: AbortedRevision;
+  /** Seconds after which the next step is due. */
+  again?: number;
+};
+
+export type ShareFacts = {
+  revisions: RevisionResource[];
+  active: string | undefined;
+  /** The revision under way whose pods are all ready. */
+  complete: string | undefined;
+  now: Date;
+};
+
+/**
+ * Decides which share of the new threads a new revision gets. It goes from step to step while its pods are ready, is
+ * promoted after the last one, and is given up when it fails, when somebody asks for it, or for a newer one.
+ */
+export function decideShare(deployment: DeploymentResource, facts: ShareFacts): ShareDecision {
+  const { revisions, active, complete, now } = facts;
+  const { candidate: before, aborted: former } = deployment.status?.rollout ?? {};
+  const kept = former !== undefined && isRemembered(former, revisions) ? { aborted: former } : {};
+  if (active === undefined || before?.revision === active) return kept;
+  if (before === undefined) {
+    const next = revisionIn(revisions, complete);
+    if (next === undefined || !isTriedOut(next, deployment, revisions)) return kept;
+    return walked(first(deployment, { next, now }), { deployment, facts, kept });
+  }
+  return walked(before, { deployment, facts, kept });
+}
+
+type Stepping = { deployment: DeploymentResource; facts: ShareFacts };
+
+function walked(before: CandidateRevision, { kept, ...stepping }: Stepping & { kept: ShareDecision }): ShareDecision {
+  const { revisions, now } = stepping.facts;
+  const message = endOf(before, revisions);
+  if (message !== undefined) return { aborted: { revision: before.revision, since: now.toISOString(), message } };
+  return { ...kept, ...stepped(before, stepping) };
+}
+
+/** One that was given up is remembered until it has ended, and as long as nothing newer was asked for. */
+function isRemembered({ revision: name }: AbortedRevision, revisions: RevisionResource[]): boolean {
+  const revision = revisionIn(revisions, name);
+  return revision !== undefined && (!isEnded(revision) || newestFirst(revisions)[0] === revision);
+}
+
+const stepsOf = ({ spec }: DeploymentResource): RolloutStep[] => spec.rollout?.steps ?? [];
+const byOf = ({ spec }: DeploymentResource): CandidateRevision['by'] => spec.rollout?.by ?? 'thread';
+
+const first = (deployment: DeploymentResource, { next, now }: { next: RevisionResource; now: Date }): CandidateRevision => ({
+  revision: next.metadata.name,
+  step: 1,
+  share: stepsOf(deployment)[0]?.share ?? 0,
+  by: byOf(deployment),
+  since: now.toISOString(),
+});
+
+/** Returns why a revision is tried out no longer; undefined while it is. */
+function endOf({ revision: name }: CandidateRevision, revisions: RevisionResource[]): string | undefined {
+  const revision = revisionIn(revisions, name);
+  const newest = newestFirst(revisions)[0]?.metadata.name;
+  if (revision === undefined || revision.metadata.deletionTimestamp !== undefined) return 'Somebody deleted it.';
+  if (moveOf(revision.metadata.annotations?.[ROLLOUT]) === 'abort') return 'Somebody gave it up.';
+  if (newest !== name) return `Revision ${newest} takes its place.`;
+  if (isEnded(revision) && revision.status?.phase !== 'DEPLOYED') return (revision.status?.message ?? 'It failed.').slice(0, 1024);
+  return undefined;
+}
+
+function stepped(before: CandidateRevision, stepping: Stepping): ShareDecision {
+  const { deployment, facts } = stepping;
+  const { unreadySince, ...rest } = before;
+  const time = facts.now.toISOString();
+  const known = { ...rest, by: byOf(deployment) };
+  // Its pods stop with the deployment, and its time with them.
+  if (deployment.spec.hibernate === true || isAsleep(deployment)) return { candidate: { ...known, since: time } };
+  const isReady = facts.complete === before.revision;
+  const candidate = isReady ? known : { ...known, unreadySince: unreadySince ?? time };
+  return moved(candidate, stepping) ?? onward(candidate, stepping);
+}
+
+/** Decides by the request of a person. Undefined: there is none that changes anything. */
+function moved(candidate: CandidateRevision, { deployment, facts: { revisions, now } }: Stepping): ShareDecision | undefined {
+  const move = moveOf(revisionIn(revisions, candidate.revision)?.metadata.annotations?.[ROLLOUT]);
+  const steps = stepsOf(deployment);
+  if (candidate.promoted === true || move === 'promote' || steps.length === 0) return { candidate: { ...candidate, promoted: true } };
+  if (typeof move !== 'number' || move <= candidate.share) return undefined;
+  return { candidate: { ...candidate, share: move, step: stepAt(steps, move), since: now.toISOString() } };
+}
+
+/** Decides by the clock. It goes no further while some pods are not ready. */
+function onward(candidate: CandidateRevision, { deployment, facts: { complete, now } }: Stepping): ShareDecision {
+  const steps = stepsOf(deployment);
+  const at = stepAt(steps, candidate.share);
+  const left = secondsLeft(steps[at - 1], candidate, now);
+  if (left > 0 || complete !== candidate.revision)
+    return { candidate: { ...candidate, step: at }, ...(left > 0 && left < Infinity && { again: left }) };
+  const next = steps[at];
+  if (next === undefined) return { candidate: { ...candidate, promoted: true } };
+  const since = now.toISOString();
+  const again = secondsLeft(next, { since }, now);
+  return { candidate: { ...candidate, share: next.share, step: at + 1, since }, ...(again < Infinity && { again }) };
+}
+
+/** Returns the number of the step whose share is reached. A share below the first one is before it. */
+const stepAt = (steps: RolloutStep[], share: number): number => steps.filter((step) => step.share <= share).length;
+
+/** Returns the seconds until a step is over: of one that waits for somebody, all of time. */
+function secondsLeft(step: RolloutStep | undefined, { since }: Pick<CandidateRevision, 'since'>, now: Date): number {
+  if (step?.pause === true) return Infinity;
+  return Math.ceil((step?.seconds ?? 0) - (now.getTime() - Date.parse(since)) / 1000);
+}

@@ -1,0 +1,80 @@
+import { ROLLOUT } from '../../schema/platform/labels.ts';
+import { moveOf } from '../../schema/platform/rollout-move.ts';
+import { isWaitedFor } from '../database/address.ts';
+import { mostDraining, queueAtFirst } from '../rollout/queue-size.ts';
+import { isAsleep } from '../rollout/sleepers.ts';
+import { replicasAllowed } from '../rollout/replicas.ts';
+import { replicasOf } from '../pods/workload-state.ts';
+import { idle, type Decision, type Wish } from './decision.ts';
+import type { RevisionWorld, Situation } from './observe.ts';
+
+/* Decides on the pods of a revision beside the one that serves: one that was replaced, given up, or is tried out. */
+
+const REPLACED = 'It served until a later revision took its place.';
+
+/** Decides for a replaced revision. */
+export function superseded(situation: Situation): Decision {
+  const kept = keeping(situation);
+  const message = kept.draining === undefined ? REPLACED : `A later revision took its place. ${kept.draining}`;
+  return idle('DEPLOYED', message, { ...kept, rolledOut: true });
+}
+
+/**
+ * Decides on the pods of a revision that another one replaced, or that was given up. If it keeps work, its queue pods
+ * follow that while its deployment is awake. Those that are there stay until the work was counted.
+ */
+export function keeping({ revision, world, settings }: Situation): Pick<Decision, 'wish' | 'draining'> {
+  const { draining, queue, drainPods } = world;
+  const wish = takenDown(world);
+  if (draining === undefined || queue === undefined || isResting(world)) return { wish };
+  const pods = Math.min(drainPods ?? replicasOf(queue), mostDraining(revision, settings));
+  const { runs = 'Some', threads = 'some' } = draining;
+  return { wish: { ...wish, queue: pods }, draining: `${runs} runs and ${threads} waiting threads are pinned to it.` };
+}
+
+/** The deployment has decided that it is tried out no longer. */
+export const aborted = (situation: Situation): Decision | undefined => {
+  const { aborted: given } = situation.world;
+  if (given === undefined || situation.world.hasTraffic) return undefined;
+  return idle('DEPLOY_FAILED', `It was given up. ${given.message}`, { ...keeping(situation), started: true, reason: 'RolloutAborted' });
+};
+
+/** Scales down the existing workloads, and makes nothing. */
+export const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }), down: true });
+
+/**
+ * Returns true if the deployment hibernates or sleeps, or wakes while its database does not answer. Agents start beside
+ * a database for which they wait; others would only fail.
+ */
+export const isResting = ({ deployment, address, databaseReady, api, queue }: RevisionWorld): boolean =>
+  deployment?.spec.hibernate === true ||
+  (deployment !== undefined && isAsleep(deployment)) ||
+  (!(databaseReady || (address !== undefined && isWaitedFor(address))) &&
+    [api, queue].every((workload) => workload !== undefined && replicasOf(workload) === 0));
+
+/** The message where somebody asks for something else. */
+const UNKNOWN_MOVE = `The annotation ${ROLLOUT} says something else than promote, abort or share=<1 to 100>.`;
+/** Seconds after which one that is tried out is looked at again, in case a wake-up was lost. */
+const LOOK = 60;
+
+/** Decides for a revision whose pods are ready while it has a share of the threads. Its deployment moves it. */
+export function triedOut(
+  done: Partial<Decision>,
+  { revision, world: { candidate, deployment } }: Pick<Situation, 'revision' | 'world'>,
+): Decision {
+  const { share = 0, step = 0 } = candidate ?? {};
+  const steps = deployment?.spec.rollout?.steps?.length ?? 0;
+  const asked = revision.metadata.annotations?.[ROLLOUT];
+  const fault = asked !== undefined && moveOf(asked) === undefined ? ` ${UNKNOWN_MOVE}` : '';
+  const message = `All pods are ready. It gets ${share} % of the new threads, at step ${step} of ${steps}.${fault}`;
+  return idle('DEPLOYING', message, { ...done, again: LOOK });
+}
+
+/** Returns how many queue pods a rollout has. Those of one that is tried out follow its work. */
+export function queueOfRollout({ revision, world, settings }: Pick<Situation, 'revision' | 'world' | 'settings'>): number {
+  const { deployment, candidate, queue, drainPods } = world;
+  const least = queueAtFirst(revision, deployment, settings);
+  if (candidate === undefined) return least;
+  const asked = drainPods ?? (queue === undefined ? least : replicasOf(queue));
+  return Math.max(least, Math.min(asked, replicasAllowed(revision, 'queue', settings)));
+}

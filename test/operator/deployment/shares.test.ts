@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest';
+import { decideRollout } from '../../../src/operator/deployment/rollout.ts';
+import { decideShare, type ShareDecision, type ShareFacts } from '../../../src/operator/deployment/shares.ts';
+import { isTriedOut } from '../../../src/operator/rollout/by-share.ts';
+import type { DeploymentResource, DeploymentSpec, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
+import { ROLLOUT } from '../../../src/schema/platform/labels.ts';
+import type { CandidateRevision } from '../../../src/schema/platform/rollout-spec.ts';
+import { newDeployment } from '../../kit/objects.ts';
+
+/* Which share of the new threads a new revision gets, and when it serves. chat-1 serves, and chat-2 is new. */
+
+const NOW = new Date('2026-11-26T12:00:00Z');
+const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString();
+const STEPS = [
+  { share: 10, seconds: 60 },
+  { share: 50, pause: true },
+  { share: 90, seconds: 30 },
+];
+
+type Rollout = NonNullable<DeploymentResource['status']>['rollout'];
+const planOf = (more: Partial<NonNullable<Rollout>> = {}): NonNullable<Rollout> => ({
+  madeAt: ago(1000),
+  current: 'chat-1',
+  living: ['chat-1', 'chat-2'],
+  draining: [],
+  ...more,
+});
+
+function deployment(rollout?: Partial<NonNullable<Rollout>>, spec: Partial<DeploymentSpec> = {}): DeploymentResource {
+  const made = newDeployment('team', { metadata: { name: 'chat' }, spec: { rollout: { steps: STEPS }, ...spec } });
+  return { ...made, status: { activeRevision: 'chat-1', rollout: planOf(rollout) } };
+}
+
+type Given = {
+  phase?: NonNullable<RevisionResource['status']>['phase'];
+  move?: string;
+  rollbackOf?: string;
+  endedAt?: string;
+  at?: string;
+};
+const revision = (number: number, { phase = 'DEPLOYED', move, rollbackOf, endedAt, at }: Given = {}): RevisionResource =>
+  ({
+    metadata: { name: `chat-${number}`, creationTimestamp: at ?? ago(100), annotations: { ...(move && { [ROLLOUT]: move }) } },
+    spec: { number, ...(rollbackOf && { rollbackOf }) },
+    status: { phase, pin: 'Run', startedAt: ago(100), message: `It is ${phase}.`, ...(endedAt && { endedAt }) },
+  }) as unknown as RevisionResource;
+const FIRST = revision(1);
+const underWay = (given: Given = {}): RevisionResource => revision(2, { phase: 'DEPLOYING', ...given });
+
+const decide = (of: DeploymentResource, facts: Partial<ShareFacts> = {}): ShareDecision =>
+  decideShare(of, { revisions: [FIRST, underWay()], active: 'chat-1', complete: 'chat-2', now: NOW, ...facts });
+
+const tried = (share: number, seconds: number, more: Partial<CandidateRevision> = {}): CandidateRevision => ({
+  revision: 'chat-2',
+  step: STEPS.filter((step) => step.share <= share).length,
+  share,
+  by: 'thread',
+  since: ago(seconds),
+  ...more,
+});
+const at = (share: number, seconds: number, more: Partial<CandidateRevision> = {}) =>
+  deployment({ candidate: tried(share, seconds, more) });
+
+describe('a new revision', () => {
+  test('begins with the first step once its pods are ready', () => {
+    expect(decide(deployment(), { complete: undefined })).toEqual({});
+    expect(decide(deployment())).toEqual({ candidate: tried(10, 0), again: 60 });
+  });
+
+  test('goes on when the time of its step is over and its pods are ready', () => {
+    expect(decide(at(10, 20))).toEqual({ candidate: tried(10, 20), again: 40 });
+    expect(decide(at(10, 60))).toEqual({ candidate: tried(50, 0) });
+    expect(decide(at(90, 29)).candidate).toEqual(tried(90, 29));
+    expect(decide(at(90, 30)).candidate).toEqual(tried(90, 30, { promoted: true }));
+  });
+
+  test('waits while its pods are not ready, and where somebody has to go on', () => {
+    expect(decide(at(10, 90), { complete: undefined }).candidate).toEqual(tried(10, 90, { unreadySince: NOW.toISOString() }));
+    expect(decide(at(10, 90, { unreadySince: ago(9) }), { complete: undefined }).candidate?.unreadySince).toBe(ago(9));
+    expect(decide(at(50, 900_000))).toEqual({ candidate: tried(50, 900_000) });
+  });
+
+  test.each([
+    ['promote', { ...tried(50, 9), promoted: true }],
+    ['share=60', { ...tried(60, 0), step: 2 }],
+    ['share=20', tried(50, 9)],
+    ['share=200', tried(50, 9)],
+    ['faster', tried(50, 9)],
+  ])('is moved by hand: %s', (move, candidate) => {
+    expect(decide(at(50, 9), { revisions: [FIRST, underWay({ move })] }).candidate).toEqual(candidate);
+  });
+
+  test('serves at once where the deployment has lost its steps', () => {
+    expect(decide({ ...at(10, 1), spec: { ...at(10, 1).spec, rollout: {} } }).candidate?.promoted).toBe(true);
+  });
+
+  test('keeps its share while the deployment hibernates, and its time begins anew', () => {
+    const of = deployment({ candidate: tried(10, 90) }, { hibernate: true });
+    expect(decide(of, { complete: undefined })).toEqual({ candidate: tried(10, 0) });
+  });
+
+  test('is tried out no longer once it serves', () => {
+    expect(decide(at(90, 30, { promoted: true }), { active: 'chat-2', complete: undefined })).toEqual({});
+  });
+});
+
+describe('a revision is given up', () => {
+  test.each<[string, RevisionResource[], RegExp]>([
+    ['when somebody asks for it', [FIRST, underWay({ move: 'abort' })], /Somebody gave it up/],
+    ['when it fails', [FIRST, underWay({ phase: 'DEPLOY_FAILED' })], /It is DEPLOY_FAILED/],
+    ['for a newer one', [FIRST, underWay(), revision(3, { phase: 'QUEUED' })], /Revision chat-3 takes its place/],
+    ['when it is deleted', [FIRST], /Somebody deleted it/],
+  ])('%s', (_, revisions, message) => {
+    const decided = decide(at(50, 9), { revisions });
+    expect(decided).toEqual({
+      aborted: { revision: 'chat-2', since: NOW.toISOString(), message: expect.stringMatching(message) as string },
+    });
+  });
+
+  test('and is remembered until a newer one is asked for', () => {
+    const aborted = { revision: 'chat-2', since: ago(9), message: 'Somebody gave it up.' };
+    const failed = revision(2, { phase: 'DEPLOY_FAILED' });
+    const seen = (...revisions: RevisionResource[]) => decide(deployment({ aborted }), { revisions, complete: undefined });
+    expect(seen(FIRST, underWay({ move: 'abort' }))).toEqual({ aborted });
+    expect(seen(FIRST, failed)).toEqual({ aborted });
+    expect(seen(FIRST, failed, revision(3, { phase: 'QUEUED' }))).toEqual({});
+  });
+
+  test('and finishes what it has begun', () => {
+    const of = at(50, 9);
+    const revisions = [FIRST, underWay({ move: 'abort' })];
+    const share = decide(of, { revisions });
+    const settings = { gateway: { service: 'gateway', namespace: 'gx' } };
+    const { status } = decideRollout(of, { revisions, active: 'chat-1', share, summary: undefined, settings, now: NOW });
+    expect(status).toMatchObject({
+      madeAt: NOW.toISOString(),
+      living: ['chat-1', 'chat-2'],
+      draining: [{ revision: 'chat-2', aborted: true, since: NOW.toISOString() }],
+    });
+    expect(status?.candidate).toBeUndefined();
+    const moving = { ...of, spec: { ...of.spec, rollout: { steps: STEPS, onAbort: 'Move' as const } } };
+    const moved = decideRollout(moving, { revisions, active: 'chat-1', share, summary: undefined, settings, now: NOW });
+    expect(moved.status).toMatchObject({ living: ['chat-1'], draining: [] });
+  });
+});
+
+describe('the plan', () => {
+  const plan = (of: DeploymentResource) => {
+    const facts = { revisions: [FIRST, underWay()], active: 'chat-1', now: NOW };
+    const share = decideShare(of, { ...facts, complete: 'chat-2' });
+    return decideRollout(of, { ...facts, share, summary: undefined, settings: { gateway: { service: 'g', namespace: 'gx' } } }).status;
+  };
+  test('is a new one when the share changes, and the same while it stays', () => {
+    expect(plan(at(10, 20))?.madeAt).toBe(ago(1000));
+    expect(plan(at(10, 60))).toMatchObject({ madeAt: NOW.toISOString(), candidate: { share: 50 } });
+  });
+});
+
+describe('what serves without steps', () => {
+  const former = revision(1, { endedAt: ago(9000) });
+  const serving = (replaced: number) => revision(2, { endedAt: ago(replaced) });
+  const of = (steps = STEPS): DeploymentResource => {
+    const made = deployment({}, { rollout: { steps } });
+    return { ...made, status: { ...made.status, activeRevision: 'chat-2' } };
+  };
+  const back = revision(3, { phase: 'DEPLOYING', rollbackOf: 'chat-1', at: ago(10) });
+  const again = revision(3, { phase: 'DEPLOYING', rollbackOf: 'chat-2', at: ago(10) });
+  test.each<[string, RevisionResource, RevisionResource[], boolean]>([
+    ['a revision that repeats what served within the last hour', back, [former, serving(3600), back], false],
+    ['one that repeats what serves', again, [former, serving(9000), again], false],
+    ['but not one that repeats what served before', back, [former, serving(3700), back], true],
+    ['nor a new one', revision(3), [former, serving(60), revision(3)], true],
+  ])('%s', (_, asked, revisions, is) => {
+    expect(isTriedOut(asked, of(), revisions)).toBe(is);
+    expect(isTriedOut(asked, of([]), revisions)).toBe(false);
+  });
+
+  test('nor the first revision', () => {
+    const { status: _status, ...unborn } = deployment();
+    expect(isTriedOut(FIRST, unborn, [FIRST])).toBe(false);
+  });
+});

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { gatewayConfig } from '../../src/config/gateway.ts';
+import { startGateway, type Gateway } from '../../src/gateway/start.ts';
+import { connect } from '../../src/kube/client.ts';
+import { kinds } from '../../src/kube/kube.ts';
+import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { ROLLOUT } from '../../src/schema/platform/labels.ts';
+import type { RolloutPlan } from '../../src/schema/wire/rollout-plan.ts';
+import { workPath, type PinnedWork, type WorkReport } from '../../src/schema/wire/work-report.ts';
+import { silentLog } from '../kit/log.ts';
+import { newDeployment } from '../kit/objects.ts';
+import { openStage, type Stage } from '../kit/stage.ts';
+import { until } from '../kit/until.ts';
+
+/* A new revision gets a share of the new threads before it serves. */
+
+let stage: Stage;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  stage = await openStage('shares');
+  stage.startKubelet();
+  const kube = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway', kubeconfig: stage.kubeconfig });
+  const config = gatewayConfig({
+    GX_SERVER_HOST: '127.0.0.1',
+    GX_SERVER_PORT: '0',
+    GX_HEALTH_PORT: '0',
+    GX_REPORTS_PORT: '0',
+    GX_NAMESPACE: stage.namespace,
+    GX_WATCH_NAMESPACES: stage.namespace,
+  });
+  gateway = stage.endWith(await startGateway({ config, kube, log: silentLog(), signal: new AbortController().signal }));
+  await stage.startOperator({
+    gateways: () => [`http://127.0.0.1:${gateway.reportsPort}`],
+    settings: { gateway: { service: 'gateway', namespace: stage.namespace }, queueScaleDownSeconds: 1 },
+  });
+});
+afterAll(() => stage.stop());
+
+const NONE = { due: 0, running: 0, later: 0, waiting: 0, next_due: null };
+
+/** Reports as an api pod does, and returns the plan that it hears. */
+async function report(name: string, pinned: PinnedWork[] = []): Promise<RolloutPlan | undefined> {
+  const queue = { due: 0, running: 0, webhooks: 0, next_due: null, pinned };
+  const body: WorkReport = { from: 'api', slots: 0, idle_seconds: 0, queue };
+  const key = Buffer.from((await stage.see.secret(`${name}-key`)).data?.['api-key'] ?? '', 'base64').toString('utf8');
+  const sent = await fetch(`http://127.0.0.1:${gateway.port}${workPath(stage.namespace, name)}`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return sent.status === 200 ? ((await sent.json()) as { rollout?: RolloutPlan }).rollout : undefined;
+}
+
+type Rollout = NonNullable<DeploymentResource['spec']['rollout']>;
+async function deploy(name: string, rollout: Rollout): Promise<string> {
+  const template = { sourceRevisionConfig: { imageUri: 'agent:1' }, resourceSpec: { queueMinScale: 1, queueMaxScale: 4 } };
+  await stage.kube.create(kinds.deployment, newDeployment(stage.namespace, { metadata: { name }, template, spec: { rollout } }));
+  await stage.see.untilReady(name);
+  return `${name}-00001`;
+}
+
+/** Asks for another image. Returns the name of the revision that this makes. */
+async function ask(name: string, image: string): Promise<string> {
+  const former = (await stage.see.deployment(name)).status?.latestRevision;
+  const path = '/spec/template/sourceRevisionConfig/imageUri';
+  await stage.kube.jsonPatch(kinds.deployment, { namespace: stage.namespace, name }, [{ op: 'replace', path, value: image }]);
+  return until('the revision is made', async () => {
+    const latest = (await stage.see.deployment(name)).status?.latestRevision;
+    return latest !== former && latest;
+  });
+}
+
+const candidateOf = async (name: string) => (await stage.see.deployment(name)).status?.rollout?.candidate;
+const untilShare = (name: string, revision: string, share: number): Promise<true> =>
+  until(`${revision} has ${share} %`, async () => {
+    const candidate = await candidateOf(name);
+    return candidate?.revision === revision && candidate.share === share;
+  });
+const move = (revision: string, value: string): Promise<unknown> =>
+  stage.kube.jsonPatch(kinds.revision, { namespace: stage.namespace, name: revision }, [
+    { op: 'add', path: '/metadata/annotations', value: { [ROLLOUT]: value } },
+  ]);
+const servedBy = async (service: string): Promise<string | undefined> => {
+  const found = await stage.kube.find(kinds.service, { namespace: stage.namespace, name: service });
+  return (found?.spec as { selector?: Record<string, string> } | undefined)?.selector?.['gx.dev/revision'];
+};
+const podsOf = async (workload: string): Promise<number | undefined> =>
+  ((await stage.see.workload(workload)).spec as { replicas?: number }).replicas;
+
+test('a new revision goes through its steps, waits where somebody has to go on, and serves after the last one', async () => {
+  const name = 'steps';
+  const steps = [
+    { share: 10, seconds: 2 },
+    { share: 50, pause: true },
+    { share: 90, seconds: 1 },
+  ];
+  const first = await deploy(name, { steps });
+  const second = await ask(name, 'agent:2');
+  await untilShare(name, second, 10);
+  expect([await servedBy(`${name}-agent`), await servedBy(`${name}-candidate`)]).toEqual([first, second]);
+  expect((await stage.see.revision(second)).status).toMatchObject({ phase: 'DEPLOYING' });
+  await untilShare(name, second, 50);
+  const heard = await until('agents hear of it', async () => {
+    const plan = await report(name);
+    return plan?.candidate?.share === 50 && plan;
+  });
+  expect(heard).toMatchObject({ current: first, living: [first, second], draining: [], candidate: { revision: second, by: 'thread' } });
+  await report(name, [{ ...NONE, revision: second, due: 25 }]);
+  await until('its queue pods follow its work', async () => (await podsOf(`${second}-queue`)) === 3);
+  expect((await stage.see.deployment(name)).status?.activeRevision).toBe(first);
+  expect(await servedBy(`${name}-agent`)).toBe(first);
+  await move(second, 'share=80');
+  await untilShare(name, second, 80);
+  expect(await servedBy(`${name}-agent`)).toBe(first);
+  await move(second, 'promote');
+  await until('it serves', async () => (await stage.see.deployment(name)).status?.activeRevision === second);
+  await stage.see.untilReady(name);
+  expect(await servedBy(`${name}-agent`)).toBe(second);
+  await until('nothing is tried out any more', async () => (await servedBy(`${name}-candidate`)) === undefined);
+  const { status } = await stage.see.deployment(name);
+  expect(status?.rollout).toMatchObject({ current: second, living: [first, second], draining: [{ revision: first }] });
+  expect(status?.rollout?.candidate).toBeUndefined();
+  expect((await stage.see.revision(second)).status?.phase).toBe('DEPLOYED');
+});
+
+test('a revision that is given up gets nothing more, finishes its work, and leaves the other one as it was', async () => {
+  const name = 'abort';
+  const first = await deploy(name, { steps: [{ share: 20, pause: true }] });
+  const second = await ask(name, 'agent:2');
+  await untilShare(name, second, 20);
+  const api = await stage.see.workload(`${first}-api`);
+  const at = performance.now();
+  await move(second, 'abort');
+  const heard = await until('agents hear of it', async () => {
+    const plan = await report(name, [{ ...NONE, revision: second, running: 1 }]);
+    return plan?.aborted?.includes(second) === true && plan;
+  });
+  expect(performance.now() - at).toBeLessThan(5000);
+  expect(heard.candidate).toBeUndefined();
+  expect(heard).toMatchObject({ current: first, living: [first, second], draining: [second] });
+  await stage.see.untilPhase(second, 'DEPLOY_FAILED');
+  expect((await stage.see.revision(second)).status).toMatchObject({
+    reason: 'RolloutAborted',
+    message: expect.stringContaining('Somebody'),
+  });
+  await until('its api pods stop', async () => (await podsOf(`${second}-api`)) === 0);
+  expect(await podsOf(`${second}-queue`)).toBe(1);
+  await report(name, [{ ...NONE, revision: second }]);
+  await until('its queue pods stop', async () => (await podsOf(`${second}-queue`)) === 0);
+  expect((await stage.see.workload(`${first}-api`)).metadata.generation).toBe(api.metadata.generation);
+  expect(await servedBy(`${name}-agent`)).toBe(first);
+});
+
+test('a newer revision takes the place of the one that is tried out', async () => {
+  const name = 'newer';
+  const first = await deploy(name, { steps: [{ share: 30, pause: true }] });
+  const second = await ask(name, 'agent:2');
+  await untilShare(name, second, 30);
+  const third = await ask(name, 'agent:3');
+  await untilShare(name, third, 30);
+  expect((await stage.see.revision(second)).status).toMatchObject({ phase: 'DEPLOY_FAILED', reason: 'RolloutAborted' });
+  expect(await servedBy(`${name}-agent`)).toBe(first);
+});
