@@ -23,7 +23,7 @@ import { createCaches, writable, type Caches } from './view/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './view/deps.ts';
-import { drainingQueues, scalableIn, sleepConcernIn } from './rollout/scalable.ts';
+import { drainingQueues, trialsIn, scalableIn, sleepConcernIn } from './rollout/scalable.ts';
 import type { KindTable } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
 import { serveHealth } from './kernel/health.ts';
@@ -217,6 +217,7 @@ const workFollower = ({ caches, settings, queues, log }: Following, { ports, ...
     concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
     wake: wakeForWork(caches, queues),
     draining: drainingQueues(caches, settings),
+    trial: trialsIn(caches),
     wakeDraining: wakeForDrain(queues),
     learned: wakeForFacts(caches, queues),
     downSeconds: settings.queueScaleDownSeconds,

@@ -112,7 +112,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       restartTurns: new TakenTurns(),
       ports: { keep: async () => ({}) },
       absences: () => [],
-      work: { summary: () => undefined, queue: () => undefined, drain: () => undefined, server: () => undefined },
+      work: { summary: () => undefined, queue: () => undefined, drain: () => undefined, verdict: () => undefined, server: () => undefined },
     };
     const report = await reconcile(deps)(recorded(object, record), { signal: new AbortController().signal, log: silentLog(), now });
     const at = { generation: object.metadata.generation ?? 0, now: now.toISOString() };
@@ -123,7 +123,7 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
   /** Gives every workload and set the pods that it asks for, as a kubelet reports them. */
   const run = (): void => {
     for (const cache of [caches.workloads, caches.statefulSets]) for (const workload of cache.list()) cache.offer(runPods(workload));
-    const conditions = [{ type: 'ScalingActive', status: 'False', reason: 'FailedGetContainerResourceMetric', message: 'no figures' }];
+    const conditions = [{ type: 'ScalingActive', status: 'False', reason: 'FailedGetContainerResourceMetric', message: 'no counts' }];
     for (const scaler of caches.autoscalers.list()) caches.autoscalers.offer(stored({ ...scaler, status: { conditions } }));
     for (const route of caches.httpRoutes.list()) caches.httpRoutes.offer(stored({ ...route, status: { parents: accepted(route) } }));
     for (const job of storeOf(kinds.job).values()) podOf(job, (job.spec as { template: Template }).template);

@@ -5,6 +5,7 @@ import { connect } from '../../src/kube/client.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { ROLLOUT } from '../../src/schema/platform/labels.ts';
+import type { RunCounts } from '../../src/schema/wire/run-counts.ts';
 import type { RolloutPlan } from '../../src/schema/wire/rollout-plan.ts';
 import { workPath, type PinnedWork, type WorkReport } from '../../src/schema/wire/work-report.ts';
 import { silentLog } from '../kit/log.ts';
@@ -42,14 +43,25 @@ const NONE = { due: 0, running: 0, later: 0, waiting: 0, next_due: null };
 /** Reports as an api pod does, and returns the plan that it hears. */
 async function report(name: string, pinned: PinnedWork[] = []): Promise<RolloutPlan | undefined> {
   const queue = { due: 0, running: 0, webhooks: 0, next_due: null, pinned };
-  const body: WorkReport = { from: 'api', slots: 0, idle_seconds: 0, queue };
+  return sent(name, { from: 'api', slots: 0, idle_seconds: 0, queue });
+}
+
+async function sent(name: string, body: WorkReport): Promise<RolloutPlan | undefined> {
   const key = Buffer.from((await stage.see.secret(`${name}-key`)).data?.['api-key'] ?? '', 'base64').toString('utf8');
-  const sent = await fetch(`http://127.0.0.1:${gateway.port}${workPath(stage.namespace, name)}`, {
+  const answer = await fetch(`http://127.0.0.1:${gateway.port}${workPath(stage.namespace, name)}`, {
     method: 'POST',
     headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  return sent.status === 200 ? ((await sent.json()) as { rollout?: RolloutPlan }).rollout : undefined;
+  return answer.status === 200 ? ((await answer.json()) as { rollout?: RolloutPlan }).rollout : undefined;
+}
+
+type Counted = Pick<RunCounts, 'done' | 'errors'>;
+
+/** Reports as a worker does that has executed so many runs of each revision. */
+async function counted(name: string, runs: Record<string, Counted>): Promise<void> {
+  const ended = Object.entries(runs).map(([revision, counts]) => ({ revision, ...counts, lost: 0, durations: [], ages: [] }));
+  await sent(name, { from: 'worker', slots: 10, idle_seconds: 0, ended });
 }
 
 type Rollout = NonNullable<DeploymentResource['spec']['rollout']>;
@@ -150,6 +162,51 @@ test('a revision that is given up gets nothing more, finishes its work, and leav
   await until('its queue pods stop', async () => (await podsOf(`${second}-queue`)) === 0);
   expect((await stage.see.workload(`${first}-api`)).metadata.generation).toBe(api.metadata.generation);
   expect(await servedBy(`${name}-agent`)).toBe(first);
+});
+
+const CHECKED: Rollout = {
+  steps: [{ share: 20, seconds: 1 }],
+  checks: [{ figure: 'errors', worseBy: 5, least: 40, failures: 1 }],
+  checkSeconds: 1,
+};
+
+test('a revision that fails more runs than the one that serves is given up, and everybody hears why', async () => {
+  const name = 'worse';
+  const first = await deploy(name, CHECKED);
+  const second = await ask(name, 'agent:2');
+  await untilShare(name, second, 20);
+  await counted(name, { [first]: { done: 100, errors: 1 }, [second]: { done: 0, errors: 0 } });
+  await until(
+    'it waits for runs',
+    async () => (await candidateOf(name))?.verdict === 'The check of errors needs 40 runs of each revision.',
+  );
+  const at = performance.now();
+  await counted(name, { [first]: { done: 300, errors: 3 }, [second]: { done: 50, errors: 10 } });
+  const heard = await until('agents hear of it', async () => {
+    const plan = await report(name, [{ ...NONE, revision: second }]);
+    return plan?.aborted?.includes(second) === true && plan;
+  });
+  expect(performance.now() - at).toBeLessThan(5000);
+  expect(heard.candidate).toBeUndefined();
+  await stage.see.untilPhase(second, 'DEPLOY_FAILED');
+  const message = 'A check failed: errors: 20.0 % of 50 runs, and 1.0 % of 200 of the other.';
+  expect((await stage.see.revision(second)).status).toMatchObject({ reason: 'RolloutAborted', message: expect.stringContaining(message) });
+  expect((await stage.see.deployment(name)).status).toMatchObject({
+    activeRevision: first,
+    rollout: { aborted: { revision: second, message } },
+  });
+});
+
+test('a revision that is as good as the one that serves takes its place', async () => {
+  const name = 'equal';
+  const first = await deploy(name, CHECKED);
+  const second = await ask(name, 'agent:2');
+  await untilShare(name, second, 20);
+  await counted(name, { [first]: { done: 0, errors: 0 }, [second]: { done: 0, errors: 0 } });
+  await until('it waits for runs', async () => (await candidateOf(name))?.verdict?.includes('needs 40 runs') === true);
+  await counted(name, { [first]: { done: 200, errors: 4 }, [second]: { done: 50, errors: 1 } });
+  await until('it serves', async () => (await stage.see.deployment(name)).status?.activeRevision === second);
+  expect((await stage.see.revision(second)).status?.phase).toBe('DEPLOYED');
 });
 
 test('a newer revision takes the place of the one that is tried out', async () => {

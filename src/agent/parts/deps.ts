@@ -16,6 +16,7 @@ import type { CreateDeps } from '../runs/create.ts';
 import type { CronClock } from '../crons/clock.ts';
 import type { Callers } from '../auth/callers.ts';
 import type { Reencryption } from '../db/encryption/reencryption.ts';
+import type { EndedRuns } from '../runs/ended-runs.ts';
 import type { Executor } from '../runs/executor.ts';
 import type { Keeper } from '../runs/keeper.ts';
 import type { QueuedRuns } from '../runs/queued-runs.ts';
@@ -45,6 +46,7 @@ export type AgentDeps = {
   /** The components that pages load. */
   bundles: Bundles;
   executor: Executor;
+  endedRuns: EndedRuns;
   pump: Pump;
   keeper: Keeper;
   clock: CronClock;

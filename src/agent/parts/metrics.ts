@@ -25,7 +25,7 @@ function twice({ name, ...own }: { name: string; help: string; registers: Regist
   };
 }
 
-type Sources = Pick<AgentDeps, 'db' | 'reencryption' | 'executor' | 'jobs' | 'courier' | 'log' | 'shippedLines' | 'streamed'>;
+type Sources = Pick<AgentDeps, 'db' | 'reencryption' | 'executor' | 'endedRuns' | 'jobs' | 'courier' | 'log' | 'shippedLines' | 'streamed'>;
 type MakeGauge = (name: string, help: string) => Settable;
 /** Brings its metrics up to date, and returns them as JSON. */
 type Read = () => object | Promise<object>;
@@ -61,12 +61,12 @@ function workerMetrics({ executor, jobs }: Sources, gauge: MakeGauge): Read {
   };
 }
 
-function runMetrics({ executor }: Sources, registers: Registry[]): Read {
+function runMetrics({ endedRuns }: Sources, registers: Registry[]): Read {
   const ended = new Counter({ name: 'gx_api_runs_total', help: 'Runs that ended here, by status.', labelNames: ['status'], registers });
   return () => {
     ended.reset();
-    for (const [status, count] of executor.ended) ended.inc({ status }, count);
-    return Object.fromEntries(executor.ended);
+    for (const [status, count] of endedRuns.byStatus) ended.inc({ status }, count);
+    return Object.fromEntries(endedRuns.byStatus);
   };
 }
 

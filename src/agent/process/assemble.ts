@@ -20,6 +20,7 @@ import { pinnedTo } from '../kernel/pinning.ts';
 import { Pump, type PumpDeps } from '../queue/pump.ts';
 import { openTickets } from '../queue/tickets.ts';
 import { DeadWorkers } from '../runs/dead-workers.ts';
+import { EndedRuns } from '../runs/ended-runs.ts';
 import { Executor } from '../runs/executor.ts';
 import { addressOf } from '../runs/feedback.ts';
 import { passingHeaders } from '../runs/headers.ts';
@@ -91,14 +92,14 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   opened.add(() => typedSchemas.close());
   const { webhooks, courier } = openWebhooks({ ...file, db, worker: signals.processId, config, notification: notificationOf, log });
   opened.add(() => courier.close());
-  const shared = { db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shippedLines: lines?.counts, log };
+  const apart = partsApart(parts, signals.processId);
+  const shared = { ...apart, db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shippedLines: lines?.counts, log };
   const executor = new Executor({ ...shared, publisher, eventLog, exporter, spanContents: config.tracing?.contents === true });
   const pump = new Pump({ db, tickets, jobs, log, graphs, ...claiming(config, signals), ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
   const asked = { graphs, pinning, requests: requestRules(config, file) };
   const making = {
     ...shared,
-    ...partsApart(parts, signals.processId),
     courier,
     batched,
     inserts: runInserts(db, tickets, { rich: config.richThreads, pinning }),
@@ -134,13 +135,17 @@ async function openStreams(deps: Parameters<typeof openEventLog>[0], opened: Ope
   return { ...streaming, bus, publisher: new Publisher({ bus, eventLog: streaming.eventLog, maxEventBytes: settings.maxEventBytes, log }) };
 }
 
+type PartsApart = Pick<AgentDeps, 'callers' | 'queued' | 'reencryption' | 'endedRuns' | 'reports'>;
+
 /** Returns parts that need no others. */
-function partsApart({ config, db, keyId, log }: Parts, worker: string): Pick<AgentDeps, 'callers' | 'queued' | 'reencryption' | 'reports'> {
+function partsApart({ config, db, keyId, log }: Parts, worker: string): PartsApart {
   const callers = new Callers(config.callers);
+  const endedRuns = new EndedRuns();
   const { reports: to, crons, jobs } = config;
-  const reports = to && new WorkReports({ to, db, worker, slots: jobs.slots, crons, isAsked: () => callers.areHere, log });
+  const asking = { isAsked: () => callers.areHere, runCounts: () => endedRuns.byRevision };
+  const reports = to && new WorkReports({ to, db, worker, slots: jobs.slots, crons, ...asking, log });
   const queued = new QueuedRuns(db, jobs.maxQueued, () => reports?.changed());
-  return { callers, queued, reencryption: new Reencryption({ db, keyId, worker, log }), reports };
+  return { callers, queued, reencryption: new Reencryption({ db, keyId, worker, log }), endedRuns, reports };
 }
 
 const deadWorkersOf = (looks: { db: Database; worker: string; log: Log }, keeper: Keeper): DeadWorkers =>

@@ -7,6 +7,7 @@ import { Pause, slept } from '../../pause.ts';
 import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
 import { rolloutPlanOf } from '../../schema/wire/rollout-plan.ts';
 import { REPORT_EVERY, type QueueWork, type ServerFacts, type WorkReport } from '../../schema/wire/work-report.ts';
+import type { RunCounts } from '../../schema/wire/run-counts.ts';
 import { GatewayWord } from './gateway-word.ts';
 import { keepRolloutPlan } from '../db/runs/revisions.ts';
 import { queueWork } from '../db/runs/work.ts';
@@ -36,6 +37,8 @@ type Options = {
   /** Runs that it takes at a time. */
   slots: number;
   crons: boolean;
+  /** Returns the counts of the runs that have ended here, and of those under way. */
+  runCounts: () => RunCounts[];
   /** Returns true while a client holds a stream or a wait open here. */
   isAsked: () => boolean;
   log: Log;
@@ -150,10 +153,16 @@ export class WorkReports {
   }
 
   async #now(): Promise<WorkReport> {
-    const { db, worker, slots, crons, isAsked } = this.#options;
+    const { db, worker, slots, crons, runCounts, isAsked } = this.#options;
     if (isAsked()) this.asked();
     const idle = Math.round((performance.now() - this.#askedAt) / 1000);
-    const own = { from: worker, slots, idle_seconds: idle, ...(this.#server && { server: this.#server }) };
+    const own = {
+      from: worker,
+      slots,
+      idle_seconds: idle,
+      ...(this.#server && { server: this.#server }),
+      ...(this.#isTrying && { ended: runCounts() }),
+    };
     if (slots > 0) return own;
     this.#last = await queueWork(db, { crons });
     // Work counts as if somebody asked for it, so that a deployment rests for a while after its last run.

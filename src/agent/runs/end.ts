@@ -24,6 +24,9 @@ export type FinishEnd = {
   stateUnknown: boolean;
 };
 
+/** The result of an end: whether another run of its thread waits, and the run's status if it ended. */
+export type CarriedOut = { more: boolean; status?: RunStatus };
+
 /** How a run ends here: written down, undone, given back to the queue, or no longer this process's concern. */
 export type End =
   | FinishEnd

@@ -1,7 +1,6 @@
 import type { JobSettings } from '../../config/agent.ts';
 import { asError, Conflict, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { RunStatus } from '../../schema/agent/run.ts';
 import type { Cursor } from '../../schema/agent/stream-event.ts';
 import { Batcher } from '../db/base/batcher.ts';
 import { finishRuns, type FinishRun, type WrittenEnd } from '../db/runs/ends.ts';
@@ -17,7 +16,8 @@ import { adoptEvents, lastStoredEvent } from '../stream/tail.ts';
 import { underContext } from '../kernel/encryption-context.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { SpanExporter } from '../tracing/exporter.ts';
-import type { End, RunFacts, StopReason } from './end.ts';
+import type { CarriedOut, End, RunFacts, StopReason } from './end.ts';
+import type { EndedRuns } from './ended-runs.ts';
 import { finish, sayError, sayLastEvents } from './ends/finish.ts';
 import { forget } from './ends/forget.ts';
 import { handBack } from './ends/hand-back.ts';
@@ -40,6 +40,7 @@ type Deps = {
   webhooks: Pick<Webhooks, 'poke'>;
   /** Takes the spans of runs, where they are traced. */
   exporter: SpanExporter | undefined;
+  endedRuns: Pick<EndedRuns, 'began' | 'ended' | 'over'>;
   /** Whether spans hold the inputs and outputs of runs. */
   spanContents: boolean;
   log: Log;
@@ -60,9 +61,6 @@ type HeldRun = PublishedRun & {
   over: Promise<string | undefined>;
 };
 
-/** `status`: that of the run at its end, if it ended. */
-type CarriedOut = { more: boolean; status?: RunStatus };
-
 /** Characters of long states that are remembered, so that the next runs of their threads write only the additions. */
 const REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
 
@@ -75,8 +73,6 @@ export class Executor {
   readonly #held = new Map<string, HeldRun>();
   readonly #pending = new PendingRequests();
   #drains = false;
-  /** Counts the runs that came to each end in this process. */
-  readonly ended = new Map<RunStatus, number>();
 
   constructor(deps: Deps) {
     const longStates = new LongStates(REMEMBERED_CHARACTERS);
@@ -120,6 +116,7 @@ export class Executor {
       over,
     };
     this.#held.set(run.run_id, held);
+    this.#deps.endedRuns.began(run);
     const { run_id, thread_id, graph_id, attempt } = run;
     this.#deps.log.info({ run_id, thread_id, graph_id, attempt }, 'run started');
     this.#carryOut(held, [life, effects]);
@@ -273,7 +270,7 @@ export class Executor {
     const written = await this.#writeEnd(held, end, feedback);
     if (written === 'to-roll-back') return { event: 'end-overruled' };
     const { more, status } = written;
-    if (status !== undefined) this.ended.set(status, (this.ended.get(status) ?? 0) + 1);
+    if (status !== undefined) this.#deps.endedRuns.ended(held.run.run_id, status);
     return { event: 'end-written', more };
   }
 
@@ -292,6 +289,7 @@ export class Executor {
 
   #release({ run, startedAt, waitNoLonger, released }: HeldRun, { end, more }: Extract<Effect, { do: 'release' }>): void {
     this.#held.delete(run.run_id);
+    this.#deps.endedRuns.over(run.run_id);
     waitNoLonger();
     const { exporter, spanContents: contents } = this.#deps;
     exporter?.add([runSpan(run, end, { start: startedAt, end: Date.now(), contents })]);

@@ -14,6 +14,7 @@ import type { Pump } from '../queue/pump.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import type { StreamLog } from '../stream/log.ts';
 import type { GraphHost } from '../graphs/host.ts';
+import type { EndedRuns } from './ended-runs.ts';
 import type { Executor } from './executor.ts';
 import { settleLost, tellLost, type SettledRun } from './lost.ts';
 import type { Readers } from './readers.ts';
@@ -26,6 +27,7 @@ type Deps = {
   readers: Readers;
   eventLog: Pick<StreamLog, 'lifeSeconds' | 'tail'>;
   executor: Pick<Executor, 'attempts' | 'has' | 'stop'>;
+  endedRuns: Pick<EndedRuns, 'lost'>;
   pump: Pick<Pump, 'works'>;
   jobs: JobSettings;
   log: Log;
@@ -113,6 +115,7 @@ export class Keeper {
       for (const run of await find(tx)) settled.push(await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts, eventLog }));
       return settled;
     });
+    for (const { revision, begun } of lost) if (begun) this.#deps.endedRuns.lost(revision);
     for (const { run_id, lost: lives, begun } of lost) log.warn({ run_id, lost: begun ? lives + 1 : lives }, message);
     // A worker that lives after all stops its lost runs at once, and not when it next renews its leases.
     await Promise.all(lost.map(({ run_id, worker }) => signals.send({ about: 'stop', run_id }, worker)));

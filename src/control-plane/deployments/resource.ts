@@ -18,7 +18,7 @@ import { backupInResource, backupShown } from '../../schema/platform/backup-aske
 import { CUSTOM_URI, type DatabaseSpec } from '../../schema/platform/database-spec.ts';
 import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
-import { RolloutConfig } from '../../schema/platform/rollout-spec.ts';
+import { rolloutInResource, rolloutInRest, type CandidateRevision, type RolloutConfig } from '../../schema/platform/rollout-spec.ts';
 import { type CloneRequest, restoreInResource } from '../../schema/platform/restore-asked.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
@@ -65,7 +65,7 @@ export function toSpec(
     source: wanted.source,
     ...absentIfEmpty('sourceConfig', sourceConfig),
     template,
-    ...absentIfEmpty('rollout', inResource(rollout)),
+    ...absentIfEmpty('rollout', rolloutInResource(withoutNulls(rollout ?? {}) as RolloutConfig)),
     ...(given.requestedAt !== undefined && { requestedAt: given.requestedAt }),
   };
 }
@@ -124,7 +124,7 @@ export function toWanted({ spec }: DeploymentResource): WantedDeployment {
       database_backup: spec.database?.backup ? backupShown(spec.database.backup) : null,
       database_placement: spec.database?.placement ?? null,
       storage_class: spec.database?.storageClass ?? null,
-      rollout: spec.rollout ? toRestForm(RolloutConfig, spec.rollout) : null,
+      rollout: spec.rollout ? rolloutInRest(spec.rollout) : null,
       resource_spec: spec.template.resourceSpec ? toRestForm(ResourceSpec, spec.template.resourceSpec) : null,
     },
     source_revision_config: toRestForm(SourceRevisionConfig, spec.template.sourceRevisionConfig),
@@ -185,12 +185,14 @@ function rolloutShown({ status }: DeploymentResource, revisions: readonly Revisi
   }));
   const { candidate, aborted } = status.rollout;
   return {
-    candidate: candidate
-      ? { revision_id: idOf(candidate.revision), step: candidate.step, share: candidate.share, by: candidate.by, since: candidate.since }
-      : null,
+    candidate: candidate ? candidateShown(candidate, idOf(candidate.revision)) : null,
     aborted: aborted ? { revision_id: idOf(aborted.revision), since: aborted.since, message: aborted.message } : null,
     draining,
   };
+}
+
+function candidateShown({ step, share, by, since, verdict }: CandidateRevision, id: string | null) {
+  return { revision_id: id, step, share, by, since, verdict: verdict ?? null };
 }
 
 const NOT_BEGUN = { status: 'Unknown', reason: 'Restoring', message: 'The restore has not begun.' } as const;

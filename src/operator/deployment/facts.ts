@@ -47,7 +47,8 @@ export async function observeFacts(
   const key = keyOf(deployment.metadata);
   const hasGateway = gatewayEndpoints(world.gateways).length > 0;
   const complete = completeRevision(deployment, world, settings);
-  const share = settings.gateway === undefined ? {} : decideShare(deployment, { ...world, active, complete, now });
+  const share =
+    settings.gateway === undefined ? {} : decideShare(deployment, { ...world, active, complete, verdict: work.verdict(key), now });
   const seen = { ...world, active, share, summary: work.summary(key), hasGateway, port: ports.gateway, settings, now };
   const sleep = decideSleep(deployment, seen);
   return {

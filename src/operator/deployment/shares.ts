@@ -6,6 +6,7 @@ import type { AbortedRevision, CandidateRevision, RolloutStep } from '../../sche
 import { isTriedOut } from '../rollout/by-share.ts';
 import { isEnded, revisionIn } from '../rollout/revisions.ts';
 import { isAsleep } from '../rollout/sleepers.ts';
+import type { VerdictOnShare } from '../scale/verdict.ts';
 
 /** Which revision is tried out, and which one was given up. */
 export type ShareDecision = {
@@ -20,6 +21,8 @@ export type ShareFacts = {
   active: string | undefined;
   /** The revision under way whose pods are all ready. */
   complete: string | undefined;
+  /** The result of its checks, where it has some and somebody has looked. */
+  verdict: VerdictOnShare | undefined;
   now: Date;
 };
 
@@ -44,7 +47,7 @@ type Stepping = { deployment: DeploymentResource; facts: ShareFacts };
 
 function walked(before: CandidateRevision, { kept, ...stepping }: Stepping & { kept: ShareDecision }): ShareDecision {
   const { revisions, now } = stepping.facts;
-  const message = endOf(before, revisions);
+  const message = endOf(before, revisions) ?? failedCheck(before, stepping);
   if (message !== undefined) return { aborted: { revision: before.revision, since: now.toISOString(), message } };
   return { ...kept, ...stepped(before, stepping) };
 }
@@ -66,6 +69,12 @@ const first = (deployment: DeploymentResource, { next, now }: { next: RevisionRe
   since: now.toISOString(),
 });
 
+/** Returns which check has failed, with both counts. Who promotes it by hand has decided otherwise. */
+const failedCheck = ({ revision, promoted }: CandidateRevision, { facts: { verdict } }: Stepping): string | undefined =>
+  verdict?.state === 'failed' && verdict.candidate === revision && promoted !== true
+    ? `A check failed: ${verdict.message}.`.slice(0, 1024)
+    : undefined;
+
 /** Returns why a revision is tried out no longer; undefined while it is. */
 function endOf({ revision: name }: CandidateRevision, revisions: RevisionResource[]): string | undefined {
   const revision = revisionIn(revisions, name);
@@ -79,14 +88,15 @@ function endOf({ revision: name }: CandidateRevision, revisions: RevisionResourc
 
 function stepped(before: CandidateRevision, stepping: Stepping): ShareDecision {
   const { deployment, facts } = stepping;
-  const { unreadySince, ...rest } = before;
+  const { unreadySince, verdict: _former, ...rest } = before;
   const time = facts.now.toISOString();
-  const known = { ...rest, by: byOf(deployment) };
+  const { message: verdict, isFine } = resultOf(deployment, { facts, before });
+  const known = { ...rest, by: byOf(deployment), ...(verdict !== undefined && { verdict }) };
   // Its pods stop with the deployment, and its time with them.
   if (deployment.spec.hibernate === true || isAsleep(deployment)) return { candidate: { ...known, since: time } };
   const isReady = facts.complete === before.revision;
   const candidate = isReady ? known : { ...known, unreadySince: unreadySince ?? time };
-  return moved(candidate, stepping) ?? onward(candidate, stepping);
+  return moved(candidate, stepping) ?? onward(candidate, { ...stepping, isFine });
 }
 
 /** Decides by the request of a person. Undefined: there is none that changes anything. */
@@ -98,18 +108,29 @@ function moved(candidate: CandidateRevision, { deployment, facts: { revisions, n
   return { candidate: { ...candidate, share: move, step: stepAt(steps, move), since: now.toISOString() } };
 }
 
-/** Decides by the clock. It goes no further while some pods are not ready. */
-function onward(candidate: CandidateRevision, { deployment, facts: { complete, now } }: Stepping): ShareDecision {
+/** Decides by the clock. It goes no further while some pods are not ready, or a check is not fine. */
+function onward(
+  candidate: CandidateRevision,
+  { deployment, facts: { complete, now }, isFine }: Stepping & { isFine: boolean },
+): ShareDecision {
   const steps = stepsOf(deployment);
   const at = stepAt(steps, candidate.share);
   const left = secondsLeft(steps[at - 1], candidate, now);
-  if (left > 0 || complete !== candidate.revision)
+  if (left > 0 || complete !== candidate.revision || !isFine)
     return { candidate: { ...candidate, step: at }, ...(left > 0 && left < Infinity && { again: left }) };
   const next = steps[at];
   if (next === undefined) return { candidate: { ...candidate, promoted: true } };
   const since = now.toISOString();
   const again = secondsLeft(next, { since }, now);
   return { candidate: { ...candidate, share: next.share, step: at + 1, since }, ...(again < Infinity && { again }) };
+}
+
+/** Returns the result of the checks in words, and whether the step may end for their part. */
+function resultOf({ spec }: DeploymentResource, { facts, before }: { facts: ShareFacts; before: CandidateRevision }) {
+  if ((spec.rollout?.checks ?? []).length === 0) return { message: undefined, isFine: true };
+  const isAbout = facts.verdict?.candidate === before.revision && facts.verdict.share === before.share;
+  const verdict = isAbout ? facts.verdict : undefined;
+  return { message: (verdict?.message ?? 'Its runs are not counted yet.').slice(0, 1024), isFine: verdict?.state === 'fine' };
 }
 
 /** Returns the number of the step whose share is reached. A share below the first one is before it. */

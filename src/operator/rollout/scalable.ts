@@ -2,7 +2,8 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { names } from '../../schema/names.ts';
 import { replicasOf } from '../pods/workload-state.ts';
-import type { DrainingQueue, Scalable } from '../scale/work-follower.ts';
+import { CHECK_SECONDS } from '../../schema/platform/rollout-spec.ts';
+import type { DrainingQueue, Scalable, Trial } from '../scale/work-follower.ts';
 import type { Caches } from '../view/caches.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { hasWork, isAsleep, isSleeper, mayRest, sleepAfter } from './sleepers.ts';
@@ -45,6 +46,22 @@ export function drainingQueues(caches: Caches, settings: OperatorSettings): (dep
       return [{ revision: name, live: replicasOf(queue), most: mostDraining(revision, settings) }];
     });
   };
+}
+
+/** Returns the revision of a deployment that is tried out, if it has checks and runs, with the one that serves. */
+export function trialsIn({ deployments }: Pick<Caches, 'deployments'>): (deployment: string) => Trial | undefined {
+  return (key) => {
+    const deployment = deployments.get(key);
+    return deployment && trialOf(deployment);
+  };
+}
+
+function trialOf({ spec, status }: DeploymentResource): Trial | undefined {
+  const { checks = [], checkSeconds = CHECK_SECONDS } = spec.rollout ?? {};
+  const { candidate, current } = status?.rollout ?? {};
+  if (candidate === undefined || current === undefined || checks.length === 0) return undefined;
+  if (candidate.promoted === true || spec.suspend === true) return undefined;
+  return { candidate: candidate.revision, stable: current, share: candidate.share, checks, everySeconds: checkSeconds };
 }
 
 /** Returns whether the work of a deployment may let it fall asleep, or wake it. */

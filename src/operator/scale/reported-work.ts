@@ -7,16 +7,23 @@ import {
   type ServerFacts,
   type WorkReport,
 } from '../../schema/wire/work-report.ts';
+import { MOST_LIVING } from '../../schema/platform/pins.ts';
 import { stricterGuard } from '../../schema/platform/revision.ts';
+import { grown, histogramOf, NO_RUNS, plus, type EndCounts } from './verdict.ts';
 
 type Known = { report: WorkReport; at: number };
 
 /** The deployments that a page has reports of, and those whose servers may be other ones. */
 export type Added = { deployments: string[]; learned: string[] };
 
+/** The counts of runs by revision, as they have grown since their processes were known. */
+export type CountsByRevision = ReadonlyMap<string, EndCounts>;
+
 /** The reports of gateways, as far as the operator knows them. Times are milliseconds of any clock. */
 export class ReportedWork {
   readonly #known = new Map<string, Map<string, Known>>();
+  /** By deployment and revision, while one is tried out there. */
+  readonly #counts = new Map<string, Map<string, EndCounts>>();
 
   /**
    * Adds a page. Returns the deployments that it has reports of, and those of them with facts of a server that its
@@ -31,6 +38,7 @@ export class ReportedWork {
         const before = processes.get(report.from);
         if ((before?.at ?? -Infinity) >= at) continue;
         if (!isSameServer(before?.report.server, report.server)) learned.add(deployment);
+        this.#count(deployment, { before: before?.report, report });
         processes.delete(report.from);
         processes.set(report.from, { report, at });
       }
@@ -41,6 +49,36 @@ export class ReportedWork {
       this.#known.set(deployment, processes);
     }
     return { deployments: Object.keys(reports), learned: [...learned] };
+  }
+
+  /** Returns the counts of a deployment's revisions. Only their growth has a meaning. */
+  counts(deployment: string): CountsByRevision {
+    return this.#counts.get(deployment) ?? new Map();
+  }
+
+  /** Returns the runs under way by their revision, each by the bucket of the time since it began. */
+  ages(deployment: string, now: number): ReadonlyMap<string, number[]> {
+    const found = new Map<string, [number, number][]>();
+    for (const { report } of this.#living(deployment, now))
+      for (const { revision, ages } of report.ended ?? []) found.set(revision, [...(found.get(revision) ?? []), ...ages]);
+    return new Map([...found].map(([revision, ages]) => [revision, histogramOf(ages)]));
+  }
+
+  /** Forgets the counts of a deployment. */
+  forgetCounts(deployment: string): void {
+    this.#counts.delete(deployment);
+  }
+
+  /** Adds the growth of a process's counts since its last report. The first one with counts is where they begin. */
+  #count(deployment: string, { before, report }: { before: WorkReport | undefined; report: WorkReport }): void {
+    if (before?.ended === undefined || report.ended === undefined) return;
+    const known = this.#counts.get(deployment) ?? new Map<string, EndCounts>();
+    for (const counts of report.ended) {
+      const former = before.ended.find(({ revision }) => revision === counts.revision);
+      known.set(counts.revision, plus(known.get(counts.revision) ?? NO_RUNS, grown(counts, former)));
+    }
+    for (const name of known.keys()) if (known.size > MOST_LIVING) known.delete(name);
+    this.#counts.set(deployment, known);
   }
 
   /** Returns the summary of the work of a deployment. Undefined while nothing was reported lately. */

@@ -7,6 +7,8 @@ import { REPORTS_PATH, type ReportsAnswer, type ServerFacts } from '../../schema
 import { decideDrain, type DrainState } from './drain-scale.ts';
 import { decideQueue, type QueueBounds, type QueueState } from './queue-scale.ts';
 import { ReportedWork, type Added } from './reported-work.ts';
+import type { RolloutCheck } from '../../schema/platform/rollout-spec.ts';
+import { decideVerdict, NO_RUNS, verdictOf, type VerdictOnShare, type VerdictSituation, type VerdictState } from './verdict.ts';
 
 /** Milliseconds between two looks, and those that a gateway has for its answer. */
 const LOOK = 1000;
@@ -21,6 +23,9 @@ export type Scalable = { bounds: QueueBounds; live: number };
 /** The present queue of a replaced revision that keeps work. */
 export type DrainingQueue = { revision: string; live: number; most: number };
 
+/** A revision that is tried out, the one that serves, and how they are compared. */
+export type Trial = { candidate: string; stable: string; share: number; checks: readonly RolloutCheck[]; everySeconds: number };
+
 export type FollowerOptions = {
   /** Returns where the gateways answer. */
   gateways: () => string[];
@@ -30,6 +35,8 @@ export type FollowerOptions = {
   draining: (deployment: string) => DrainingQueue[];
   /** Called when a replaced revision is to have another number of queue pods. */
   wakeDraining: (deployment: string, revision: string) => void;
+  /** Returns the revision of a deployment that is tried out and has checks. */
+  trial: (deployment: string) => Trial | undefined;
   /** Returns true if this work may let the deployment fall asleep, or wake it. */
   concernsSleep: (deployment: string, summary: WorkSummary) => boolean;
   /** Called when a deployment is to be looked at. */
@@ -50,6 +57,8 @@ export type WorkView = {
   queue(deployment: string): QueueState | undefined;
   /** Returns how many queue pods a replaced revision is to have. Undefined while nothing was decided. */
   drain(deployment: string, revision: string): number | undefined;
+  /** Returns the result of the checks of the revision that is tried out. Undefined while nobody has looked. */
+  verdict(deployment: string): VerdictOnShare | undefined;
   /** Returns the facts of a revision's server that were reported lately. */
   server(deployment: string, revision: string): ServerFacts | undefined;
 };
@@ -67,6 +76,8 @@ export class WorkFollower implements WorkView {
   readonly #states = new Map<string, QueueState>();
   /** By deployment and revision. */
   readonly #drains = new Map<string, Map<string, DrainState>>();
+  /** The revisions that are tried out, by their deployment. */
+  readonly #verdicts = new Map<string, { state: VerdictState; verdict: VerdictOnShare }>();
   readonly #pages = new Map<string, Pick<ReportsAnswer, 'instance' | 'cursor' | 'key'>>();
   /** Deployments with more pods than the least, which may have fewer with time alone. */
   readonly #raised = new Set<string>();
@@ -87,6 +98,10 @@ export class WorkFollower implements WorkView {
 
   drain(deployment: string, revision: string): number | undefined {
     return this.#drains.get(deployment)?.get(revision)?.desired;
+  }
+
+  verdict(deployment: string): VerdictOnShare | undefined {
+    return this.#verdicts.get(deployment)?.verdict;
   }
 
   server(deployment: string, revision: string): ServerFacts | undefined {
@@ -116,6 +131,7 @@ export class WorkFollower implements WorkView {
     }
     for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
     for (const deployment of new Set([...changed, ...this.#drains.keys()])) this.#decideDrains(deployment);
+    for (const deployment of new Set([...changed, ...this.#verdicts.keys()])) this.#judge(deployment);
     await this.#tellKeys(urls, signal);
   }
 
@@ -176,6 +192,36 @@ export class WorkFollower implements WorkView {
     else this.#raised.delete(deployment);
     if (before !== undefined && before.desired !== state.desired) observer.scaled(state.desired > before.desired ? 'up' : 'down');
     if (before?.desired !== state.desired || before.reason !== state.reason) wake(deployment);
+  }
+
+  /** Compares a revision that is tried out with the one that serves. */
+  #judge(deployment: string): void {
+    const trial = this.#options.trial(deployment);
+    const before = this.#verdicts.get(deployment);
+    if (trial === undefined) {
+      this.#verdicts.delete(deployment);
+      this.#work.forgetCounts(deployment);
+      return;
+    }
+    const { candidate, checks, share } = trial;
+    const state = decideVerdict(before?.state, this.#situation(deployment, trial));
+    const verdict = { ...verdictOf(state, checks), candidate, share };
+    this.#verdicts.set(deployment, { state, verdict });
+    const was = before?.verdict;
+    if (was?.state !== verdict.state || was.message !== verdict.message || was.share !== verdict.share) this.#options.wake(deployment);
+  }
+
+  #situation(deployment: string, { candidate, stable, ...asked }: Trial): VerdictSituation {
+    const now = this.#clock();
+    const [counts, ages] = [this.#work.counts(deployment), this.#work.ages(deployment, now)];
+    return {
+      ...asked,
+      of: JSON.stringify([candidate, stable, asked.checks]),
+      candidate: counts.get(candidate) ?? NO_RUNS,
+      stable: counts.get(stable) ?? NO_RUNS,
+      ages: { candidate: ages.get(candidate) ?? [], stable: ages.get(stable) ?? [] },
+      now,
+    };
   }
 
   /** Decides how many queue pods each replaced revision of a deployment is to have. */

@@ -3,6 +3,7 @@ import { MOST_LIVING } from '../platform/pins.ts';
 import { GUARDS } from '../platform/revision.ts';
 import { Nullable, StringEnum } from '../types.ts';
 import { RevisionName } from './rollout-plan.ts';
+import { MOST_COUNTED, RunCounts } from './run-counts.ts';
 
 /*
  * Reports of a deployment's processes about their work. The gateway keeps the last report of each process, and the
@@ -53,11 +54,17 @@ export const WorkReport = Type.Object({
   leaves: Type.Optional(Type.Boolean({ description: 'True in the last report of a process that stops.' })),
   queue: Type.Optional(QueueWork),
   server: Type.Optional(ServerFacts),
+  ended: Type.Optional(
+    Type.Array(RunCounts, {
+      maxItems: MOST_COUNTED,
+      description: 'Runs that have ended in it since its start, and those under way. Absent: no revision is tried out.',
+    }),
+  ),
 });
 export type WorkReport = Static<typeof WorkReport>;
 
 /** Returns the fields of a report that are known here. Further fields of its sender are dropped. */
-export function knownFields({ from, slots, idle_seconds, leaves, queue, server }: WorkReport): WorkReport {
+export function knownFields({ from, slots, idle_seconds, leaves, queue, server, ended }: WorkReport): WorkReport {
   const stand = queue && {
     due: queue.due,
     running: queue.running,
@@ -72,6 +79,7 @@ export function knownFields({ from, slots, idle_seconds, leaves, queue, server }
     ...(leaves !== undefined && { leaves }),
     ...(stand && { queue: stand }),
     ...(server && { server: knownFacts(server) }),
+    ...(ended && { ended: ended.map(knownCounts) }),
   };
 }
 
@@ -82,6 +90,15 @@ const knownWork = ({ revision, due, running, later, next_due, waiting }: PinnedW
   later,
   next_due,
   waiting,
+});
+
+const knownCounts = ({ revision, done, errors, lost, durations, ages }: RunCounts): RunCounts => ({
+  revision,
+  done,
+  errors,
+  lost,
+  durations,
+  ages,
 });
 
 const knownFacts = ({ revision, version, guard, mount_prefix: prefix }: ServerFacts): ServerFacts => ({

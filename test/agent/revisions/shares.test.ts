@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RolloutPlan } from '../../../src/schema/wire/rollout-plan.ts';
+import type { WorkReport } from '../../../src/schema/wire/work-report.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
@@ -22,6 +23,7 @@ let plan: RolloutPlan | undefined;
 /** Two pods of blue that answer requests; only the first hears of plans. */
 let fronts: AgentProcess[];
 let green: AgentProcess;
+let reports: Record<string, string>;
 const started: AgentProcess[] = [];
 
 async function start(revision: string, more: Record<string, string> = {}): Promise<AgentProcess> {
@@ -43,7 +45,7 @@ beforeAll(async () => {
       response.end(JSON.stringify({ gateway_keys: [], ...(plan && { rollout: plan }) }));
     },
   });
-  const reports = { GX_REPORT_URL: `${gateway.url}/work`, GX_REPORT_KEY_FOLDER: folder };
+  reports = { GX_REPORT_URL: `${gateway.url}/work`, GX_REPORT_KEY_FOLDER: folder };
   const first = await start(BLUE, reports);
   fronts = [first, await start(BLUE)];
   green = await start(GREEN);
@@ -171,4 +173,33 @@ test('a candidate that is given up keeps what it has begun, and what it has not 
   expect(await revisionOf(await made(fronts[1]!, {}))).toBe(BLUE);
   const [thread] = await placesOf('waiting');
   expect(await revisionOf(await made(fronts[0]!, { thread: thread!.thread_id }))).toBe(BLUE);
+});
+
+/** Returns the last report of a process that executes runs, with its counts of a revision. */
+function countedOf(revision: string) {
+  const reported = gateway.at('/work').map(({ body }) => body as unknown as WorkReport);
+  return reported.findLast(({ slots, ended }) => slots > 0 && ended !== undefined)?.ended?.find((counts) => counts.revision === revision);
+}
+
+test('while a revision is tried out, its workers report how its runs end, and which do not', async () => {
+  const RED = 'chat-00003';
+  await planned({ revision: RED, share: 0 }, { living: [BLUE, GREEN, RED] });
+  const worker = await start(RED, { ...reports, N_JOBS_PER_WORKER: '4' });
+  const headers = { 'x-gx-revision': RED };
+  for (const graph of ['steps', 'steps', 'steps', 'broken'])
+    await made(fronts[0]!, { headers, graph, body: { input: { left: 1, how: 'no' } } });
+  const stopped = (await fronts[0]!.client.threads.create()).thread_id;
+  const long = await made(fronts[0]!, { headers, thread: stopped, body: { input: { left: 20, pause: 2000 } } });
+  const counts = await until('the ends are reported', () => {
+    const found = countedOf(RED);
+    return found?.done === 4 && found.ages.length > 0 && found;
+  });
+  expect(counts).toMatchObject({ done: 4, errors: 1, lost: 0 });
+  const sum = (buckets: [number, number][]): number => buckets.reduce((all, [, count]) => all + count, 0);
+  expect([sum(counts.durations), sum(counts.ages)]).toEqual([3, 1]);
+  await fronts[0]!.client.runs.cancel(stopped, long, true);
+  // A run that somebody stops counts for nothing.
+  await until('none is under way', () => countedOf(RED)?.ages.length === 0);
+  expect(countedOf(RED)?.done).toBe(counts.done);
+  await worker.kill();
 });

@@ -25,7 +25,16 @@ const specOf = async ({ name }: Deployment) => (await plane.kube.get(kinds.deplo
 test('what is kept is stored where the operator reads it, and a change makes no revision', async () => {
   const { status, body: made } = await create({ pin: 'Thread', pin_seconds: 60 });
   expect([status, made.detail]).toEqual([201, undefined]);
-  expect(made.source_config.rollout).toEqual({ pin: 'Thread', pin_seconds: 60, max_draining: null, steps: null, by: null, on_abort: null });
+  expect(made.source_config.rollout).toEqual({
+    pin: 'Thread',
+    pin_seconds: 60,
+    max_draining: null,
+    steps: null,
+    by: null,
+    checks: null,
+    check_seconds: null,
+    on_abort: null,
+  });
   expect(made.rollout).toBeNull();
   const spec = await specOf(made);
   expect(spec.rollout).toEqual({ pin: 'Thread', pinSeconds: 60 });
@@ -33,7 +42,7 @@ test('what is kept is stored where the operator reads it, and a change makes no 
   const { body: changed } = await patch(made.id, { pin: 'None' });
   expect([changed.latest_revision_id, changed.source_config.rollout]).toEqual([
     made.latest_revision_id,
-    { pin: 'None', pin_seconds: null, max_draining: null, steps: null, by: null, on_abort: null },
+    { pin: 'None', pin_seconds: null, max_draining: null, steps: null, by: null, checks: null, check_seconds: null, on_abort: null },
   ]);
   expect((await specOf(made)).rollout).toEqual({ pin: 'None' });
 });
@@ -44,6 +53,11 @@ test.each([
   [{ max_draining: 11 }, /max_draining/],
   [{ keep: true }, /keep/],
   [{ by: 'moon' }, /by/],
+  [{ checks: [{ figure: 'mood', worse_by: 5 }] }, /figure/],
+  [{ checks: [{ figure: 'lost', worse_by: 0 }] }, /worse_by/],
+  [{ checks: [{ figure: 'lost', worseBy: 5 }] }, /worse/],
+  [{ checks: [{ figure: 'lost', worse_by: 5, least: 0 }] }, /least/],
+  [{ check_seconds: 0 }, /check_seconds/],
   [{ steps: [{ share: 0, seconds: 1 }] }, /share/],
   [{ steps: [{ share: 101, seconds: 1 }] }, /share/],
 ])('%j is refused with the name of its field', async (rollout, field) => {
@@ -83,6 +97,9 @@ test('steps of a rollout are stored as they are asked', async () => {
   const { body: made } = await create({ steps: RISING, by: 'user' });
   expect(made.source_config.rollout).toMatchObject({ steps: RISING, by: 'user' });
   expect((await specOf(made)).rollout).toEqual({ steps: RISING, by: 'user' });
+  const { body: changed } = await patch(made.id, { steps: RISING, checks: [{ figure: 'p95', worse_by: 50 }], check_seconds: 30 });
+  expect(changed.source_config.rollout?.checks).toEqual([{ figure: 'p95', worse_by: 50 }]);
+  expect((await specOf(made)).rollout).toEqual({ steps: RISING, checks: [{ figure: 'p95', worseBy: 50 }], checkSeconds: 30 });
 });
 
 test.each([
@@ -90,13 +107,19 @@ test.each([
   ['shares that stay', { steps: [RISING[0], RISING[0]] }, /rollout\.steps: shares must rise/],
   ['steps without an end', { steps: [{ share: 10 }] }, /rollout\.steps: each has either/],
   ['steps with two ends', { steps: [{ share: 10, seconds: 1, pause: true }] }, /rollout\.steps: each has either/],
+  [
+    'a comparison that is too fine',
+    { checks: [{ figure: 'p95', worse_by: 19 }] },
+    /rollout\.checks: worse(_b|B)y of p95 must be at least 20/,
+  ],
   ['steps without pins', { steps: RISING, pin: 'None' }, /rollout\.steps: not with pin None/],
 ])('%s are refused by REST and by the API server, and change nothing', async (_, rollout, reason) => {
   const { body: made } = await create({ steps: [] });
   const { status, body } = await patch(made.id, rollout);
   expect([status, body.detail]).toEqual([400, expect.stringMatching(reason)]);
   const ref = { namespace: plane.namespace, name: made.name };
-  const byKubectl = plane.kube.jsonPatch(kinds.deployment, ref, [{ op: 'add', path: '/spec/rollout', value: rollout }]);
+  const value: unknown = JSON.parse(JSON.stringify(rollout).replaceAll('worse_by', 'worseBy'));
+  const byKubectl = plane.kube.jsonPatch(kinds.deployment, ref, [{ op: 'add', path: '/spec/rollout', value }]);
   await expect(byKubectl).rejects.toThrow(reason);
   expect((await specOf(made)).rollout).toEqual({ steps: [] });
 });
@@ -115,11 +138,11 @@ test('a revision that is tried out is shown and moved; what can not be done is r
   expect(await details({ promote: true })).toEqual([[400, 'rollout.promote: no revision is tried out']]);
   const at = '2026-11-26T12:00:00Z';
   const plan = { madeAt: at, current: `${made.name}-00000`, living: [name], draining: [] };
-  const candidate = { revision: name, step: 1, share: 10, by: 'thread', since: at };
+  const candidate = { revision: name, step: 1, share: 10, by: 'thread', since: at, verdict: 'It waits.' };
   await plane.kube.patchStatus(kinds.deployment, ref, { rollout: { ...plan, candidate } });
   await expect
     .poll(async () => (await plane.call<Answer>('GET', `/v2/deployments/${made.id}`)).body.rollout?.candidate)
-    .toEqual({ revision_id: made.latest_revision_id, step: 1, share: 10, by: 'thread', since: at });
+    .toEqual({ revision_id: made.latest_revision_id, step: 1, share: 10, by: 'thread', since: at, verdict: 'It waits.' });
   expect(await details({}, { share: 20, promote: true }, { share: 10 }, { promote: false })).toEqual([
     [400, expect.stringMatching(/^rollout: needs exactly one/)],
     [400, expect.stringMatching(/^rollout: needs exactly one/)],

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decideRollout } from '../../../src/operator/deployment/rollout.ts';
 import { decideShare, type ShareDecision, type ShareFacts } from '../../../src/operator/deployment/shares.ts';
 import { isTriedOut } from '../../../src/operator/rollout/by-share.ts';
+import type { VerdictOnShare } from '../../../src/operator/scale/verdict.ts';
 import type { DeploymentResource, DeploymentSpec, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
 import { ROLLOUT } from '../../../src/schema/platform/labels.ts';
 import type { CandidateRevision } from '../../../src/schema/platform/rollout-spec.ts';
@@ -48,7 +49,7 @@ const FIRST = revision(1);
 const underWay = (given: Given = {}): RevisionResource => revision(2, { phase: 'DEPLOYING', ...given });
 
 const decide = (of: DeploymentResource, facts: Partial<ShareFacts> = {}): ShareDecision =>
-  decideShare(of, { revisions: [FIRST, underWay()], active: 'chat-1', complete: 'chat-2', now: NOW, ...facts });
+  decideShare(of, { revisions: [FIRST, underWay()], active: 'chat-1', complete: 'chat-2', verdict: undefined, now: NOW, ...facts });
 
 const tried = (share: number, seconds: number, more: Partial<CandidateRevision> = {}): CandidateRevision => ({
   revision: 'chat-2',
@@ -104,6 +105,42 @@ describe('a new revision', () => {
   });
 });
 
+describe('with checks', () => {
+  const checks = [{ figure: 'errors' as const, worseBy: 5 }];
+  const of = (share: number, seconds: number, more: Partial<CandidateRevision> = {}) =>
+    deployment({ candidate: tried(share, seconds, more) }, { rollout: { steps: STEPS, checks } });
+  const said = (state: VerdictOnShare['state'], message: string, share = 10): VerdictOnShare => ({
+    state,
+    message,
+    share,
+    candidate: 'chat-2',
+  });
+
+  test.each<[string, VerdictOnShare | undefined, string]>([
+    ['nobody has looked', undefined, 'Its runs are not counted yet.'],
+    ['they say nothing of this share', said('fine', 'Fine.', 5), 'Its runs are not counted yet.'],
+    [
+      'one of them waits',
+      said('waits', 'The check of errors needs 50 runs of each revision.'),
+      'The check of errors needs 50 runs of each revision.',
+    ],
+  ])('a step waits while %s', (_, verdict, message) => {
+    expect(decide(of(10, 900), { verdict }).candidate).toEqual(tried(10, 900, { verdict: message }));
+  });
+  test('a step is over when its time is over and all are fine', () => {
+    expect(decide(of(10, 59), { verdict: said('fine', 'Fine.') }).candidate?.share).toBe(10);
+    expect(decide(of(10, 60), { verdict: said('fine', 'Fine.') }).candidate?.share).toBe(50);
+  });
+  test('a failed one gives the revision up, unless somebody has let it serve', () => {
+    const verdict = said('failed', 'errors: 20.0 % of 100 runs, and 1.0 % of 500 of the other');
+    expect(decide(of(10, 5), { verdict })).toEqual({
+      aborted: { revision: 'chat-2', since: NOW.toISOString(), message: `A check failed: ${verdict.message}.` },
+    });
+    expect(decide(of(90, 5, { promoted: true }), { verdict: { ...verdict, share: 90 } }).candidate?.promoted).toBe(true);
+    expect(decide(of(10, 5), { verdict: { ...verdict, candidate: 'chat-3' } }).aborted).toBeUndefined();
+  });
+});
+
 describe('a revision is given up', () => {
   test.each<[string, RevisionResource[], RegExp]>([
     ['when somebody asks for it', [FIRST, underWay({ move: 'abort' })], /Somebody gave it up/],
@@ -147,7 +184,7 @@ describe('a revision is given up', () => {
 describe('the plan', () => {
   const plan = (of: DeploymentResource) => {
     const facts = { revisions: [FIRST, underWay()], active: 'chat-1', now: NOW };
-    const share = decideShare(of, { ...facts, complete: 'chat-2' });
+    const share = decideShare(of, { ...facts, complete: 'chat-2', verdict: undefined });
     return decideRollout(of, { ...facts, share, summary: undefined, settings: { gateway: { service: 'g', namespace: 'gx' } } }).status;
   };
   test('is a new one when the share changes, and the same while it stays', () => {

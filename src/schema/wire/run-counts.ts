@@ -1,0 +1,36 @@
+import { Type, type Static } from 'typebox';
+import { RevisionName } from './rollout-plan.ts';
+
+/*
+ * Counts of the runs that have ended, by which a revision that is tried out is compared with the one that serves. A
+ * process counts from its start, so readers take differences.
+ */
+
+/** The upper bounds of durations in seconds, from 10 ms to 2 hours; each is a fifth above the one before. */
+const FIRST = 0.01;
+const GROWTH = 1.2;
+export const BUCKETS = 75;
+
+/** Returns the number of the bucket of a duration. The last one has all that are longer. */
+export const bucketOf = (seconds: number): number =>
+  Math.max(0, Math.min(BUCKETS - 1, Math.ceil(Math.log(seconds / FIRST) / Math.log(GROWTH) - 1e-9)));
+
+/** Returns the longest duration of a bucket. */
+export const boundOf = (bucket: number): number => FIRST * GROWTH ** bucket;
+
+const count = (description: string) => Type.Integer({ minimum: 0, maximum: 1_000_000_000, description });
+const histogram = (description: string) =>
+  Type.Array(Type.Tuple([Type.Integer({ minimum: 0, maximum: BUCKETS - 1 }), count('Runs.')]), { maxItems: BUCKETS, description });
+
+export const RunCounts = Type.Object({
+  revision: RevisionName('The Revision that the runs belong to.'),
+  done: count('Runs that have ended, however they did, but for those that somebody interrupted.'),
+  errors: count('Those of them that failed, or took too long.'),
+  lost: count('Times that the worker of a run was gone before its end.'),
+  durations: histogram('Buckets of the durations of those that succeeded, each by its number and its count. Empty ones are left out.'),
+  ages: histogram('The same of the runs under way in it now, by the time since they began here.'),
+});
+export type RunCounts = Static<typeof RunCounts>;
+
+/** Revisions of which a process counts at most. */
+export const MOST_COUNTED = 8;
