@@ -115,8 +115,10 @@ export default defineConfig({
           name: 'faults',
           include: of('faults'),
           globalSetup: ['test/kit/api-server-global.ts'],
+          // Each kills or slows something, and waits for the others to go on.
+          fileParallelism: false,
           expect,
-          testTimeout: 600_000,
+          testTimeout: 1_200_000,
           hookTimeout: 120_000,
         },
       },

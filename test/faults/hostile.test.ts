@@ -16,8 +16,11 @@ import { forgedObjects, HOSTILE_STATUSES, hostileResources, loosenDefinitions, r
  * everything here, so that the operator alone has to withstand.
  */
 
-/** Seconds within which a change of a deployment is worked on, whatever else is in the cluster. */
-const WORKED_WITHIN = 5;
+/**
+ * Seconds within which a change of a deployment is worked on, whatever else is in the cluster. An API server that takes
+ * objects of a megabyte from everybody needs seconds for each write of its own.
+ */
+const WORKED_WITHIN = 15;
 
 let server: ApiServer;
 let given: FaultStage;
