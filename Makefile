@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-restore test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator release test-release generate golden pin-bases fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-restore test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator release test-release generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -57,6 +57,9 @@ test-shapes: install ## repositories from the clone to an agent that answers: np
 
 test-browser: install ## a page with the vendor's React hooks, and the chat page of dev, in a real Chromium, which root on Debian gets installed (3 minutes)
 	@node dev/test/main.ts browser
+
+test-console: install ## the page of the console in a real Chromium, on a real API server with 10,000 deployments: screens, keys, accessibility, times (4 minutes)
+	@node dev/test/main.ts console
 
 test-package: install ## the package for developers: npm pack, gx new and gx dev in an empty project, on two versions of Node (3 minutes)
 	@node test/package/main.ts
@@ -125,6 +128,9 @@ generate: install ## write the files that come from src/schema and the access ru
 golden: install ## rewrite the golden files, those of kubectl's answers on a real API server; the diff is the review
 	@vitest run --project unit --update
 	@vitest run --project kube test/operator/kubectl-answers.test.ts --update
+
+console-page: install ## build the page of the console into dist/console, where the console process finds it
+	@node dev/console/build.ts
 
 pin-bases: install ## write the digests of the base images into the Dockerfile, as their registries answer today
 	@node dev/images/pin-bases/main.ts

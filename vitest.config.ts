@@ -7,7 +7,7 @@ import { TWINS } from './test/python/twins/table.ts';
  */
 const files = globSync('test/**/*.test.ts').toSorted();
 /** Folders whose tests all need the same. */
-const OWN = ['system', 'builds', 'scale', 'packets', 'crash', 'browser', 'python', 'routes', 'restore'];
+const OWN = ['browser/console', 'system', 'builds', 'scale', 'packets', 'crash', 'browser', 'python', 'routes', 'restore'];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
   if (own !== undefined) return own;
@@ -107,6 +107,18 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 120_000,
           // One browser at a time, so that events come in time.
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'console',
+          include: of('browser/console'),
+          globalSetup: ['test/kit/api-server-global.ts', 'test/browser/console/console-global.ts'],
+          expect,
+          testTimeout: 180_000,
+          hookTimeout: 300_000,
+          // One browser at a time, so that frames come in time.
           fileParallelism: false,
         },
       },

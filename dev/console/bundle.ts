@@ -1,0 +1,102 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { build, type Metafile } from 'esbuild';
+import { DevError } from '../errors.ts';
+
+const PAGE = 'src/console/page';
+const ASSETS = 'assets';
+const kB = 1000;
+
+/** Bytes after gzip that the page may have: its scripts before the first paint, all of them, and its styles. */
+const BUDGET = { entry: 45 * kB, all: 300 * kB, styles: 12 * kB };
+export type Sizes = typeof BUDGET;
+
+export type Built = {
+  /** The content of each file by its path in the folder of the page. */
+  files: Map<string, Uint8Array>;
+  sizes: Sizes;
+};
+
+/** Builds the page of the console, without writing it. The name of each asset has the hash of its content. */
+export async function bundlePage(): Promise<Built> {
+  const { outputFiles, metafile } = await build({
+    entryPoints: { console: `${PAGE}/entry.tsx`, style: `${PAGE}/style/console.css` },
+    outdir: ASSETS,
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2023',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    minify: true,
+    write: false,
+    metafile: true,
+    legalComments: 'none',
+    logLevel: 'silent',
+  });
+  const files = new Map<string, Uint8Array>(outputFiles.map(({ path, contents }) => [`${ASSETS}/${basename(path)}`, contents]));
+  const entry = entryOf(metafile);
+  const style = fileThat(files, /\/style-\w+\.css$/);
+  const html = readFileSync(`${PAGE}/index.html`, 'utf8').replace('<!-- assets -->', tagsFor(entry, style).join('\n    '));
+  files.set('index.html', Buffer.from(html));
+  return { files, sizes: sizesOf(files, entry) };
+}
+
+/** Returns the scripts before the first paint, the entry itself first. */
+function entryOf({ outputs }: Metafile): string[] {
+  const found: string[] = [];
+  const add = (path: string): void => {
+    if (found.includes(path)) return;
+    found.push(path);
+    for (const { path: next, kind } of outputs[path]?.imports ?? []) if (kind === 'import-statement') add(next);
+  };
+  for (const [path, { entryPoint }] of Object.entries(outputs)) if (entryPoint === `${PAGE}/entry.tsx`) add(path);
+  return found;
+}
+
+function fileThat(files: Map<string, unknown>, pattern: RegExp): string {
+  const found = [...files.keys()].find((path) => pattern.test(path));
+  if (found === undefined) throw new DevError(`The build of the console page has no file like ${String(pattern)}.`);
+  return found;
+}
+
+function tagsFor([entry = '', ...chunks]: string[], style: string): string[] {
+  return [
+    `<link rel="stylesheet" href="${style}" />`,
+    ...chunks.map((chunk) => `<link rel="modulepreload" href="${chunk}" />`),
+    `<script type="module" src="${entry}"></script>`,
+  ];
+}
+
+function sizesOf(files: Map<string, Uint8Array>, entry: string[]): Sizes {
+  const sum = (paths: string[]): number => paths.reduce((size, path) => size + gzip(files.get(path) ?? new Uint8Array()).length, 0);
+  const ending = (text: string): string[] => [...files.keys()].filter((path) => path.endsWith(text));
+  return { entry: sum(entry), all: sum(ending('.js')), styles: sum(ending('.css')) };
+}
+
+const gzip = (content: Uint8Array): Uint8Array => gzipSync(content, { level: 9 });
+const brotli = (content: Uint8Array): Uint8Array =>
+  brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length } });
+
+/** Returns a sentence for each size that is above its budget. */
+export function budgetFaults(sizes: Sizes): string[] {
+  const names = { entry: 'The scripts before the first paint have', all: 'All scripts have', styles: 'The styles have' };
+  return (Object.keys(BUDGET) as (keyof Sizes)[])
+    .filter((name) => sizes[name] > BUDGET[name])
+    .map((name) => `${names[name]} ${sizes[name]} bytes after gzip; at most ${BUDGET[name]}.`);
+}
+
+/** Writes the page into a folder, with each asset in three forms: plain, by gzip, by Brotli. */
+export function writePage({ files }: Pick<Built, 'files'>, folder: string): void {
+  if (existsSync(folder)) rmSync(folder, { recursive: true });
+  mkdirSync(join(folder, ASSETS), { recursive: true });
+  for (const [path, content] of files) {
+    writeFileSync(join(folder, path), content);
+    if (!path.startsWith(ASSETS)) continue;
+    writeFileSync(join(folder, `${path}.gz`), gzip(content));
+    writeFileSync(join(folder, `${path}.br`), brotli(content));
+  }
+}

@@ -1,0 +1,95 @@
+import { refusalText } from './refusal.ts';
+
+/** An answer that is no success. Its message is a sentence for people. */
+export class RequestRefused extends Error {
+  override name = 'RequestRefused';
+  readonly status: number;
+  readonly reason: string | undefined;
+  constructor(status: number, body: unknown) {
+    super(refusalText(status, body));
+    this.status = status;
+    const reason = typeof body === 'object' && body !== null && 'reason' in body ? body.reason : undefined;
+    this.reason = typeof reason === 'string' ? reason : undefined;
+  }
+}
+
+/** No answer came at all. */
+export class Unreached extends Error {
+  override name = 'Unreached';
+}
+
+type QueryValue = string | number | boolean | readonly string[] | undefined;
+export type ApiRequest = {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  query?: Record<string, QueryValue>;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+};
+
+type Around = { tenant: () => string | undefined; ended: (reason: string | undefined) => void };
+
+/** The door to the server: all requests of the page go through it. */
+export class Calls {
+  readonly #around: Around;
+
+  constructor(around: Around) {
+    this.#around = around;
+  }
+
+  /** Asks the API of the control plane, and returns its answer as JSON. Throws `RequestRefused` or `Unreached`. */
+  async json<Answer>(path: string, asked: ApiRequest = {}): Promise<Answer> {
+    const response = await this.open(`api/${path}`, asked);
+    return (await whole(response)) as Answer;
+  }
+
+  /** As `json`, with the version of the answer, which a later change may name. */
+  async versioned<Answer>(path: string, asked: ApiRequest = {}): Promise<{ body: Answer; etag: string | undefined }> {
+    const response = await this.open(`api/${path}`, asked);
+    return { body: (await whole(response)) as Answer, etag: response.headers.get('etag') ?? undefined };
+  }
+
+  /** Returns the answer as text. */
+  async text(path: string, asked: ApiRequest = {}): Promise<string> {
+    return (await this.open(`api/${path}`, asked)).text();
+  }
+
+  /** Sends a request to a path below the root of the page. The answer has begun, and is a success. */
+  async open(path: string, request: ApiRequest): Promise<Response> {
+    const { url, init } = requestOf(path, request, this.#around.tenant());
+    const { signal } = request;
+    const response = await fetch(url, init).catch((error: unknown) => {
+      if (signal?.aborted === true) throw error;
+      throw new Unreached('The console does not answer. Is the connection away?', { cause: error });
+    });
+    if (response.ok) return response;
+    const refused = new RequestRefused(response.status, await whole(response).catch(() => undefined));
+    if (refused.status === 401 && path !== 'session') this.#around.ended(refused.reason ?? 'ended');
+    throw refused;
+  }
+}
+
+function requestOf(path: string, request: ApiRequest, tenant: string | undefined): { url: URL; init: RequestInit } {
+  const { method = 'GET', query = {}, body, headers = {}, signal } = request;
+  const url = new URL(path, document.baseURI);
+  for (const [name, value] of Object.entries(query)) for (const one of valuesOf(value)) url.searchParams.append(name, one);
+  const sent = {
+    accept: 'application/json',
+    ...(method !== 'GET' && { 'x-gx-console': '1' }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(tenant !== undefined && { 'x-tenant-id': tenant }),
+    ...headers,
+  };
+  const content = body === undefined ? {} : { body: JSON.stringify(body) };
+  return { url, init: { method, headers: sent, ...content, ...(signal !== undefined && { signal }), redirect: 'error' } };
+}
+
+function valuesOf(value: QueryValue): string[] {
+  if (value === undefined || value === '') return [];
+  return typeof value === 'object' ? [...value] : [String(value)];
+}
+
+async function whole(response: Response): Promise<unknown> {
+  const text = await response.text();
+  return text === '' ? undefined : (JSON.parse(text) as unknown);
+}

@@ -1,0 +1,30 @@
+import { RequestRefused, type Calls } from './calls.ts';
+
+/** Whose session it is, as the console process answers. */
+export type ConsoleSession = {
+  signed_in: boolean;
+  subject?: string;
+  name?: string;
+  role?: 'read' | 'write' | 'admin';
+  tenant_id?: string;
+  tenants?: string[];
+  reason?: string;
+};
+
+/** Returns the session of this browser. */
+export const readSession = async (calls: Calls): Promise<ConsoleSession> => answer(await calls.open('session', {}));
+
+/** Begins a session with an API key. Returns the sentence of a refusal. */
+export async function signIn(calls: Calls, apiKey: string): Promise<ConsoleSession | string> {
+  try {
+    return await answer(await calls.open('session', { method: 'POST', body: { api_key: apiKey } }));
+  } catch (error) {
+    if (error instanceof RequestRefused) return error.message;
+    throw error;
+  }
+}
+
+/** Ends the session. */
+export const signOut = async (calls: Calls): Promise<void> => void (await calls.open('session', { method: 'DELETE' }));
+
+const answer = async (response: Response): Promise<ConsoleSession> => (await response.json()) as ConsoleSession;

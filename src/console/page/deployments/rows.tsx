@@ -1,0 +1,141 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
+import { useKeys } from '../shell/keys.ts';
+import type { ListFilter, SortColumn } from './list-query.ts';
+import { rowWindow } from './row-window.ts';
+import { DeploymentRow } from './row.tsx';
+
+const NARROW = '(max-width: 48rem)';
+const HEIGHT = { wide: 44, narrow: 76 };
+
+type RowsProps = { rows: readonly DeploymentSummary[]; filter: ListFilter; change: (part: Partial<ListFilter>) => void };
+
+/** The rows in sight of a list of any length. */
+export function Rows({ rows, filter, change }: RowsProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const { top, height } = useScrolled(box);
+  const row = useNarrow() ? HEIGHT.narrow : HEIGHT.wide;
+  const active = useSignal(0);
+  const last = Math.min(active.value, Math.max(0, rows.length - 1));
+  const drawn = rowWindow({ top: top.value, height: height.value, row, rows: rows.length });
+  const move = (by: number): void => {
+    const next = Math.min(Math.max(0, last + by), rows.length - 1);
+    active.value = next;
+    intoSight(box.current, next, row);
+  };
+  useKeys({ next: () => move(isIn(box.current) ? 1 : 0), previous: () => move(-1) });
+  return (
+    <div ref={box} class="rows" role="grid" aria-label="Deployments" aria-rowcount={rows.length + 1} aria-colcount={7}>
+      <Head filter={filter} change={change} />
+      <div role="rowgroup" class="body" onFocusIn={({ target }) => remember(target, active)}>
+        <div role="presentation" style={{ height: `${drawn.before}px` }} />
+        {rows.slice(drawn.first, drawn.first + drawn.count).map((one, index) => (
+          <DeploymentRow key={one.id} row={one} index={drawn.first + index} isActive={drawn.first + index === last} height={row} />
+        ))}
+        <div role="presentation" style={{ height: `${drawn.behind}px` }} />
+      </div>
+    </div>
+  );
+}
+
+const HEADS: readonly { label: string; sort?: SortColumn; kind: string }[] = [
+  { label: 'Name', sort: 'name', kind: 'name' },
+  { label: 'State', sort: 'state', kind: 'how' },
+  { label: 'Newest revision', kind: 'revision' },
+  { label: 'Source', kind: 'source' },
+  { label: 'Version', kind: 'version' },
+  { label: 'Queue', kind: 'queue' },
+  { label: 'Updated', sort: 'updated_at', kind: 'updated' },
+];
+
+function Head({ filter, change }: Omit<RowsProps, 'rows'>) {
+  return (
+    <div role="rowgroup" class="head">
+      <div role="row" aria-rowindex={1} class="row">
+        {HEADS.map(({ label, sort, kind }) => (
+          <div
+            key={label}
+            role="columnheader"
+            class={kind}
+            aria-sort={sort === undefined || sort !== filter.sort ? undefined : filter.isDown ? 'descending' : 'ascending'}
+          >
+            {sort === undefined ? (
+              label
+            ) : (
+              <button type="button" class="plain" onClick={() => change({ sort, isDown: filter.sort === sort && !filter.isDown })}>
+                {label}
+                <span aria-hidden="true">{sort !== filter.sort ? '' : filter.isDown ? ' ↓' : ' ↑'}</span>
+              </button>
+            )}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+type Box = { current: HTMLDivElement | null };
+
+/** Follows where a box is scrolled to, and how high it is. The history keeps the place, so that Back comes to it. */
+function useScrolled(box: Box) {
+  const top = useSignal(0);
+  const height = useSignal(800);
+  useLayoutEffect(() => {
+    const { current } = box;
+    if (current === null) return undefined;
+    const kept = (history.state as { top?: number } | null)?.top ?? 0;
+    const measure = (): void => void (height.value = current.clientHeight);
+    const watch = new ResizeObserver(measure);
+    watch.observe(current);
+    measure();
+    top.value = kept;
+    requestAnimationFrame(() => current.scrollTo({ top: kept }));
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const scroll = (): void => {
+      top.value = current.scrollTop;
+      clearTimeout(timer);
+      timer = setTimeout(() => history.replaceState({ ...history.state, top: current.scrollTop }, ''), 150);
+    };
+    current.addEventListener('scroll', scroll, { passive: true });
+    return () => {
+      clearTimeout(timer);
+      watch.disconnect();
+      current.removeEventListener('scroll', scroll);
+    };
+  }, []);
+  return { top, height };
+}
+
+function useNarrow(): boolean {
+  const isNarrow = useSignal(matchMedia(NARROW).matches);
+  useEffect(() => {
+    const query = matchMedia(NARROW);
+    const change = (): void => void (isNarrow.value = query.matches);
+    query.addEventListener('change', change);
+    return () => query.removeEventListener('change', change);
+  }, []);
+  return isNarrow.value;
+}
+
+const isIn = (box: HTMLElement | null): boolean => box?.querySelector('.body')?.contains(document.activeElement) === true;
+const linkAt = (box: HTMLElement | null, index: number): HTMLElement | null =>
+  box?.querySelector<HTMLElement>(`a[data-index="${index}"]`) ?? null;
+
+function remember(target: EventTarget | null, active: { value: number }): void {
+  const index = target instanceof HTMLElement ? Number(target.dataset['index']) : NaN;
+  if (!Number.isNaN(index)) active.value = index;
+}
+
+/** Scrolls a row into sight, and gives its link the focus once it is drawn. */
+function intoSight(box: HTMLElement | null, index: number, row: number): void {
+  if (box === null) return;
+  const head = box.querySelector<HTMLElement>('.head')?.offsetHeight ?? 0;
+  const [from, to] = [index * row, (index + 1) * row + head];
+  if (from < box.scrollTop) box.scrollTo({ top: from });
+  else if (to > box.scrollTop + box.clientHeight) box.scrollTo({ top: to - box.clientHeight });
+  const link = linkAt(box, index);
+  // A row that was out of sight is drawn by the next frame but one.
+  if (link === null) requestAnimationFrame(() => requestAnimationFrame(() => linkAt(box, index)?.focus({ preventScroll: true })));
+  else link.focus({ preventScroll: true });
+}

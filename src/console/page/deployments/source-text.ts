@@ -1,0 +1,21 @@
+import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
+
+type Sourced = Pick<DeploymentSummary, 'source' | 'image_uri' | 'repo_url' | 'repo_ref'>;
+
+/** Returns where a deployment comes from: the repository and branch, or the image, without the registry's host. */
+export function sourceText({ source, image_uri, repo_url, repo_ref }: Sourced): string {
+  if (source !== 'git') return shortImage(image_uri);
+  const repository = (repo_url ?? '').replace(/^(?:\w+:\/\/)?(?:\w+@)?[^/:]+[/:]/, '').replace(/\.git$/, '');
+  return repo_ref === null ? repository : `${repository} · ${repo_ref.replace(/^refs\/tags\//, '')}`;
+}
+
+/** Returns an image without its registry, with a short digest. */
+export function shortImage(image: string | null | undefined): string {
+  if (image === null || image === undefined) return '';
+  const [first, ...rest] = image.split('/');
+  const isHost = rest.length > 0 && /[.:]|^localhost$/.test(first ?? '');
+  return (isHost ? rest.join('/') : image).replace(/@sha256:(\w{12})\w+$/, '@$1');
+}
+
+/** Returns the first letters of a commit, as git shows them. */
+export const shortCommit = (commit: string | null | undefined): string => commit?.slice(0, 8) ?? '';

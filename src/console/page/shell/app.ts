@@ -1,0 +1,118 @@
+import { computed, effect, signal, untracked } from '@preact/signals';
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { Calls, RequestRefused } from '../api/calls.ts';
+import { readSession, signOut, type ConsoleSession } from '../api/session.ts';
+import { DeploymentsStore } from '../live/deployments-store.ts';
+import type { Connection } from '../live/follow-stream.ts';
+import { SharedEvents } from '../live/shared-events.ts';
+import { keptPreferences } from './preferences.ts';
+import { Router } from './router.ts';
+
+/** The parts that the whole page shares. */
+export class ConsoleApp {
+  readonly router = new Router();
+  readonly preferences = keptPreferences();
+  readonly calls = new Calls({ tenant: () => this.router.located.value.tenant, ended: (reason) => this.#end(reason) });
+  /** Undefined until the server has answered. */
+  readonly session = signal<ConsoleSession | undefined>(undefined);
+  readonly connection = signal<Connection>({ kind: 'connecting' });
+  readonly store = signal(new DeploymentsStore());
+  /** A failure that nobody caught, as a sentence. */
+  readonly fault = signal<string | undefined>(undefined);
+  /** A sentence that screen readers read, and that is shown for a while. */
+  readonly notice = signal('');
+  /** The time, every ten seconds. Relative times follow it. */
+  readonly now = signal(Date.now());
+  #following: AbortController | undefined;
+
+  /** Begins: asks whose session it is, and follows the deployments as long as there is one. */
+  start(): void {
+    this.router.listen();
+    setInterval(() => (this.now.value = Date.now()), 10_000);
+    const reader = computed(() => {
+      const { value: session } = this.session;
+      if (session?.signed_in !== true) return undefined;
+      return `${session.subject ?? ''} ${this.router.located.value.tenant ?? session.tenant_id ?? ''}`;
+    });
+    effect(() => {
+      const name = reader.value;
+      this.#following?.abort();
+      if (name !== undefined) untracked(() => this.#follow(name));
+    });
+    void this.refresh();
+  }
+
+  /** Asks for the session again. */
+  async refresh(): Promise<void> {
+    try {
+      this.session.value = await readSession(this.calls);
+      this.fault.value = undefined;
+    } catch (error) {
+      this.fault.value = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  async leave(): Promise<void> {
+    await signOut(this.calls);
+    this.#end('signed_out');
+  }
+
+  /** Whether the reader may change things. */
+  get mayWrite(): boolean {
+    return this.session.value?.role === 'write' || this.session.value?.role === 'admin';
+  }
+
+  /** Shows a sentence for a while, and lets screen readers read it. */
+  say(sentence: string): void {
+    this.notice.value = sentence;
+    setTimeout(() => this.notice.value === sentence && (this.notice.value = ''), 8000);
+  }
+
+  #end(reason: string | undefined): void {
+    if (this.session.value?.signed_in === false) return;
+    this.session.value = { signed_in: false, ...(reason !== undefined && { reason }) };
+  }
+
+  #follow(name: string): void {
+    const following = (this.#following = new AbortController());
+    const store = new DeploymentsStore();
+    this.store.value = store;
+    let isBegun = false;
+    const load = (): void => {
+      isBegun = true;
+      store.load(this.calls).catch((error: unknown) => this.#failed(error));
+    };
+    const events = new SharedEvents({
+      calls: this.calls,
+      name: `gx-console ${new URL(document.baseURI).pathname} ${name}`,
+      signal: following.signal,
+      state: (connection) => {
+        this.connection.value = connection;
+        // This tab came while another one leads: the changes from now on come, so the list is complete with the pages.
+        if (connection.kind === 'live' && !isBegun && !events.leads) load();
+      },
+      message: (message) => {
+        if (!store.take(message)) load();
+      },
+      refused: (error) => this.#failed(error),
+    });
+    void events.run();
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof DOMException && error.name === 'AbortError') return;
+    if (error instanceof RequestRefused && error.status === 401) return;
+    this.say(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const AppContext = createContext<ConsoleApp | undefined>(undefined);
+export const AppProvider = AppContext.Provider;
+
+/** Returns the shared parts. */
+export function useApp(): ConsoleApp {
+  const app = useContext(AppContext);
+  if (app === undefined) throw new TypeError('The page has no app.');
+  return app;
+}

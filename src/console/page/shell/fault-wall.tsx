@@ -1,0 +1,30 @@
+import { Component, type ComponentChildren } from 'preact';
+
+/** Stands between a part that failed and an empty page: a sentence, and the way on. */
+export class FaultWall extends Component<{ children: ComponentChildren }, { fault: string | undefined }> {
+  override state = { fault: undefined };
+
+  static override getDerivedStateFromError(error: unknown): { fault: string } {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+
+  override render() {
+    if (this.state.fault === undefined) return this.props.children;
+    return <FaultShown fault={this.state.fault} />;
+  }
+}
+
+/** A failure as a sentence, with a button that loads the page again. */
+export function FaultShown({ fault }: { fault: string }) {
+  return (
+    <main class="empty">
+      <h1 tabIndex={-1}>This page has failed</h1>
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+      <button type="button" class="main" onClick={() => location.reload()}>
+        Load the page again
+      </button>
+    </main>
+  );
+}

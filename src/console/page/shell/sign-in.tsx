@@ -1,0 +1,64 @@
+import { useSignal } from '@preact/signals';
+import { endingText } from '../api/refusal.ts';
+import { signIn } from '../api/session.ts';
+import { useApp } from './app.ts';
+
+/** Asks for an API key, and says why a former session has ended. The address stays, so the reader comes back to it. */
+export function SignIn() {
+  const app = useApp();
+  const key = useSignal('');
+  const refused = useSignal<string | undefined>(undefined);
+  const isBusy = useSignal(false);
+  const ending = endingText(app.session.value?.reason);
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    isBusy.value = true;
+    try {
+      const answer = await signIn(app.calls, key.value.trim());
+      if (typeof answer === 'string') refused.value = answer;
+      else app.session.value = answer;
+    } catch (error) {
+      refused.value = error instanceof Error ? error.message : String(error);
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return (
+    <main class="sign-in">
+      <h1 tabIndex={-1}>Sign in</h1>
+      {ending !== undefined && (
+        <p class="note" role="status">
+          {ending}
+        </p>
+      )}
+      {!isSecureContext && <p class="fault">This page is neither on https nor on localhost. Browsers send no session from here.</p>}
+      <form onSubmit={(event) => void send(event)}>
+        <KeyField value={key.value} change={(value) => (key.value = value)} />
+        {refused.value !== undefined && (
+          <p class="fault" role="alert">
+            {refused.value}
+          </p>
+        )}
+        <button type="submit" class="main" disabled={isBusy.value}>
+          Sign in
+        </button>
+      </form>
+    </main>
+  );
+}
+
+function KeyField({ value, change }: { value: string; change: (value: string) => void }) {
+  return (
+    <label>
+      API key
+      <input
+        type="password"
+        name="api_key"
+        autocomplete="current-password"
+        required
+        value={value}
+        onInput={({ currentTarget }) => change(currentTarget.value)}
+      />
+    </label>
+  );
+}

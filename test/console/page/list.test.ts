@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { filterIn, firstPageQuery, queryWith, shownRows } from '../../../src/console/page/deployments/list-query.ts';
+import { rowWindow } from '../../../src/console/page/deployments/row-window.ts';
+import { shortImage, sourceText } from '../../../src/console/page/deployments/source-text.ts';
+import type { DeploymentSummary } from '../../../src/schema/platform/deployment-summary.ts';
+
+const row = (name: string, parts: Partial<DeploymentSummary> = {}): DeploymentSummary => ({
+  id: `id-${name}`,
+  name,
+  namespace: 'team',
+  version: '1',
+  state: 'serving',
+  reason: null,
+  message: null,
+  serving: true,
+  suspended: false,
+  status: 'READY',
+  source: 'external_container',
+  image_uri: `registry.example/${name}:1`,
+  repo_url: null,
+  repo_ref: null,
+  repo_commit_sha: null,
+  image_version: null,
+  url: null,
+  latest_revision: null,
+  active_revision: null,
+  queue: { wanted: null, ready: null },
+  asleep_since: null,
+  next_due_at: null,
+  created_at: '2026-01-01T00:00:00Z',
+  updated_at: '2026-01-01T00:00:00Z',
+  ...parts,
+});
+const ROWS = [
+  row('b', { state: 'failed', reason: 'CrashLooping' }),
+  row('c', { state: 'asleep', namespace: 'other', image_version: '2' }),
+  row('a', { updated_at: '2026-02-01T00:00:00Z', repo_commit_sha: 'abcdef0123' }),
+];
+const names = (query: string): string[] => shownRows(ROWS, filterIn(new URLSearchParams(query))).rows.map(({ name }) => name);
+
+describe('the list of deployments', () => {
+  test.each([
+    ['', ['a', 'b', 'c']],
+    ['sort=-name', ['c', 'b', 'a']],
+    ['sort=state', ['b', 'a', 'c']],
+    ['sort=-updated_at', ['a', 'b', 'c']],
+    ['state=failed&state=asleep', ['b', 'c']],
+    ['q=ABCDEF', ['a']],
+    ['q=example/c', ['c']],
+    ['namespace=other', ['c']],
+    ['version=2&state=failed', []],
+    ['reason=CrashLooping', ['b']],
+    ['sort=color&state=red', ['a', 'b', 'c']],
+  ])('shows by ?%s', (query, shown) => {
+    expect(names(query)).toEqual(shown);
+  });
+
+  test('counts each state behind all other filters', () => {
+    const { facets } = shownRows(ROWS, filterIn(new URLSearchParams('namespace=team&state=failed')));
+    expect(facets.states).toMatchObject({ failed: 1, serving: 1, asleep: 0 });
+    expect([facets.reasons, facets.namespaces, facets.versions]).toEqual([['CrashLooping'], ['other', 'team'], ['2']]);
+  });
+
+  test.each(['', 'q=x&state=failed&state=asleep&reason=R&source=git&namespace=n&version=1&sort=-state'])(
+    'an address ?%s is read and written without a change',
+    (query) => {
+      expect(queryWith(filterIn(new URLSearchParams(query))).toString()).toBe(query);
+    },
+  );
+
+  test('the server is asked for the rows that are shown first', () => {
+    expect(firstPageQuery(filterIn(new URLSearchParams('q=x&state=failed&sort=-updated_at')))).toEqual({
+      sort: '-updated_at',
+      name_contains: 'x',
+      state: ['failed'],
+    });
+  });
+});
+
+test.each([
+  [
+    { top: 0, height: 400, rows: 10_000 },
+    { first: 0, count: 20, before: 0, behind: 399_200 },
+  ],
+  [
+    { top: 200_000, height: 400, rows: 10_000 },
+    { first: 4990, count: 30, before: 199_600, behind: 199_200 },
+  ],
+  [
+    { top: 900_000, height: 400, rows: 100 },
+    { first: 99, count: 1, before: 3960, behind: 0 },
+  ],
+  [
+    { top: 0, height: 400, rows: 0 },
+    { first: 0, count: 0, before: 0, behind: 0 },
+  ],
+])('of a long list, %j draws %j', (given, drawn) => {
+  expect(rowWindow({ ...given, row: 40 })).toEqual(drawn);
+});
+
+test.each([
+  ['registry.example/team/agent:1', 'team/agent:1'],
+  ['agent:1', 'agent:1'],
+  ['team/agent', 'team/agent'],
+  [`localhost:5000/a@sha256:${'0123456789ab'.padEnd(64, 'c')}`, 'a@0123456789ab'],
+  [null, ''],
+])('an image %s is shown as %s', (image, text) => {
+  expect(shortImage(image)).toBe(text);
+});
+
+test.each([
+  ['https://git.example/team/repo.git', 'team/repo · main'],
+  ['git@git.example:team/repo', 'team/repo · main'],
+])('a repository %s is shown as %s', (repo_url, text) => {
+  expect(sourceText({ source: 'git', image_uri: null, repo_url, repo_ref: 'main' })).toBe(text);
+});
