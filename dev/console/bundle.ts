@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
 import { DevError } from '../errors.ts';
+import { REASONS } from '../reference/meanings.ts';
 
 const PAGE = 'src/console/page';
 const ASSETS = 'assets';
@@ -34,6 +35,7 @@ export async function bundlePage(): Promise<Built> {
     minify: true,
     write: false,
     metafile: true,
+    define: { REASON_MEANINGS: JSON.stringify(REASONS) },
     legalComments: 'none',
     logLevel: 'silent',
   });
@@ -42,6 +44,7 @@ export async function bundlePage(): Promise<Built> {
   const style = fileThat(files, /\/style-\w+\.css$/);
   const html = readFileSync(`${PAGE}/index.html`, 'utf8').replace('<!-- assets -->', tagsFor(entry, style).join('\n    '));
   files.set('index.html', Buffer.from(html));
+  files.set('licenses.txt', Buffer.from(licensesOf(metafile)));
   return { files, sizes: sizesOf(files, entry) };
 }
 
@@ -55,6 +58,15 @@ function entryOf({ outputs }: Metafile): string[] {
   };
   for (const [path, { entryPoint }] of Object.entries(outputs)) if (entryPoint === `${PAGE}/entry.tsx`) add(path);
   return found;
+}
+
+/** Returns the licenses of the packages whose code is in the page. They ask to go with each copy. */
+function licensesOf({ inputs }: Metafile): string {
+  const folders = Object.keys(inputs).flatMap((path) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []);
+  return [...new Set(folders)]
+    .sort()
+    .map((folder) => `${folder.slice('node_modules/'.length)}\n\n${readFileSync(join(folder, 'LICENSE'), 'utf8').trim()}\n`)
+    .join('\n\n');
 }
 
 function fileThat(files: Map<string, unknown>, pattern: RegExp): string {

@@ -23,7 +23,9 @@ export type ConsoleServer = {
   stop(): void;
 };
 
-type Served = { folder: string; api: string };
+/** Answers a request for a log in place of the control plane, whose API server has no pods. */
+export type LogFeed = (incoming: IncomingMessage, response: ServerResponse) => void;
+type Served = { folder: string; api: string; logs?: LogFeed };
 
 /** Serves the page of a folder, for the API at an address. */
 export async function serveConsole(served: Served): Promise<ConsoleServer> {
@@ -50,10 +52,15 @@ const keyOf = ({ headers }: IncomingMessage): string | undefined => /gx-console=
 async function answer(served: Served, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = (incoming.url ?? '').slice(ROOT.length).split('?')[0] ?? '';
   if (path === 'session') return session(served, incoming, response);
+  if (served.logs !== undefined && path.endsWith('/logs/stream')) return served.logs(incoming, response);
   if (path.startsWith('api/')) return pass(served, incoming, response);
+  file(served.folder, path, response);
+}
+
+function file(folder: string, path: string, response: ServerResponse): void {
   const isPage = !path.startsWith('assets/');
   const base = '../'.repeat(path.split('/').length - 1) || './';
-  const whole = readFileSync(join(served.folder, isPage ? 'index.html' : path));
+  const whole = readFileSync(join(folder, isPage ? 'index.html' : path));
   const body = isPage ? whole.toString().replace('<base href="./"', `<base href="${base}"`) : whole;
   const type = TYPES[isPage ? 'html' : (path.split('.').at(-1) ?? '')] ?? 'application/octet-stream';
   response.writeHead(200, { 'content-type': type, 'content-security-policy': POLICY }).end(body);

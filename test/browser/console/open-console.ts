@@ -1,15 +1,15 @@
 import { inject } from 'vitest';
 import { until } from '../../kit/until.ts';
 import { launch, type Browser, type Page, type Session } from '../chromium.ts';
-import { serveConsole, type ConsoleServer } from './console-server.ts';
+import { serveConsole, type ConsoleServer, type LogFeed } from './console-server.ts';
 
 /** A browser, and the page of the console for an API. */
 export type ConsoleStage = { browser: Browser; server: ConsoleServer; open(path?: string): Promise<OpenConsole>; stop(): Promise<void> };
 
 /** Serves the page for the API at an address, and starts a browser. */
-export async function openConsole(api: string): Promise<ConsoleStage> {
+export async function openConsole(api: string, logs?: LogFeed): Promise<ConsoleStage> {
   const { chromium, packages, page } = inject('console');
-  const server = await serveConsole({ folder: page, api });
+  const server = await serveConsole({ folder: page, api, ...(logs !== undefined && { logs }) });
   const browser = await launch(chromium, packages);
   return {
     browser,

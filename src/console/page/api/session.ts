@@ -1,7 +1,7 @@
 import { RequestRefused, type Calls } from './calls.ts';
 
 /** Whose session it is, as the console process answers. */
-export type ConsoleSession = {
+export type ReaderSession = {
   signed_in: boolean;
   subject?: string;
   name?: string;
@@ -12,10 +12,10 @@ export type ConsoleSession = {
 };
 
 /** Returns the session of this browser. */
-export const readSession = async (calls: Calls): Promise<ConsoleSession> => answer(await calls.open('session', {}));
+export const readSession = async (calls: Calls): Promise<ReaderSession> => answer(await calls.open('session', {}));
 
 /** Begins a session with an API key. Returns the sentence of a refusal. */
-export async function signIn(calls: Calls, apiKey: string): Promise<ConsoleSession | string> {
+export async function signIn(calls: Calls, apiKey: string): Promise<ReaderSession | string> {
   try {
     return await answer(await calls.open('session', { method: 'POST', body: { api_key: apiKey } }));
   } catch (error) {
@@ -27,4 +27,4 @@ export async function signIn(calls: Calls, apiKey: string): Promise<ConsoleSessi
 /** Ends the session. */
 export const signOut = async (calls: Calls): Promise<void> => void (await calls.open('session', { method: 'DELETE' }));
 
-const answer = async (response: Response): Promise<ConsoleSession> => (await response.json()) as ConsoleSession;
+const answer = async (response: Response): Promise<ReaderSession> => (await response.json()) as ReaderSession;

@@ -2,7 +2,7 @@ import { computed, effect, signal, untracked } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Calls, RequestRefused } from '../api/calls.ts';
-import { readSession, signOut, type ConsoleSession } from '../api/session.ts';
+import { readSession, signOut, type ReaderSession } from '../api/session.ts';
 import { DeploymentsStore } from '../live/deployments-store.ts';
 import type { Connection } from '../live/follow-stream.ts';
 import { SharedEvents } from '../live/shared-events.ts';
@@ -15,7 +15,7 @@ export class ConsoleApp {
   readonly preferences = keptPreferences();
   readonly calls = new Calls({ tenant: () => this.router.located.value.tenant, ended: (reason) => this.#end(reason) });
   /** Undefined until the server has answered. */
-  readonly session = signal<ConsoleSession | undefined>(undefined);
+  readonly session = signal<ReaderSession | undefined>(undefined);
   readonly connection = signal<Connection>({ kind: 'connecting' });
   readonly store = signal(new DeploymentsStore());
   /** A failure that nobody caught, as a sentence. */

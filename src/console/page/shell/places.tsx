@@ -1,5 +1,8 @@
 import { DeploymentList } from '../deployments/list.tsx';
 import { useApp } from './app.ts';
+import { lazily } from './lazy.tsx';
+
+const DeploymentPage = lazily(async () => (await import('../deployment/deployment-page.tsx')).DeploymentPage);
 
 /** Shows the place that the address names. */
 export function Places() {
@@ -8,6 +11,14 @@ export function Places() {
   switch (place?.name) {
     case 'deployments':
       return <DeploymentList />;
+    case 'deployment':
+    case 'compare':
+    case 'secrets':
+    case 'settings':
+    case 'resource':
+    case 'logs':
+    case 'buildLog':
+      return <DeploymentPage key={place.parameters.id} id={place.parameters.id} tab={place.name} />;
     default:
       return <Nowhere />;
   }

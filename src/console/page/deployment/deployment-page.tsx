@@ -1,0 +1,139 @@
+import { useEffect, useMemo } from 'preact/hooks';
+import { StateShown } from '../deployments/state-shown.tsx';
+import { sourceText } from '../deployments/source-text.ts';
+import { useApp } from '../shell/app.ts';
+import { useKeys } from '../shell/keys.ts';
+import type { PlaceName } from '../shell/routes.ts';
+import { Time } from '../shell/time.tsx';
+import { Compare } from './compare.tsx';
+import { DeploymentDetail } from './deployment-detail.ts';
+import { LogView } from '../logs/log-page.tsx';
+import { HeaderActions } from './header-actions.tsx';
+import { ResourceShown } from './resource-shown.tsx';
+import { Revisions } from './revisions.tsx';
+import { Secrets } from './secrets.tsx';
+import { Settings } from './settings.tsx';
+
+const TABS = {
+  deployment: 'Revisions',
+  logs: 'Logs',
+  secrets: 'Secrets and key',
+  settings: 'Settings',
+  resource: 'Conditions and YAML',
+} as const;
+type Tab = keyof typeof TABS | 'compare' | 'buildLog';
+
+/** One deployment. */
+export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
+  const app = useApp();
+  const detail = useMemo(() => new DeploymentDetail(app, id), [id]);
+  useEffect(() => detail.follow(), [detail]);
+  const { value: details } = detail.details;
+  useEffect(() => {
+    document.title = `${details?.name ?? 'Deployment'} · gx console`;
+  }, [details?.name]);
+  useKeys({ up: () => (tab === 'deployment' ? app.router.go('deployments', {}) : app.router.go('deployment', { id })) });
+  if (details === undefined) return <Unread detail={detail} />;
+  return (
+    <main class="deployment">
+      {detail.goneAt.value !== undefined && (
+        <p class="note" role="alert">
+          This deployment was deleted <Time at={new Date(detail.goneAt.value).toISOString()} />. You see it as it last was.{' '}
+          <a href={app.router.href('deployments', {})}>Go to the deployments</a>
+        </p>
+      )}
+      <Header detail={detail} />
+      <nav class="tabs" aria-label="Parts of the deployment">
+        {(Object.entries(TABS) as [keyof typeof TABS & PlaceName, string][]).map(([name, label]) => (
+          <a key={name} href={app.router.href(name, { id })} aria-current={name === tab ? 'page' : undefined}>
+            {label}
+          </a>
+        ))}
+      </nav>
+      <TabShown detail={detail} tab={tab} />
+    </main>
+  );
+}
+
+function TabShown({ detail, tab }: { detail: DeploymentDetail; tab: Tab }) {
+  switch (tab) {
+    case 'logs':
+    case 'buildLog':
+      return <Log detail={detail} />;
+    case 'compare':
+      return <Compare detail={detail} />;
+    case 'secrets':
+      return <Secrets detail={detail} />;
+    case 'settings':
+      return <Settings detail={detail} />;
+    case 'resource':
+      return <ResourceShown detail={detail} />;
+    default:
+      return <Revisions detail={detail} />;
+  }
+}
+
+function Log({ detail }: { detail: DeploymentDetail }) {
+  const { place } = useApp().router.located.value;
+  const name = detail.details.value?.name ?? 'deployment';
+  if (place?.name !== 'buildLog') return <LogView key="agents" id={detail.id} name={name} />;
+  const { revision } = place.parameters;
+  return <LogView key={revision} id={detail.id} name={`${name}-build`} revision={revision} />;
+}
+
+function Unread({ detail }: { detail: DeploymentDetail }) {
+  const { router } = useApp();
+  if (detail.refused.value === undefined) return <main class="empty" aria-busy="true" />;
+  return (
+    <main class="empty">
+      <h1 tabIndex={-1}>This deployment can't be shown</h1>
+      <p class="fault" role="alert">
+        {detail.refused.value}
+      </p>
+      <button type="button" onClick={() => void detail.read()}>
+        Try again
+      </button>
+      <a href={router.href('deployments', {})}>Go to the deployments</a>
+    </main>
+  );
+}
+
+function Header({ detail }: { detail: DeploymentDetail }) {
+  const { value: details } = detail.details;
+  if (details === undefined) return null;
+  const { active_revision: active, url } = details;
+  return (
+    <header class="about">
+      <div class="heading">
+        <h1 tabIndex={-1}>{details.name}</h1>
+        <StateShown state={details.state} reason={details.reason} suspended={details.suspended} />
+        <span class="quiet">
+          {details.namespace} · {sourceText(details)}
+        </span>
+      </div>
+      {details.message !== null && <p class="sentence">{details.message}</p>}
+      <p class="quiet">
+        {active === null
+          ? 'No revision serves.'
+          : `Revision ${active.number} serves${details.image_version === null ? '' : `, version ${details.image_version}`}.`}{' '}
+        {details.asleep_since !== null && (
+          <>
+            Asleep since <Time at={details.asleep_since} />.{' '}
+          </>
+        )}
+        {details.next_due_at !== null && (
+          <>
+            Next work is due <Time at={details.next_due_at} />.{' '}
+          </>
+        )}
+        {url !== null && (/^https?:/.test(url) ? <a href={url}>{url}</a> : url)}
+      </p>
+      {detail.refused.value !== undefined && (
+        <p class="fault" role="alert">
+          {detail.refused.value}
+        </p>
+      )}
+      <HeaderActions detail={detail} />
+    </header>
+  );
+}

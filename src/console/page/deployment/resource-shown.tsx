@@ -1,0 +1,69 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Condition } from '../../../schema/platform/conditions.ts';
+import { useApp } from '../shell/app.ts';
+import { CopyButton } from '../shell/copy-button.tsx';
+import { Time } from '../shell/time.tsx';
+import type { DeploymentDetail } from './deployment-detail.ts';
+
+/** The conditions, and the resource as kubectl shows it. */
+export function ResourceShown({ detail }: { detail: DeploymentDetail }) {
+  const { calls } = useApp();
+  const yaml = useSignal('');
+  const { value: details } = detail.details;
+  useEffect(() => {
+    const path = `v2/deployments/${encodeURIComponent(detail.id)}/resource`;
+    calls.text(path, { headers: { accept: 'application/yaml' } }).then(
+      (text) => (yaml.value = text),
+      (error: unknown) => (yaml.value = `# ${error instanceof Error ? error.message : String(error)}`),
+    );
+  }, [details?.version]);
+  if (details === undefined) return null;
+  const line = `kubectl get deployments.gx.dev ${details.name} -n ${details.namespace} -o yaml`;
+  return (
+    <>
+      <Conditions conditions={details.conditions} />
+      <section>
+        <h2>Resource</h2>
+        <p>
+          <code>{line}</code> <CopyButton text={line} label="Copy the command" />
+        </p>
+        <pre tabIndex={0} aria-label="YAML of the resource">
+          {yaml.value}
+        </pre>
+      </section>
+    </>
+  );
+}
+
+function Conditions({ conditions }: { conditions: readonly Condition[] }) {
+  return (
+    <section>
+      <h2>Conditions</h2>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Type</th>
+            <th scope="col">Status</th>
+            <th scope="col">Reason</th>
+            <th scope="col">Message</th>
+            <th scope="col">Since</th>
+          </tr>
+        </thead>
+        <tbody>
+          {conditions.map(({ type, status, reason, message, lastTransitionTime }) => (
+            <tr key={type}>
+              <th scope="row">{type}</th>
+              <td>{status}</td>
+              <td>{reason}</td>
+              <td>{message}</td>
+              <td>
+                <Time at={lastTransitionTime} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

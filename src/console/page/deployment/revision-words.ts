@@ -1,0 +1,55 @@
+import type { Revision, RevisionStatus } from '../../../schema/platform/revision.ts';
+import { shortCommit, shortImage } from '../deployments/source-text.ts';
+
+type Look = 'serving' | 'failed' | 'rolling_out' | 'asleep';
+
+/** How a status of a revision is shown: the word, and the colour of the state that it resembles. */
+export const REVISION_WORDS: Record<RevisionStatus, { word: string; icon: string; look: Look }> = {
+  CREATING: { word: 'Creating', icon: '↻', look: 'rolling_out' },
+  QUEUED: { word: 'Queued', icon: '…', look: 'rolling_out' },
+  AWAITING_BUILD: { word: 'Waiting for the builder', icon: '…', look: 'rolling_out' },
+  BUILDING: { word: 'Building', icon: '↻', look: 'rolling_out' },
+  AWAITING_DEPLOY: { word: 'Waiting to start', icon: '…', look: 'rolling_out' },
+  DEPLOYING: { word: 'Starting', icon: '↻', look: 'rolling_out' },
+  CREATE_FAILED: { word: 'Not created', icon: '✕', look: 'failed' },
+  BUILD_FAILED: { word: 'Build failed', icon: '✕', look: 'failed' },
+  DEPLOY_FAILED: { word: 'Failed', icon: '✕', look: 'failed' },
+  DEPLOYED: { word: 'Deployed', icon: '✓', look: 'serving' },
+  SKIPPED: { word: 'Skipped', icon: '−', look: 'asleep' },
+  INTERRUPTED: { word: 'Interrupted', icon: '−', look: 'asleep' },
+  UNKNOWN: { word: 'Unknown', icon: '?', look: 'asleep' },
+};
+
+/** The steps of a rollout, in order. One of an image has no build. */
+const STEPS: readonly { label: string; statuses: readonly RevisionStatus[]; ofGit?: true }[] = [
+  { label: 'Queued', statuses: ['CREATING', 'QUEUED'] },
+  { label: 'Build', statuses: ['AWAITING_BUILD', 'BUILDING'], ofGit: true },
+  { label: 'Start', statuses: ['AWAITING_DEPLOY', 'DEPLOYING'] },
+  { label: 'Serve', statuses: ['DEPLOYED'] },
+];
+
+export type StepShown = { label: string; is: 'done' | 'current' | 'to come' };
+
+/** Returns how far a revision is that has not ended. None: it has. */
+export function rolloutSteps({ status, source }: Pick<Revision, 'status' | 'source'>): StepShown[] {
+  const steps = STEPS.filter(({ ofGit }) => ofGit === undefined || source === 'git');
+  const current = steps.findIndex(({ statuses }) => statuses.includes(status));
+  if (current < 0 || status === 'DEPLOYED') return [];
+  return steps.map(({ label }, index) => ({ label, is: index < current ? 'done' : index === current ? 'current' : 'to come' }));
+}
+
+/** Returns a line on where a revision comes from: its commit or its image. */
+export function originText({ source, source_revision_config: config, image_digest }: Revision): string {
+  const image = shortImage(config.image_uri);
+  const digest = image_digest === null ? '' : ` @${image_digest.replace(/^sha256:/, '').slice(0, 12)}`;
+  if (source !== 'git') return `${image}${image.includes('@') ? '' : digest}`;
+  const ref = (config.repo_ref ?? '').replace(/^refs\/tags\//, '');
+  return [ref, shortCommit(config.repo_commit_sha)].filter((part) => part !== '').join(' @ ');
+}
+
+/** Returns the fields of a revision that its successor may have otherwise. */
+export const comparedFields = ({ source_revision_config, image_digest, builder_version }: Revision): object => ({
+  ...source_revision_config,
+  image_digest,
+  builder_version,
+});

@@ -1,0 +1,162 @@
+import { useSignal, type Signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Deployment } from '../../../schema/platform/deployment.ts';
+import { useApp } from '../shell/app.ts';
+import { CopyButton } from '../shell/copy-button.tsx';
+import { AgentKeyShown } from './agent-key-shown.tsx';
+import type { DeploymentDetail } from './deployment-detail.ts';
+import { readDotEnv } from './dot-env.ts';
+import { useWrite } from './write.ts';
+import { WriteNotes } from './write-notes.tsx';
+
+type SecretOf = Deployment['secrets'][number];
+
+/** A value that was asked for is hidden again after half a minute. */
+const SHOWN_FOR = 30_000;
+
+/** The secrets of the newest revision: names, and values for those who ask. */
+export function Secrets({ detail }: { detail: DeploymentDetail }) {
+  const { calls } = useApp();
+  const { run, isOff, refused } = useWrite(detail);
+  const names = useSignal<string[] | undefined>(undefined);
+  const path = `v2/deployments/${encodeURIComponent(detail.id)}`;
+  const read = async (): Promise<{ secrets: SecretOf[]; etag: string | undefined }> => {
+    const { body, etag } = await calls.versioned<Deployment>(path);
+    names.value = body.secrets.map(({ name }) => name).sort();
+    return { secrets: body.secrets, etag };
+  };
+  useEffect(() => void read().catch(() => undefined), [detail.details.value?.version]);
+  /** The API takes the whole list, so the change is made of the list that is there, of its version. */
+  const change = (make: (secrets: SecretOf[]) => SecretOf[], done: string): Promise<boolean> =>
+    run(async () => {
+      const { secrets, etag } = await read();
+      const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': etag };
+      await calls.json(path, { method: 'PATCH', body: { secrets: make(secrets) }, headers });
+    }, done);
+  return (
+    <>
+      <WriteNotes detail={detail} refused={refused} />
+      <section>
+        <h2>Secrets</h2>
+        <p>They are environment variables of the agents. A change makes a new revision.</p>
+        {names.value?.length === 0 && <p>There are none.</p>}
+        <Names
+          names={names.value ?? []}
+          isOff={isOff}
+          read={async () => (await read()).secrets}
+          remove={(name) => void change((all) => all.filter((one) => one.name !== name), `${name} is removed by a new revision.`)}
+        />
+        <Paste names={names} isOff={isOff} save={(added) => change((all) => merged(all, added), 'The secrets come with a new revision.')} />
+      </section>
+      <AgentKeyShown detail={detail} />
+    </>
+  );
+}
+
+const merged = (all: readonly SecretOf[], added: readonly SecretOf[]): SecretOf[] => [
+  ...new Map([...all, ...added].map((one) => [one.name, one])).values(),
+];
+
+type NamesProps = { names: readonly string[]; isOff: boolean; read: () => Promise<SecretOf[]>; remove: (name: string) => void };
+
+function Names({ names, isOff, read, remove }: NamesProps) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Value</th>
+          <th scope="col">Change</th>
+        </tr>
+      </thead>
+      <tbody>
+        {names.map((name) => (
+          <tr key={name}>
+            <th scope="row" class="mono">
+              {name}
+            </th>
+            <td>
+              <Value name={name} isOff={isOff} read={read} />
+            </td>
+            <td>
+              <button type="button" disabled={isOff} aria-label={`Remove ${name}`} onClick={() => remove(name)}>
+                Remove
+              </button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+type ValueProps = { name: string; isOff: boolean; read: () => Promise<SecretOf[]> };
+
+function Value({ name, isOff, read }: ValueProps) {
+  const app = useApp();
+  const value = useSignal<string | undefined>(undefined);
+  useEffect(() => {
+    if (value.value === undefined) return undefined;
+    const timer = setTimeout(() => (value.value = undefined), SHOWN_FOR);
+    return () => clearTimeout(timer);
+  }, [value.value]);
+  const show = (): void =>
+    void read().then(
+      (secrets) => (value.value = secrets.find((one) => one.name === name)?.value ?? ''),
+      (error: unknown) => app.say(error instanceof Error ? error.message : String(error)),
+    );
+  if (value.value === undefined)
+    return (
+      <button type="button" disabled={isOff} aria-label={`Show ${name}`} onClick={show}>
+        Show
+      </button>
+    );
+  return (
+    <>
+      <code>{value.value}</code> <CopyButton text={value.value} label="Copy" />{' '}
+      <button type="button" onClick={() => (value.value = undefined)}>
+        Hide
+      </button>
+    </>
+  );
+}
+
+type PasteProps = { names: Signal<string[] | undefined>; isOff: boolean; save: (added: SecretOf[]) => Promise<boolean> };
+
+function Paste({ names, isOff, save }: PasteProps) {
+  const text = useSignal('');
+  const { variables, faults } = readDotEnv(text.value);
+  const isKnown = (name: string): boolean => names.value?.includes(name) === true;
+  const added = variables.filter(({ name }) => !isKnown(name)).map(({ name }) => name);
+  const changed = variables.filter(({ name }) => isKnown(name)).map(({ name }) => name);
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (await save(variables)) text.value = '';
+  };
+  return (
+    <form class="fields" onSubmit={(event) => void send(event)}>
+      <label>
+        Add or change: lines of a .env file
+        <textarea
+          name="dotenv"
+          rows={5}
+          class="mono"
+          autocomplete="off"
+          spellcheck={false}
+          value={text.value}
+          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        />
+      </label>
+      {faults.length > 0 && <p class="fault">{faults.slice(0, 5).join(' ')}</p>}
+      {variables.length > 0 && (
+        <p>
+          {added.length > 0 && `New: ${added.join(', ')}. `}
+          {changed.length > 0 && `Replaced: ${changed.join(', ')}.`}
+        </p>
+      )}
+      <button type="submit" disabled={isOff || variables.length === 0 || faults.length > 0}>
+        Save the secrets
+      </button>
+    </form>
+  );
+}

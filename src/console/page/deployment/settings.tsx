@@ -1,0 +1,116 @@
+import { useSignal } from '@preact/signals';
+import type { DeploymentDetails } from '../../../schema/platform/deployment-summary.ts';
+import { useApp } from '../shell/app.ts';
+import { Time } from '../shell/time.tsx';
+import { Deletion } from './deletion.tsx';
+import type { DeploymentDetail } from './deployment-detail.ts';
+import { useWrite } from './write.ts';
+import { WriteNotes } from './write-notes.tsx';
+
+/** How the deployment lives: hibernation, sleep, queue, and its end. */
+export function Settings({ detail }: { detail: DeploymentDetail }) {
+  const { calls } = useApp();
+  const { run, isOff, refused } = useWrite(detail);
+  const { value: details } = detail.details;
+  if (details === undefined) return null;
+  const { lifecycle } = details;
+  const change = (body: object, done: string): void =>
+    void run(() => calls.json(`v2/deployments/${encodeURIComponent(detail.id)}/lifecycle`, { method: 'PATCH', body }), done);
+  return (
+    <>
+      <WriteNotes detail={detail} refused={refused} />
+      <section>
+        <h2>Hibernation</h2>
+        <p>A hibernating deployment has no pods, and its database has none. The volume and the revisions stay.</p>
+        <button
+          type="button"
+          disabled={isOff}
+          onClick={() => change({ hibernate: lifecycle.hibernate === true ? null : true }, 'The change of hibernation was asked for.')}
+        >
+          {lifecycle.hibernate === true ? 'End hibernation' : 'Hibernate'}
+        </button>
+        <p>While it is paused, the operator changes nothing of it.</p>
+        <button
+          type="button"
+          disabled={isOff}
+          onClick={() => change({ suspend: lifecycle.suspend === true ? null : true }, 'The change of the pause was asked for.')}
+        >
+          {lifecycle.suspend === true ? 'Go on' : 'Pause'}
+        </button>
+      </section>
+      <Sleep key={JSON.stringify(lifecycle)} detail={detail} isOff={isOff} change={change} />
+      <DatabaseAndBranch details={details} />
+      <Deletion detail={detail} />
+    </>
+  );
+}
+
+type SleepProps = { detail: DeploymentDetail; isOff: boolean; change: (body: object, done: string) => void };
+
+const numberOf = (text: string): number | null => (text.trim() === '' ? null : Number(text));
+
+function Sleep({ detail, isOff, change }: SleepProps) {
+  const { sleep, queue_replicas } = detail.details.peek()?.lifecycle ?? {};
+  const seconds = useSignal(String(sleep?.after_seconds ?? ''));
+  const replicas = useSignal(String(queue_replicas ?? ''));
+  const withDatabase = useSignal(sleep?.database === true ? 'yes' : sleep?.database === false ? 'no' : '');
+  const save = (event: Event): void => {
+    event.preventDefault();
+    const after = { after_seconds: numberOf(seconds.value), database: withDatabase.value === '' ? null : withDatabase.value === 'yes' };
+    const isUsual = after.after_seconds === null && after.database === null;
+    change({ sleep: isUsual ? null : after, queue_replicas: numberOf(replicas.value) }, 'The settings of sleep and queue were changed.');
+  };
+  return (
+    <section>
+      <h2>Sleep and queue</h2>
+      <form class="fields" onSubmit={save}>
+        <label>
+          Seconds of rest before it sleeps (empty: as the installation says)
+          <input type="number" min={5} value={seconds.value} onInput={({ currentTarget }) => (seconds.value = currentTarget.value)} />
+        </label>
+        <label>
+          Its database sleeps, too
+          <select value={withDatabase.value} onChange={({ currentTarget }) => (withDatabase.value = currentTarget.value)}>
+            <option value="">As the installation says</option>
+            <option value="yes">Yes</option>
+            <option value="no">No</option>
+          </select>
+        </label>
+        <label>
+          Queue pods (empty: the platform decides)
+          <input
+            type="number"
+            min={0}
+            max={1000}
+            value={replicas.value}
+            onInput={({ currentTarget }) => (replicas.value = currentTarget.value)}
+          />
+        </label>
+        <button type="submit" disabled={isOff}>
+          Save
+        </button>
+      </form>
+    </section>
+  );
+}
+
+function DatabaseAndBranch({ details: { database, branch } }: { details: DeploymentDetails }) {
+  return (
+    <section>
+      <h2>Database and branch</h2>
+      <p>
+        {database.external ? 'The database is your own.' : 'The platform runs the database.'}{' '}
+        {database.certificate_until !== null && (
+          <>
+            Its certificate is valid until <Time at={database.certificate_until} />.
+          </>
+        )}
+      </p>
+      {branch !== null && (
+        <p>
+          Pushes to <code>{branch.ref}</code> make revisions. Its head was last <code>{branch.commit ?? 'not seen'}</code>.
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,36 @@
+import { useSignal } from '@preact/signals';
+import { useApp } from '../shell/app.ts';
+import type { DeploymentDetail } from './deployment-detail.ts';
+
+/** A change of a deployment that a button makes. */
+export type Write = {
+  /** Makes the change, and shows the sentence `done` afterwards. Returns whether it was made. */
+  run: (work: () => Promise<unknown>, done: string) => Promise<boolean>;
+  /** Whether the reader can make changes now. */
+  isOff: boolean;
+  /** Why the last one was refused. */
+  refused: string | undefined;
+};
+
+/** Returns how a part changes a deployment: one change at a time, and a sentence for its end. */
+export function useWrite(detail: DeploymentDetail): Write {
+  const app = useApp();
+  const isBusy = useSignal(false);
+  const refused = useSignal<string | undefined>(undefined);
+  const run = async (work: () => Promise<unknown>, done: string): Promise<boolean> => {
+    isBusy.value = true;
+    refused.value = undefined;
+    try {
+      await work();
+      app.say(done);
+      await detail.read();
+      return true;
+    } catch (error) {
+      refused.value = error instanceof Error ? error.message : String(error);
+      return false;
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  return { run, isOff: isBusy.value || !app.mayWrite || detail.goneAt.value !== undefined, refused: refused.value };
+}

@@ -1,0 +1,32 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+
+/** Returns a part whose code comes when it is shown first. A sentence says that a release has replaced it. */
+export function lazily<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  return function Lazy(props: Props) {
+    const part = useSignal<{ Part: ComponentType<Props> } | undefined>(undefined);
+    const isMissing = useSignal(false);
+    useEffect(() => {
+      load().then(
+        (Part) => (part.value = { Part }),
+        () => (isMissing.value = true),
+      );
+    }, []);
+    if (isMissing.value) return <Missing />;
+    if (part.value === undefined) return <main class="empty" aria-busy="true" />;
+    return <part.value.Part {...props} />;
+  };
+}
+
+function Missing() {
+  return (
+    <main class="empty">
+      <h1 tabIndex={-1}>A part of this page can't be loaded</h1>
+      <p>A newer release may have replaced it, or the connection is away.</p>
+      <button type="button" class="main" onClick={() => location.reload()}>
+        Load the page again
+      </button>
+    </main>
+  );
+}

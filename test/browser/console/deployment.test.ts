@@ -1,0 +1,193 @@
+import axe from 'axe-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { kinds } from '../../../src/kube/kube.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { Revision } from '../../../src/schema/platform/revision.ts';
+import { creation, letGo, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
+import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';
+
+let plane: Plane;
+let stage: ConsoleStage;
+let tab: OpenConsole;
+const made: Record<string, Deployment> = {};
+
+const SERVING = { type: 'Serving', status: 'True', reason: 'Serving', message: 'It serves.', lastTransitionTime: '2026-01-01T00:00:00Z' };
+const ref = (name: string) => ({ namespace: plane.namespace, name });
+const report = (name: string, status: object) => plane.kube.patchStatus(kinds.deployment, ref(name), status);
+const path = (name: string, rest = ''): string => `/v2/deployments/${made[name]?.id}${rest}`;
+const place = (name: string, rest = ''): string => `d/${made[name]?.id}${rest}`;
+const revisions = async (name: string): Promise<Revision[]> =>
+  (await plane.call<{ resources: Revision[] }>('GET', path(name, '/revisions'))).body.resources;
+const nameOfNewest = async (name: string): Promise<string> => {
+  const generation = (await plane.kube.get(kinds.deployment, ref(name))).metadata.generation ?? 1;
+  return `${name}-${String(generation).padStart(5, '0')}`;
+};
+
+async function create(name: string): Promise<void> {
+  const body = creation(name, { secrets: [{ name: 'TOKEN', value: 'hidden-value' }] });
+  made[name] = (await plane.call<Deployment>('POST', '/v2/deployments', { body })).body;
+  await plane.kube.patchStatus(kinds.revision, ref(`${name}-00001`), { phase: 'DEPLOYED' });
+  await report(name, { phase: 'READY', activeRevision: `${name}-00001`, conditions: [SERVING], serverVersion: '1.2.3' });
+}
+
+beforeAll(async () => {
+  plane = await startPlane('console-deployment');
+  for (const name of ['chat', 'doomed', 'sleeper', 'argo']) await create(name);
+  await plane.call('PATCH', path('chat'), { body: { source_revision_config: { image_uri: 'registry.example/agent:2' } } });
+  const failed = { phase: 'DEPLOY_FAILED', reason: 'CrashLooping', message: 'The container exits.', logTail: 'Error: no stove' };
+  await plane.kube.patchStatus(kinds.revision, ref(await nameOfNewest('chat')), failed);
+  await report('sleeper', { phase: 'READY', activeRevision: 'sleeper-00001', asleepSince: '2026-01-01T00:00:00Z', conditions: [] });
+  const labels = [{ op: 'add', path: '/metadata/labels/argocd.argoproj.io~1instance', value: 'shop' }] as const;
+  await plane.kube.jsonPatch(kinds.deployment, ref('argo'), [...labels]);
+  stage = await openConsole(plane.url);
+});
+afterAll(async () => {
+  await stage?.stop();
+  await plane?.stop();
+});
+afterEach(async () => {
+  const { failures } = tab;
+  await tab.close();
+  if (failures.length > 0) throw new Error(`The page has failed: ${failures.join(', ')}`);
+});
+
+async function open(at: string, key = plane.keys.write): Promise<void> {
+  tab = await stage.open(at);
+  await tab.until('it is there', `document.querySelector('.top, [name=api_key]') !== null`);
+  if ((await tab.text('h1')) === 'Sign in') await tab.signIn(key);
+  await tab.shows('Live');
+  await tab.until('the deployment is shown', `document.querySelector('.about') !== null`);
+}
+
+test('a failure stands in its place: the reason, its meaning, the remedy and the last log lines', async () => {
+  await open(place('chat'));
+  expect(await tab.texts('.timeline > li h2')).toEqual([expect.stringContaining('agent:2'), expect.stringContaining('serves now')]);
+  const newest = await tab.text('.timeline > li');
+  for (const text of ['Failed', 'CrashLooping', "A container can't start", 'Read the log lines', 'Error: no stove'])
+    expect(newest).toContain(text);
+});
+
+test('two clicks roll back, and the first one shows the differences', async () => {
+  await open(place('chat'));
+  await plane.kube.patchStatus(kinds.revision, ref(await nameOfNewest('chat')), { phase: 'DEPLOYED', reason: null, logTail: null });
+  await report('chat', { phase: 'READY', activeRevision: await nameOfNewest('chat'), conditions: [SERVING] });
+  await tab.until('the new one serves', `document.querySelector('.timeline > li').innerText.includes('serves now')`);
+  await tab.press('Roll back to this', '.timeline > li:last-child');
+  await tab.shows('After the rollback');
+  expect(await tab.texts('dialog tbody tr')).toEqual([
+    expect.stringMatching(/image_uri\s+registry\.example\/agent:2\s+registry\.example\/agent:1/),
+  ]);
+  await tab.press('Roll back', 'dialog');
+  await tab.shows('It is being rolled back.');
+  await expect.poll(async () => (await revisions('chat'))[0]?.source_revision_config.image_uri).toBe('registry.example/agent:1');
+  await expect.poll(() => tab.texts('.timeline > li')).toHaveLength(3);
+  expect(await tab.page.evaluate(`document.querySelector('dialog')`)).toBeNull();
+});
+
+test('a revision that has not ended shows its steps, and is given up by a click', async () => {
+  await open(place('chat'));
+  await tab.until('its steps are shown', `document.querySelector('.steps .current') !== null`);
+  await tab.press('Interrupt');
+  await tab.shows('The revision is being given up.');
+  const stored = await plane.kube.get(kinds.revision, ref(await nameOfNewest('chat')));
+  expect(JSON.stringify(stored.metadata.annotations)).toContain('interrupt');
+});
+
+test('any two revisions are compared, and the address names them', async () => {
+  const all = await revisions('chat');
+  await open(place('chat', `/compare/${all.at(-1)?.id}/${all[1]?.id}`));
+  await tab.shows('Compare two revisions');
+  expect(await tab.texts('.differences tbody tr')).toEqual([expect.stringMatching(/image_uri\s+\S+agent:1\s+\S+agent:2/)]);
+});
+
+test('a sleeper is woken by a click and never by looking', async () => {
+  await open(place('sleeper'));
+  await tab.shows('Asleep since');
+  const annotations = async (): Promise<string> =>
+    JSON.stringify((await plane.kube.get(kinds.deployment, ref('sleeper'))).metadata.annotations ?? {});
+  expect(await annotations()).not.toContain('gx.dev/wake');
+  await tab.press('Wake');
+  await tab.shows('It is being woken.');
+  expect(await annotations()).toContain('gx.dev/wake');
+});
+
+test('a deployment that Argo CD keeps warns before a change', async () => {
+  await open(place('argo', '/settings'));
+  await tab.shows('Argo CD keeps this deployment (shop).');
+  await tab.press('Hibernate');
+  await tab.shows('End hibernation');
+  expect((await plane.kube.get(kinds.deployment, ref('argo'))).spec.hibernate).toBe(true);
+});
+
+test('values of secrets are shown when somebody asks, and a .env file is pasted as it is', async () => {
+  await open(place('chat', '/secrets'));
+  await tab.shows('TOKEN');
+  expect(await tab.page.evaluate('document.documentElement.outerHTML')).not.toContain('hidden-value');
+  await tab.press('Show TOKEN');
+  await tab.shows('hidden-value');
+  await tab.press('Hide');
+  await tab.page.evaluate(`document.querySelector('[name=dotenv]').focus()`);
+  await tab.session.send('Input.insertText', { text: '# new ones\nMODE="a\nb"\nTOKEN=other\n' });
+  await tab.shows('New: MODE. Replaced: TOKEN.');
+  await tab.press('Save the secrets');
+  await tab.shows('The secrets come with a new revision.');
+  await expect
+    .poll(async () => (await plane.call<Deployment>('GET', path('chat'))).body.secrets.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+    .toEqual([
+      { name: 'MODE', value: 'a\nb' },
+      { name: 'TOKEN', value: 'other' },
+    ]);
+});
+
+test('a deployment that is deleted while it is looked at says so, and stays to be read', async () => {
+  await open(place('doomed', '/settings'));
+  await tab.press('Delete this deployment');
+  expect(await tab.page.evaluate(`document.querySelector('dialog [type=submit]').disabled`)).toBe(true);
+  await tab.page.type('[name=confirm]', 'doomed');
+  await tab.press('Delete', 'dialog');
+  await tab.shows('Deleting');
+  await letGo(plane, 'doomed');
+  await tab.shows('This deployment was deleted');
+  expect(await tab.text('h1')).toBe('doomed');
+  expect(await tab.page.evaluate(`[...document.querySelectorAll('.deployment button')].every((one) => one.disabled)`)).toBe(true);
+});
+
+test('one that does not exist is a sentence', async () => {
+  tab = await stage.open('d/00000000-0000-4000-8000-000000000000');
+  await tab.shows('Go to the deployments');
+  expect(await tab.text('.fault')).toContain('not found');
+});
+
+test('the YAML of the resource is shown, with the command that prints it', async () => {
+  await open(place('chat', '/resource'));
+  await tab.shows(`kubectl get deployments.gx.dev chat -n ${plane.namespace} -o yaml`);
+  await tab.shows('kind: Deployment');
+  expect(await tab.text('.deployment table')).toContain('It serves.');
+});
+
+test.each(['', '/secrets', '/settings', '/resource', '/logs'])('axe finds nothing on %s, light and dark, wide and narrow', async (rest) => {
+  await open(place('chat', rest));
+  for (const [theme, width] of [
+    ['light', 1280],
+    ['dark', 320],
+    ['light', 320],
+    ['dark', 1280],
+  ] as const) {
+    await tab.page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
+    await tab.session.send('Emulation.setDeviceMetricsOverride', { width, height: 800, deviceScaleFactor: 1, mobile: false });
+    expect([theme, width, await tab.accessibilityFaults(axe.source)]).toEqual([theme, width, []]);
+    expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+  }
+});
+
+test('a reader sees all, and has no button that changes something', async () => {
+  await open(place('chat'));
+  await tab.press('Settings', '.top');
+  await tab.press('Sign out');
+  await tab.signIn(plane.keys.read);
+  await tab.until('the deployment is shown', `document.querySelector('.about') !== null`);
+  const enabled = await tab.texts('.deployment button:not(:disabled)');
+  expect(enabled).toEqual([]);
+  await tab.press('Secrets and key');
+  await tab.shows('Your key may only read');
+});
