@@ -8,7 +8,9 @@ import { gatewayKeyHash } from '../schema/wire/agent-key.ts';
 import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
 import { GATEWAY_KEYS_ENTRY, gatewayKeysIn } from '../schema/wire/gateway-key.ts';
-import type { RolloutPlan } from '../schema/wire/rollout-plan.ts';
+import { gateId, type CandidateRevision } from '../schema/platform/rollout-spec.ts';
+import { gateInput } from '../schema/platform/rollout-trial.ts';
+import type { RolloutGate, RolloutPlan } from '../schema/wire/rollout-plan.ts';
 import { portsIn, PORTS_CONFIG_MAP, PORTS_KEY, type KeptPorts } from '../schema/platform/kept-ports.ts';
 
 /** `namespace` is the platform's own. */
@@ -24,10 +26,17 @@ function lean({ apiVersion, kind, metadata, spec, status = {} }: DeploymentResou
     apiVersion,
     kind,
     metadata: { ...given({ namespace, uid, resourceVersion }), name },
-    spec: { ...given({ id: spec.id }), source: spec.source, template: auth === undefined ? {} : { sourceRevisionConfig: { auth } } },
+    spec: {
+      ...given({ id: spec.id, rollout: isAtGate(status) ? given({ gate: spec.rollout?.gate }) : undefined }),
+      source: spec.source,
+      template: auth === undefined ? {} : { sourceRevisionConfig: { auth } },
+    },
     status: { ...kept, ...(conditions !== undefined && conditions.length > 0 && { conditions }) },
   };
 }
+
+const isAtGate = ({ rollout }: NonNullable<DeploymentResource['status']>): boolean =>
+  rollout?.candidate?.gate !== undefined && rollout.candidate.gate.passed !== true;
 
 const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> };
@@ -135,14 +144,14 @@ function knownDeployment({ metadata, spec, status = {} }: DeploymentResource, po
     isOpen:
       status.conditions?.some(({ type, reason, status: is }) => type === UNAUTHENTICATED && is === 'True' && reason === ASKED_OPEN) ===
       true,
-    rollout: planIn(status),
+    rollout: planIn(spec, status),
     auth: spec.template.sourceRevisionConfig?.auth,
     isOpenedBy: (text) => isAmong(status.keyHashes ?? [], text),
   };
 }
 
 /** Returns the plan as agents get it. */
-function planIn({ rollout }: NonNullable<DeploymentResource['status']>): RolloutPlan | undefined {
+function planIn(spec: DeploymentResource['spec'], { rollout }: NonNullable<DeploymentResource['status']>): RolloutPlan | undefined {
   if (rollout === undefined) return undefined;
   const { madeAt, current, living, draining, candidate } = rollout;
   const aborted = draining.filter((each) => each.aborted === true).map(({ revision }) => revision);
@@ -151,9 +160,16 @@ function planIn({ rollout }: NonNullable<DeploymentResource['status']>): Rollout
     current,
     living,
     draining: draining.map(({ revision }) => revision),
-    ...(candidate && { candidate: { revision: candidate.revision, share: candidate.share, by: candidate.by } }),
+    ...(candidate && { candidate: { revision: candidate.revision, share: candidate.share, by: candidate.by, ...gateIn(spec, candidate) } }),
     ...(aborted.length > 0 && { aborted }),
   };
+}
+
+/** Returns the gate that a revision is at, with the run that it asks for. */
+function gateIn({ rollout }: DeploymentResource['spec'], candidate: CandidateRevision): { gate?: RolloutGate } {
+  if (rollout?.gate === undefined || candidate.gate === undefined || candidate.gate.passed === true) return {};
+  const input = gateInput(rollout.gate);
+  return input === undefined ? {} : { gate: { id: gateId(candidate, candidate.gate), assistant: rollout.gate.assistant, input } };
 }
 
 function isAmong(hashes: readonly string[], text: string): boolean {

@@ -112,7 +112,14 @@ export function paperCluster({ onRead, onPass }: { onRead: OnRead; onPass: OnPas
       restartTurns: new TakenTurns(),
       ports: { keep: async () => ({}) },
       absences: () => [],
-      work: { summary: () => undefined, queue: () => undefined, drain: () => undefined, verdict: () => undefined, server: () => undefined },
+      work: {
+        summary: () => undefined,
+        queue: () => undefined,
+        drain: () => undefined,
+        verdict: () => undefined,
+        gate: () => undefined,
+        server: () => undefined,
+      },
     };
     const report = await reconcile(deps)(recorded(object, record), { signal: new AbortController().signal, log: silentLog(), now });
     const at = { generation: object.metadata.generation ?? 0, now: now.toISOString() };

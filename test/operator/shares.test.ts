@@ -4,6 +4,7 @@ import { startGateway, type Gateway } from '../../src/gateway/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import type { RunStatus } from '../../src/schema/agent/run.ts';
 import { ROLLOUT } from '../../src/schema/platform/labels.ts';
 import type { RunCounts } from '../../src/schema/wire/run-counts.ts';
 import type { RolloutPlan } from '../../src/schema/wire/rollout-plan.ts';
@@ -207,6 +208,35 @@ test('a revision that is as good as the one that serves takes its place', async 
   await counted(name, { [first]: { done: 200, errors: 4 }, [second]: { done: 50, errors: 1 } });
   await until('it serves', async () => (await stage.see.deployment(name)).status?.activeRevision === second);
   expect((await stage.see.revision(second)).status?.phase).toBe('DEPLOYED');
+});
+
+test('a revision gets its first share when its gate has said yes, and is given up when it has said no', async () => {
+  const name = 'gate';
+  const input = { messages: ['hello'] };
+  const first = await deploy(name, { steps: [{ share: 20, pause: true }], gate: { assistant: 'echo', input: JSON.stringify(input) } });
+  const asked = (revision: string) =>
+    until('agents hear of the gate', async () => {
+      const candidate = (await report(name))?.candidate;
+      return candidate?.revision === revision && candidate.gate;
+    });
+  const said = (id: string, status: RunStatus) =>
+    sent(name, { from: 'api', slots: 0, idle_seconds: 0, gate: { id, status, message: 'run 7 of thread 8' } });
+
+  const second = await ask(name, 'agent:2');
+  const gate = await asked(second);
+  expect(gate).toMatchObject({ assistant: 'echo', input });
+  expect((await candidateOf(name))?.share).toBe(0);
+  await said(gate.id, 'running');
+  await said(gate.id, 'error');
+  await stage.see.untilPhase(second, 'DEPLOY_FAILED');
+  const message = 'The gate failed: error, run 7 of thread 8.';
+  expect((await stage.see.revision(second)).status).toMatchObject({ reason: 'RolloutAborted', message: expect.stringContaining(message) });
+
+  const third = await ask(name, 'agent:3');
+  await said((await asked(third)).id, 'success');
+  await untilShare(name, third, 20);
+  expect((await report(name))?.candidate).toEqual({ revision: third, share: 20, by: 'thread' });
+  expect(await servedBy(`${name}-agent`)).toBe(first);
 });
 
 test('a newer revision takes the place of the one that is tried out', async () => {

@@ -16,6 +16,7 @@ import { openDatabase, type Database } from '../db/base/pool.ts';
 import { reachDatabase } from '../db/base/reach.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { codecOf, type EncryptionModule } from '../encryption/codec-of.ts';
+import { GateRun } from '../runs/gate-run.ts';
 import { servedFeatures } from './features.ts';
 import type { Feature } from '../routes/feature.ts';
 import { readGraphsFile, type GraphsFile } from '../gx-json/read.ts';
@@ -89,7 +90,9 @@ async function start({ config, log, lines, signal, extra = [], faults }: StartOp
   const stopping = new AbortController();
   for (const feature of features) feature.work?.(deps, stopping.signal);
   const prefix = mountPrefix(config, settings);
-  void deps.reports?.run(serverFacts(config.revision, { version: info.version, guard, prefix }), stopping.signal);
+  const gate = new GateRun(deps);
+  const server = serverFacts(config.revision, { version: info.version, guard, prefix });
+  void deps.reports?.run({ server, gate: (asked) => gate.look(asked) }, stopping.signal);
   collectAtRest();
   const facts = { server_version: info.version, mount_prefix: prefix || undefined, port: listener.port, graphs: deps.graphs };
   // `worker` is the name under which this process holds its runs.

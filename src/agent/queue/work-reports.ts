@@ -5,8 +5,8 @@ import { asError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { Pause, slept } from '../../pause.ts';
 import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
-import { rolloutPlanOf } from '../../schema/wire/rollout-plan.ts';
-import { REPORT_EVERY, type QueueWork, type ServerFacts, type WorkReport } from '../../schema/wire/work-report.ts';
+import { rolloutPlanOf, type RolloutGate } from '../../schema/wire/rollout-plan.ts';
+import { REPORT_EVERY, type GateReport, type QueueWork, type ServerFacts, type WorkReport } from '../../schema/wire/work-report.ts';
 import type { RunCounts } from '../../schema/wire/run-counts.ts';
 import { GatewayWord } from './gateway-word.ts';
 import { keepRolloutPlan } from '../db/runs/revisions.ts';
@@ -44,6 +44,9 @@ type Options = {
   log: Log;
 };
 
+/** `server`: undefined for one outside of the platform. `gate`: makes the run of a gate, and returns how it stands. */
+type Reporting = { server: ServerFacts | undefined; gate: (gate: RolloutGate) => Promise<GateReport> };
+
 /**
  * Reports the work of this process to the platform, and facts of its server. One that only answers requests tells how
  * the queue stands, with one statement at a change and every half minute; one that executes runs tells only how many it
@@ -63,6 +66,9 @@ export class WorkReports {
   /** The time of the last plan that was kept. */
   #plannedAt: string | undefined;
   #isTrying = false;
+  #gate: Reporting['gate'] | undefined;
+  /** The gate that this revision is at. */
+  #isAt: RolloutGate | undefined;
 
   constructor(options: Options) {
     this.#options = options;
@@ -82,8 +88,9 @@ export class WorkReports {
   }
 
   /** Reports until the signal, at once and then from time to time. Never throws. */
-  async run(server: ServerFacts | undefined, signal: AbortSignal): Promise<void> {
+  async run({ server, gate }: Reporting, signal: AbortSignal): Promise<void> {
     this.#server = server;
+    this.#gate = gate;
     signal.addEventListener('abort', () => this.#pause.end());
     // Nobody could ask while it started, and the one it was started for is about to.
     this.asked();
@@ -141,6 +148,7 @@ export class WorkReports {
     const { db, log } = this.#options;
     const plan = rolloutPlanOf((heard as { rollout?: unknown } | null | undefined)?.rollout);
     this.#isTrying = plan?.candidate !== undefined;
+    this.#isAt = plan?.candidate?.revision === this.#server?.revision ? plan?.candidate?.gate : undefined;
     if (plan === undefined || plan.made_at === this.#plannedAt) return;
     try {
       await keepRolloutPlan(db, plan);
@@ -150,6 +158,11 @@ export class WorkReports {
     } catch (error) {
       log.debug({ err: asError(error) }, 'the plan of the revisions could not be kept; the next answer brings it again');
     }
+  }
+
+  async #atGate(): Promise<Pick<WorkReport, 'gate'>> {
+    if (this.#isAt === undefined || this.#gate === undefined) return {};
+    return { gate: await this.#gate(this.#isAt) };
   }
 
   async #now(): Promise<WorkReport> {
@@ -162,6 +175,7 @@ export class WorkReports {
       idle_seconds: idle,
       ...(this.#server && { server: this.#server }),
       ...(this.#isTrying && { ended: runCounts() }),
+      ...(await this.#atGate()),
     };
     if (slots > 0) return own;
     this.#last = await queueWork(db, { crons });

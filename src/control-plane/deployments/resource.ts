@@ -18,7 +18,7 @@ import { backupInResource, backupShown } from '../../schema/platform/backup-aske
 import { CUSTOM_URI, type DatabaseSpec } from '../../schema/platform/database-spec.ts';
 import { FINALIZER, PART_OF, TENANT } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
-import { rolloutInResource, rolloutInRest, type CandidateRevision, type RolloutConfig } from '../../schema/platform/rollout-spec.ts';
+import { rolloutInResource, rolloutInRest, type CandidateRevision } from '../../schema/platform/rollout-spec.ts';
 import { type CloneRequest, restoreInResource } from '../../schema/platform/restore-asked.ts';
 import { toResourceForm, toRestForm } from '../../schema/types.ts';
 import type { WantedDeployment } from './rules.ts';
@@ -65,7 +65,7 @@ export function toSpec(
     source: wanted.source,
     ...absentIfEmpty('sourceConfig', sourceConfig),
     template,
-    ...absentIfEmpty('rollout', rolloutInResource(withoutNulls(rollout ?? {}) as RolloutConfig)),
+    ...absentIfEmpty('rollout', rolloutInResource(rollout ?? {})),
     ...(given.requestedAt !== undefined && { requestedAt: given.requestedAt }),
   };
 }
@@ -191,8 +191,9 @@ function rolloutShown({ status }: DeploymentResource, revisions: readonly Revisi
   };
 }
 
-function candidateShown({ step, share, by, since, verdict }: CandidateRevision, id: string | null) {
-  return { revision_id: id, step, share, by, since, verdict: verdict ?? null };
+function candidateShown({ step, share, by, since, gate, verdict }: CandidateRevision, id: string | null) {
+  const atGate = gate && (gate.passed === true ? ('Passed' as const) : ('Running' as const));
+  return { revision_id: id, step, share, by, since, gate: atGate ?? null, verdict: verdict ?? null };
 }
 
 const NOT_BEGUN = { status: 'Unknown', reason: 'Restoring', message: 'The restore has not begun.' } as const;

@@ -48,7 +48,9 @@ export async function observeFacts(
   const hasGateway = gatewayEndpoints(world.gateways).length > 0;
   const complete = completeRevision(deployment, world, settings);
   const share =
-    settings.gateway === undefined ? {} : decideShare(deployment, { ...world, active, complete, verdict: work.verdict(key), now });
+    settings.gateway === undefined
+      ? {}
+      : decideShare(deployment, { ...world, active, complete, verdict: work.verdict(key), gate: work.gate(key), now });
   const seen = { ...world, active, share, summary: work.summary(key), hasGateway, port: ports.gateway, settings, now };
   const sleep = decideSleep(deployment, seen);
   return {

@@ -3,6 +3,8 @@ import { ROLLOUT } from '../../schema/platform/labels.ts';
 import { newestFirst } from '../../schema/platform/revision-of.ts';
 import { moveOf } from '../../schema/platform/rollout-move.ts';
 import type { AbortedRevision, CandidateRevision, RolloutStep } from '../../schema/platform/rollout-spec.ts';
+import type { GateReport } from '../../schema/wire/work-report.ts';
+import { failedGate, gateSecondsLeft, isAtGate, passedGate, succeededAtGate } from './gate.ts';
 import { isTriedOut } from '../rollout/by-share.ts';
 import { isEnded, revisionIn } from '../rollout/revisions.ts';
 import { isAsleep } from '../rollout/sleepers.ts';
@@ -23,6 +25,8 @@ export type ShareFacts = {
   complete: string | undefined;
   /** The result of its checks, where it has some and somebody has looked. */
   verdict: VerdictOnShare | undefined;
+  /** The last word of its agents on its gate. */
+  gate: GateReport | undefined;
   now: Date;
 };
 
@@ -47,7 +51,8 @@ type Stepping = { deployment: DeploymentResource; facts: ShareFacts };
 
 function walked(before: CandidateRevision, { kept, ...stepping }: Stepping & { kept: ShareDecision }): ShareDecision {
   const { revisions, now } = stepping.facts;
-  const message = endOf(before, revisions) ?? failedCheck(before, stepping);
+  const message =
+    endOf(before, revisions) ?? failedGate(before, { ...stepping.facts, deployment: stepping.deployment }) ?? failedCheck(before, stepping);
   if (message !== undefined) return { aborted: { revision: before.revision, since: now.toISOString(), message } };
   return { ...kept, ...stepped(before, stepping) };
 }
@@ -61,13 +66,12 @@ function isRemembered({ revision: name }: AbortedRevision, revisions: RevisionRe
 const stepsOf = ({ spec }: DeploymentResource): RolloutStep[] => spec.rollout?.steps ?? [];
 const byOf = ({ spec }: DeploymentResource): CandidateRevision['by'] => spec.rollout?.by ?? 'thread';
 
-const first = (deployment: DeploymentResource, { next, now }: { next: RevisionResource; now: Date }): CandidateRevision => ({
-  revision: next.metadata.name,
-  step: 1,
-  share: stepsOf(deployment)[0]?.share ?? 0,
-  by: byOf(deployment),
-  since: now.toISOString(),
-});
+function first(deployment: DeploymentResource, { next, now }: { next: RevisionResource; now: Date }): CandidateRevision {
+  const since = now.toISOString();
+  const known = { revision: next.metadata.name, by: byOf(deployment), since };
+  if (deployment.spec.rollout?.gate !== undefined) return { ...known, step: 0, share: 0, gate: { since } };
+  return { ...known, step: 1, share: stepsOf(deployment)[0]?.share ?? 0 };
+}
 
 /** Returns which check has failed, with both counts. Who promotes it by hand has decided otherwise. */
 const failedCheck = ({ revision, promoted }: CandidateRevision, { facts: { verdict } }: Stepping): string | undefined =>
@@ -93,7 +97,8 @@ function stepped(before: CandidateRevision, stepping: Stepping): ShareDecision {
   const { message: verdict, isFine } = resultOf(deployment, { facts, before });
   const known = { ...rest, by: byOf(deployment), ...(verdict !== undefined && { verdict }) };
   // Its pods stop with the deployment, and its time with them.
-  if (deployment.spec.hibernate === true || isAsleep(deployment)) return { candidate: { ...known, since: time } };
+  if (deployment.spec.hibernate === true || isAsleep(deployment))
+    return { candidate: { ...known, since: time, ...(isAtGate(before, deployment) && { gate: { since: time } }) } };
   const isReady = facts.complete === before.revision;
   const candidate = isReady ? known : { ...known, unreadySince: unreadySince ?? time };
   return moved(candidate, stepping) ?? onward(candidate, { ...stepping, isFine });
@@ -105,15 +110,15 @@ function moved(candidate: CandidateRevision, { deployment, facts: { revisions, n
   const steps = stepsOf(deployment);
   if (candidate.promoted === true || move === 'promote' || steps.length === 0) return { candidate: { ...candidate, promoted: true } };
   if (typeof move !== 'number' || move <= candidate.share) return undefined;
-  return { candidate: { ...candidate, share: move, step: stepAt(steps, move), since: now.toISOString() } };
+  const at = { share: move, step: stepAt(steps, move), since: now.toISOString() };
+  return { candidate: { ...candidate, ...at, ...passedGate(candidate) } };
 }
 
 /** Decides by the clock. It goes no further while some pods are not ready, or a check is not fine. */
-function onward(
-  candidate: CandidateRevision,
-  { deployment, facts: { complete, now }, isFine }: Stepping & { isFine: boolean },
-): ShareDecision {
+function onward(candidate: CandidateRevision, { deployment, facts, isFine }: Stepping & { isFine: boolean }): ShareDecision {
+  const { complete, now } = facts;
   const steps = stepsOf(deployment);
+  if (isAtGate(candidate, deployment)) return throughGate(candidate, { deployment, facts });
   const at = stepAt(steps, candidate.share);
   const left = secondsLeft(steps[at - 1], candidate, now);
   if (left > 0 || complete !== candidate.revision || !isFine)
@@ -123,6 +128,17 @@ function onward(
   const since = now.toISOString();
   const again = secondsLeft(next, { since }, now);
   return { candidate: { ...candidate, share: next.share, step: at + 1, since }, ...(again < Infinity && { again }) };
+}
+
+/** Decides at the gate: the first step begins once its run has succeeded. */
+function throughGate(candidate: CandidateRevision, { deployment, facts }: Stepping): ShareDecision {
+  const { now, gate } = facts;
+  if (!succeededAtGate(candidate, gate)) return { candidate, again: Math.max(1, gateSecondsLeft(candidate, { deployment, now })) };
+  const since = now.toISOString();
+  const [step] = stepsOf(deployment);
+  const again = secondsLeft(step, { since }, now);
+  const next = { ...candidate, ...passedGate(candidate), share: step?.share ?? 0, step: 1, since };
+  return { candidate: next, ...(again < Infinity && { again }) };
 }
 
 /** Returns the result of the checks in words, and whether the step may end for their part. */

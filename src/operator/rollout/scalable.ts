@@ -2,7 +2,7 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { names } from '../../schema/names.ts';
 import { replicasOf } from '../pods/workload-state.ts';
-import { CHECK_SECONDS } from '../../schema/platform/rollout-spec.ts';
+import { CHECK_SECONDS } from '../../schema/platform/rollout-trial.ts';
 import type { DrainingQueue, Scalable, Trial } from '../scale/work-follower.ts';
 import type { Caches } from '../view/caches.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';

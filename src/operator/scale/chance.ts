@@ -11,13 +11,13 @@ function logFactorial(n: number): number {
 const logChoose = (n: number, k: number): number => logFactorial(n) - logFactorial(k) - logFactorial(n - k);
 
 /** How many of how many. */
-export type Part = { of: number; hits: number };
+export type HitsOf = { of: number; hits: number };
 
 /**
  * Returns the chance that so many hits, or more, fall to one of two groups if nothing but chance divides them: Fisher's
  * exact test of one side. It holds for small numbers, too.
  */
-export function chanceOf(one: Part, other: Part): number {
+export function chanceOf(one: HitsOf, other: HitsOf): number {
   const [all, hits] = [one.of + other.of, one.hits + other.hits];
   const total = logChoose(all, hits);
   let sum = 0;

@@ -1,5 +1,6 @@
 import { type WorkSummary, workOf } from '../../schema/wire/work-summary.ts';
 import {
+  type GateReport,
   type KeptReport,
   MOST_PROCESSES,
   REPORT_LIFE,
@@ -62,6 +63,11 @@ export class ReportedWork {
     for (const { report } of this.#living(deployment, now))
       for (const { revision, ages } of report.ended ?? []) found.set(revision, [...(found.get(revision) ?? []), ...ages]);
     return new Map([...found].map(([revision, ages]) => [revision, histogramOf(ages)]));
+  }
+
+  /** Returns the last word on the gate of a deployment's revision. */
+  gate(deployment: string, now: number): GateReport | undefined {
+    return this.#living(deployment, now).findLast(({ report }) => report.gate !== undefined)?.report.gate;
   }
 
   /** Forgets the counts of a deployment. */

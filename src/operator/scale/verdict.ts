@@ -1,6 +1,6 @@
-import type { RolloutCheck } from '../../schema/platform/rollout-spec.ts';
+import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
 import { boundOf, bucketOf, BUCKETS, type RunCounts } from '../../schema/wire/run-counts.ts';
-import { chanceOf, type Part } from './chance.ts';
+import { chanceOf, type HitsOf } from './chance.ts';
 
 /** EndCounts of the runs of one revision that have ended: counts that only grow. */
 export type EndCounts = { done: number; errors: number; lost: number; durations: readonly number[] };
@@ -108,12 +108,12 @@ function oftener(check: RolloutCheck, window: Window): Compared {
 }
 
 /** Returns how many runs of each revision are counted by a figure. Runs of lost workers have not ended. */
-function partsOf(check: RolloutCheck, { candidate, stable, ages }: Window): Both<Part> | undefined {
+function partsOf(check: RolloutCheck, { candidate, stable, ages }: Window): Both<HitsOf> | undefined {
   if (check.figure === 'errors') return both({ candidate, stable }, ({ done, errors }) => ({ of: done, hits: errors }));
   if (check.figure === 'lost') return both({ candidate, stable }, ({ done, lost }) => ({ of: done + lost, hits: lost }));
   if (sum(stable.durations) < leastOf(check)) return undefined;
   const limit = bucketOf(STUCK_AFTER * boundOf(quantile(stable)));
-  const stuckOf = ({ done }: EndCounts, under: readonly number[]): Part => {
+  const stuckOf = ({ done }: EndCounts, under: readonly number[]): HitsOf => {
     const stuck = sum(under.slice(limit + 1));
     return { of: done + stuck, hits: stuck };
   };
@@ -121,7 +121,7 @@ function partsOf(check: RolloutCheck, { candidate, stable, ages }: Window): Both
 }
 
 const both = <T, R>({ candidate, stable }: Both<T>, each: (one: T) => R): Both<R> => ({ candidate: each(candidate), stable: each(stable) });
-const percent = ({ of, hits }: Part): number => (100 * hits) / of;
+const percent = ({ of, hits }: HitsOf): number => (100 * hits) / of;
 
 /**
  * Compares how long 95 of 100 successful runs take at most. `worseBy` is in percent. More than 5 % of the runs must
@@ -131,7 +131,7 @@ function slower(check: RolloutCheck, { candidate, stable }: Both<EndCounts>): Co
   if (sum(candidate.durations) < leastOf(check) || sum(stable.durations) < leastOf(check)) return undefined;
   const [one, other] = [quantile(candidate), quantile(stable)];
   const limit = bucketOf(boundOf(other) * (1 + check.worseBy / 100));
-  const partOf = ({ durations }: EndCounts): Part => ({ of: sum(durations), hits: sum(durations.slice(limit + 1)) });
+  const partOf = ({ durations }: EndCounts): HitsOf => ({ of: sum(durations), hits: sum(durations.slice(limit + 1)) });
   const isWorse = one > limit && chanceOf(partOf(candidate), partOf(stable)) < BY_CHANCE;
   const words = (bucket: number, { durations }: EndCounts): string => `${boundOf(bucket).toPrecision(2)} s in ${sum(durations)} runs`;
   return { isWorse, found: `p95: ${words(one, candidate)}, and ${words(other, stable)} of the other` };

@@ -3,11 +3,11 @@ import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { workOfServing, type WorkSummary } from '../../schema/wire/work-summary.ts';
 import { gatewayKeysOf } from '../../schema/wire/gateway-key.ts';
-import { REPORTS_PATH, type ReportsAnswer, type ServerFacts } from '../../schema/wire/work-report.ts';
+import { REPORTS_PATH, type GateReport, type ReportsAnswer, type ServerFacts } from '../../schema/wire/work-report.ts';
 import { decideDrain, type DrainState } from './drain-scale.ts';
 import { decideQueue, type QueueBounds, type QueueState } from './queue-scale.ts';
 import { ReportedWork, type Added } from './reported-work.ts';
-import type { RolloutCheck } from '../../schema/platform/rollout-spec.ts';
+import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
 import { decideVerdict, NO_RUNS, verdictOf, type VerdictOnShare, type VerdictSituation, type VerdictState } from './verdict.ts';
 
 /** Milliseconds between two looks, and those that a gateway has for its answer. */
@@ -59,6 +59,8 @@ export type WorkView = {
   drain(deployment: string, revision: string): number | undefined;
   /** Returns the result of the checks of the revision that is tried out. Undefined while nobody has looked. */
   verdict(deployment: string): VerdictOnShare | undefined;
+  /** Returns the last word on the gate of the revision that is tried out. */
+  gate(deployment: string): GateReport | undefined;
   /** Returns the facts of a revision's server that were reported lately. */
   server(deployment: string, revision: string): ServerFacts | undefined;
 };
@@ -78,6 +80,8 @@ export class WorkFollower implements WorkView {
   readonly #drains = new Map<string, Map<string, DrainState>>();
   /** The revisions that are tried out, by their deployment. */
   readonly #verdicts = new Map<string, { state: VerdictState; verdict: VerdictOnShare }>();
+  /** The last words on the gates of deployments, as one text each. */
+  readonly #gates = new Map<string, string>();
   readonly #pages = new Map<string, Pick<ReportsAnswer, 'instance' | 'cursor' | 'key'>>();
   /** Deployments with more pods than the least, which may have fewer with time alone. */
   readonly #raised = new Set<string>();
@@ -102,6 +106,10 @@ export class WorkFollower implements WorkView {
 
   verdict(deployment: string): VerdictOnShare | undefined {
     return this.#verdicts.get(deployment)?.verdict;
+  }
+
+  gate(deployment: string): GateReport | undefined {
+    return this.#work.gate(deployment, this.#clock());
   }
 
   server(deployment: string, revision: string): ServerFacts | undefined {
@@ -132,6 +140,7 @@ export class WorkFollower implements WorkView {
     for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
     for (const deployment of new Set([...changed, ...this.#drains.keys()])) this.#decideDrains(deployment);
     for (const deployment of new Set([...changed, ...this.#verdicts.keys()])) this.#judge(deployment);
+    for (const deployment of changed) this.#hearGate(deployment);
     await this.#tellKeys(urls, signal);
   }
 
@@ -209,6 +218,16 @@ export class WorkFollower implements WorkView {
     this.#verdicts.set(deployment, { state, verdict });
     const was = before?.verdict;
     if (was?.state !== verdict.state || was.message !== verdict.message || was.share !== verdict.share) this.#options.wake(deployment);
+  }
+
+  /** Has a deployment looked at when the run of its gate has another status. */
+  #hearGate(deployment: string): void {
+    const gate = this.gate(deployment);
+    const word = gate && `${gate.id} ${gate.status}`;
+    if (this.#gates.get(deployment) === word) return;
+    if (word === undefined) this.#gates.delete(deployment);
+    else this.#gates.set(deployment, word);
+    this.#options.wake(deployment);
   }
 
   #situation(deployment: string, { candidate, stable, ...asked }: Trial): VerdictSituation {

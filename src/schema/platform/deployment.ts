@@ -178,6 +178,7 @@ const RolloutShown = Type.Object(
           share: Type.Integer({ description: 'Percent of the new threads that belong to it.' }),
           by: StringEnum(SHARE_BY, { description: 'Whose hash decides.' }),
           since: DateTime('When it got this share.'),
+          gate: Nullable(StringEnum(['Running', 'Passed'], { description: 'The run before its first share; null: it has none.' })),
           verdict: Nullable(Type.String({ description: 'The result of its checks in words; null: it has none.' })),
         },
         { additionalProperties: false, description: 'The revision that is tried out with a share of the new threads; null: none.' },

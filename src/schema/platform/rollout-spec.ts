@@ -1,5 +1,6 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { MOST_LIVING, PINS, SHARE_BY } from './pins.ts';
+import { brokenTrial, CheckConfig, checksOf, checksRule, GateConfig, gateInput, GateSpec, RolloutCheck } from './rollout-trial.ts';
 import {
   DateTime,
   Nullable,
@@ -30,50 +31,6 @@ const RolloutStep = Type.Object(
   { additionalProperties: false },
 );
 export type RolloutStep = Static<typeof RolloutStep>;
-
-/** The counts by which a revision that is tried out is compared with the one that serves. */
-const COMPARED = ['errors', 'p95', 'lost', 'stuck'] as const;
-/** Checks of a rollout at most. */
-const MOST_CHECKS = 8;
-/** Seconds between two looks at the counts, unless a deployment says otherwise. */
-export const CHECK_SECONDS = 60;
-
-/** A comparison of a revision that is tried out with the one that serves. */
-const RolloutCheck = Type.Object(
-  {
-    figure: StringEnum(COMPARED, {
-      description:
-        'The runs that are compared: `errors`, how many runs fail or take too long; `p95`, the seconds that 95 of 100 successful runs take at most; `lost`, how many lose their worker; `stuck`, how many are under way three times as long as 95 of 100 of the other take at most.',
-    }),
-    worseBy: Type.Integer({
-      minimum: 1,
-      maximum: 1000,
-      description:
-        'The difference that counts as worse, if it is no accident: percent of p95, at least 20; percentage points of the others.',
-    }),
-    least: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: 'Runs of each revision without which it waits. Default 50, of stuck 5.',
-      }),
-    ),
-    failures: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Times in a row that it must be worse. Default 2.' })),
-  },
-  { additionalProperties: false },
-);
-export type RolloutCheck = Static<typeof RolloutCheck>;
-
-const { worseBy, ...sameInRest } = RolloutCheck.properties;
-/** The same in REST's words. */
-const CheckConfig = Type.Object({ ...sameInRest, worse_by: worseBy }, { additionalProperties: false });
-
-const checksOf = <T extends TSchema>(check: T) =>
-  Type.Array(check, {
-    maxItems: MOST_CHECKS,
-    description:
-      'Comparisons with the revision that serves, by runs of the same minutes. A step is over only when all are fine, and one that is worse again and again gives the revision up.',
-  });
 
 /** How a new revision takes the place of another one, and how that keeps its work, in REST's words. */
 export const RolloutConfig = Type.Object(
@@ -122,6 +79,7 @@ export const RolloutConfig = Type.Object(
       ),
     ),
     checks: Type.Optional(Nullable(checksOf(CheckConfig))),
+    gate: Type.Optional(Nullable(GateConfig)),
     check_seconds: Type.Optional(
       Nullable(
         Type.Integer({ minimum: 1, maximum: 86_400, description: 'Seconds of runs that are compared at a time at least. Default 60.' }),
@@ -145,16 +103,10 @@ export type RolloutConfig = Static<typeof RolloutConfig>;
 
 const EITHER = 'each has either seconds, or pause: true';
 const RISING = 'shares must rise from step to step';
-/** Percent by which durations that are counted in steps of a fifth can differ at least. */
-const FINEST = 20;
-const fine = (field: string): string => `${field} of p95 must be at least ${FINEST}, because durations are counted in steps of a fifth`;
 const PINLESS = 'not with pin None, because threads must keep to their revision';
 
 /** Returns the broken rules about the fields of a rollout that no schema says. Each begins with its field. */
-export function brokenRollout(config: RolloutConfig): string[] {
-  const isCoarse = (config.checks ?? []).every(({ figure, worse_by: worst }) => figure !== 'p95' || worst >= FINEST);
-  return [...brokenSteps(config), ...(isCoarse ? [] : [`checks: ${fine('worse_by')}`])];
-}
+export const brokenRollout = (config: RolloutConfig): string[] => [...brokenTrial(config), ...brokenSteps(config)];
 
 function brokenSteps({ steps, pin }: RolloutConfig): string[] {
   if (!Array.isArray(steps) || steps.length === 0) return [];
@@ -169,10 +121,7 @@ function brokenSteps({ steps, pin }: RolloutConfig): string[] {
 
 /** The same rules for the API server. */
 const rolloutRules: CelRule[] = [
-  {
-    rule: `!has(self.checks) || self.checks.all(c, c.figure != 'p95' || c.worseBy >= ${FINEST})`,
-    message: `rollout.checks: ${fine('worseBy')}`,
-  },
+  checksRule,
   {
     rule: '!has(self.steps) || self.steps.all(s, (has(s.pause) && s.pause) != has(s.seconds))',
     message: `rollout.steps: ${EITHER}`,
@@ -188,23 +137,28 @@ const rolloutRules: CelRule[] = [
 ];
 
 /** The same as the resource has it. */
-export type RolloutSpec = Omit<ResourceForm<RolloutConfig>, 'checks'> & { checks?: RolloutCheck[] };
+export type RolloutSpec = Omit<ResourceForm<RolloutConfig>, 'checks' | 'gate'> & {
+  checks?: RolloutCheck[];
+  gate?: Static<typeof GateSpec>;
+};
 const { properties: inResource, ...form } = resourceForm(RolloutConfig);
 export const RolloutSpec = withRules(
-  Type.Unsafe<RolloutSpec>({ ...form, properties: { ...inResource, checks: checksOf(RolloutCheck) } }),
+  Type.Unsafe<RolloutSpec>({ ...form, properties: { ...inResource, checks: checksOf(RolloutCheck), gate: GateSpec } }),
   rolloutRules,
 );
 
 /** Returns REST's fields as the resource has them. */
-export function rolloutInResource({ checks, ...config }: RolloutConfig): RolloutSpec {
+export function rolloutInResource({ checks, gate, ...config }: RolloutConfig): RolloutSpec {
   const inSpec = checks?.map(({ worse_by: worst, ...check }): RolloutCheck => ({ ...check, worseBy: worst }));
-  return { ...toResourceForm(config), ...(inSpec && { checks: inSpec }) };
+  const inText = gate && { ...gate, input: JSON.stringify(gate.input) };
+  return { ...toResourceForm(config), ...(inSpec && { checks: inSpec }), ...(inText && { gate: inText }) };
 }
 
 /** Returns the resource's fields as REST has them. */
-export function rolloutInRest({ checks, ...spec }: RolloutSpec): RolloutConfig {
+export function rolloutInRest({ checks, gate, ...spec }: RolloutSpec): RolloutConfig {
   const inRest = checks?.map(({ worseBy: worst, ...check }) => ({ ...check, worse_by: worst }));
-  return { ...toRestForm(RolloutConfig, spec), checks: inRest ?? null };
+  const read = gate && { ...gate, input: gateInput(gate) ?? {} };
+  return { ...toRestForm(RolloutConfig, spec), checks: inRest ?? null, gate: read ?? null };
 }
 
 /** The same of the pods of a revision, as they were started. */
@@ -235,10 +189,22 @@ export const CandidateRevision = Type.Object({
   by: StringEnum(SHARE_BY, { description: 'Whose hash decides.' }),
   since: DateTime('When it got this share.'),
   unreadySince: Type.Optional(DateTime('Since when some of its pods are not ready. It goes no further meanwhile.')),
+  gate: Type.Optional(
+    Type.Object(
+      {
+        since: DateTime('When it was asked for.'),
+        passed: Type.Optional(Type.Boolean({ description: 'True: its run has succeeded, or somebody has gone on without it.' })),
+      },
+      { description: 'The gate before its first share. Unset: it has none.' },
+    ),
+  ),
   verdict: Type.Optional(Type.String({ maxLength: 1024, description: 'The result of its checks. Unset: it has none.' })),
   promoted: Type.Optional(Type.Boolean({ description: 'True: its steps are over, and it is about to serve.' })),
 });
 export type CandidateRevision = Static<typeof CandidateRevision>;
+
+/** Returns the name of the gate that a revision is at. */
+export const gateId = ({ revision }: Pick<CandidateRevision, 'revision'>, { since }: { since: string }): string => `${revision}/${since}`;
 
 /** A revision that was tried out and given up. */
 export const AbortedRevision = Type.Object({

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { MOST_LIVING, SHARE_BY } from '../platform/pins.ts';
+import { isObject } from '../json.ts';
 import { StringEnum } from '../types.ts';
 
 /*
@@ -11,11 +12,20 @@ import { StringEnum } from '../types.ts';
 const FORM = '^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$';
 export const RevisionName = (description: string) => Type.String({ minLength: 1, maxLength: 253, pattern: FORM, description });
 
+/** A run that the revision must execute before it gets a share. */
+export const RolloutGate = Type.Object({
+  id: Type.String({ minLength: 1, maxLength: 320, description: 'The gate. Its run is made once.' }),
+  assistant: Type.String({ minLength: 1, maxLength: 253, description: 'A graph, or the id of an assistant.' }),
+  input: Type.Record(Type.String(), Type.Unknown(), { description: 'The input of the run.' }),
+});
+export type RolloutGate = Static<typeof RolloutGate>;
+
 /** The revision that is tried out. */
 export const CandidateShare = Type.Object({
   revision: RevisionName('The revision. It is one of the living ones, and begins nothing by itself.'),
   share: Type.Number({ minimum: 0, maximum: 100, description: 'Percent of the new threads that belong to it.' }),
   by: StringEnum(SHARE_BY, { description: 'Whose hash decides: that of the thread, of the assistant, or of the user who asks.' }),
+  gate: Type.Optional(RolloutGate),
 });
 export type CandidateShare = Static<typeof CandidateShare>;
 
@@ -50,6 +60,12 @@ export function rolloutPlanOf(given: unknown): RolloutPlan | undefined {
 const areNames = (list: unknown): list is string[] => Array.isArray(list) && list.length <= MOST_LIVING && list.every(isName);
 
 function isCandidate(given: unknown): given is CandidateShare {
-  const { revision, share, by } = (given ?? {}) as Partial<Record<keyof CandidateShare, unknown>>;
+  const { revision, share, by, gate } = (given ?? {}) as Partial<Record<keyof CandidateShare, unknown>>;
+  if (gate !== undefined && !isGate(gate)) return false;
   return isName(revision) && typeof share === 'number' && share >= 0 && share <= 100 && SHARE_BY.some((word) => word === by);
+}
+
+function isGate(given: unknown): given is RolloutGate {
+  const { id, assistant, input } = (given ?? {}) as Partial<Record<keyof RolloutGate, unknown>>;
+  return typeof id === 'string' && typeof assistant === 'string' && isObject(input);
 }

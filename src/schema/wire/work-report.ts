@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { RUN_STATUSES } from '../agent/run.ts';
 import { MOST_LIVING } from '../platform/pins.ts';
 import { GUARDS } from '../platform/revision.ts';
 import { Nullable, StringEnum } from '../types.ts';
@@ -47,6 +48,14 @@ export const ServerFacts = Type.Object({
 });
 export type ServerFacts = Static<typeof ServerFacts>;
 
+/** How the run of a gate stands. */
+export const GateReport = Type.Object({
+  id: Type.String({ minLength: 1, maxLength: 320, description: 'The gate.' }),
+  status: StringEnum(RUN_STATUSES, { description: 'The status of its run.' }),
+  message: Type.Optional(Type.String({ maxLength: 512, description: 'The run by its ids, or why none could be made.' })),
+});
+export type GateReport = Static<typeof GateReport>;
+
 export const WorkReport = Type.Object({
   from: Type.String({ minLength: 1, maxLength: 64, description: 'The process, by a name of its own.' }),
   slots: count('Runs that it takes at a time. 0: it only answers requests.'),
@@ -54,6 +63,7 @@ export const WorkReport = Type.Object({
   leaves: Type.Optional(Type.Boolean({ description: 'True in the last report of a process that stops.' })),
   queue: Type.Optional(QueueWork),
   server: Type.Optional(ServerFacts),
+  gate: Type.Optional(GateReport),
   ended: Type.Optional(
     Type.Array(RunCounts, {
       maxItems: MOST_COUNTED,
@@ -64,7 +74,7 @@ export const WorkReport = Type.Object({
 export type WorkReport = Static<typeof WorkReport>;
 
 /** Returns the fields of a report that are known here. Further fields of its sender are dropped. */
-export function knownFields({ from, slots, idle_seconds, leaves, queue, server, ended }: WorkReport): WorkReport {
+export function knownFields({ from, slots, idle_seconds, leaves, queue, server, ended, gate }: WorkReport): WorkReport {
   const stand = queue && {
     due: queue.due,
     running: queue.running,
@@ -79,6 +89,7 @@ export function knownFields({ from, slots, idle_seconds, leaves, queue, server, 
     ...(leaves !== undefined && { leaves }),
     ...(stand && { queue: stand }),
     ...(server && { server: knownFacts(server) }),
+    ...(gate && { gate: { id: gate.id, status: gate.status, ...(gate.message !== undefined && { message: gate.message }) } }),
     ...(ended && { ended: ended.map(knownCounts) }),
   };
 }

@@ -203,3 +203,31 @@ test('while a revision is tried out, its workers report how its runs end, and wh
   expect(countedOf(RED)?.done).toBe(counts.done);
   await worker.kill();
 });
+
+const gateOf = (id: string): WorkReport['gate'] =>
+  gateway
+    .at('/work')
+    .map(({ body }) => body as unknown as WorkReport)
+    .findLast(({ gate }) => gate?.id === id)?.gate;
+
+test('the run of a gate is made once by pods of its revision, which report how it ends', async () => {
+  const TRIED = 'chat-00004';
+  const [worker, api] = [await start(TRIED, { ...reports, N_JOBS_PER_WORKER: '2' }), await start(TRIED, reports)];
+  const atGate = async (id: string, gate: object): Promise<void> =>
+    planned({ revision: TRIED, share: 0, gate: { id, ...gate } as never }, { living: [BLUE, TRIED] });
+  const ended = (id: string, status: string) =>
+    until(`${id} is reported as ${status}`, () => {
+      const gate = gateOf(id);
+      return gate?.status === status && gate;
+    });
+  await atGate('a', { assistant: 'steps', input: { left: 1 } });
+  const { message } = await ended('a', 'success');
+  const runs = await database.sql<Place>(`select revision, thread_id, run_id from gx.run where metadata->>'gate' = 'a'`);
+  expect(runs.map(({ revision }) => revision)).toEqual([TRIED]);
+  expect(message).toBe(`run ${runs[0]!.run_id} of thread ${runs[0]!.thread_id}`);
+  await atGate('b', { assistant: 'broken', input: { how: 'no' } });
+  await ended('b', 'error');
+  await atGate('c', { assistant: 'nobody', input: {} });
+  expect((await ended('c', 'error')).message).toMatch(/Invalid assistant|validation|nobody/i);
+  await Promise.all([worker.kill(), api.kill()]);
+});

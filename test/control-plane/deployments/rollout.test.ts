@@ -32,6 +32,7 @@ test('what is kept is stored where the operator reads it, and a change makes no 
     steps: null,
     by: null,
     checks: null,
+    gate: null,
     check_seconds: null,
     on_abort: null,
   });
@@ -42,7 +43,17 @@ test('what is kept is stored where the operator reads it, and a change makes no 
   const { body: changed } = await patch(made.id, { pin: 'None' });
   expect([changed.latest_revision_id, changed.source_config.rollout]).toEqual([
     made.latest_revision_id,
-    { pin: 'None', pin_seconds: null, max_draining: null, steps: null, by: null, checks: null, check_seconds: null, on_abort: null },
+    {
+      pin: 'None',
+      pin_seconds: null,
+      max_draining: null,
+      steps: null,
+      by: null,
+      checks: null,
+      gate: null,
+      check_seconds: null,
+      on_abort: null,
+    },
   ]);
   expect((await specOf(made)).rollout).toEqual({ pin: 'None' });
 });
@@ -58,6 +69,9 @@ test.each([
   [{ checks: [{ figure: 'lost', worseBy: 5 }] }, /worse/],
   [{ checks: [{ figure: 'lost', worse_by: 5, least: 0 }] }, /least/],
   [{ check_seconds: 0 }, /check_seconds/],
+  [{ gate: { input: {} } }, /assistant/],
+  [{ gate: { assistant: 'echo', input: 'hello' } }, /input/],
+  [{ gate: { assistant: 'echo', input: {}, seconds: 0 } }, /seconds/],
   [{ steps: [{ share: 0, seconds: 1 }] }, /share/],
   [{ steps: [{ share: 101, seconds: 1 }] }, /share/],
 ])('%j is refused with the name of its field', async (rollout, field) => {
@@ -100,6 +114,9 @@ test('steps of a rollout are stored as they are asked', async () => {
   const { body: changed } = await patch(made.id, { steps: RISING, checks: [{ figure: 'p95', worse_by: 50 }], check_seconds: 30 });
   expect(changed.source_config.rollout?.checks).toEqual([{ figure: 'p95', worse_by: 50 }]);
   expect((await specOf(made)).rollout).toEqual({ steps: RISING, checks: [{ figure: 'p95', worseBy: 50 }], checkSeconds: 30 });
+  const gate = { assistant: 'echo', input: { messages: [], nothing: null } };
+  expect((await patch(made.id, { steps: RISING, gate })).body.source_config.rollout?.gate).toEqual(gate);
+  expect((await specOf(made)).rollout?.gate).toEqual({ assistant: 'echo', input: '{"messages":[],"nothing":null}' });
 });
 
 test.each([
@@ -112,6 +129,7 @@ test.each([
     { checks: [{ figure: 'p95', worse_by: 19 }] },
     /rollout\.checks: worse(_b|B)y of p95 must be at least 20/,
   ],
+  ['an input that is too long', { gate: { assistant: 'echo', input: { text: 'x'.repeat(16_384) } } }, /gate\.input/],
   ['steps without pins', { steps: RISING, pin: 'None' }, /rollout\.steps: not with pin None/],
 ])('%s are refused by REST and by the API server, and change nothing', async (_, rollout, reason) => {
   const { body: made } = await create({ steps: [] });
@@ -142,7 +160,7 @@ test('a revision that is tried out is shown and moved; what can not be done is r
   await plane.kube.patchStatus(kinds.deployment, ref, { rollout: { ...plan, candidate } });
   await expect
     .poll(async () => (await plane.call<Answer>('GET', `/v2/deployments/${made.id}`)).body.rollout?.candidate)
-    .toEqual({ revision_id: made.latest_revision_id, step: 1, share: 10, by: 'thread', since: at, verdict: 'It waits.' });
+    .toEqual({ revision_id: made.latest_revision_id, step: 1, share: 10, by: 'thread', since: at, gate: null, verdict: 'It waits.' });
   expect(await details({}, { share: 20, promote: true }, { share: 10 }, { promote: false })).toEqual([
     [400, expect.stringMatching(/^rollout: needs exactly one/)],
     [400, expect.stringMatching(/^rollout: needs exactly one/)],

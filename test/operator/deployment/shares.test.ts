@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decideRollout } from '../../../src/operator/deployment/rollout.ts';
 import { decideShare, type ShareDecision, type ShareFacts } from '../../../src/operator/deployment/shares.ts';
 import { isTriedOut } from '../../../src/operator/rollout/by-share.ts';
+import type { GateReport } from '../../../src/schema/wire/work-report.ts';
 import type { VerdictOnShare } from '../../../src/operator/scale/verdict.ts';
 import type { DeploymentResource, DeploymentSpec, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
 import { ROLLOUT } from '../../../src/schema/platform/labels.ts';
@@ -49,7 +50,15 @@ const FIRST = revision(1);
 const underWay = (given: Given = {}): RevisionResource => revision(2, { phase: 'DEPLOYING', ...given });
 
 const decide = (of: DeploymentResource, facts: Partial<ShareFacts> = {}): ShareDecision =>
-  decideShare(of, { revisions: [FIRST, underWay()], active: 'chat-1', complete: 'chat-2', verdict: undefined, now: NOW, ...facts });
+  decideShare(of, {
+    revisions: [FIRST, underWay()],
+    active: 'chat-1',
+    complete: 'chat-2',
+    verdict: undefined,
+    gate: undefined,
+    now: NOW,
+    ...facts,
+  });
 
 const tried = (share: number, seconds: number, more: Partial<CandidateRevision> = {}): CandidateRevision => ({
   revision: 'chat-2',
@@ -141,6 +150,49 @@ describe('with checks', () => {
   });
 });
 
+describe('with a gate', () => {
+  const rollout = { steps: STEPS, gate: { assistant: 'echo', input: '{}', seconds: 60 } };
+  const at0 = (seconds: number): CandidateRevision => tried(0, seconds, { gate: { since: ago(seconds) } });
+  const of = (candidate?: CandidateRevision) => deployment(candidate && { candidate }, { rollout });
+  const word = (status: GateReport['status'], since = 20): GateReport => ({ id: `chat-2/${ago(since)}`, status, message: 'run 7' });
+
+  test('it begins without a share', () => {
+    expect(decide(of()).candidate).toEqual(at0(0));
+  });
+  test.each<[string, GateReport | undefined]>([
+    ['nobody reports', undefined],
+    ['its run is under way', word('running')],
+    ['the report is about a former gate', word('success', 90)],
+  ])('it waits while %s', (_, gate) => {
+    expect(decide(of(at0(20)), { gate })).toEqual({ candidate: at0(20), again: 40 });
+  });
+  test('its first step begins when its run has succeeded', () => {
+    const gate = { since: ago(20), passed: true };
+    expect(decide(of(at0(20)), { gate: word('success') })).toEqual({ candidate: tried(10, 0, { gate }), again: 60 });
+    expect(decide(of(tried(10, 60, { gate }))).candidate?.share).toBe(50);
+  });
+  test.each<[string, GateReport | undefined, number, RegExp]>([
+    ['fails', word('error'), 20, /The gate failed: error, run 7\./],
+    ['is stopped', word('interrupted'), 20, /The gate failed: interrupted, run 7\./],
+    ['takes too long', undefined, 60, /The gate failed: its run did not succeed within 60 s\./],
+  ])('it is given up when its run %s', (_, gate, seconds, message) => {
+    expect(decide(of(at0(seconds)), { gate }).aborted?.message).toMatch(message);
+  });
+  test('it is given up when its input is no JSON object', () => {
+    const faulty = deployment({ candidate: at0(1) }, { rollout: { ...rollout, gate: { ...rollout.gate, input: '[1]' } } });
+    expect(decide(faulty).aborted?.message).toBe('The gate failed: spec.rollout.gate.input is no JSON object.');
+  });
+  test('somebody may go on without it', () => {
+    const raised = decide(of(at0(20)), { revisions: [FIRST, underWay({ move: 'share=60' })] });
+    expect(raised.candidate).toEqual(tried(60, 0, { gate: { since: ago(20), passed: true } }));
+    expect(decide(of(at0(900)), { revisions: [FIRST, underWay({ move: 'promote' })] }).aborted).toBeDefined();
+  });
+  test('its time stands still while the deployment hibernates', () => {
+    const hibernating = deployment({ candidate: at0(20) }, { rollout, hibernate: true });
+    expect(decide(hibernating, { complete: undefined }).candidate).toEqual(at0(0));
+  });
+});
+
 describe('a revision is given up', () => {
   test.each<[string, RevisionResource[], RegExp]>([
     ['when somebody asks for it', [FIRST, underWay({ move: 'abort' })], /Somebody gave it up/],
@@ -184,7 +236,7 @@ describe('a revision is given up', () => {
 describe('the plan', () => {
   const plan = (of: DeploymentResource) => {
     const facts = { revisions: [FIRST, underWay()], active: 'chat-1', now: NOW };
-    const share = decideShare(of, { ...facts, complete: 'chat-2', verdict: undefined });
+    const share = decideShare(of, { ...facts, complete: 'chat-2', verdict: undefined, gate: undefined });
     return decideRollout(of, { ...facts, share, summary: undefined, settings: { gateway: { service: 'g', namespace: 'gx' } } }).status;
   };
   test('is a new one when the share changes, and the same while it stays', () => {

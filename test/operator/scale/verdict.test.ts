@@ -11,7 +11,7 @@ import {
   type VerdictSituation,
   type VerdictState,
 } from '../../../src/operator/scale/verdict.ts';
-import type { RolloutCheck } from '../../../src/schema/platform/rollout-spec.ts';
+import type { RolloutCheck } from '../../../src/schema/platform/rollout-trial.ts';
 import { bucketOf, boundOf, BUCKETS } from '../../../src/schema/wire/run-counts.ts';
 
 /* A revision that is tried out is compared with the one that serves, by the runs of the same minutes. */

@@ -1,0 +1,112 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { JsonObject } from '../agent/agent-types.ts';
+import { isObject } from '../json.ts';
+import { StringEnum, type CelRule } from '../types.ts';
+
+/* How a revision is tried before it serves: by a run of its own first, and by comparison with the one that serves. */
+
+/** The counts by which a revision that is tried out is compared with the one that serves. */
+const COMPARED = ['errors', 'p95', 'lost', 'stuck'] as const;
+/** Checks of a rollout at most. */
+const MOST_CHECKS = 8;
+/** Seconds between two looks at the counts, unless a deployment says otherwise. */
+export const CHECK_SECONDS = 60;
+
+/** A comparison of a revision that is tried out with the one that serves. */
+export const RolloutCheck = Type.Object(
+  {
+    figure: StringEnum(COMPARED, {
+      description:
+        'The runs that are compared: `errors`, how many runs fail or take too long; `p95`, the seconds that 95 of 100 successful runs take at most; `lost`, how many lose their worker; `stuck`, how many are under way three times as long as 95 of 100 of the other take at most.',
+    }),
+    worseBy: Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      description:
+        'The difference that counts as worse, if it is no accident: percent of p95, at least 20; percentage points of the others.',
+    }),
+    least: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'Runs of each revision without which it waits. Default 50, of stuck 5.',
+      }),
+    ),
+    failures: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Times in a row that it must be worse. Default 2.' })),
+  },
+  { additionalProperties: false },
+);
+export type RolloutCheck = Static<typeof RolloutCheck>;
+
+const ASSISTANT = Type.String({
+  minLength: 1,
+  maxLength: 253,
+  description: 'The assistant that runs: a graph, or the id of an assistant.',
+});
+const GATE_TIME = Type.Integer({ minimum: 1, maximum: 86_400, description: 'Seconds within which the run must succeed. Default 300.' });
+const GATE_INPUT = 'The input of the run. It holds no secret, because everybody who may read the deployment reads it.';
+/** Characters of the input, as JSON, at most. */
+const MOST_INPUT = 16_384;
+
+const gateForm = {
+  additionalProperties: false,
+  description: 'A run that the new revision must end with success before it gets a share. One that fails gives the revision up.',
+};
+/** A run that a revision must execute before it gets a share. */
+export const GateConfig = Type.Object({ assistant: ASSISTANT, input: JsonObject(GATE_INPUT), seconds: Type.Optional(GATE_TIME) }, gateForm);
+/** The same as the resource has it, whose fields are all described. */
+export const GateSpec = Type.Object(
+  {
+    assistant: ASSISTANT,
+    input: Type.String({ minLength: 2, maxLength: MOST_INPUT, description: `${GATE_INPUT} A JSON object as text.` }),
+    seconds: Type.Optional(GATE_TIME),
+  },
+  gateForm,
+);
+
+/** Seconds for the run of a gate, unless a deployment says otherwise. */
+export const GATE_SECONDS = 300;
+
+const { worseBy, ...sameInRest } = RolloutCheck.properties;
+/** The same in REST's words. */
+export const CheckConfig = Type.Object({ ...sameInRest, worse_by: worseBy }, { additionalProperties: false });
+
+export const checksOf = <T extends TSchema>(check: T) =>
+  Type.Array(check, {
+    maxItems: MOST_CHECKS,
+    description:
+      'Comparisons with the revision that serves, by runs of the same minutes. A step is over only when all are fine, and one that is worse again and again gives the revision up.',
+  });
+export type GateSpec = Static<typeof GateSpec>;
+
+/** Percent by which durations that are counted in steps of a fifth can differ at least. */
+const FINEST = 20;
+const fine = (field: string): string => `${field} of p95 must be at least ${FINEST}, because durations are counted in steps of a fifth`;
+
+type Trial = { checks?: Static<typeof CheckConfig>[] | null | undefined; gate?: Static<typeof GateConfig> | null | undefined };
+
+/** Returns the broken rules that no schema says, in REST's words. */
+export function brokenTrial({ checks, gate }: Trial): string[] {
+  const isCoarse = (checks ?? []).every(({ figure, worse_by: worst }) => figure !== 'p95' || worst >= FINEST);
+  const isLong = JSON.stringify(gate?.input ?? {}).length > MOST_INPUT;
+  return [
+    ...(isCoarse ? [] : [`checks: ${fine('worse_by')}`]),
+    ...(isLong ? [`gate.input: has more than ${MOST_INPUT} characters of JSON`] : []),
+  ];
+}
+
+/** The same rule for the API server. */
+export const checksRule: CelRule = {
+  rule: `!has(self.checks) || self.checks.all(c, c.figure != 'p95' || c.worseBy >= ${FINEST})`,
+  message: `rollout.checks: ${fine('worseBy')}`,
+};
+
+/** Returns the input of a gate's run. Undefined: its text is no JSON object. */
+export function gateInput({ input }: GateSpec): Record<string, unknown> | undefined {
+  try {
+    const read: unknown = JSON.parse(input);
+    return isObject(read) ? read : undefined;
+  } catch {
+    return undefined;
+  }
+}
