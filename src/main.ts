@@ -10,6 +10,7 @@ Usage: node src/main.ts <command> [options]
   control-plane   the REST API that writes Deployment and Revision resources
   operator        the loop that turns those resources into workloads
   gateway         takes the agents' reports of their work, for the operator and for scalers
+  console         the page for browsers, and the way from it to the REST API
   agent-server    the server of one deployment: assistants, threads, runs, streams
   agent-build     prepares an image for the agent server; run it when the image is built
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
@@ -40,6 +41,13 @@ It takes no options. Its settings come from the environment, where the Helm char
 const GATEWAY_HELP = `gx-platform gateway: takes the agents' reports of their work, for the operator and for scalers
 
 Usage: node src/main.ts gateway
+
+It takes no options. Its settings come from the environment, where the Helm chart writes them.
+`;
+
+const CONSOLE_HELP = `gx-platform console: the page for browsers, and the way from it to the REST API
+
+Usage: node src/main.ts console
 
 It takes no options. Its settings come from the environment, where the Helm chart writes them.
 `;
@@ -95,6 +103,16 @@ const commands: Record<string, RunCommand> = {
     const log = createLog({ level: config.logLevel, process: 'gateway' });
     const kube = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway' });
     return startGateway({ config, kube, log, signal });
+  }),
+  console: withoutOptions('console', CONSOLE_HELP, async (_args, signal) => {
+    const [{ consoleConfig }, { startConsole }, { collectAtRest }] = await Promise.all([
+      import('./config/console.ts'),
+      import('./console/start.ts'),
+      import('./at-rest.ts'),
+    ]);
+    collectAtRest();
+    const config = consoleConfig(processEnv());
+    return startConsole({ config, log: createLog({ level: config.logLevel, process: 'console' }), signal });
   }),
   'agent-server': async (args, signal) => {
     const [{ agentConfig, AGENT_SERVER_HELP }, { startAgentServer }, { agentLog }] = await Promise.all([

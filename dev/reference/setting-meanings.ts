@@ -8,6 +8,9 @@ export const WRITTEN: Readonly<Record<string, string>> = {
   GX_SERVER_HOST: 'The address that it listens at.',
   GX_SERVER_PORT: 'The port of its interface.',
   GX_HEALTH_PORT: 'The port of /healthz, /readyz and /metrics.',
+  'console GX_CONTROL_PLANE_URL': 'Where the control plane answers.',
+  GX_SESSION_KEY_FILE:
+    'The file whose content, 32 bytes at least, seals sessions (console.sessionSecretName). Missing: the process makes one of its own.',
   GX_REPORTS_PORT: "The port that takes agents' reports.",
   GX_POSTGRES_IMAGE: 'The image of databases (images.postgres).',
   GX_VALKEY_IMAGE: 'The image of key-value stores (images.valkey).',

@@ -30,11 +30,12 @@ const PROCESSES = {
   ],
   'control-plane': ['control-plane', 'oidc', 'routes', 'object-keys', 'address-blocks', 'git-integrations'],
   gateway: ['gateway', 'address-blocks'],
+  console: ['console', 'address-blocks'],
 };
 
 /** The variables of templates that stand for a section of the values. */
 const SECTIONS: Record<string, string> = { settings: 'settings', oidc: 'controlPlane.oidc', builds: 'builds' };
-const OWN: Record<string, string> = { 'control-plane': 'controlPlane', gateway: 'gateway' };
+const OWN: Record<string, string> = { 'control-plane': 'controlPlane', gateway: 'gateway', console: 'console' };
 
 /** Returns the text of docs/reference/settings.md. Throws if a setting has neither a value of the chart nor words. */
 export function settingsPage(sourceOf: (file: string) => string = read): string {
@@ -46,7 +47,7 @@ export function settingsPage(sourceOf: (file: string) => string = read): string 
   );
   return [
     '# Settings of the platform',
-    'The environment variables of the operator, the control plane and the gateway. The chart sets them from its values,\nwhich stand in the second column. Generated from src/config and the chart.',
+    'The environment variables of the operator, the control plane, the gateway and the console. The chart sets them\nfrom its values, which stand in the second column. Generated from src/config and the chart.',
     'A process that finds a wrong value does not start, and names every one in a sentence. Several names in a row are names\nof the same setting; the first one that is set counts. Settings of agents are those of [the agent\nserver](agent-server.md).',
     ...tables,
   ]
@@ -63,7 +64,8 @@ function table(process: string, sources: string[]): string {
 function row(process: string, { names, fallback }: Setting, values: Map<string, string>): string {
   const value = names.map((name) => values.get(name)).find((path) => path !== undefined);
   const described = value === undefined ? undefined : descriptionOf(value);
-  const meaning = names.map((name) => WRITTEN[name]).find((words) => words !== undefined) ?? described;
+  const written = names.map((name) => WRITTEN[`${process} ${name}`] ?? WRITTEN[name]);
+  const meaning = written.find((words) => words !== undefined) ?? described;
   if (meaning === undefined)
     throw new DevError(`The setting ${names.join(', ')} of ${process} has no words: add its line to dev/reference/setting-meanings.ts.`);
   const cells = [names.map((name) => `\`${name}\``).join(', '), value === undefined ? '' : `\`${value}\``, fallback, meaning];

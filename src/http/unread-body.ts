@@ -14,15 +14,25 @@ const LINGER = 1000;
 export function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
   const isReadElsewhere = request.readableFlowing !== null;
   if (request.complete || request.destroyed || isReadElsewhere || announcedBytes(request) <= FORGOTTEN) return;
-  const { socket } = request;
+  endLate(request, response);
+  // Node reads on only in a body of which nobody has read anything.
+  request.read(0);
+}
+
+/** Does the same with a body that others have begun to read, and read no more. */
+export function leaveUnreadLate(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete || request.destroyed) return;
+  request.unpipe();
+  endLate(request, response);
+}
+
+function endLate({ socket }: IncomingMessage, response: ServerResponse): void {
   response.setHeader('connection', 'close');
   // Node calls this after an answer that ends its connection.
   socket.destroySoon = () => {
     socket.end();
     setTimeout(() => socket.destroy(), LINGER).unref();
   };
-  // Node reads on only in a body of which nobody has read anything.
-  request.read(0);
 }
 
 const announcedBytes = ({ headers }: IncomingMessage): number =>

@@ -90,18 +90,18 @@ describe.each([
 ])('pods with %s', (_name, values) => {
   test('pass the restricted pod security standard', async () => {
     const pods = podsOf(await render.chart(values));
-    expect(pods).toHaveLength(3);
+    expect(pods).toHaveLength(4);
     for (const pod of pods) {
       expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: 'RuntimeDefault' } });
       expect([pod.hostNetwork, pod.hostPID, pod.hostIPC]).toEqual([undefined, undefined, undefined]);
-      for (const container of pod.containers) {
+      for (const container of pod.containers)
         expect(container.securityContext).toEqual({
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
           capabilities: { drop: ['ALL'] },
         });
-      }
-      expect((pod.volumes as object[]).every((volume) => 'emptyDir' in volume)).toBe(true);
+      const secrets = (pod.volumes as object[]).filter((volume) => !('emptyDir' in volume));
+      expect(secrets).toHaveLength(pod.serviceAccountName === 'gx-console' ? 1 : 0);
     }
   });
 
@@ -117,7 +117,7 @@ describe.each([
 });
 
 /** The section of each process in the values, and the name of its objects. */
-const PROCESSES = { operator: 'gx-operator', controlPlane: 'gx-control-plane', gateway: 'gx-gateway' };
+const PROCESSES = { operator: 'gx-operator', controlPlane: 'gx-control-plane', gateway: 'gx-gateway', console: 'gx-console' };
 
 test.each(Object.entries(PROCESSES))('the pods of %s stand where they are put, and carry what they are given', async (section, name) => {
   const placement = {

@@ -80,7 +80,7 @@ test('credentials for all are those of the platform and of every pod that the op
   const secrets = { global: { imagePullSecrets: ['mirror', { name: 'second' }] }, images: { pullSecrets: ['platform', 'mirror'] } };
   const objects = await render.chart(secrets);
   const names = ['mirror', 'second', 'platform'].map((name) => ({ name }));
-  expect(podsOf(objects).map(({ imagePullSecrets }) => imagePullSecrets)).toEqual([names, names, names]);
+  expect(podsOf(objects).map(({ imagePullSecrets }) => imagePullSecrets)).toEqual([names, names, names, names]);
   // Its account pulls for the pods of the command api-key.
   const account = objects.find((object) => idOf(object) === 'ServiceAccount/gx-system/gx-api-key');
   expect(account?.imagePullSecrets).toEqual(names);

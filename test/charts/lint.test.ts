@@ -39,9 +39,10 @@ describe('helm test', () => {
       'control-plane.gx-system.svc.cluster.local:80',
       'operator.gx-system.svc.cluster.local:8081',
       'gateway.gx-system.svc.cluster.local:8081',
+      'console.gx-system.svc.cluster.local:8081',
     ];
     expect(asked(await podWith())).toEqual(places.map((place) => `http://gx-${place}/readyz`));
-    expect(asked(await podWith({ gateway: { enabled: false } }))).toHaveLength(2);
+    expect(asked(await podWith({ gateway: { enabled: false }, console: { enabled: false } }))).toHaveLength(2);
     const tls = await podWith({ controlPlane: { tls: { secretName: 'tls' } } });
     expect(asked(tls)[0]).toBe('https://gx-control-plane.gx-system.svc.cluster.local:443/readyz');
     expect(tls.containers[0]?.env).toEqual([{ name: 'NODE_TLS_REJECT_UNAUTHORIZED', value: '0' }]);

@@ -8,7 +8,7 @@ beforeAll(async () => {
   render = await renderer();
 }, 1_200_000);
 
-const SECTIONS = { operator: 'gx-operator', controlPlane: 'gx-control-plane', gateway: 'gx-gateway' };
+const SECTIONS = { operator: 'gx-operator', controlPlane: 'gx-control-plane', gateway: 'gx-gateway', console: 'gx-console' };
 
 type Template = { metadata: { labels: Record<string, string> }; spec: PodSpec };
 function template(objects: KubeYaml[], name: string): Template {
@@ -58,9 +58,12 @@ describe.each(Object.entries(SECTIONS))('%s', (section, name) => {
       extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
     };
     const { spec } = template(await render.chart({ [section]: values }), name);
-    expect(spec).toMatchObject({ runtimeClassName: 'gvisor', volumes: [{ name: 'tmp' }, ...values.extraVolumes] });
+    const secret = section === 'console' ? [{ name: 'session', mountPath: '/etc/gx/session', readOnly: true }] : [];
+    const own = [{ name: 'tmp', mountPath: '/tmp' }, ...secret];
+    const volumes = [...own.map(({ name: volume }) => ({ name: volume })), ...values.extraVolumes];
+    expect(spec).toMatchObject({ runtimeClassName: 'gvisor', volumes });
     expect(spec.containers[0]?.env).toContainEqual(values.extraEnv[0]);
-    expect(spec.containers[0]?.volumeMounts).toEqual([{ name: 'tmp', mountPath: '/tmp' }, ...values.extraVolumeMounts]);
+    expect(spec.containers[0]?.volumeMounts).toEqual([...own, ...values.extraVolumeMounts]);
   });
 
   test.each([
@@ -74,8 +77,8 @@ describe.each(Object.entries(SECTIONS))('%s', (section, name) => {
 describe('users and groups', () => {
   const users = async (values: object, apis: string[] = []) =>
     pods(await render.chart(values, apis)).map(({ securityContext }) => [securityContext?.runAsUser, securityContext?.runAsGroup]);
-  const fixed = Array.from({ length: 3 }, () => [10001, 10001]);
-  const free = Array.from({ length: 3 }, () => [undefined, undefined]);
+  const fixed = Array.from({ length: 4 }, () => [10001, 10001]);
+  const free = Array.from({ length: 4 }, () => [undefined, undefined]);
   const openShift = ['security.openshift.io/v1'];
 
   test('are fixed, but on OpenShift, where each namespace has its own', async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { consoleConfig } from '../../src/config/console.ts';
 import { controlPlaneConfig } from '../../src/config/control-plane.ts';
 import { gatewayConfig } from '../../src/config/gateway.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
@@ -17,12 +18,17 @@ const envOf = (objects: KubeYaml[], name: string): Record<string, string> => {
   return Object.fromEntries(env.flatMap(({ name: key, value }) => (value === undefined ? [] : [[key, value]])));
 };
 
-test('those of agents reach the operator and the gateway, those of the control plane the control plane alone', async () => {
+test('those of agents reach the operator and the gateway, those of the control plane and of the console these alone', async () => {
   const blocks = ['10.244.0.0/16', '192.0.2.7', 'fd00:10::/56'];
   const own = ['::ffff:10.0.0.0/104'];
-  const objects = await render.chart({ settings: { trustedProxies: blocks }, controlPlane: { trustedProxies: own } });
+  const objects = await render.chart({
+    settings: { trustedProxies: blocks },
+    controlPlane: { trustedProxies: own },
+    console: { trustedProxies: ['192.0.2.9'] },
+  });
   expect(operatorConfig(envOf(objects, 'operator')).settings.trustedProxies).toEqual(blocks);
   expect(gatewayConfig(envOf(objects, 'gateway')).trustedProxies).toEqual(blocks);
+  expect(consoleConfig(envOf(objects, 'console')).trustedProxies).toEqual(['192.0.2.9']);
   expect(controlPlaneConfig(envOf(objects, 'control-plane')).trustedProxies).toEqual(own);
 });
 

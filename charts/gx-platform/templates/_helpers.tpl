@@ -301,3 +301,64 @@ streams that rest for a while, WebSockets and large bodies. Controllers are know
 {{- $_ := set $given.route "annotations" $annotations -}}
 {{- if or (ne $route.kind "None") $route.former }}{{ toJson $given.route }}{{ end -}}
 {{- end }}
+
+{{/*
+The route from outside to a process: an HTTPRoute or an Ingress. Takes `root`, `component`, `section`, which is the name of its
+values, the `port` of its Service, and the `path` from which on the route leads to it.
+*/}}
+{{- define "gx.processRoute" -}}
+{{- $this := . -}}
+{{- $route := (index .root.Values .section).route -}}
+{{- $isIngress := eq $route.kind "Ingress" -}}
+{{- if not $route.host }}{{ fail (printf "%s.route.host: a route needs a host" .section) }}{{ end -}}
+{{- if and $isIngress $route.parentRefs }}{{ fail (printf "%s.route: parentRefs are those of an HTTPRoute, and the kind is Ingress" .section) }}{{ end -}}
+{{- if and (not $isIngress) (empty $route.parentRefs) }}{{ fail (printf "%s.route.parentRefs: an HTTPRoute needs a parent" .section) }}{{ end -}}
+{{- if and (not $isIngress) (or $route.className $route.tlsSecretName) }}{{ fail (printf "%s.route: className and tlsSecretName are those of an Ingress, and the kind is HTTPRoute" .section) }}{{ end -}}
+apiVersion: {{ ternary "networking.k8s.io/v1" "gateway.networking.k8s.io/v1" $isIngress }}
+kind: {{ $route.kind }}
+metadata:
+  name: {{ include "gx.name" $this }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "gx.labels" $this | nindent 4 }}
+    {{- with $route.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with ternary (include "gx.ingressAnnotations" (dict "route" $route "healthPath" "/healthz") | replace "{path}" .path | fromJson) $route.annotations $isIngress }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+{{- if $isIngress }}
+  {{- with $route.className }}
+  ingressClassName: {{ . }}
+  {{- end }}
+  {{- with $route.tlsSecretName }}
+  tls:
+    - hosts: [{{ $route.host | quote }}]
+      secretName: {{ . }}
+  {{- end }}
+  rules:
+    - host: {{ $route.host | quote }}
+      http:
+        paths:
+          - path: {{ $this.path }}
+            pathType: Prefix
+            backend:
+              service:
+                name: {{ include "gx.name" $this }}
+                port: { number: {{ $this.port }} }
+{{- else }}
+  parentRefs: {{- toYaml $route.parentRefs | nindent 4 }}
+  hostnames: [{{ $route.host | quote }}]
+  rules:
+    - {{- if ne $this.path "/" }}
+      matches: [{ path: { type: PathPrefix, value: {{ $this.path }} } }]
+      {{- end }}
+      backendRefs:
+        - { name: {{ include "gx.name" $this }}, port: {{ $this.port }} }
+      {{- /* Streams of logs and of events last, and a request may wait for a revision. */}}
+      {{- if ne $this.root.Values.settings.route.timeouts "never" }}
+      timeouts: { request: 0s }
+      {{- end }}
+{{- end }}
+{{- end }}

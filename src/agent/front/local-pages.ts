@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { Forbidden, Problem } from '../../errors.ts';
+import { isLoopbackName } from '../../http/loopback.ts';
 import type { AppOptions } from '../../http/server.ts';
 import type { Cors } from '../../schema/agent/gx-json.ts';
 import type { AgentCaller } from '../auth/caller.ts';
@@ -14,9 +14,6 @@ type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>[number];
 export const LOCAL_CORS: Cors = {
   allow_origin_regex: String.raw`https?://(localhost|[\w-]+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?|https://([a-z0-9-]+\.)?smith\.langchain\.com`,
 };
-
-const isLoopback = (name: string): boolean =>
-  name === 'localhost' || name.endsWith('.localhost') || name === '[::1]' || (isIP(name) === 4 && name.startsWith('127.'));
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json *(?:;|$)/i;
 
@@ -38,7 +35,7 @@ const hidesItsOrigin = (origin: string, site: string): boolean => origin === '' 
 export function localPages(settings: Cors, { loopback, takesAnyBody = () => false }: LocalPages): Middleware {
   const permits = permitsOrigin(settings);
   return async (ctx, next) => {
-    if (loopback && !isLoopback(ctx.hostname.includes(':') ? `[${ctx.hostname}]` : ctx.hostname))
+    if (loopback && !isLoopbackName(ctx.hostname.includes(':') ? `[${ctx.hostname}]` : ctx.hostname))
       throw new Forbidden('This server answers under localhost and 127.0.0.1 only; start it with --host to serve others.');
     const origin = ctx.get('origin');
     if (origin !== '' && !permits(origin) && !isOwn(origin, ctx.host))

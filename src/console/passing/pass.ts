@@ -1,0 +1,65 @@
+import { NotFound, Problem } from '../../errors.ts';
+import { clientIn } from '../../http/in-process.ts';
+import type { AppOptions, Elsewhere } from '../../http/server.ts';
+import { leaveUnreadLate } from '../../http/unread-body.ts';
+import type { EndOfSession } from '../../schema/wire/console-session.ts';
+import type { ControlPlaneDoor } from '../control-plane.ts';
+import { notSignedIn, type BrowserSessions } from '../session/sessions.ts';
+import { bringsBody, headersInwards, headersOutwards, isRedirect } from '../headers.ts';
+import { PASSED, targetOf } from './target.ts';
+
+type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
+type Context = Parameters<Middleware>[0];
+
+type Passing = {
+  sessions: Pick<BrowserSessions, 'of'>;
+  door: Pick<ControlPlaneDoor, 'ask'>;
+  /** Hears that an answer is under way. Returns the function to call when it has ended. */
+  opens: () => () => void;
+};
+
+const ROUTE = '/console/api';
+
+/** Passes requests below `/console/api/` on to the control plane, with the key of the session. Bodies are streams. */
+export function passing(parts: Passing): Middleware {
+  return async (ctx, next) => {
+    if (!ctx.path.startsWith(PASSED)) return next();
+    (ctx.state as { elsewhere?: Elsewhere }).elsewhere = { route: ROUTE, passedOn: false };
+    const path = targetOf(ctx.req.url ?? '');
+    if (path === undefined) throw new NotFound('There is no such path below api/v1/ and api/v2/.');
+    const session = parts.sessions.of(ctx.headers);
+    if (typeof session === 'string') return refuse(ctx, session);
+    if (session.renewed !== undefined) ctx.set('set-cookie', session.renewed);
+    await answered(ctx, { ...parts, path, key: session.key });
+  };
+}
+
+function refuse(ctx: Context, reason: EndOfSession): void {
+  ctx.status = 401;
+  ctx.body = notSignedIn(reason);
+}
+
+async function answered(ctx: Context, { door, opens, path, key }: Passing & { path: string; key: string }): Promise<void> {
+  const { requestId } = ctx.state as { requestId: string };
+  const left = new AbortController();
+  const closed = opens();
+  ctx.res.once('close', () => {
+    left.abort();
+    closed();
+  });
+  const headers = headersInwards(ctx.headers, { key, source: clientIn(ctx).source, requestId });
+  const body = bringsBody(ctx.headers) ? ctx.req : undefined;
+  const answer = await door.ask({ method: ctx.method, path, headers, body, signal: left.signal });
+  const status = answer.statusCode ?? 502;
+  if (isRedirect(status) || status === 401) answer.destroy();
+  if (isRedirect(status))
+    throw new Problem(502, `The control plane sends elsewhere: ${answer.headers.location ?? 'it does not say where'}`);
+  if (status === 401) return refuse(ctx, 'revoked');
+  ctx.status = status;
+  ctx.set(headersOutwards(answer.headers));
+  // An answer may come before the body was read, which nobody reads then.
+  if (body !== undefined) leaveUnreadLate(body, ctx.res);
+  ctx.body = answer;
+  // A stream begins with its headers, not with the first event.
+  ctx.flushHeaders();
+}

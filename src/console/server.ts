@@ -1,0 +1,60 @@
+import { trusting } from '../http/client.ts';
+import { clientIn } from '../http/in-process.ts';
+import { probeRoutes } from '../http/probes.ts';
+import { createApp, type AppOptions } from '../http/server.ts';
+import type { Log } from '../log.ts';
+import type { ConsoleConfig } from '../config/console.ts';
+import type { ControlPlaneDoor } from './control-plane.ts';
+import type { BuiltPage } from './files/built-files.ts';
+import { COMMON_HEADERS } from './files/security-headers.ts';
+import { servedPage } from './files/serve.ts';
+import type { ConsoleMetrics } from './metrics.ts';
+import { passing } from './passing/pass.ts';
+import { PASSED } from './passing/target.ts';
+import { refuseOtherPages } from './session/own-pages.ts';
+import { sessionRoutes } from './session/routes.ts';
+import type { BrowserSessions } from './session/sessions.ts';
+
+type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
+
+/** A body is a key. Those that go on to the control plane are not read here. */
+const SMALL_BODIES = { bytes: 4096, selectionBytes: 4096, values: 100, listItems: 10 };
+
+export type ConsoleParts = {
+  config: Pick<ConsoleConfig, 'trustedProxies'>;
+  page: BuiltPage | undefined;
+  sessions: BrowserSessions;
+  door: Pick<ControlPlaneDoor, 'ask'>;
+  metrics: ConsoleMetrics;
+  isReady: () => boolean;
+  log: Log;
+};
+
+const shared = { invalid: 'sentence', authenticate: () => undefined, body: SMALL_BODIES } as const;
+
+/** Returns the application of the page: its files, its session, and the way to the control plane. */
+export function consoleApp(parts: ConsoleParts) {
+  const { config, page, sessions, door, metrics, log } = parts;
+  const probes = probesOf(parts).filter(({ id }) => id !== 'metrics');
+  return createApp<undefined>({
+    ...shared,
+    log,
+    routes: [...sessionRoutes({ sessions, door, signedIn: metrics.signedIn }), ...probes],
+    trusts: trusting(config.trustedProxies),
+    middleware: [ofOwnPages, servedPage(page), passing({ sessions, door, opens: metrics.opens })],
+    onAnswer: metrics.onAnswer,
+  });
+}
+
+/** Returns the application that the cluster asks, on a port of its own: nobody else needs the metrics. */
+export const consoleHealthApp = (parts: ConsoleParts) => createApp<undefined>({ ...shared, log: parts.log, routes: probesOf(parts) });
+
+const probesOf = ({ metrics, isReady }: ConsoleParts) => probeRoutes({ isReady, missing: 'the console stops', metrics: metrics.print });
+
+/** Gives every answer its headers, and lets only the console's own page use a session. */
+const ofOwnPages: Middleware = async (ctx, next) => {
+  ctx.set(COMMON_HEADERS);
+  const usesSession = ctx.path.startsWith(PASSED) || ctx.path === '/console/session';
+  if (usesSession) refuseOtherPages(ctx.method, { headers: ctx.headers, forwarded: clientIn(ctx).forwarded });
+  return next();
+};

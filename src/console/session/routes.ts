@@ -1,0 +1,123 @@
+import { Forbidden, Problem, Unauthorized } from '../../errors.ts';
+import { Rate } from '../../http/quota.ts';
+import { json, noContent, routeFor, type Reply, type Request, type Route } from '../../http/route.ts';
+import { BrowserSession, SignIn } from '../../schema/wire/console-session.ts';
+import type { WhoAmI } from '../../schema/platform/whoami.ts';
+import { askWhoAmI, type KeyOfCaller } from './who-am-i.ts';
+import type { ControlPlaneDoor } from '../control-plane.ts';
+import { cookieFor } from './cookie.ts';
+import type { BrowserSessions } from './sessions.ts';
+
+const GUESSING = 'Too many wrong keys have come from this address; try again later.';
+/** Wrong keys that one client may try in a minute. */
+const OF_ONE = 20;
+/** Those of all clients: half as many as the control plane takes from one address, which is that of the console. */
+const OF_ALL = 300;
+/** A header can't hold other characters, and no key has them. */
+const KEY = /^[\x21-\x7e]+$/;
+
+const OPTIONS = { api_key: true };
+const ANSWER = { description: 'Who is signed in.', schema: BrowserSession };
+
+export type SessionParts = {
+  sessions: BrowserSessions;
+  door: Pick<ControlPlaneDoor, 'ask'>;
+  /** Hears how each attempt to sign in ended. */
+  signedIn: (result: 'done' | 'refused' | 'failed') => void;
+};
+
+type Asked = Pick<Request, 'headers' | 'source' | 'forwarded' | 'requestId' | 'signal'>;
+
+/** Returns the routes by which a page learns who is signed in, and by which sessions begin and end. */
+export function sessionRoutes(parts: SessionParts): Route<undefined>[] {
+  const signIn = signingIn(parts);
+  const route = routeFor<undefined>();
+  const shared = { path: '/console/session', tag: 'Session', access: 'open' } as const;
+  return [
+    route({
+      ...shared,
+      method: 'get',
+      id: 'session',
+      summary: 'Who is signed in',
+      answers: { 200: ANSWER },
+      handler: (request) => shown(parts, request),
+    }),
+    route({
+      ...shared,
+      method: 'post',
+      id: 'sign_in',
+      summary: 'Sign in',
+      body: SignIn,
+      answers: { 200: ANSWER },
+      handler: (request) => signIn(request.body.api_key.trim(), request),
+    }),
+    route({
+      ...shared,
+      method: 'delete',
+      id: 'sign_out',
+      summary: 'Sign out',
+      answers: { 204: { description: 'Nobody is signed in.' } },
+      handler: ({ headers }) => noContent(204, withCookie(parts.sessions.end(headers))),
+    }),
+  ];
+}
+
+const withCookie = (cookie: string | undefined): Record<string, string> => (cookie === undefined ? {} : { 'set-cookie': cookie });
+
+const answerFor = (known: WhoAmI, cookie: string | undefined): Reply =>
+  json({ signed_in: true, ...known, options: OPTIONS } satisfies BrowserSession, 200, withCookie(cookie));
+
+async function shown({ sessions, door }: SessionParts, request: Asked): Promise<Reply> {
+  const session = sessions.of(request.headers);
+  if (session === 'signed_out') return json({ signed_in: false, options: OPTIONS } satisfies BrowserSession);
+  const known = session === 'ended' ? undefined : await askWhoAmI(door, callerOf(session.key, request));
+  if (session === 'ended' || known === undefined)
+    return json({ signed_in: false, options: OPTIONS, reason: session === 'ended' ? session : 'revoked' } satisfies BrowserSession);
+  return answerFor(known, session.renewed);
+}
+
+const callerOf = (key: string, { headers, source, requestId, signal }: Asked): KeyOfCaller => ({
+  key,
+  tenant: [headers['x-tenant-id']].flat()[0],
+  source,
+  requestId,
+  signal,
+});
+
+/** Returns the function that begins a session, and bounds how many keys are tried in vain. */
+function signingIn({ sessions, door, signedIn }: SessionParts): (key: string, request: Asked) => Promise<Reply> {
+  const ofOne = new Rate({ perMinute: OF_ONE, message: GUESSING });
+  const ofAll = new Rate({ perMinute: OF_ALL, message: GUESSING });
+  const counted = async <T>(source: string, work: () => Promise<T>): Promise<T> => {
+    try {
+      // A failure is assumed until the opposite is shown, because many may be under way at a time.
+      ofOne.take(source);
+      ofAll.take('');
+    } catch (error) {
+      signedIn('refused');
+      throw error;
+    }
+    try {
+      const done = await work();
+      ofOne.giveBack(source);
+      ofAll.giveBack('');
+      signedIn('done');
+      return done;
+    } catch (error) {
+      const isWrong = error instanceof Unauthorized;
+      if (!isWrong) ofOne.giveBack(source);
+      if (!isWrong) ofAll.giveBack('');
+      signedIn(isWrong || (error instanceof Problem && error.status < 500) ? 'refused' : 'failed');
+      throw error;
+    }
+  };
+  return (key, request) =>
+    counted(request.source, async () => {
+      const cookie = cookieFor(request);
+      if (cookie === undefined)
+        throw new Forbidden('The console takes keys over https alone, or on the machine itself: this page came over plain http.');
+      const known = KEY.test(key) ? await askWhoAmI(door, callerOf(key, request)) : undefined;
+      if (known === undefined) throw new Unauthorized('The API key is not known, or has expired.');
+      return answerFor(known, sessions.begin(cookie, key));
+    });
+}

@@ -1,0 +1,49 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { EndOfSession, NotSignedIn } from '../../schema/wire/console-session.ts';
+import { isHalfOver, KEPT_SECONDS, sessionFrom, sessionIn } from './content.ts';
+import { cookieIn, setCookie, type SessionCookie } from './cookie.ts';
+import type { Seal } from './seal.ts';
+
+/** The session of a request: its key, and the cookie to give the browser if it is to last longer. */
+export type OpenSession = { key: string; renewed: string | undefined };
+
+const WORDS: Record<EndOfSession, string> = {
+  ended: 'The session has ended; sign in again.',
+  revoked: 'The API key of this session is not valid any more; sign in with another one.',
+  signed_out: 'Nobody is signed in.',
+};
+
+/** Returns the answer to a request whose session is over. */
+export const notSignedIn = (reason: EndOfSession): NotSignedIn => ({ detail: WORDS[reason], reason });
+
+/** Makes sessions and reads them. Nothing is stored here: a session is a sealed cookie in the user's browser. */
+export class BrowserSessions {
+  readonly #seal: Pick<Seal, 'close' | 'open'>;
+  readonly #now: () => number;
+
+  constructor(seal: Pick<Seal, 'close' | 'open'>, now: () => number = Date.now) {
+    this.#seal = seal;
+    this.#now = now;
+  }
+
+  /** Returns the header with which a session of this key begins. */
+  begin(cookie: SessionCookie, key: string): string {
+    const content = JSON.stringify(sessionFrom(key, this.#now()));
+    return setCookie(cookie, this.#seal.close(content, cookie.name), KEPT_SECONDS);
+  }
+
+  /** Returns the session of a request, or why it has none. */
+  of(headers: IncomingHttpHeaders): OpenSession | Exclude<EndOfSession, 'revoked'> {
+    const cookie = cookieIn(headers);
+    if (cookie === undefined) return 'signed_out';
+    const content = sessionIn(this.#seal.open(cookie.value, cookie.name), this.#now());
+    if (content === undefined) return 'ended';
+    return { key: content.key, renewed: isHalfOver(content, this.#now()) ? this.begin(cookie, content.key) : undefined };
+  }
+
+  /** Returns the header that ends the session of a request, if it has one. */
+  end(headers: IncomingHttpHeaders): string | undefined {
+    const cookie = cookieIn(headers);
+    return cookie && setCookie(cookie, '', 0);
+  }
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ConsoleConfig } from '../config/console.ts';
+import { asError, StartError } from '../errors.ts';
+import { listen } from '../http/listen.ts';
+import type { Log } from '../log.ts';
+import { ControlPlaneDoor } from './control-plane.ts';
+import { BUILT, builtPage } from './files/built-files.ts';
+import { consoleMetrics } from './metrics.ts';
+import { consoleApp, consoleHealthApp } from './server.ts';
+import { LEAST_SECRET, Seal } from './session/seal.ts';
+import { BrowserSessions } from './session/sessions.ts';
+
+type StartOptions = {
+  config: ConsoleConfig;
+  log: Log;
+  signal: AbortSignal;
+  /** The folder of the built page, if it is another one than the build's. */
+  folder?: string;
+};
+
+export type Console = { port: number; healthPort: number; stop(): Promise<void> };
+
+/** Listens, and is ready at once: whether the control plane answers, the page says itself. */
+export async function startConsole({ config, log, signal, folder = BUILT }: StartOptions): Promise<Console> {
+  const page = builtPage(folder);
+  if (page === undefined) log.warn({ folder }, 'the page of the console is not built: run node dev/console/build.ts');
+  const sessions = new BrowserSessions(new Seal(secretIn(config, log)));
+  const door = new ControlPlaneDoor(config.controlPlaneUrl);
+  const parts = { config, page, sessions, door, metrics: consoleMetrics(), isReady: () => !signal.aborted, log };
+  const { host, port, healthPort } = config;
+  const served = await listen(consoleApp(parts), { host, port });
+  const health = await listen(consoleHealthApp(parts), { host, port: healthPort });
+  log.info({ port: served.port, control_plane: config.controlPlaneUrl.origin }, 'console is ready');
+  return {
+    port: served.port,
+    healthPort: health.port,
+    stop: async () => {
+      served.sendAway();
+      await wait(config.shutdownDelaySeconds * 1000);
+      await served.stop(config.graceSeconds * 1000);
+      await health.stop(0);
+      door.close();
+      log.info({}, 'console stopped');
+    },
+  };
+}
+
+/** Returns the secret that seals sessions. One of this process itself ends with it, and so do its sessions. */
+function secretIn({ sessionKeyFile }: Pick<ConsoleConfig, 'sessionKeyFile'>, log: Log): Buffer {
+  const secret = sessionKeyFile === undefined ? undefined : contentOf(sessionKeyFile);
+  if (secret === undefined) {
+    log.warn({ file: sessionKeyFile }, 'there is no secret for sessions: they end with this process, and other replicas do not know them');
+    return randomBytes(LEAST_SECRET);
+  }
+  if (secret.length < LEAST_SECRET)
+    throw new StartError(`GX_SESSION_KEY_FILE: ${sessionKeyFile} has ${secret.length} bytes; a secret needs ${LEAST_SECRET} at least.`);
+  return secret;
+}
+
+/** Returns the content of a file; undefined if there is none, because the Secret of a pod may be missing. */
+function contentOf(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new StartError(`GX_SESSION_KEY_FILE: ${file} can't be read: ${asError(error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { encodingFor, aimOf, withBase } from '../../src/console/files/place.ts';
+import { PAGE_HEADERS } from '../../src/console/files/security-headers.ts';
+import { headersInwards, headersOutwards } from '../../src/console/headers.ts';
+import { targetOf } from '../../src/console/passing/target.ts';
+
+describe('the address at the control plane', () => {
+  test('is that behind api/, with its query as it came', () => {
+    expect(targetOf('/console/api/v2/deployments')).toBe('/v2/deployments');
+    expect(targetOf('/console/api/v2/deployments?q=a%2Fb&x=..//?')).toBe('/v2/deployments?q=a%2Fb&x=..//?');
+    expect(targetOf('/console/api/v1/deployments/00-11/revisions/a%20b:c@d')).toBe('/v1/deployments/00-11/revisions/a%20b:c@d');
+  });
+
+  test.each([
+    '/console/api/v2/../../healthz',
+    '/console/api/v2/%2e%2e/metrics',
+    '/console/api/v2/.%2E/metrics',
+    '/console/api/v2//metrics',
+    '/console/api//v2/deployments',
+    '/console/api/v2/a%2fb',
+    '/console/api/v2/a%5Cb',
+    '/console/api/v2/a\\b',
+    '/console/api/v2/a%00b',
+    '/console/api/v2/a%0d%0aX:%20y',
+    '/console/api/v2/a%zz',
+    '/console/api/v2/./deployments',
+    '/console/api/v2/deployments/',
+    '/console/api/v3/deployments',
+    '/console/api/v22/deployments',
+    '/console/api/metrics',
+    '/console/api/openapi.json',
+    '/console/api/',
+    'http://other.example.com/console/api/v2/deployments',
+  ])('is none for %s', (url) => {
+    expect(targetOf(url)).toBeUndefined();
+  });
+});
+
+describe('headers', () => {
+  test('of a request: no credential, cookie or word of a proxy goes on, and the key of the session does', () => {
+    const given = {
+      accept: 'text/event-stream',
+      authorization: 'Bearer other',
+      connection: 'keep-alive',
+      'content-length': '2',
+      'content-type': 'application/json',
+      cookie: 'gx=1',
+      expect: '100-continue',
+      forwarded: 'for=1.1.1.1',
+      host: 'gx.example.com',
+      'idempotency-key': 'a',
+      'if-match': '"1"',
+      'last-event-id': '7',
+      'x-api-key': 'other',
+      'x-forwarded-for': '6.6.6.6',
+      'x-forwarded-host': 'evil',
+      'x-gx-console': '1',
+      'x-gx-deployment-id': '0',
+      'x-gx-forwarded-signature': 's',
+      'x-tenant-id': 't',
+    };
+    expect(headersInwards(given, { key: 'gx_key', source: '10.0.0.9', requestId: 'r' })).toEqual({
+      accept: 'text/event-stream',
+      'content-length': '2',
+      'content-type': 'application/json',
+      'idempotency-key': 'a',
+      'if-match': '"1"',
+      'last-event-id': '7',
+      'x-tenant-id': 't',
+      'x-api-key': 'gx_key',
+      'x-request-id': 'r',
+      'x-forwarded-for': '10.0.0.9',
+      via: '1.1 gx-console',
+    });
+  });
+
+  test('of an answer: only those that describe it go on', () => {
+    const given = {
+      'access-control-allow-origin': '*',
+      'cache-control': 'public',
+      'clear-site-data': '"*"',
+      connection: 'close',
+      'content-length': '2',
+      'content-type': 'application/json',
+      etag: '"1"',
+      link: '<x>; rel=preload',
+      location: '/elsewhere',
+      refresh: '0; url=https://evil.example.com',
+      'retry-after': '5',
+      'service-worker-allowed': '/',
+      'set-cookie': ['a=b'],
+      'strict-transport-security': 'max-age=1',
+      'www-authenticate': 'Basic',
+    };
+    expect(headersOutwards(given)).toEqual({ 'content-length': '2', 'content-type': 'application/json', etag: '"1"', 'retry-after': '5' });
+  });
+
+  test('of the page: nothing unsafe is allowed', () => {
+    const rules = PAGE_HEADERS['content-security-policy'];
+    expect(rules).toContain("require-trusted-types-for 'script'");
+    expect(rules).toContain("default-src 'none'");
+    expect(rules).not.toMatch(/unsafe|\*|https?:/);
+  });
+});
+
+describe('the page', () => {
+  test.each([
+    ['/console/', './'],
+    ['/console/deployments', './'],
+    ['/console/d/abc', '../'],
+    ['/console/d/abc/revisions/def', '../../../'],
+    ['/console/d/abc/', '../../'],
+  ])('at %s finds its root at %s', (path, base) => {
+    expect(aimOf(path)).toEqual({ of: 'page', base });
+    const at = new URL(base, `https://gx.example.com/team/gx${path}`);
+    expect(at.pathname).toBe('/team/gx/console/');
+    expect(withBase('<base href="./"><p>', base)).toBe(`<base href="${base}"><p>`);
+    expect(withBase('<base href="./" />', base)).toBe(`<base href="${base}" />`);
+  });
+
+  test('without its slash is sent to the address with one, whatever prefix is before it', () => {
+    expect(aimOf('/console')).toEqual({ of: 'redirect', to: 'console/' });
+    expect(new URL('console/', 'https://gx.example.com/team/console').pathname).toBe('/team/console/');
+    expect(aimOf('/console/assets/a.js')).toEqual({ of: 'asset', name: 'a.js' });
+    expect([aimOf('/consoles/'), aimOf('/metrics')]).toEqual([undefined, undefined]);
+  });
+
+  test('comes in the best encoding that the browser takes', () => {
+    const has = ['br', 'gzip'];
+    expect(encodingFor('gzip, deflate, br', has)).toBe('br');
+    expect(encodingFor('gzip;q=0.5, br;q=0', has)).toBe('gzip');
+    expect(encodingFor('*', has)).toBe('br');
+    expect([encodingFor('', has), encodingFor('identity', has), encodingFor('br', [])]).toEqual([undefined, undefined, undefined]);
+  });
+});
