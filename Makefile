@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-restore test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator release test-release generate golden pin-bases console-page fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-restore test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator release test-release generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -81,6 +81,9 @@ test-kind: install ## make run, the quick start and the system tests on kind, wi
 
 test-scale: install ## five hundred runs over four queue pods, wakes by the clock, and api pods under load with a real metrics server, in real pods (25 minutes)
 	@node dev/test/main.ts scale
+
+test-rollouts: install ## new revisions that fail, are slow, never end or leak are given up, and twenty equal ones serve, in real pods (40 minutes)
+	@node dev/test/main.ts rollouts
 
 test-restore: install ## a database whose volume is lost comes back from a real S3 server over TLS, in real pods (10 minutes)
 	@node dev/test/main.ts restore

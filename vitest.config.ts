@@ -7,7 +7,7 @@ import { TWINS } from './test/python/twins/table.ts';
  */
 const files = globSync('test/**/*.test.ts').toSorted();
 /** Folders whose tests all need the same. */
-const OWN = ['browser/console', 'system', 'builds', 'scale', 'packets', 'crash', 'browser', 'python', 'routes', 'restore'];
+const OWN = ['browser/console', 'system', 'builds', 'scale', 'rollouts', 'packets', 'crash', 'browser', 'python', 'routes', 'restore'];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
   if (own !== undefined) return own;
@@ -152,6 +152,16 @@ export default defineConfig({
           include: of('scale'),
           globalSetup: ['test/kit/cluster-global.ts'],
           testTimeout: 1_200_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'rollouts',
+          include: of('rollouts'),
+          globalSetup: ['test/kit/cluster-global.ts'],
+          testTimeout: 2_400_000,
           hookTimeout: 1_800_000,
           fileParallelism: false,
         },

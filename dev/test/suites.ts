@@ -63,6 +63,7 @@ export const SUITES: Record<string, Check[]> = {
   builds: [vitest('builds')],
   restore: [vitest('restore')],
   scale: [vitest('scale')],
+  rollouts: [vitest('rollouts')],
   system: [
     { ...vitest('packets'), cluster: 'native' },
     { ...vitest('system'), nativeOnly: ['test/system/routes.test.ts'] },

@@ -8,7 +8,7 @@ const NAMESPACE = 'gx-agents';
 const PAGE = 1000;
 
 type Cluster = { kubectl: string; kubeconfig: string; image: string };
-type Given = { resources?: object; secrets?: Record<string, string> };
+type Given = { resources?: object; rollout?: object; secrets?: Record<string, string> };
 type Created = Awaited<ReturnType<typeof untilDeployed>>;
 
 export type CountingAgent = { id: string; url: string; key: string; client: Client; remove(): Promise<void> };
@@ -27,7 +27,7 @@ export async function putGraph(cluster: Cluster, name: string): Promise<void> {
 export async function deployCounting(
   cluster: Cluster & { api: Api },
   name: string,
-  { resources, secrets = {} }: Given,
+  { resources, rollout, secrets = {} }: Given,
 ): Promise<CountingAgent> {
   const { api } = cluster;
   await putGraph(cluster, name);
@@ -35,6 +35,7 @@ export async function deployCounting(
     name,
     source: 'external_container',
     source_config: {
+      ...(rollout && { rollout }),
       resource_spec: {
         ...resources,
         volumes: [{ name: 'graph', configMap: { name } }],

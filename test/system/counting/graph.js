@@ -4,10 +4,23 @@ import { Annotation, StateGraph } from '@langchain/langgraph';
 
 const State = Annotation.Root({ round: Annotation(), milliseconds: Annotation() });
 
+const kept = [];
+/** Ways in which a new version may be worse, by the name that FAULT has. */
+const faults = {
+  errors: () => {
+    if (Math.random() < 0.2) throw new Error('a fifth of the runs fail');
+  },
+  slow: (milliseconds) => wait(5 * milliseconds),
+  stuck: () => new Promise(() => setInterval(() => undefined, 1000)),
+  memory: () => kept.push(Buffer.alloc(30_000_000, 1)),
+};
+const fault = faults[process.env.FAULT] ?? (() => undefined);
+
 /** Leaves a mark for each time that it is executed, under a key of its own, and takes the time that its input says. */
 const marked = (node) => async (state, config) => {
   await config.store.put(['executions', state.round], randomUUID(), { node });
   await wait(state.milliseconds);
+  if (node === 'second') await fault(state.milliseconds);
   return { round: state.round };
 };
 
