@@ -78,7 +78,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   const { jobs } = config;
   const graphs = file.graphs.map(({ graphId }) => graphId);
   const pinning = { revision: config.revision, pin: config.pin };
-  const tickets = await openTickets(db, { works: jobs.slots > 0, preparing, revision: pinnedTo(pinning) }, log);
+  const tickets = await openTickets(db, { works: jobs.slots > 0, preparing, revision: pinnedTo(pinning), graphs }, log);
   opened.add(() => tickets.close());
   const signals = openSignals({ db, uri: config.database.uri, processId: newId() }, log);
   opened.add(() => signals.close());

@@ -2,7 +2,7 @@ import { type JobInsert, PgBoss } from 'pg-boss';
 import { asError, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Db } from '../db/base/pool.ts';
-import { goneRevisions, nameLiving } from '../db/runs/revisions.ts';
+import { goneRevisions, keepGraphs, nameLiving } from '../db/runs/revisions.ts';
 import { checkParts, connectionOf, type QueuePart, through } from './queue-parts.ts';
 
 /* This file knows the queue, pg-boss. A ticket says that a run of a thread waits; the run itself is the truth. */
@@ -40,9 +40,9 @@ export type Tickets = {
 
 /**
  * `preparing` is the connection that prepares the queue's tables, if it is another one. `revision`: the one that new
- * runs are pinned to here.
+ * runs are pinned to here, with its graphs.
  */
-type Settings = { works: boolean; preparing?: Database; revision?: string | undefined };
+type Settings = { works: boolean; preparing?: Database; revision?: string | undefined; graphs?: string[] };
 
 /**
  * A ticket that was taken is gone within a second, unless its process died. It is not delivered again: the run is
@@ -54,11 +54,14 @@ const LIFE = { retryLimit: 0, expireInSeconds: 30, deleteAfterSeconds: 30 };
 const UPKEEP = 60;
 
 /** Opens the queue that all processes share and, for one whose runs are pinned to a revision, the queue of that. */
-export async function openTickets(db: Database, { works, preparing = db, revision }: Settings, log: Log): Promise<Tickets> {
+export async function openTickets(db: Database, { works, preparing = db, revision, graphs = [] }: Settings, log: Log): Promise<Tickets> {
   const own = revision === undefined ? SHARED : queueOf(revision);
   const boss = await openBoss(db, { works, preparing, queues: [...new Set([SHARED, own])] }, log);
   await checkParts(boss, own);
-  if (revision !== undefined) await nameLiving(preparing, revision);
+  if (revision !== undefined) {
+    await nameLiving(preparing, revision);
+    await keepGraphs(preparing, revision, graphs);
+  }
   const takenOf = (queue: string): TakenTickets =>
     new TakenTickets((ids) => boss.deleteJob(queue, ids, { db: connectionOf(db, 'ticket_delete') }), log);
   const shared = takenOf(SHARED);

@@ -175,6 +175,19 @@ test('a candidate that is given up keeps what it has begun, and what it has not 
   expect(await revisionOf(await made(fronts[0]!, { thread: thread!.thread_id }))).toBe(BLUE);
 });
 
+test('a graph that the candidate lacks stays with the revision that serves', async () => {
+  const graphsOf = (name: string) => database.sql<{ graphs: string[] }>('select graphs from gx.revision where name = $1', [name]);
+  expect((await graphsOf(GREEN))[0]?.graphs.toSorted()).toEqual(['approval', 'broken', 'chat', 'steps']);
+  await planned({ share: 100 });
+  const thread = (await fronts[0]!.client.threads.create()).thread_id;
+  expect(await revisionOf(await made(fronts[0]!, { thread }))).toBe(GREEN);
+  await database.sql(`update gx.revision set graphs = '{approval}' where name = $1`, [GREEN]);
+  expect(await revisionOf(await made(fronts[0]!, {}))).toBe(BLUE);
+  expect(await revisionOf(await made(fronts[1]!, { thread }))).toBe(BLUE);
+  expect(await revisionOf(await made(fronts[0]!, { graph: 'approval', body: { input: { request: 'go' } } }))).toBe(GREEN);
+  await database.sql(`update gx.revision set graphs = '{approval,broken,chat,steps}' where name = $1`, [GREEN]);
+});
+
 /** Returns the last report of a process that executes runs, with its counts of a revision. */
 function countedOf(revision: string) {
   const reported = gateway.at('/work').map(({ body }) => body as unknown as WorkReport);

@@ -24,3 +24,7 @@ create table gx.rollout (
   aborted text[] not null default '{}',
   made_at timestamptz not null
 );
+
+-- The graphs of each revision whose pods have started, so that a new thread of a graph that the candidate lacks stays
+-- with the revision that serves.
+create table gx.revision (name text primary key, graphs text[] not null);

@@ -65,12 +65,17 @@ const goesOn = (own: string): string => `t.revision is distinct from ${own}
 const HASH = `('x' || substr(md5(p.candidate || '/' || case p.share_by when 'assistant' then ready.assistant_id::text
       when 'user' then coalesce(ready.asker, ready.thread_id::text) else ready.thread_id::text end), 1, 8))::bit(32)::bigint`;
 
+/** True if the candidate has the graph of a run, or none of its pods has started yet. */
+const hasGraph = (graph: string): string =>
+  `not exists (select 1 from gx.revision v where v.name = p.candidate and ${graph} <> all(v.graphs))`;
+
 /**
  * The revision of a new thread: the one that its request names, else the candidate for its share, else that of the
  * process. Processes of the one that serves alone share, so that a caller of the candidate itself gets the candidate.
  */
 const ofNewThread = (own: string): string => `coalesce(ready.wanted, (select p.candidate from gx.rollout p
-      where p.current = ${own} and p.candidate is not null and ${HASH} < p.share / 100.0::float8 * 4294967296), ${own})`;
+      where p.current = ${own} and p.candidate is not null and ${HASH} < p.share / 100.0::float8 * 4294967296
+        and ${hasGraph('ready.graph_id')}), ${own})`;
 
 /**
  * The revision of a run with new input on a thread that is there. One that had no run yet is as good as new. One on
@@ -78,7 +83,8 @@ const ofNewThread = (own: string): string => `coalesce(ready.wanted, (select p.c
  */
 const ofNewInput = (own: string): string => `case when t.runs = 0 then excluded.revision else coalesce(
       (select a.wanted from asked a where a.thread_id = t.thread_id limit 1),
-      (select p.candidate from gx.rollout p where p.current = ${own} and p.candidate = t.revision), ${own}) end`;
+      (select p.candidate from gx.rollout p where p.current = ${own} and p.candidate = t.revision
+        and ${hasGraph('(select a.graph_id from asked a where a.thread_id = t.thread_id limit 1)')}), ${own}) end`;
 
 const CHANGES = {
   Run: (own: string) =>
@@ -100,6 +106,16 @@ export function pinPart(pinning: Pinning): PinPart {
     startsHere: (own) => `(t.revision is null or t.revision = ${own})`,
     parameters: [revision],
   };
+}
+
+/** Keeps the graphs of a revision, and forgets those of revisions that execute nothing any more. */
+export async function keepGraphs(db: Db, revision: string, graphs: string[]): Promise<void> {
+  await db.query({
+    text: `with gone as (delete from gx.revision v using gx.rollout p
+        where v.name <> $1 and v.name <> all(p.living) and (length(v.name), v.name) < (length(p.current), p.current))
+      insert into gx.revision (name, graphs) values ($1, $2) on conflict (name) do update set graphs = excluded.graphs`,
+    values: [revision, graphs],
+  });
 }
 
 /**
