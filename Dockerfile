@@ -80,7 +80,26 @@ RUN install -d /usr/share/gx/sbom && sh /tmp/sbom/debian > /usr/share/gx/sbom/de
 COPY --from=modules /sbom/agent-server /usr/share/gx/sbom
 ENV NODE_ENV=production
 
-# --- gx-platform: control plane and operator ---------------------------------------------------------------------------
+# --- the page of the console, which runs in browsers alone --------------------------------------------------------------
+FROM npm AS console-page
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The packages of the page and of its build alone, in the versions of the lock file.
+ARG PAGE_PACKAGES="esbuild preact @preact/signals typebox"
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=npm-certificates,target=/run/npm-certificates.crt \
+    node --eval 'const { name, version, type, dependencies, devDependencies } = require("./package.json"); \
+      const all = { ...devDependencies, ...dependencies }; \
+      const own = Object.fromEntries(process.argv.slice(1).map((one) => [one, all[one]])); \
+      fs.writeFileSync("package.json", JSON.stringify({ name, version, type, dependencies: own }))' $PAGE_PACKAGES \
+ && npm install --ignore-scripts --no-audit --no-fund --loglevel=error \
+ && install -d /sbom && npm sbom --sbom-format=cyclonedx --loglevel=error > /sbom/page.cdx.json
+COPY dev/*.ts /app/dev/
+COPY dev/console /app/dev/console
+COPY dev/reference /app/dev/reference
+COPY src /app/src
+RUN node dev/console/build.ts
+
+# --- gx-platform: control plane, operator, gateway and console ----------------------------------------------------------
 FROM app AS cluster-app
 COPY --from=modules /client /app/node_modules
 COPY --from=modules /sbom/platform /usr/share/gx/sbom
@@ -95,6 +114,8 @@ WORKDIR /app
 USER 10001:10001
 EXPOSE 8080
 COPY crds /app/crds
+COPY --from=console-page /sbom /usr/share/gx/sbom
+COPY --from=console-page /app/dist/console /app/dist/console
 COPY src /app/src
 ENTRYPOINT ["node", "/app/src/main.ts"]
 

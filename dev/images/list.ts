@@ -39,7 +39,11 @@ const clusterApp = product({ name: 'gx-cluster-app', inputs: app.inputs, parent:
 
 const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/images/postgres', 'dev/images/sbom'] });
 const valkey = product({ name: 'gx-valkey', inputs: ['Dockerfile', 'dev/images/valkey', 'dev/images/sbom'] });
-const platform = product({ name: 'gx-platform', inputs: ['src', 'crds'], parent: { stage: 'cluster-app', image: clusterApp } });
+const platform = product({
+  name: 'gx-platform',
+  inputs: ['src', 'crds', 'dev/console', 'dev/reference'],
+  parent: { stage: 'cluster-app', image: clusterApp },
+});
 const builder = product({ name: 'gx-builder', inputs: ['src', 'dev/images/tools', PYTHON_LOCK], parent: onApp });
 const buildkit = product({
   name: 'gx-buildkit',

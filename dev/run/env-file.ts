@@ -6,6 +6,8 @@ export const ENV_FILE = '.run/env';
 /** Values that are known once an agent answers. */
 export type FirstEnv = {
   CONTROL_PLANE_URL: string;
+  /** The page for browsers. */
+  CONSOLE_URL: string;
   API_KEY: string;
   AGENT_URL: string;
   AGENT_KEY: string;

@@ -2,6 +2,7 @@ import process from 'node:process';
 import { choose } from '../cluster/choose.ts';
 import { clusterStart, type Cluster } from '../cluster/cluster.ts';
 import { program, say, secondsSince, step, type Report } from '../steps.ts';
+import { forwardConsole } from './console.ts';
 import { agentKey, agentUrl, deploy, untilDeployed, type Api } from './control-plane.ts';
 import { ENV_FILE, writeEnvFile, type FirstEnv, type GitEnv } from './env-file.ts';
 import { filesIn } from './git-host.ts';
@@ -32,8 +33,10 @@ async function main(): Promise<void> {
   const api = await step('platform', (report) => installPlatform({ cluster, images, report }));
   const agent = await step('deployment', (report) => deployExample(api, images.example, report));
   await step('run', (report) => streamOneRun(agent, 'Are you there?', report));
+  const consoleUrl = await step('console', (report) => forwardConsole(cluster, report));
   const answers: FirstEnv = {
     CONTROL_PLANE_URL: api.url,
+    CONSOLE_URL: consoleUrl,
     API_KEY: api.key,
     AGENT_URL: agent.url,
     AGENT_KEY: agent.key,
@@ -81,6 +84,7 @@ function summary(env: FirstEnv & GitEnv, cluster: Cluster, seconds: number): str
 Everything runs (${seconds.toFixed(0)} s, ${cluster.kind} cluster "${cluster.name}").
 
   control plane   ${env.CONTROL_PLANE_URL}   (OpenAPI: ${env.CONTROL_PLANE_URL}/docs)
+  console         ${env.CONSOLE_URL}   (sign in with this key: ${env.API_KEY})
   agent           ${env.AGENT_URL}   (asks for its key)
   repository      ${env.REPO_URL}   (docs/quick-start.md deploys it: five commands from a repository to an agent)
 
