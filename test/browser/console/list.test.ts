@@ -1,8 +1,9 @@
 import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { createKey, revokeKey } from '../../../src/control-plane/auth/keys.ts';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { creation, letGo, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
+import { creation, letGo, startPlane, TENANT_A, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';
 
 let plane: Plane;
@@ -52,7 +53,7 @@ async function open(path = ''): Promise<void> {
 test('a wrong key is refused with a sentence, a right one shows the place that was asked for', async () => {
   tab = await stage.open('?state=failed');
   await tab.page.type('[name=api_key]', 'wrong\n');
-  await tab.shows('This API key is not known.');
+  await tab.shows('The API key is not known, or has expired.');
   await tab.page.evaluate(`document.querySelector('[name=api_key]').value = ''`);
   await tab.signIn(plane.keys.write);
   await tab.shows('Live');
@@ -142,6 +143,21 @@ test('a session ends with the reason, and the next one is where it was', async (
   await tab.signIn(plane.keys.read);
   await tab.shows('Live');
   expect(await tab.page.evaluate('location.search')).toBe('?sort=state');
+});
+
+test('a key that is revoked in mid-session ends it with the reason', async () => {
+  await open();
+  await tab.press('Settings');
+  await tab.press('Sign out');
+  const { id, key } = await createKey(plane.kube, plane.namespace, { name: 'short-lived', tenantId: TENANT_A, role: 'write' });
+  await tab.signIn(key);
+  await tab.shows('Live');
+  await revokeKey(plane.kube, plane.namespace, id);
+  await expect.poll(async () => (await plane.call('GET', '/v2/whoami', { key })).status).toBe(401);
+  await tab.page.evaluate(`document.querySelector('.rows .body .name a').click()`);
+  await tab.shows('its API key is no longer valid');
+  await tab.signIn(plane.keys.write);
+  await tab.until('the place is that from before', `document.querySelector('.about') !== null`);
 });
 
 test('keys alone find a row and open it', async () => {

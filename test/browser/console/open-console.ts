@@ -17,7 +17,7 @@ export async function openConsole(api: string, logs?: LogFeed): Promise<ConsoleS
     open: (path = '') => OpenConsole.open(browser, `${server.url}${path}`),
     stop: async () => {
       await browser.close();
-      server.stop();
+      await server.stop();
     },
   };
 }

@@ -1,15 +1,8 @@
+import type { BrowserSession } from '../../../schema/wire/console-session.ts';
 import { RequestRefused, type Calls } from './calls.ts';
 
-/** Whose session it is, as the console process answers. */
-export type ReaderSession = {
-  signed_in: boolean;
-  subject?: string;
-  name?: string;
-  role?: 'read' | 'write' | 'admin';
-  tenant_id?: string;
-  tenants?: string[];
-  reason?: string;
-};
+/** Whose session it is, or why there is none. */
+export type ReaderSession = Omit<BrowserSession, 'options' | 'reason'> & { reason?: string };
 
 /** Returns the session of this browser. */
 export const readSession = async (calls: Calls): Promise<ReaderSession> => answer(await calls.open('session', {}));

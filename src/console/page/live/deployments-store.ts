@@ -7,6 +7,9 @@ import { isNewer } from './newer.ts';
 /** Rows of one request. It is the most that the API gives. */
 const PAGE = 500;
 
+/** Rows that are read first: more than a screen has. */
+const FIRST = 100;
+
 type ListPage = { resources: DeploymentSummary[]; offset: number; total?: number };
 export type FirstPage = Record<string, string | readonly string[] | undefined>;
 
@@ -44,7 +47,7 @@ export class DeploymentsStore {
 
   /** Reads the first rows that a reader asks for, so that they are shown before all others are there. */
   async first(calls: Calls, query: FirstPage, abort: AbortSignal): Promise<void> {
-    const { resources, total } = await readPage(calls, { ...query, total: 'true' }, abort);
+    const { resources, total } = await readPage(calls, { ...query, total: 'true', limit: String(FIRST) }, abort);
     for (const one of resources) this.put(one);
     if (Object.keys(query).length <= 1) this.total.value = total;
     if (this.loaded.value === 'none') this.loaded.value = 'some';

@@ -12,6 +12,8 @@ type Word = { kind: 'message'; message: StreamMessage } | { kind: 'state'; conne
 
 /** A tab that hears nothing for so long takes the lead away from the one that has it, which sleeps. */
 const DEAF = 20_000;
+/** A refusal is rarely over within a moment. */
+const AFTER_REFUSAL = 10_000;
 
 type Shared = {
   calls: Calls;
@@ -61,18 +63,21 @@ export class SharedEvents {
     const { name, signal } = this.#shared;
     const over = new AbortController();
     const isOver = AbortSignal.any([signal, over.signal]);
+    let pause = 100;
     const asked: LockOptions = isTaken ? { steal: true } : { signal };
     try {
       // A page without https has no locks, and reads for itself.
       if (navigator.locks === undefined) await this.#read(isOver);
       else await navigator.locks.request(name, asked, () => this.#read(isOver));
     } catch (error) {
-      if (!(error instanceof DOMException && error.name === 'AbortError')) this.#shared.refused(error);
+      if (error instanceof DOMException && error.name === 'AbortError') return;
+      pause = AFTER_REFUSAL;
+      this.#shared.refused(error);
     } finally {
       over.abort();
       this.#leads = false;
     }
-    if (!signal.aborted) await new Promise((done) => setTimeout(done, 100));
+    if (!signal.aborted) await new Promise((done) => setTimeout(done, pause));
   }
 
   async #read(signal: AbortSignal): Promise<void> {

@@ -21,14 +21,15 @@ export function relativeText(at: number, now: number): string {
   return RELATIVE.format(Math.trunc(seconds / length), unit);
 }
 
+const formatOf = (timeZone?: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat('en-GB', { ...FIELDS, hour12: false, timeZoneName: 'short', ...(timeZone !== undefined && { timeZone }) });
+/** Making a format takes longer than drawing a row. */
+const UTC = formatOf('UTC');
+const LOCAL = formatOf();
+
 /** Returns a time with its zone. `zone` is a name of the tz database; undefined is that of the machine. */
 export const absoluteText = (at: number, zone: string | undefined): string =>
-  new Intl.DateTimeFormat('en-GB', {
-    ...FIELDS,
-    hour12: false,
-    timeZoneName: 'short',
-    ...(zone !== undefined && { timeZone: zone }),
-  }).format(at);
+  (zone === undefined ? LOCAL : zone === 'UTC' ? UTC : formatOf(zone)).format(at);
 
 /** Returns the text of a time in a mode. */
 export function timeText(at: number, { mode, now, zone }: { mode: TimeMode; now: number; zone?: string }): string {
