@@ -58,7 +58,7 @@ test-shapes: install ## repositories from the clone to an agent that answers: np
 test-browser: install ## a page with the vendor's React hooks, and the chat page of dev, in a real Chromium, which root on Debian gets installed (3 minutes)
 	@node dev/test/main.ts browser
 
-test-console: install ## the page of the console in a real Chromium, on a real API server with 10,000 deployments: screens, keys, accessibility, times (4 minutes)
+test-console: install ## the page of the console in a real Chromium, on a real API server with 10,000 deployments: screens, keys, accessibility, times (10 minutes, on a quiet machine; DEPLOYMENTS=2000: 4)
 	@CONSOLE_DEPLOYMENTS=$(if $(DEPLOYMENTS),$(DEPLOYMENTS),10000) node dev/test/main.ts console
 
 test-package: install ## the package for developers: npm pack, gx new and gx dev in an empty project, on two versions of Node (3 minutes)
