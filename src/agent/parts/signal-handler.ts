@@ -2,6 +2,7 @@ import type { Log } from '../../log.ts';
 import type { CronClock } from '../crons/clock.ts';
 import type { Signal } from '../db/base/signals.ts';
 import type { Pump } from '../queue/pump.ts';
+import type { WorkReports } from '../queue/work-reports.ts';
 import type { Executor } from '../runs/executor.ts';
 import type { Keeper } from '../runs/keeper.ts';
 import type { Readers } from '../runs/readers.ts';
@@ -14,26 +15,39 @@ type Deps = {
   executor: Executor;
   keeper: Pick<Keeper, 'renew'>;
   webhooks: Pick<Webhooks, 'poke'>;
+  reports: Pick<WorkReports, 'hurry'> | undefined;
   log: Log;
 };
 
 /** Carries out the request of a signal from another process. */
-export function handleSignal({ pump, clock, readers, executor, keeper, webhooks, log }: Deps, signal: Signal): void {
+export function handleSignal(deps: Deps, signal: Signal): void {
   switch (signal.about) {
     case 'ticket':
-      pump.seek(signal.revisions);
+      deps.pump.seek(signal.revisions);
       return;
     case 'cron':
-      clock.wake();
+      deps.clock.wake();
       return;
+    case 'webhook':
+      deps.webhooks.poke();
+      return;
+    case 'plan':
+      deps.reports?.hurry();
+      return;
+    default:
+      handleSignalOfRun(deps, signal);
+  }
+}
+
+type SignalOfRun = Exclude<Signal, { about: 'ticket' | 'cron' | 'webhook' | 'plan' }>;
+
+function handleSignalOfRun({ readers, executor, keeper, log }: Deps, signal: SignalOfRun): void {
+  switch (signal.about) {
     case 'events':
       for (const [at, run_id] of signal.run_ids.entries()) readers.wakeHere({ run_id, thread_id: signal.thread_ids[at]! });
       return;
     case 'end':
       if (!executor.has(signal.run_id)) readers.endHere(signal.run_id, signal.last);
-      return;
-    case 'webhook':
-      webhooks.poke();
       return;
     case 'stop':
       keeper
@@ -52,7 +66,7 @@ export function handleSignal({ pump, clock, readers, executor, keeper, webhooks,
 }
 
 /** Makes each part look at the database, because signals may have been missed. */
-export function handleReconnect({ pump, clock, readers, keeper, webhooks, log }: Omit<Deps, 'executor'>): void {
+export function handleReconnect({ pump, clock, readers, keeper, webhooks, log }: Omit<Deps, 'executor' | 'reports'>): void {
   readers.wakeAllHere();
   pump.poke();
   clock.wake();

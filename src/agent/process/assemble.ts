@@ -5,7 +5,8 @@ import { signingKeys } from '../auth/signing-keys.ts';
 import { batchedStatements } from '../db/batched-statements.ts';
 import type { Database } from '../db/base/pool.ts';
 import { runInserts } from '../db/runs/run-inserts.ts';
-import { openSignals, type Signals } from '../db/base/signals.ts';
+import { asError } from '../../errors.ts';
+import { openSignals, type SignalConnection, type Signals } from '../db/base/signals.ts';
 import { CronClock, type ClockDeps } from '../crons/clock.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
@@ -92,7 +93,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   opened.add(() => typedSchemas.close());
   const { webhooks, courier } = openWebhooks({ ...file, db, worker: signals.processId, config, notification: notificationOf, log });
   opened.add(() => courier.close());
-  const apart = partsApart(parts, signals.processId);
+  const apart = partsApart(parts, signals);
   const shared = { ...apart, db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shippedLines: lines?.counts, log };
   const executor = new Executor({ ...shared, publisher, eventLog, exporter, spanContents: config.tracing?.contents === true });
   const pump = new Pump({ db, tickets, jobs, log, graphs, ...claiming(config, signals), ...execution(executor, host, jobs) });
@@ -138,11 +139,14 @@ async function openStreams(deps: Parameters<typeof openEventLog>[0], opened: Ope
 type PartsApart = Pick<AgentDeps, 'callers' | 'queued' | 'reencryption' | 'endedRuns' | 'reports'>;
 
 /** Returns parts that need no others. */
-function partsApart({ config, db, keyId, log }: Parts, worker: string): PartsApart {
+function partsApart({ config, db, keyId, log }: Parts, signals: Pick<SignalConnection, 'processId' | 'send'>): PartsApart {
+  const worker = signals.processId;
   const callers = new Callers(config.callers);
   const endedRuns = new EndedRuns();
   const { reports: to, crons, jobs } = config;
-  const asking = { isAsked: () => callers.areHere, runCounts: () => endedRuns.byRevision };
+  const planned = (): void =>
+    void signals.send({ about: 'plan' }).catch((error: unknown) => log.debug({ err: asError(error) }, 'others hear of the plan later'));
+  const asking = { isAsked: () => callers.areHere, runCounts: () => endedRuns.byRevision, planned };
   const reports = to && new WorkReports({ to, db, worker, slots: jobs.slots, crons, ...asking, log });
   const queued = new QueuedRuns(db, jobs.maxQueued, () => reports?.changed());
   return { callers, queued, reencryption: new Reencryption({ db, keyId, worker, log }), endedRuns, reports };

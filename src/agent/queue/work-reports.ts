@@ -5,7 +5,7 @@ import { asError, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { Pause, slept } from '../../pause.ts';
 import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
-import { rolloutPlanOf, type RolloutGate } from '../../schema/wire/rollout-plan.ts';
+import { rolloutPlanOf, type CandidateShare, type RolloutGate } from '../../schema/wire/rollout-plan.ts';
 import { REPORT_EVERY, type GateReport, type QueueWork, type ServerFacts, type WorkReport } from '../../schema/wire/work-report.ts';
 import type { RunCounts } from '../../schema/wire/run-counts.ts';
 import { GatewayWord } from './gateway-word.ts';
@@ -41,6 +41,8 @@ type Options = {
   runCounts: () => RunCounts[];
   /** Returns true while a client holds a stream or a wait open here. */
   isAsked: () => boolean;
+  /** Called when this process has brought a newer plan to the database. */
+  planned: () => void;
   log: Log;
 };
 
@@ -78,6 +80,12 @@ export class WorkReports {
   /** Says that a run was made, so that workers may be missing. */
   changed(): void {
     if (this.#options.slots > 0) return;
+    this.#changed = true;
+    this.#pause.end();
+  }
+
+  /** Reports now, because the answer has news: another process has heard of a newer plan. */
+  hurry(): void {
     this.#changed = true;
     this.#pause.end();
   }
@@ -147,17 +155,21 @@ export class WorkReports {
   async #keepPlan(heard: unknown): Promise<void> {
     const { db, log } = this.#options;
     const plan = rolloutPlanOf((heard as { rollout?: unknown } | null | undefined)?.rollout);
-    this.#isTrying = plan?.candidate !== undefined;
-    this.#isAt = plan?.candidate?.revision === this.#server?.revision ? plan?.candidate?.gate : undefined;
+    this.#follow(plan?.candidate);
     if (plan === undefined || plan.made_at === this.#plannedAt) return;
     try {
-      await keepRolloutPlan(db, plan);
+      if (await keepRolloutPlan(db, plan)) this.#options.planned();
       this.#plannedAt = plan.made_at;
       // The work of each revision is counted as soon as it is known which of them live.
       this.#changed = true;
     } catch (error) {
       log.debug({ err: asError(error) }, 'the plan of the revisions could not be kept; the next answer brings it again');
     }
+  }
+
+  #follow(candidate: CandidateShare | undefined): void {
+    this.#isTrying = candidate !== undefined;
+    this.#isAt = candidate?.revision === this.#server?.revision ? candidate?.gate : undefined;
   }
 
   async #atGate(): Promise<Pick<WorkReport, 'gate'>> {

@@ -199,6 +199,14 @@ test('while a revision is tried out, its workers report how its runs end, and wh
   await planned({ revision: RED, share: 0 }, { living: [BLUE, GREEN, RED] });
   const worker = await start(RED, { ...reports, N_JOBS_PER_WORKER: '4' });
   const headers = { 'x-gx-revision': RED };
+  // A worker reports each half a minute, and at once where another process has brought a newer plan.
+  await until('it has reported', () => gateway.at('/work').some(({ body }) => Number(body['slots']) === 4), 10);
+  await planned({ revision: RED, share: 1 }, { living: [BLUE, GREEN, RED] });
+  await until(
+    'it hears that it is tried out',
+    () => gateway.at('/work').some(({ body }) => Number(body['slots']) === 4 && 'ended' in body),
+    10,
+  );
   for (const graph of ['steps', 'steps', 'steps', 'broken'])
     await made(fronts[0]!, { headers, graph, body: { input: { left: 1, how: 'no' } } });
   const stopped = (await fronts[0]!.client.threads.create()).thread_id;

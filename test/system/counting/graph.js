@@ -10,7 +10,7 @@ const faults = {
   errors: () => {
     if (Math.random() < 0.2) throw new Error('a fifth of the runs fail');
   },
-  slow: (milliseconds) => wait(5 * milliseconds),
+  slow: (milliseconds) => wait(4 * milliseconds),
   stuck: () => new Promise(() => setInterval(() => undefined, 1000)),
   memory: () => kept.push(Buffer.alloc(30_000_000, 1)),
 };

@@ -11,6 +11,8 @@ export type Signal =
   /** The end of a run is to be sent. */
   | { about: 'webhook' }
   | { about: 'cron' }
+  /** The database has a newer plan of the revisions. */
+  | { about: 'plan' }
   /** The runs that have new events, each with its thread. */
   | { about: 'events'; run_ids: string[]; thread_ids: string[] }
   /** `last`: the run's last event, where its worker wrote the end. */

@@ -136,11 +136,11 @@ const UNBEGUN = `select r.thread_id from gx.run r, kept k where r.status = 'pend
 
 /**
  * Keeps a plan, unless a newer one is kept. Threads on which a revision that was given up has begun nothing go to the
- * one that serves, with their runs.
+ * one that serves, with their runs. Returns whether it is kept now and was not before.
  */
-export async function keepRolloutPlan(db: Db, plan: RolloutPlan): Promise<void> {
+export async function keepRolloutPlan(db: Db, plan: RolloutPlan): Promise<boolean> {
   const { current, living, draining, made_at: at, candidate, aborted = [] } = plan;
-  await db.query({
+  const kept = await db.query({
     name: 'rollout_keep',
     text: `with kept as (
         insert into gx.rollout as p (current, living, draining, made_at, candidate, share, share_by, aborted)
@@ -150,11 +150,14 @@ export async function keepRolloutPlan(db: Db, plan: RolloutPlan): Promise<void> 
         where excluded.made_at > p.made_at returning p.current, p.aborted),
       t as (
         update gx.thread t set revision = k.current from kept k
-        where t.revision = any(k.aborted) and t.thread_id in (${UNBEGUN}) returning t.thread_id)
-      update gx.run r set revision = k.current from kept k
-      where r.status = 'pending' and r.revision = any(k.aborted) and r.thread_id in (select thread_id from t)`,
+        where t.revision = any(k.aborted) and t.thread_id in (${UNBEGUN}) returning t.thread_id),
+      r as (
+        update gx.run r set revision = k.current from kept k
+        where r.status = 'pending' and r.revision = any(k.aborted) and r.thread_id in (select thread_id from t))
+      select 1 from kept`,
     values: [current, living, draining, at, candidate?.revision ?? null, candidate?.share ?? 0, candidate?.by ?? 'thread', aborted],
   });
+  return kept.length > 0;
 }
 
 /**
