@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { gatewayConfig } from '../../src/config/gateway.ts';
-import { startGateway, type Gateway } from '../../src/gateway/start.ts';
-import { connect } from '../../src/kube/client.ts';
+import type { Gateway } from '../../src/gateway/start.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { RELEASE } from '../../src/schema/platform/labels.ts';
 import type { RolloutPlan } from '../../src/schema/wire/rollout-plan.ts';
 import { workPath, type PinnedWork, type WorkReport } from '../../src/schema/wire/work-report.ts';
-import { silentLog } from '../kit/log.ts';
 import { newDeployment } from '../kit/objects.ts';
+import { gatewayOf } from '../kit/gateway-of-stage.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 
@@ -20,16 +18,7 @@ let gateway: Gateway;
 beforeAll(async () => {
   stage = await openStage('draining');
   stage.startKubelet();
-  const kube = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway', kubeconfig: stage.kubeconfig });
-  const config = gatewayConfig({
-    GX_SERVER_HOST: '127.0.0.1',
-    GX_SERVER_PORT: '0',
-    GX_HEALTH_PORT: '0',
-    GX_REPORTS_PORT: '0',
-    GX_NAMESPACE: stage.namespace,
-    GX_WATCH_NAMESPACES: stage.namespace,
-  });
-  gateway = stage.endWith(await startGateway({ config, kube, log: silentLog(), signal: new AbortController().signal }));
+  gateway = await gatewayOf(stage);
   await stage.startOperator({
     gateways: () => [`http://127.0.0.1:${gateway.reportsPort}`],
     settings: { gateway: { service: 'gateway', namespace: stage.namespace }, queueScaleDownSeconds: 1, revisionHistoryLimit: 1 },

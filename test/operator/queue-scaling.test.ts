@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import { gatewayConfig } from '../../src/config/gateway.ts';
-import { startGateway, type Gateway } from '../../src/gateway/start.ts';
-import { connect } from '../../src/kube/client.ts';
+import type { Gateway } from '../../src/gateway/start.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { workPath, type WorkReport } from '../../src/schema/wire/work-report.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
-import { silentLog } from '../kit/log.ts';
 import { newDeployment } from '../kit/objects.ts';
+import { gatewayOf } from '../kit/gateway-of-stage.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 
@@ -21,20 +19,7 @@ let gateways: Gateway[];
 beforeAll(async () => {
   stage = await openStage('queue-scaling');
   stage.startKubelet();
-  gateways = await Promise.all(
-    [1, 2].map(async () => {
-      const kube = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway', kubeconfig: stage.kubeconfig });
-      const config = gatewayConfig({
-        GX_SERVER_HOST: '127.0.0.1',
-        GX_SERVER_PORT: '0',
-        GX_HEALTH_PORT: '0',
-        GX_REPORTS_PORT: '0',
-        GX_NAMESPACE: stage.namespace,
-        GX_WATCH_NAMESPACES: stage.namespace,
-      });
-      return stage.endWith(await startGateway({ config, kube, log: silentLog(), signal: new AbortController().signal }));
-    }),
-  );
+  gateways = await Promise.all([1, 2].map(() => gatewayOf(stage)));
   await stage.startOperator({
     gateways: () => gateways.map(({ reportsPort }) => `http://127.0.0.1:${reportsPort}`),
     settings: { gateway: { service: 'gateway', namespace: stage.namespace }, queueScaleDownSeconds: 3 },

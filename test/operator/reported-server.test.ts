@@ -2,17 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { gatewayConfig } from '../../src/config/gateway.ts';
 import { startPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
-import { startGateway, type Gateway } from '../../src/gateway/start.ts';
-import { connect } from '../../src/kube/client.ts';
+import type { Gateway } from '../../src/gateway/start.ts';
 import { kinds } from '../../src/kube/kube.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { workPath, type ServerFacts, type WorkReport } from '../../src/schema/wire/work-report.ts';
 import { startAgent } from '../kit/agent-server.ts';
 import { withLog } from '../kit/given-log.ts';
-import { silentLog } from '../kit/log.ts';
 import { newDeployment } from '../kit/objects.ts';
+import { gatewayOf } from '../kit/gateway-of-stage.ts';
 import { openStage, type Stage } from '../kit/stage.ts';
 import { until } from '../kit/until.ts';
 
@@ -33,16 +31,7 @@ beforeAll(async () => {
   stage = await openStage('reported-server');
   const { kube, namespace, kubeconfig } = stage;
   stage.startKubelet();
-  const config = gatewayConfig({
-    GX_SERVER_HOST: '127.0.0.1',
-    GX_SERVER_PORT: '0',
-    GX_HEALTH_PORT: '0',
-    GX_REPORTS_PORT: '0',
-    GX_NAMESPACE: namespace,
-    GX_WATCH_NAMESPACES: namespace,
-  });
-  const own = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway', kubeconfig });
-  gateway = stage.endWith(await startGateway({ config, kube: own, log: silentLog(), signal: new AbortController().signal }));
+  gateway = await gatewayOf(stage);
   await kube.create(kinds.endpointSlice, {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',

@@ -79,9 +79,7 @@ export class WorkReports {
 
   /** Says that a run was made, so that workers may be missing. */
   changed(): void {
-    if (this.#options.slots > 0) return;
-    this.#changed = true;
-    this.#pause.end();
+    if (this.#options.slots === 0) this.hurry();
   }
 
   /** Reports now, because the answer has news: another process has heard of a newer plan. */

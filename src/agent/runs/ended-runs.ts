@@ -1,14 +1,14 @@
 import type { RunStatus } from '../../schema/agent/run.ts';
 import { bucketOf, MOST_COUNTED, type RunCounts } from '../../schema/wire/run-counts.ts';
 
-type Counts = { done: number; errors: number; lost: number; durations: Map<number, number>; ages: Map<number, number> };
+type Counts = { done: number; errors: number; lost: number; durations: Map<number, number> };
 type UnderWay = { revision: string | null; since: number };
 
 /** Counts the runs that end in this process, by their status and by the revision that they belong to. */
 export class EndedRuns {
   /** By their status. */
   readonly byStatus = new Map<RunStatus, number>();
-  readonly #counts = new Map<string, Omit<Counts, 'ages'>>();
+  readonly #counts = new Map<string, Counts>();
   readonly #underWay = new Map<string, UnderWay>();
 
   began({ run_id, revision }: { run_id: string; revision: string | null }): void {
@@ -38,22 +38,22 @@ export class EndedRuns {
 
   /** Returns the counts by revision, with the runs under way. */
   get byRevision(): RunCounts[] {
-    const found = new Map<string, Counts>();
     for (const { revision } of this.#underWay.values()) if (revision !== null) this.#of(revision);
-    for (const [revision, counts] of this.#counts) found.set(revision, { ...counts, ages: new Map() });
-    for (const { revision, since } of this.#underWay.values()) {
-      const ages = found.get(revision ?? '')?.ages;
-      if (ages !== undefined) add(ages, since);
-    }
-    return [...found].map(([revision, { durations, ages, ...counts }]) => ({
+    return [...this.#counts].map(([revision, { durations, ...counts }]) => ({
       revision,
       ...counts,
       durations: [...durations],
-      ages: [...ages],
+      ages: [...this.#agesOf(revision)],
     }));
   }
 
-  #of(revision: string): Omit<Counts, 'ages'> {
+  #agesOf(of: string): Map<number, number> {
+    const ages = new Map<number, number>();
+    for (const { revision, since } of this.#underWay.values()) if (revision === of) add(ages, since);
+    return ages;
+  }
+
+  #of(revision: string): Counts {
     const counts = this.#counts.get(revision) ?? { done: 0, errors: 0, lost: 0, durations: new Map() };
     // The revision that was counted last is the last to be forgotten.
     this.#counts.delete(revision);

@@ -81,7 +81,7 @@ export async function planRun(
     encryptionContext: currentContext(),
     origin: originOf(request, deps),
   });
-  const place = await placeOf(deps, request);
+  const place = await placeOf(deps, request, from.graph_id);
   // Another revision executes it by its own graph, which this one may not have.
   if (isSent(place, deps.pinning) || goesElsewhere(deps.pinning, { thread: from.thread_revision, isContinued: isContinued(kwargs) }))
     checkSteps(body, from, deps.jobs);
@@ -114,14 +114,15 @@ const isSent = (place: NewRun['place'], { revision }: Pick<Pinning, 'revision'>)
 const REVISION_HEADER = 'x-gx-revision';
 
 /** Returns the words of the request about the revision of its runs. Refuses one that takes no new input. */
-async function placeOf({ db, pinning }: PlanDeps, { headers, caller }: RequestFacts): Promise<NewRun['place']> {
+async function placeOf({ db, pinning }: PlanDeps, { headers, caller }: RequestFacts, graph: string): Promise<NewRun['place']> {
   const name = headers[REVISION_HEADER];
   const asker = caller.guard?.user.identity;
   if (name === undefined) return asker === undefined ? undefined : { asker };
   if (pinnedTo(pinning) === undefined) throw refusedRevision('runs keep to no revision here');
   const revision = await revisionOffered(db, { name: String(name), own: pinning.revision });
   if (revision === undefined) throw refusedRevision('must be the revision that serves, or the one that is tried out');
-  return { revision, asker };
+  if (revision.graphs?.includes(graph) === false) throw refusedRevision(`names a revision without the graph ${graph}`);
+  return { revision: revision.name, asker };
 }
 
 const refusedRevision = (msg: string): Invalid => new Invalid([{ loc: ['header', 'X-Gx-Revision'], msg, type: 'value_error' }]);

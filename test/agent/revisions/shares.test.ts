@@ -184,6 +184,8 @@ test('a graph that the candidate lacks stays with the revision that serves', asy
   await database.sql(`update gx.revision set graphs = '{approval}' where name = $1`, [GREEN]);
   expect(await revisionOf(await made(fronts[0]!, {}))).toBe(BLUE);
   expect(await revisionOf(await made(fronts[1]!, { thread }))).toBe(BLUE);
+  const named = await asked(fronts[0]!, { headers: { 'x-gx-revision': GREEN } });
+  expect([named.status, await named.text()]).toEqual([422, expect.stringContaining('without the graph steps')]);
   expect(await revisionOf(await made(fronts[0]!, { graph: 'approval', body: { input: { request: 'go' } } }))).toBe(GREEN);
   await database.sql(`update gx.revision set graphs = '{approval,broken,chat,steps}' where name = $1`, [GREEN]);
 });

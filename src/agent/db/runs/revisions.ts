@@ -162,15 +162,20 @@ export async function keepRolloutPlan(db: Db, plan: RolloutPlan): Promise<boolea
 
 /**
  * Returns the revision of this name, to which a request may send its runs: the one that serves, or the candidate.
- * Undefined: it is neither. A process without a plan knows its own revision alone.
+ * Undefined: it is neither. A process without a plan knows its own revision alone. `graphs`: null before one of its
+ * pods has started.
  */
-export async function revisionOffered(db: Db, { name, own }: { name: string; own: string | undefined }): Promise<string | undefined> {
-  const [plan] = await db.query<{ current: string; candidate: string | null }>({
+export async function revisionOffered(
+  db: Db,
+  { name, own }: { name: string; own: string | undefined },
+): Promise<{ name: string; graphs: string[] | null } | undefined> {
+  const [found] = await db.query<{ offered: boolean; graphs: string[] | null }>({
     name: 'rollout_offers',
-    text: 'select current, candidate from gx.rollout',
-    values: [],
+    text: `select exists (select 1 from gx.rollout p where $1 in (p.current, p.candidate)) as offered,
+      (select v.graphs from gx.revision v where v.name = $1) as graphs`,
+    values: [name],
   });
-  return [own, plan?.current, plan?.candidate].find((offered) => offered === name) ?? undefined;
+  return name === own || found?.offered === true ? { name, graphs: found?.graphs ?? null } : undefined;
 }
 
 /**
