@@ -29,7 +29,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'gx-reported-'));
   stage = await openStage('reported-server');
-  const { kube, namespace, kubeconfig } = stage;
+  const { kube, namespace } = stage;
   stage.startKubelet();
   gateway = await gatewayOf(stage);
   await kube.create(kinds.endpointSlice, {
