@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -148,13 +148,21 @@ async function ready(child: ChildProcess, at: { folder: string; data: string; po
   while (Date.now() < deadline) {
     signal?.throwIfAborted();
     if (child.exitCode !== null || child.signalCode !== null) break;
-    const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];
+    const lines = (await textIn(file)).split('\n');
     if (lines[PORT_LINE] === String(at.port) && lines[STATUS_LINE]?.trim() === 'ready') return;
     await wait(LOOK_EVERY);
   }
   const log = readFileSync(path.join(at.folder, 'log'), 'utf8');
   const reason = /(?:FATAL|PANIC):\s*(.*)/.exec(log)?.[1] ?? log.trim().split('\n').at(-1) ?? 'no reason given';
   throw new StartError(`Postgres does not start on ${at.data}: ${reason} (its log is ${path.join(at.folder, 'log')}).`);
+}
+
+/** Returns the text of a file, or none while it is not there. A server removes the one that a crash left. */
+async function textIn(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  });
 }
 
 async function freePort(): Promise<number> {
