@@ -31,7 +31,7 @@ const ROLLOUT = {
   checks: [
     { figure: 'errors', worse_by: 5 },
     { figure: 'p95', worse_by: 50 },
-    { figure: 'lost', worse_by: 2, least: 20 },
+    { figure: 'lost', worse_by: 5 },
     { figure: 'stuck', worse_by: 20 },
   ],
 };

@@ -33,8 +33,11 @@ export const plus = (one: EndCounts, other: EndCounts): EndCounts => combined(on
 /** The same of both revisions. */
 type Both<T> = { candidate: T; stable: T };
 
-/** One check: where its present window began, how often in a row it was worse, and if it was fine at this share. */
-type CheckState = { from: Both<EndCounts>; since: number; failures: number; isFine: boolean; found: string };
+/**
+ * One check: where its present window began, how often in a row it was worse, or fine at this share, and whether it was
+ * ever worse at it.
+ */
+type CheckState = { from: Both<EndCounts>; since: number; failures: number; fine: number; isDoubted: boolean; found: string };
 
 /** How a revision that is tried out stands. Each check has windows of its own. */
 export type VerdictState = { of: string; share: number; checks: CheckState[]; failed?: string };
@@ -52,8 +55,8 @@ export type VerdictSituation = Both<EndCounts> & {
 
 /** Runs of each revision without which a check tells nothing, and failures in a row, unless it says otherwise. */
 export const LEAST_RUNS = 50;
-/** The same for runs that do not end: those hold up all others, so few are seen. */
-const LEAST_STUCK = 5;
+/** The same for runs that do not end, or lose their worker: those hold up all others, so few are seen. */
+const LEAST_HOLDING_UP = 5;
 /** A run is stuck that takes this many times as long as 95 of 100 runs of the revision that serves. */
 const STUCK_AFTER = 3;
 export const MOST_FAILURES = 2;
@@ -68,14 +71,14 @@ export function decideVerdict(before: VerdictState | undefined, situation: Verdi
   const { of, share, checks, now, candidate, stable } = situation;
   const isSame = before?.of === of;
   if (isSame && before.failed !== undefined) return before;
-  const fresh = (failures: number): CheckState => ({ from: { candidate, stable }, since: now, failures, isFine: false, found: '' });
+  const fresh = (failures: number): CheckState => ({ from: { candidate, stable }, since: now, failures, fine: 0, isDoubted: failures > 0, found: '' });
   // Runs of a smaller share say nothing less, but each step is to be looked at for itself.
   const known = checks.map((_, at) => {
     const check = isSame ? before.checks[at] : undefined;
     return check === undefined || before?.share !== share ? fresh(check?.failures ?? 0) : check;
   });
   const next = known.map((state, at) => looked(state, checks[at]!, situation));
-  const worst = next.findIndex(({ failures }, at) => failures >= (checks[at]!.failures ?? MOST_FAILURES));
+  const worst = next.findIndex(({ failures }, at) => failures >= failuresOf(checks[at]!));
   return { of, share, checks: next, ...(worst >= 0 && { failed: next[worst]!.found }) };
 }
 
@@ -85,10 +88,17 @@ function looked(state: CheckState, check: RolloutCheck, { candidate, stable, age
   const compared = check.figure === 'p95' ? slower(check, since) : oftener(check, { ...since, ages });
   if (compared === undefined) return state;
   const { isWorse, found } = compared;
-  return { from: { candidate, stable }, since: now, failures: isWorse ? state.failures + 1 : 0, isFine: !isWorse, found };
+  const from = { candidate, stable };
+  if (isWorse) return { from, since: now, failures: state.failures + 1, fine: 0, isDoubted: true, found };
+  return { ...state, from, since: now, failures: 0, fine: state.fine + 1, found };
 }
 
-const leastOf = ({ figure, least }: RolloutCheck): number => least ?? (figure === 'stuck' ? LEAST_STUCK : LEAST_RUNS);
+const failuresOf = ({ failures }: RolloutCheck): number => failures ?? MOST_FAILURES;
+
+/** One good look does not outweigh a bad one: whoever was worse must be fine as often in a row as gives it up. */
+const isFine = ({ fine, isDoubted }: CheckState, check: RolloutCheck): boolean => fine >= (isDoubted ? failuresOf(check) : 1);
+
+const leastOf = ({ figure, least }: RolloutCheck): number => least ?? (figure === 'stuck' || figure === 'lost' ? LEAST_HOLDING_UP : LEAST_RUNS);
 
 /** Undefined: there are too few runs to tell anything. */
 type Compared = { isWorse: boolean; found: string } | undefined;
@@ -157,10 +167,11 @@ export type VerdictOnShare = Verdict & { candidate: string; share: number };
 /** Returns the result of the checks. */
 export function verdictOf({ checks, failed }: VerdictState, asked: readonly RolloutCheck[]): Verdict {
   if (failed !== undefined) return { state: 'failed', message: failed };
-  const open = checks.findIndex(({ isFine }) => !isFine);
+  const open = checks.findIndex((state, at) => !isFine(state, asked[at]!));
   if (open < 0) return { state: 'fine', message: checks.map(({ found }) => found).join('; ') };
   const check = asked[open]!;
-  const { failures, found } = checks[open]!;
-  const why = failures > 0 ? `is worse (${found})` : `needs ${leastOf(check)} runs of each revision`;
+  const { failures, fine, found } = checks[open]!;
+  const doubted = fine > 0 ? `was worse, and is fine since (${found})` : `needs ${leastOf(check)} runs of each revision`;
+  const why = failures > 0 ? `is worse (${found})` : doubted;
   return { state: 'waits', message: `The check of ${check.figure} ${why}.` };
 }

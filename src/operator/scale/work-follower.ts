@@ -217,7 +217,9 @@ export class WorkFollower implements WorkView {
     const verdict = { ...verdictOf(state, checks), candidate, share };
     this.#verdicts.set(deployment, { state, verdict });
     const was = before?.verdict;
-    if (was?.state !== verdict.state || was.message !== verdict.message || was.share !== verdict.share) this.#options.wake(deployment);
+    if (was?.state === verdict.state && was.message === verdict.message && was.share === verdict.share) return;
+    this.#options.log.info({ deployment, ...verdict }, 'a revision that is tried out was compared with the one that serves');
+    this.#options.wake(deployment);
   }
 
   /** Has a deployment looked at when the run of its gate has another status. */

@@ -29,7 +29,7 @@ export const RolloutCheck = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000,
-        description: 'Runs of each revision without which it waits. Default 50, of stuck 5.',
+        description: 'Runs of each revision without which it waits. Default 50, of lost and stuck 5.',
       }),
     ),
     failures: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Times in a row that it must be worse. Default 2.' })),

@@ -132,6 +132,11 @@ describe('runs that do not end', () => {
     const alike = trial({ checks, each: [100, 100], ages: { candidate: agesOf(50, 60), stable: agesOf(50, 60) } });
     expect(verdictOf(alike.at(-1)!, checks).state).toBe('fine');
   });
+  test('of lost workers few are enough, too', () => {
+    const lost: RolloutCheck[] = [{ figure: 'lost', worseBy: 5 }];
+    const states = trial({ checks: lost, each: [8, 100], candidate: { lost: 0.9 } });
+    expect(failedAt(states)).toBe(1);
+  });
   test('tell nothing where the other has ended too few', () => {
     const states = trial({ checks, each: [0, 2], windows: 1, ages: { candidate: agesOf(8, 30), stable: [] } });
     expect(verdictOf(states[0]!, checks)).toEqual({ state: 'waits', message: 'The check of stuck needs 5 runs of each revision.' });
@@ -148,9 +153,13 @@ test('a single window that is worse is no failure, and the step waits meanwhile'
   const worse = decideVerdict(first, { ...shared, ...bad, now: 60_000 });
   expect(verdictOf(worse, checks)).toMatchObject({ state: 'waits', message: expect.stringMatching(/is worse \(errors: /) as string });
   const better = decideVerdict(worse, { ...shared, ...good, now: 120_000 });
-  expect(verdictOf(better, checks).state).toBe('fine');
+  // One good window does not outweigh the bad one.
+  expect(verdictOf(better, checks)).toMatchObject({ state: 'waits', message: expect.stringMatching(/was worse, and is fine since/) as string });
+  const again = { candidate: plus(good.candidate, runs(60, next)), stable: plus(good.stable, runs(500, next)) };
+  const best = decideVerdict(better, { ...shared, ...again, now: 180_000 });
+  expect(verdictOf(best, checks).state).toBe('fine');
   // Each share is looked at for itself.
-  const later = decideVerdict(better, { ...shared, ...good, share: 50, now: 121_000 });
+  const later = decideVerdict(best, { ...shared, ...again, share: 50, now: 181_000 });
   expect(verdictOf(later, checks).state).toBe('waits');
 });
 
