@@ -66,6 +66,11 @@ export class SecretValues {
     return values.map((secret) => ({ name: secret.name, value: includesRole(role, 'write') ? secret.value : '' }));
   }
 
+  /** Returns the names in a Secret, without their values. */
+  async namesIn(ref: { namespace: string | undefined; name: string }, signal: AbortSignal): Promise<string[]> {
+    return (await this.#values(ref, signal)).map(({ name }) => name);
+  }
+
   /**
    * Reads the secrets that lists show first, a few at a time. One that can't be read now is read when somebody asks.
    */

@@ -92,6 +92,8 @@ test('the stated rights are enough for everything that REST offers', async () =>
     ['POST', `${path}/revisions/${body.latest_revision_id}/redeploy`],
     ['POST', `${path}/revisions/${body.latest_revision_id}/interrupt`],
     ['GET', `${path}/logs`],
+    ['GET', `${path}/pods`],
+    ['GET', `${path}/kube-events`],
     ['GET', '/v2/listeners'],
     ['GET', '/v2/tracing-projects'],
     ['DELETE', `${path}?delete_tracing_project=true`],

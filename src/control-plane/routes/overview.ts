@@ -1,5 +1,8 @@
+import { Type } from 'typebox';
 import { stringify } from 'yaml';
+import { Places } from '../../http/quota.ts';
 import { json, text, type Route } from '../../http/route.ts';
+import { DeploymentKubeEvent, DeploymentPod } from '../../schema/platform/deployment-objects.ts';
 import { DeploymentCounts, DeploymentDetails } from '../../schema/platform/deployment-summary.ts';
 import { FreeForm } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
@@ -7,17 +10,21 @@ import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo, findDeployment } from '../deployments/lookup.ts';
 import { etagOf } from '../deployments/patch.ts';
 import { countsOf } from '../deployments/counts.ts';
+import { kubeEventsOf } from '../deployments/kube-events.ts';
+import { podsOfDeployment } from '../deployments/pods.ts';
 import { resourceShown } from '../deployments/resource-shown.ts';
 import { detailsOf } from '../deployments/summary.ts';
 import { DeploymentPath, failures, notFound, restRoute, specVersion } from './route.ts';
 
-type Plane = Pick<ControlPlane, 'config' | 'overview' | 'stored'>;
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'overview' | 'stored'>;
 
 const tag = 'deployments';
 const YAML = 'application/yaml';
 
 /** Returns the routes that show how deployments are. None of them shows a value of a secret. */
-export const overviewRoutes = (plane: Plane): Route<Caller>[] => [
+export const overviewRoutes = (plane: Plane): Route<Caller>[] => [...ofResources(plane), ...ofObjects(plane)];
+
+const ofResources = (plane: Plane): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployment-counts',
@@ -64,3 +71,60 @@ export const overviewRoutes = (plane: Plane): Route<Caller>[] => [
     },
   }),
 ];
+
+/** Lists that are read from the API server at a time: each may take thousands of objects. */
+const LISTS_AT_ONCE = 4;
+const BUSY = 'Too many lists are being read; try again later.';
+
+function ofObjects(plane: Plane): Route<Caller>[] {
+  const places = new Places();
+  const oneOfFew = async <T>(read: () => Promise<T>): Promise<T> => {
+    const leave = places.enter([{ name: 'all', most: LISTS_AT_ONCE, message: BUSY }]);
+    return read().finally(leave);
+  };
+  return [
+    restRoute({
+      method: 'get',
+      path: '/v2/deployments/{deployment_id}/pods',
+      id: 'listDeploymentPods',
+      summary: 'The pods of a deployment, with the reason of each that is not ready.',
+      tag,
+      access: 'read',
+      params: DeploymentPath,
+      answers: {
+        200: { description: 'Its pods by name, at most 200.', schema: Type.Object({ resources: Type.Array(DeploymentPod) }) },
+        404: notFound,
+        ...failures,
+      },
+      handler: async ({ params, ...call }) => {
+        const deployment = await findDeployment(plane, params.deployment_id, call);
+        return json({ resources: await oneOfFew(() => podsOfDeployment(plane, deployment, call.signal)) });
+      },
+    }),
+    restRoute({
+      method: 'get',
+      path: '/v2/deployments/{deployment_id}/kube-events',
+      id: 'listDeploymentKubeEvents',
+      summary: 'The last events that Kubernetes has of the objects of a deployment. It forgets them after an hour.',
+      tag,
+      access: 'read',
+      params: DeploymentPath,
+      answers: {
+        200: {
+          description: 'The events, the last one first, at most 200.',
+          schema: Type.Object({
+            resources: Type.Array(DeploymentKubeEvent),
+            complete: Type.Boolean({ description: 'False where the namespace has too many events to read all.' }),
+          }),
+        },
+        404: notFound,
+        ...failures,
+      },
+      handler: async ({ params, ...call }) => {
+        const deployment = await findDeployment(plane, params.deployment_id, call);
+        const { events, complete } = await oneOfFew(() => kubeEventsOf(plane, deployment, call.signal));
+        return json({ resources: events, complete });
+      },
+    }),
+  ];
+}

@@ -2,8 +2,8 @@ import { Type } from 'typebox';
 import { json, type Route } from '../../http/route.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
-import { ENDED, Revision, REVISION_STATUSES } from '../../schema/platform/revision.ts';
-import type { Caller } from '../caller.ts';
+import { ENDED, Revision, REVISION_STATUSES, RevisionDetails } from '../../schema/platform/revision.ts';
+import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForRevision } from '../deployments/answers.ts';
 import { findDeployment } from '../deployments/lookup.ts';
@@ -11,12 +11,14 @@ import { patchDeployment } from '../deployments/patch.ts';
 import { redeploy } from '../deployments/redeploy.ts';
 import { pageOf, paging } from '../paging.ts';
 import { findRevision, revisionAnswers } from '../revisions/answers.ts';
+import { revisionDetails } from '../revisions/details.ts';
 import { interrupt } from '../revisions/interrupt.ts';
 import { release } from '../revisions/release.ts';
 import { deploymentReply } from './deployments.ts';
 import { DeploymentPath, RevisionPath, failures, notFound, rejected, restRoute } from './route.ts';
 import { waitFor } from '../stored/follow.ts';
 import { Invalid } from '../../errors.ts';
+import { StringEnum } from '../../schema/types.ts';
 
 const ListQuery = Type.Object(
   {
@@ -28,8 +30,11 @@ const ListQuery = Type.Object(
 );
 
 /** The wait stays below the minute after which proxies give up on a silent request. */
-const WaitQuery = Type.Object(
-  { wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 50, description: 'Seconds to wait for the end of the revision.' })) },
+const ReadQuery = Type.Object(
+  {
+    wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 50, description: 'Seconds to wait for the end of the revision.' })),
+    view: Type.Optional(StringEnum(['full'], { description: 'With all that is known of it.' })),
+  },
   { additionalProperties: false },
 );
 
@@ -50,7 +55,7 @@ type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stoppin
 
 export const revisionRoutes = (plane: Plane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
 
-const reads = (plane: Pick<Plane, 'config' | 'stopping' | 'stored'>): Route<Caller>[] => [
+const reads = (plane: Pick<Plane, 'config' | 'secrets' | 'stopping' | 'stored'>): Route<Caller>[] => [
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions',
@@ -87,10 +92,10 @@ const reads = (plane: Pick<Plane, 'config' | 'stopping' | 'stored'>): Route<Call
     tag,
     access: 'read',
     params: RevisionPath,
-    query: WaitQuery,
-    answers: { 200: { description: 'The revision.', schema: Revision }, 404: notFound, ...failures },
+    query: ReadQuery,
+    answers: { 200: { description: 'The revision; with view=full all of it.', schema: Type.Union([RevisionDetails, Revision]) }, 404: notFound, ...failures },
     handler: async ({ params, query, ...asking }) => {
-      const read = (): Promise<Revision> => answerForRevision(plane, params, asking);
+      const read = (): Promise<Revision> => (query.view === 'full' ? readAll(plane, params, asking) : answerForRevision(plane, params, asking));
       if (query.wait === undefined || query.wait === 0) return json(await read());
       const { uid } = (await findDeployment(plane, params.deployment_id, asking)).metadata;
       const waiting = { signal: asking.signal, seconds: query.wait };
@@ -98,6 +103,16 @@ const reads = (plane: Pick<Plane, 'config' | 'stopping' | 'stored'>): Route<Call
     },
   }),
 ];
+
+async function readAll(
+  plane: Pick<Plane, 'config' | 'secrets' | 'stored'>,
+  { deployment_id, revision_id }: { deployment_id: string; revision_id: string },
+  asking: CallContext,
+): Promise<RevisionDetails> {
+  const deployment = await findDeployment(plane, deployment_id, asking);
+  const revision = await findRevision(plane, deployment, { id: revision_id, signal: asking.signal });
+  return revisionDetails(plane, { deployment, revision }, asking.signal);
+}
 
 const changed = { description: 'It is being deleted, or somebody else changed it at the same time.' };
 

@@ -1,5 +1,7 @@
 import { Type, type Static } from 'typebox';
+import { Condition } from './conditions.ts';
 import { SOURCES, SourceRevisionConfig } from './deployment.ts';
+import { ResourceSpec } from './resource-spec.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
 /** The thirteen statuses of a revision. Those in `ENDED` never change again, and an interrupt cannot reach them. */
@@ -84,3 +86,24 @@ export const Revision = Type.Object(
   { additionalProperties: false },
 );
 export type Revision = Static<typeof Revision>;
+
+/** All that is known of one revision. No value of a secret is in it. */
+export const RevisionDetails = Type.Object(
+  {
+    ...Revision.properties,
+    number: Type.Integer({ description: 'Its place in the order of the revisions.' }),
+    made_by: Nullable(Type.String({ description: 'Who asked for it: a key with its id and name, or the subject of a token. Null: not by this API.' })),
+    rollback_of: Nullable(Type.String({ description: 'The revision whose settings it repeats, by its name.' })),
+    push: Nullable(Type.Integer({ description: 'Which push to the followed branch made it, counted from its last change. Null: a change did.' })),
+    resource_spec: Nullable(ResourceSpec),
+    secrets: Type.Array(Type.String(), { description: 'The names of its secrets.' }),
+    started_at: Nullable(DateTime('When its build or its rollout began.')),
+    built_at: Nullable(DateTime('When its image was built.')),
+    ended_at: Nullable(DateTime('When it reached its last status.')),
+    server_version: Nullable(Type.String({ description: 'Version of the agent server that its pods report.' })),
+    guard: Nullable(StringEnum(GUARDS, { description: 'The guard that decides who may call its pods.' })),
+    conditions: Type.Array(Condition),
+  },
+  { additionalProperties: false },
+);
+export type RevisionDetails = Static<typeof RevisionDetails>;

@@ -1,7 +1,8 @@
 import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { kinds } from '../../../src/kube/kube.ts';
+import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import { ownLabels } from '../../../src/schema/platform/labels.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
 import { creation, letGo, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';
@@ -165,7 +166,52 @@ test('the YAML of the resource is shown, with the command that prints it', async
   expect(await tab.text('.deployment table')).toContain('It serves.');
 });
 
-test.each(['', '/secrets', '/settings', '/resource', '/logs'])('axe finds nothing on %s, light and dark, wide and narrow', async (rest) => {
+test('pods and events are shown, and a revision says all about itself when it is opened', async () => {
+  const labels = ownLabels('argo', 'queue', 'argo-00001');
+  const spec = { containers: [{ name: 'agent', image: 'agent:1' }], tolerations: [{ operator: 'Exists' }] };
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...ref('argo-00001-queue-1'), labels }, spec };
+  await plane.kube.create(kinds.pod, pod as KubeObject);
+  const waiting = { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } };
+  const containerStatuses = [{ name: 'agent', image: 'agent:1', imageID: '', ready: false, restartCount: 7, state: waiting }];
+  await plane.kube.patchStatus(kinds.pod, ref('argo-00001-queue-1'), { phase: 'Pending', containerStatuses });
+  await plane.kube.create(kinds.event, {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: ref('argo-event'),
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    reportingController: 'test',
+    reportingInstance: 'test',
+    action: 'Test',
+    type: 'Warning',
+    reason: 'BackOff',
+    note: 'Back-off pulling image',
+    regarding: { kind: 'Pod', ...ref('argo-00001-queue-1') },
+  } as KubeObject);
+  await open(place('argo', '/pods'));
+  await tab.shows('ImagePullBackOff');
+  expect(await tab.texts('.deployment tbody tr')).toEqual([
+    expect.stringMatching(/argo-00001-queue-1\s+queue\s+1\s+✗ no, Pending\s+7\s+ImagePullBackOff no such image/),
+    expect.stringMatching(/Warning\s+BackOff\s+Pod argo-00001-queue-1\s+Back-off pulling image\s+1/),
+  ]);
+  await tab.press('Revisions');
+  await tab.page.evaluate(`document.querySelector('.timeline details:last-of-type summary').click()`);
+  await tab.shows('Made by');
+  const facts = await tab.text('.facts');
+  for (const text of ['writer', 'TOKEN', 'registry.example/agent:1']) expect(facts).toContain(text);
+  expect(facts).not.toContain('hidden-value');
+});
+
+test('a page at twice its size needs no scrolling to the side', async () => {
+  for (const rest of ['', '/pods', '/settings']) {
+    await open(place('argo', rest));
+    await tab.session.send('Emulation.setDeviceMetricsOverride', { width: 640, height: 400, deviceScaleFactor: 2, mobile: false });
+    expect([rest, await tab.accessibilityFaults(axe.source)]).toEqual([rest, []]);
+    expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(640);
+    if (rest !== '/settings') await tab.close();
+  }
+});
+
+test.each(['', '/secrets', '/settings', '/resource', '/logs', '/pods'])('axe finds nothing on %s, light and dark, wide and narrow', async (rest) => {
   await open(place('chat', rest));
   for (const [theme, width] of [
     ['light', 1280],

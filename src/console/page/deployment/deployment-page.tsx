@@ -9,6 +9,7 @@ import { Compare } from './compare.tsx';
 import { DeploymentDetail } from './deployment-detail.ts';
 import { LogView } from '../logs/log-page.tsx';
 import { HeaderActions } from './header-actions.tsx';
+import { Objects } from './objects.tsx';
 import { ResourceShown } from './resource-shown.tsx';
 import { Revisions } from './revisions.tsx';
 import { Secrets } from './secrets.tsx';
@@ -17,6 +18,7 @@ import { Settings } from './settings.tsx';
 const TABS = {
   deployment: 'Revisions',
   logs: 'Logs',
+  objects: 'Pods and events',
   secrets: 'Secrets and key',
   settings: 'Settings',
   resource: 'Conditions and YAML',
@@ -66,6 +68,8 @@ function TabShown({ detail, tab }: { detail: DeploymentDetail; tab: Tab }) {
       return <Secrets detail={detail} />;
     case 'settings':
       return <Settings detail={detail} />;
+    case 'objects':
+      return <Objects detail={detail} />;
     case 'resource':
       return <ResourceShown detail={detail} />;
     default:

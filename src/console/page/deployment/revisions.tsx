@@ -5,6 +5,7 @@ import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { originText, REVISION_WORDS, rolloutSteps } from './revision-words.ts';
 import { reasonMeaning } from './reason-meaning.ts';
+import { RevisionDetailsShown } from './revision-details-shown.tsx';
 import { RollBack } from './roll-back.tsx';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
@@ -55,6 +56,7 @@ function RevisionShown({ detail, revision, isNewest, rollBack }: ShownProps) {
       <Steps revision={revision} />
       {revision.status_message !== null && <p>{revision.status_message}</p>}
       <Failure revision={revision} isOpen={isNewest} />
+      <RevisionDetailsShown deployment={detail.id} revision={revision.id} />
       <Actions detail={detail} revision={revision} isServing={isServing} rollBack={rollBack} />
     </li>
   );

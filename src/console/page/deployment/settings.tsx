@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { DeploymentDetails } from '../../../schema/platform/deployment-summary.ts';
 import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
+import { Backups } from './backups.tsx';
 import { Deletion } from './deletion.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { useWrite } from './write.ts';
@@ -40,6 +41,7 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
       </section>
       <Sleep key={JSON.stringify(lifecycle)} detail={detail} isOff={isOff} change={change} />
       <DatabaseAndBranch details={details} />
+      {!details.database.external && <Backups detail={detail} />}
       <Deletion detail={detail} />
     </>
   );

@@ -5,6 +5,7 @@ const PATHS = {
   deployment: 'd/:id',
   compare: 'd/:id/compare/:from/:to',
   logs: 'd/:id/logs',
+  objects: 'd/:id/pods',
   buildLog: 'd/:id/revisions/:revision/build',
   secrets: 'd/:id/secrets',
   settings: 'd/:id/settings',

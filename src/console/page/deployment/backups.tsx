@@ -1,0 +1,71 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { BackupAnswer } from '../../../schema/wire/backup-answer.ts';
+import { useApp } from '../shell/app.ts';
+import { Time } from '../shell/time.tsx';
+import type { DeploymentDetail } from './deployment-detail.ts';
+import { useWrite } from './write.ts';
+import { WriteNotes } from './write-notes.tsx';
+
+const MEGABYTE = 1_000_000;
+
+/** The newest backups of the managed database. */
+export function Backups({ detail }: { detail: DeploymentDetail }) {
+  const { calls } = useApp();
+  const { run, isOff, refused } = useWrite(detail);
+  const backups = useSignal<BackupAnswer[] | undefined>(undefined);
+  const unread = useSignal<string | undefined>(undefined);
+  const path = `v2/deployments/${encodeURIComponent(detail.id)}/backups`;
+  const read = (): void => {
+    calls.json<{ resources: BackupAnswer[] }>(path, { query: { limit: 20 } }).then(
+      ({ resources }) => (backups.value = resources),
+      (error: unknown) => (unread.value = error instanceof Error ? error.message : String(error)),
+    );
+  };
+  useEffect(read, [detail.details.value?.version]);
+  const request = async (): Promise<void> => {
+    if (await run(() => calls.json(path, { method: 'POST' }), 'A backup was asked for.')) read();
+  };
+  return (
+    <section>
+      <h2>Backups</h2>
+      <WriteNotes detail={detail} refused={refused ?? unread.value} />
+      <Table backups={backups.value ?? []} />
+      <button type="button" disabled={isOff} onClick={() => void request()}>
+        Back up now
+      </button>
+    </section>
+  );
+}
+
+function Table({ backups }: { backups: readonly BackupAnswer[] }) {
+  if (backups.length === 0) return <p>There are none.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          {['Backup', 'State', 'Complete', 'Size', 'Verified'].map((column) => (
+            <th key={column} scope="col">
+              {column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {backups.map((backup) => (
+          <tr key={backup.name}>
+            <th scope="row" class="mono">
+              {backup.name}
+            </th>
+            <td>
+              {backup.status} {backup.message}
+            </td>
+            <td>{backup.until !== null && <Time at={backup.until} />}</td>
+            <td>{backup.size_bytes === null ? '' : `${(backup.size_bytes / MEGABYTE).toFixed(1)} MB`}</td>
+            <td>{backup.verified_at === null ? 'not yet' : <Time at={backup.verified_at} />}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

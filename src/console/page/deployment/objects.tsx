@@ -1,0 +1,139 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { DeploymentKubeEvent, DeploymentPod } from '../../../schema/platform/deployment-objects.ts';
+import { useApp } from '../shell/app.ts';
+import { Time } from '../shell/time.tsx';
+import type { DeploymentDetail } from './deployment-detail.ts';
+
+/** Milliseconds between two looks, while the page is seen. */
+const EVERY = 10_000;
+
+type Found = { pods: DeploymentPod[]; events: DeploymentKubeEvent[]; complete: boolean };
+
+/** What Kubernetes runs for the deployment, and its events. Both are read again every ten seconds. */
+export function Objects({ detail }: { detail: DeploymentDetail }) {
+  const { calls } = useApp();
+  const found = useSignal<Found | undefined>(undefined);
+  const refused = useSignal<string | undefined>(undefined);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const path = `v2/deployments/${encodeURIComponent(detail.id)}`;
+    const { signal } = leaving;
+    const read = async (): Promise<void> => {
+      if (document.hidden || detail.goneAt.value !== undefined) return;
+      try {
+        const [{ resources: pods }, { resources: events, complete }] = await Promise.all([
+          calls.json<{ resources: DeploymentPod[] }>(`${path}/pods`, { signal }),
+          calls.json<{ resources: DeploymentKubeEvent[]; complete: boolean }>(`${path}/kube-events`, { signal }),
+        ]);
+        found.value = { pods, events, complete };
+        refused.value = undefined;
+      } catch (error) {
+        if (!signal.aborted) refused.value = error instanceof Error ? error.message : String(error);
+      }
+    };
+    void read();
+    const timer = setInterval(() => void read(), EVERY);
+    return () => {
+      clearInterval(timer);
+      leaving.abort();
+    };
+  }, [detail]);
+  const { value: shown } = found;
+  return (
+    <>
+      {refused.value !== undefined && (
+        <p class="fault" role="alert">
+          {refused.value}
+        </p>
+      )}
+      {shown === undefined ? <p aria-busy="true" /> : <Pods pods={shown.pods} detail={detail} />}
+      {shown !== undefined && <Events {...shown} />}
+    </>
+  );
+}
+
+function Pods({ pods, detail }: { pods: readonly DeploymentPod[]; detail: DeploymentDetail }) {
+  const { latest_revision: latest, active_revision: active } = detail.details.value ?? {};
+  const numbers = new Map([latest, active].map((revision) => [revision?.id, revision?.number]));
+  return (
+    <section>
+      <h2>Pods</h2>
+      {pods.length === 0 ? (
+        <p>There are none now.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              {['Pod', 'Part', 'Revision', 'Ready', 'Restarts', 'Reason', 'Node', 'Since'].map((column) => (
+                <th key={column} scope="col">
+                  {column}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {pods.map((pod) => (
+              <tr key={pod.name}>
+                <th scope="row" class="mono">
+                  {pod.name}
+                </th>
+                <td>{pod.component}</td>
+                <td>{pod.revision_id === null ? '' : (numbers.get(pod.revision_id) ?? pod.revision_id.slice(0, 8))}</td>
+                <td>{pod.ready ? '✓ yes' : `✗ no, ${pod.phase}`}</td>
+                <td>{pod.restarts}</td>
+                <td>
+                  {pod.reason !== null && <strong>{pod.reason}</strong>} {pod.message}
+                </td>
+                <td>{pod.node}</td>
+                <td>
+                  <Time at={pod.created_at} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function Events({ events, complete }: Pick<Found, 'events' | 'complete'>) {
+  return (
+    <section>
+      <h2>Events</h2>
+      {!complete && <p class="note">The namespace has more events than can be read, so some may be missing.</p>}
+      {events.length === 0 ? (
+        <p>There are none. Kubernetes forgets an event after an hour.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              {['Last seen', 'Type', 'Reason', 'Object', 'Message', 'Times'].map((column) => (
+                <th key={column} scope="col">
+                  {column}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {events.map(({ type, reason, note, object, count, last_seen_at: at }, index) => (
+              <tr key={index} class={type === 'Warning' ? 'warning' : ''}>
+                <td>
+                  <Time at={at} />
+                </td>
+                <td>{type}</td>
+                <td>{reason}</td>
+                <td class="mono">
+                  {object.kind} {object.name}
+                </td>
+                <td>{note}</td>
+                <td>{count}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,32 @@
+import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { REQUESTED_BY } from '../../schema/platform/labels.ts';
+import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
+import type { RevisionDetails } from '../../schema/platform/revision.ts';
+import { toRestForm } from '../../schema/types.ts';
+import type { ControlPlane } from '../control-plane.ts';
+import { revisionAnswers } from './answers.ts';
+
+/** Returns all that is known of a revision, with the names of its secrets and none of their values. */
+export async function revisionDetails(
+  plane: Pick<ControlPlane, 'secrets' | 'stored'>,
+  { deployment, revision }: { deployment: DeploymentResource; revision: RevisionResource },
+  signal: AbortSignal,
+): Promise<RevisionDetails> {
+  const { metadata, spec, status = {} } = revision;
+  const secret = status.secretName ?? spec.template.secretName;
+  return {
+    ...revisionAnswers(plane, deployment)(revision),
+    number: spec.number,
+    made_by: metadata.annotations?.[REQUESTED_BY] ?? null,
+    rollback_of: spec.rollbackOf ?? null,
+    push: spec.push ?? null,
+    resource_spec: spec.template.resourceSpec ? toRestForm(ResourceSpec, spec.template.resourceSpec) : null,
+    secrets: secret === undefined ? [] : await plane.secrets.namesIn({ namespace: metadata.namespace, name: secret }, signal),
+    started_at: status.startedAt ?? null,
+    built_at: status.builtAt ?? null,
+    ended_at: status.endedAt ?? null,
+    server_version: status.serverVersion ?? null,
+    guard: status.guard ?? null,
+    conditions: status.conditions ?? [],
+  };
+}
