@@ -172,6 +172,20 @@ test('keys alone find a row and open it', async () => {
   await tab.shows('Go to the filter of the list');
 });
 
+test('some letters of a name lead to a deployment from anywhere', async () => {
+  await open();
+  await expect.poll(names).toContain('serves');
+  await tab.page.evaluate(
+    `document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true, cancelable: true }))`,
+  );
+  await tab.until('it asks for letters', `document.activeElement.name === 'jump'`);
+  await tab.keys('s');
+  await expect.poll(() => tab.texts('.jump-list strong')).toEqual(['serves', 'asleep']);
+  expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
+  await tab.keys('Enter');
+  await tab.until('it is open', `location.pathname.endsWith('/d/${made['serves']?.id}')`);
+});
+
 test.each([
   ['light', 1280],
   ['dark', 1280],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { jumpTargets } from '../../../src/console/page/deployments/jump-targets.ts';
 import { filterIn, firstPageQuery, queryWith, shownRows } from '../../../src/console/page/deployments/list-query.ts';
 import { rowWindow } from '../../../src/console/page/deployments/row-window.ts';
 import { shortImage, sourceText } from '../../../src/console/page/deployments/source-text.ts';
@@ -75,6 +76,19 @@ describe('the list of deployments', () => {
       state: ['failed'],
     });
   });
+});
+
+test.each([
+  ['', ['a', 'b', 'c']],
+  ['B', ['b']],
+  ['x', []],
+])('the letters %j go to %j', (text, found) => {
+  expect(jumpTargets(ROWS, text).map(({ name }) => name)).toEqual(found);
+});
+
+test('a name that begins with the letters is offered first', () => {
+  const names = jumpTargets([row('a-chat'), row('chat-b'), row('chat-a')], 'chat').map(({ name }) => name);
+  expect(names).toEqual(['chat-a', 'chat-b', 'a-chat']);
 });
 
 test.each([

@@ -53,6 +53,7 @@ describe('a key', () => {
     [{ ...press, key: 'd' }, undefined],
     [{ ...press, key: '/', isTyping: true }, undefined],
     [{ ...press, key: 'k', hasModifier: true }, undefined],
+    [{ ...press, key: 'k', hasModifier: true, isControl: true, isTyping: true }, 'jump'],
     [{ ...press, key: 'j', singleKeys: false }, undefined],
     [{ ...press, key: 'ArrowDown', singleKeys: false }, 'next'],
   ])('%j is %s', (given, command) => {

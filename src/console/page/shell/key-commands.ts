@@ -2,6 +2,7 @@
 
 export const KEY_COMMANDS = {
   filter: { keys: '/', does: 'Go to the filter of the list' },
+  jump: { keys: 'Ctrl K', does: 'Go to a deployment by its name (on a Mac: Command K)' },
   deployments: { keys: 'g d', does: 'Go to the deployments' },
   next: { keys: 'j', does: 'Next row (also arrow down)' },
   previous: { keys: 'k', does: 'Previous row (also arrow up)' },
@@ -12,7 +13,14 @@ export const KEY_COMMANDS = {
 export type KeyCommand = keyof typeof KEY_COMMANDS;
 
 /** A key that was pressed, with the place in which it was. */
-export type KeyPress = { key: string; before: string | undefined; isTyping: boolean; hasModifier: boolean; singleKeys: boolean };
+export type KeyPress = {
+  key: string;
+  before: string | undefined;
+  isTyping: boolean;
+  hasModifier: boolean;
+  singleKeys: boolean;
+  isControl?: boolean;
+};
 
 const BY_KEY: Record<string, KeyCommand> = {
   '/': 'filter',
@@ -26,7 +34,8 @@ const BY_KEY: Record<string, KeyCommand> = {
 const ARROWS = ['ArrowDown', 'ArrowUp'];
 
 /** Returns the command of a key, undefined where it has none. `before` is the letter just before it. */
-export function commandOfKey({ key, before, isTyping, hasModifier, singleKeys }: KeyPress): KeyCommand | undefined {
+export function commandOfKey({ key, before, isTyping, hasModifier, singleKeys, isControl = false }: KeyPress): KeyCommand | undefined {
+  if (isControl && key === 'k') return 'jump';
   if (isTyping || hasModifier) return undefined;
   if (!singleKeys && !ARROWS.includes(key)) return undefined;
   if (before === 'g') return key === 'd' ? 'deployments' : undefined;

@@ -14,6 +14,7 @@ export function useKeys(does: Partial<Record<KeyCommand, () => unknown>>): void 
         key: event.key,
         before,
         isTyping: event.target instanceof Element && event.target.closest(TYPED) !== null,
+        isControl: event.ctrlKey || event.metaKey,
         hasModifier: event.ctrlKey || event.metaKey || event.altKey,
         singleKeys: preferences.singleKeys.peek() === 'on',
       });

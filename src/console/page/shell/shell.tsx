@@ -5,6 +5,7 @@ import { ConnectionState } from './connection.tsx';
 import { FaultShown } from './fault-wall.tsx';
 import { Help } from './help.tsx';
 import { useKeys } from './keys.ts';
+import { Jump } from './jump.tsx';
 import { Menu } from './menu.tsx';
 import { Places } from './places.tsx';
 import { SignIn } from './sign-in.tsx';
@@ -22,8 +23,10 @@ function Frame() {
   const app = useApp();
   const { router, notice, fault } = app;
   const isHelping = useSignal(false);
+  const isJumping = useSignal(false);
   useKeys({
     help: () => (isHelping.value = true),
+    jump: () => (isJumping.value = true),
     deployments: () => router.go('deployments', {}),
     up: () => router.located.value.place?.name !== 'deployments' && router.go('deployments', {}),
   });
@@ -57,6 +60,7 @@ function Frame() {
       <p class={notice.value === '' ? 'unseen' : 'notice'} role="status">
         {notice.value}
       </p>
+      {isJumping.value && <Jump close={() => (isJumping.value = false)} />}
       {isHelping.value && <Help close={() => (isHelping.value = false)} />}
     </>
   );
