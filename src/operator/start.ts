@@ -23,7 +23,7 @@ import { createCaches, writable, type Caches } from './view/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './view/deps.ts';
-import { drainingQueues, trialsIn, scalableIn, sleepConcernIn } from './rollout/scalable.ts';
+import { drainingQueues, interruptedIn, trialsIn, scalableIn, sleepConcernIn } from './rollout/scalable.ts';
 import type { KindTable } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
 import { serveHealth } from './kernel/health.ts';
@@ -215,6 +215,7 @@ const workFollower = ({ caches, settings, queues, log }: Following, { ports, ...
     signs: (keys, signal) => ports.keepGatewayKeys(keys, signal),
     scalable: scalableIn(caches, settings),
     concernsSleep: sleepConcernIn(caches, settings, () => new Date()),
+    interrupted: interruptedIn(caches),
     wake: wakeForWork(caches, queues),
     draining: drainingQueues(caches, settings),
     trial: trialsIn(caches),

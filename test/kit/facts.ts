@@ -38,6 +38,7 @@ export const factsOf = (deployment: DeploymentResource, given: Partial<WrittenFa
   branch: undefined,
   look: undefined,
   queue: undefined,
+  interrupted: undefined,
   route: undefined,
   backup: undefined,
   restore: undefined,

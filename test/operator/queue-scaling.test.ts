@@ -95,6 +95,17 @@ describe('a deployment with a range', () => {
     expect(conditionOf(down)).toMatchObject({ status: 'True', reason: 'Quiet' });
   });
 
+  test('its status says how many threads wait for people, and goes on saying it while nothing is reported', async () => {
+    const said = async (): Promise<number | undefined> => (await stage.see.deployment('ranged')).status?.interruptedThreads;
+    await report('ranged', key, { running: 2, interrupted: 3 });
+    await until('three wait', async () => (await said()) === 3);
+    await report('ranged', key, { running: 2 });
+    await until('two reports are read', async () => (await stage.see.deployment('ranged')).status?.queueReady === 1);
+    expect(await said()).toBe(3);
+    await report('ranged', key, { running: 2, interrupted: 0 });
+    await until('none waits', async () => (await said()) === 0, 30);
+  });
+
   test('an event tells of each direction', async () => {
     const { kube, namespace } = stage;
     const reasons = await until('both are told', async () => {

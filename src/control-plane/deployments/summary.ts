@@ -23,6 +23,7 @@ export function summaryOf({ id, deployment, latest, active, state }: Summarized)
     latest_revision: revisionSummary(latest),
     active_revision: revisionSummary(active),
     queue: { wanted: status.queueReplicas ?? null, ready: status.queueReady ?? null },
+    interrupted_threads: status.interruptedThreads ?? null,
     asleep_since: status.asleepSince ?? null,
     next_due_at: status.nextDueAt ?? null,
     created_at: metadata.creationTimestamp ?? '',

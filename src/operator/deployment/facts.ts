@@ -75,6 +75,7 @@ export async function observeFacts(
     branch: branchSource(deps, deployment)?.branch,
     look: deps.branches.look(deployment.metadata.uid ?? ''),
     queue: work.queue(key),
+    interrupted: seen.summary?.interrupted,
     rollout: decideRollout(deployment, seen),
     route: observeRoute(deps, deployment),
     restore: observeRestore(deps, deployment),

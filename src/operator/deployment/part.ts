@@ -41,6 +41,8 @@ export type Facts = DeploymentWorld &
     look: BranchLook | undefined;
     /** The decision about revisions that keep their work. */
     rollout: RolloutDecision;
+    /** Threads that wait for people, if its agents have counted them lately. */
+    interrupted: number | undefined;
     /** The decision about its queue, by the work there is. */
     queue: QueueState | undefined;
     /** The decision about its next backup. Undefined if it is to have none. */

@@ -4,6 +4,7 @@ import { backup } from './parts/backup.ts';
 import { branch } from './parts/branch.ts';
 import { database } from './parts/database.ts';
 import { key } from './parts/key.ts';
+import { people } from './parts/people.ts';
 import { queue } from './parts/queue.ts';
 import { rollout } from './parts/rollout.ts';
 import { restoration } from './parts/restore.ts';
@@ -32,6 +33,7 @@ export const DEPLOYMENT_PARTS: readonly Part[] = [
   sleep,
   autoscaler,
   queue,
+  people,
   rollout,
   trust,
   withoutEffect,

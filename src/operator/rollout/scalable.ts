@@ -64,6 +64,14 @@ function trialOf({ spec, status }: DeploymentResource): Trial | undefined {
   return { candidate: candidate.revision, stable: current, share: candidate.share, checks, everySeconds: checkSeconds };
 }
 
+/** Returns how many threads wait for people, as the status of a deployment says. Undefined: nobody writes it now. */
+export const interruptedIn =
+  ({ deployments }: Pick<Caches, 'deployments'>) =>
+  (key: string): number | undefined => {
+    const deployment = deployments.get(key);
+    return deployment === undefined || deployment.spec.suspend === true ? undefined : (deployment.status?.interruptedThreads ?? 0);
+  };
+
 /** Returns whether the work of a deployment may let it fall asleep, or wake it. */
 export function sleepConcernIn({ deployments }: Pick<Caches, 'deployments'>, settings: OperatorSettings, now: () => Date) {
   return (key: string, summary: WorkSummary): boolean => {

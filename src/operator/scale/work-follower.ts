@@ -14,6 +14,9 @@ import { decideVerdict, NO_RUNS, verdictOf, type VerdictOnShare, type VerdictSit
 const LOOK = 1000;
 const PATIENCE = 900;
 
+/** Milliseconds between two counts of one deployment's threads that are written. */
+const COUNT_EVERY = 10_000;
+
 /** Pages of one gateway that one look reads at most. The next look goes on where they end. */
 const PAGES = 50;
 
@@ -39,6 +42,8 @@ export type FollowerOptions = {
   trial: (deployment: string) => Trial | undefined;
   /** Returns true if this work may let the deployment fall asleep, or wake it. */
   concernsSleep: (deployment: string, summary: WorkSummary) => boolean;
+  /** Returns how many threads the status of a deployment says to wait for people. Undefined: it is not looked at now. */
+  interrupted: (deployment: string) => number | undefined;
   /** Called when a deployment is to be looked at. */
   wake: (deployment: string) => void;
   /** Called with the facts of a deployment's servers, by revision, when a process has reported others than before. */
@@ -82,6 +87,8 @@ export class WorkFollower implements WorkView {
   readonly #verdicts = new Map<string, { state: VerdictState; verdict: VerdictOnShare }>();
   /** The last words on the gates of deployments, as one text each. */
   readonly #gates = new Map<string, string>();
+  /** When a deployment was last woken for a count. */
+  readonly #counted = new Map<string, number>();
   readonly #pages = new Map<string, Pick<ReportsAnswer, 'instance' | 'cursor' | 'key'>>();
   /** Deployments with more pods than the least, which may have fewer with time alone. */
   readonly #raised = new Set<string>();
@@ -135,13 +142,25 @@ export class WorkFollower implements WorkView {
       this.#options.learned(deployment, this.#work.servers(deployment, this.#clock()));
     for (const deployment of changed) {
       const summary = this.summary(deployment);
-      if (summary !== undefined && this.#options.concernsSleep(deployment, summary)) this.#options.wake(deployment);
+      if (summary === undefined) continue;
+      if (this.#options.concernsSleep(deployment, summary) || this.#isCountNews(deployment, summary)) this.#options.wake(deployment);
     }
     for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
     for (const deployment of new Set([...changed, ...this.#drains.keys()])) this.#decideDrains(deployment);
     for (const deployment of new Set([...changed, ...this.#verdicts.keys()])) this.#judge(deployment);
     for (const deployment of changed) this.#hearGate(deployment);
     await this.#tellKeys(urls, signal);
+  }
+
+  /** Returns whether another number of threads waits for people than the status says. Statuses are written seldom. */
+  #isCountNews(deployment: string, { interrupted }: WorkSummary): boolean {
+    const known = this.#options.interrupted(deployment);
+    if (known === undefined) this.#counted.delete(deployment);
+    if (interrupted === undefined || known === undefined || known === interrupted) return false;
+    const now = this.#clock();
+    if (now - (this.#counted.get(deployment) ?? -Infinity) < COUNT_EVERY) return false;
+    this.#counted.set(deployment, now);
+    return true;
   }
 
   /** Tells the keys of all gateways. One that has not answered yet is waited for, so that its key is not dropped. */

@@ -59,6 +59,9 @@ const summaryFields = {
     wanted: Nullable(Type.Integer({ description: 'Queue pods that the operator wants now.' })),
     ready: Nullable(Type.Integer({ description: 'Queue pods that are ready.' })),
   }),
+  interrupted_threads: Nullable(
+    Type.Integer({ description: 'Threads that wait for somebody to answer, at most 10,000. Null: they were never counted.' }),
+  ),
   asleep_since: Nullable(DateTime('Since when it sleeps.')),
   next_due_at: Nullable(DateTime('When it wakes for a delayed run or a cron.')),
   created_at: DateTime('Read-only.'),

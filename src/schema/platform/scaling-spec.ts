@@ -41,6 +41,9 @@ export const scalingStatus = {
   queueReplicas: Type.Optional(Type.Integer({ minimum: 0, description: 'Number of queue pods that the operator wants now.' })),
   queueReady: Type.Optional(Type.Integer({ minimum: 0, description: 'Queue pods that are ready.' })),
   queueSelector: Type.Optional(Type.String({ maxLength: 512, description: 'Selects its queue pods, for the scale subresource.' })),
+  interruptedThreads: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Threads that wait for somebody to answer, as they were last counted, at most 10,000.' }),
+  ),
   asleepSince: Type.Optional(DateTime('Since when it sleeps. Unset: it is awake.')),
   nextDueAt: Type.Optional(DateTime('When its next delayed run or cron is due, as it was known when it fell asleep.')),
   gatewayPort: Type.Optional(

@@ -32,6 +32,7 @@ export const QueueWork = Type.Object({
   running: count('Runs under way in all workers.'),
   webhooks: count('Ends of runs that webhooks have yet to hear of.'),
   next_due: NextDue('When the next delayed run or cron is due. Null: none is.'),
+  interrupted: Type.Optional(count('Threads that wait for somebody to answer, at most 10,000. Absent: not counted.')),
   pinned: Type.Optional(Type.Array(PinnedWork, { maxItems: MOST_LIVING, description: 'By revision. Absent: not counted.' })),
 });
 export type QueueWork = Static<typeof QueueWork>;
@@ -80,6 +81,7 @@ export function knownFields({ from, slots, idle_seconds, leaves, queue, server, 
     running: queue.running,
     webhooks: queue.webhooks,
     next_due: queue.next_due,
+    ...(queue.interrupted !== undefined && { interrupted: queue.interrupted }),
     ...(queue.pinned && { pinned: queue.pinned.map(knownWork) }),
   };
   return {

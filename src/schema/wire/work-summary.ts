@@ -12,6 +12,8 @@ export type WorkSummary = {
   /** The part of it that is pinned to other revisions than the one that serves. Undefined: it was not counted. */
   pinned?: PinnedWork[] | undefined;
   nextDue: string | undefined;
+  /** Threads that wait for somebody to answer. Undefined: they were not counted. */
+  interrupted?: number | undefined;
   /** Runs that one worker takes. Undefined: none has reported it. */
   slots: number | undefined;
   /** Seconds since anybody asked for something. Undefined: no process that answers requests has reported. */
@@ -34,7 +36,7 @@ export function workOf(reports: readonly KeptReport[]): WorkSummary | undefined 
   const all = [...newest.values()];
   const [last] = all.filter(({ queue }) => queue !== undefined).toSorted((a, b) => a.age_seconds - b.age_seconds);
   if (last?.queue === undefined) return undefined;
-  const { due, running, webhooks, next_due: next, pinned } = last.queue;
+  const { due, running, webhooks, next_due: next, interrupted, pinned } = last.queue;
   const here = all.filter(({ leaves }) => leaves !== true);
   const slots = here.map((report) => report.slots).filter((count) => count > 0);
   const idle = here.filter(({ queue }) => queue !== undefined).map(({ idle_seconds: seconds }) => seconds);
@@ -43,6 +45,7 @@ export function workOf(reports: readonly KeptReport[]): WorkSummary | undefined 
     running,
     webhooks,
     ...(pinned !== undefined && { pinned }),
+    ...(interrupted !== undefined && { interrupted }),
     nextDue: next ?? undefined,
     slots: slots.length === 0 ? undefined : Math.min(...slots),
     idleSeconds: idle.length === 0 ? undefined : Math.min(...idle),

@@ -83,6 +83,14 @@ test('a pod that executes runs tells how many it takes, and that it leaves', asy
   expect(told().find(({ slots }) => slots === 7)?.server).toEqual(told()[0]?.server);
 });
 
+test('threads that wait for somebody to answer are counted', async () => {
+  expect(queues().at(-1)?.interrupted).toBe(0);
+  const { thread_id } = await api.client.threads.create();
+  await database.sql(`update gx.thread set status = 'interrupted' where thread_id = $1`, [thread_id]);
+  await api.client.runs.create(null, GRAPH, { input: {}, afterSeconds: 3600 });
+  await until('it is counted', () => queues().at(-1)?.interrupted === 1);
+});
+
 test('its last report tells of runs that nobody has taken', async () => {
   await api.client.runs.create(null, GRAPH, { input: {} });
   await api.kill();

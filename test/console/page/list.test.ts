@@ -26,6 +26,7 @@ const row = (name: string, parts: Partial<DeploymentSummary> = {}): DeploymentSu
   latest_revision: null,
   active_revision: null,
   queue: { wanted: null, ready: null },
+  interrupted_threads: null,
   asleep_since: null,
   next_due_at: null,
   created_at: '2026-01-01T00:00:00Z',
@@ -94,19 +95,19 @@ test('a name that begins with the letters is offered first', () => {
 test.each([
   [
     { top: 0, height: 400, rows: 10_000 },
-    { first: 0, count: 20, before: 0, behind: 399_200 },
+    { first: 0, count: 20, before: 0, behind: 399_200, slots: 31 },
   ],
   [
     { top: 200_000, height: 400, rows: 10_000 },
-    { first: 4990, count: 30, before: 199_600, behind: 199_200 },
+    { first: 4990, count: 30, before: 199_600, behind: 199_200, slots: 31 },
   ],
   [
     { top: 900_000, height: 400, rows: 100 },
-    { first: 99, count: 1, before: 3960, behind: 0 },
+    { first: 99, count: 1, before: 3960, behind: 0, slots: 31 },
   ],
   [
     { top: 0, height: 400, rows: 0 },
-    { first: 0, count: 0, before: 0, behind: 0 },
+    { first: 0, count: 0, before: 0, behind: 0, slots: 31 },
   ],
 ])('of a long list, %j draws %j', (given, drawn) => {
   expect(rowWindow({ ...given, row: 40 })).toEqual(drawn);

@@ -7,6 +7,8 @@ alter table gx.thread add column kept boolean;
 -- Work that waits for a revision. Runs that start with the statement that makes them are never in it.
 create index run_pinned on gx.run (revision) where status = 'pending' and revision is not null;
 create index thread_pinned on gx.thread (revision) where revision is not null and (kept or status = 'interrupted');
+-- Threads that wait for somebody are counted in reports.
+create index thread_interrupted on gx.thread (thread_id) where status = 'interrupted';
 
 -- The one row tells which revision serves, which others still execute what is pinned to them, and which of those have
 -- been replaced (draining). Work of any other revision belongs to the one that serves. Without a row nothing of this

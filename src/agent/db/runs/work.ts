@@ -7,8 +7,8 @@ import { isHeld } from './thread-holds.ts';
 const MOST = 10_000;
 
 /**
- * Returns how the queue stands, in one statement that reads indexes of unfinished runs alone. Of a thread's runs one
- * runs at a time, so threads are counted.
+ * Returns how the queue stands, in one statement that reads indexes of unfinished runs and of threads that wait for
+ * somebody alone. Of a thread's runs one runs at a time, so threads are counted.
  */
 export async function queueWork(db: Db, { crons }: { crons: boolean }): Promise<QueueWork> {
   const [row] = await db.query<Omit<QueueWork, 'pinned'> & { pinned: PinnedWork[] | null }>({
@@ -22,6 +22,7 @@ export async function queueWork(db: Db, { crons }: { crons: boolean }): Promise<
       select (select count(*)::int from free) as due,
         (select count(*)::int from gx.run where status = 'running') as running,
         (select count(*)::int from (select 1 from gx.webhook limit ${MOST}) w) as webhooks,
+        (select count(*)::int from (select 1 from gx.thread where status = 'interrupted' limit ${MOST}) i) as interrupted,
         least((select min(due_at) from gx.run where status = 'pending' and due_at > now()),
           (select min(next_run_date) from gx.cron where $1 and enabled and next_run_date is not null)) as next_due,
         ${PINNED_WORK} as pinned`,

@@ -120,6 +120,9 @@ function Header({ detail }: { detail: DeploymentDetail }) {
         {active === null
           ? 'No revision serves.'
           : `Revision ${active.number} serves${details.image_version === null ? '' : `, version ${details.image_version}`}.`}{' '}
+        {(details.interrupted_threads ?? 0) > 0 && (
+          <>{details.interrupted_threads === 1 ? 'One thread waits' : `${details.interrupted_threads} threads wait`} for somebody to answer. </>
+        )}
         {details.asleep_since !== null && (
           <>
             Asleep since <Time at={details.asleep_since} />.{' '}

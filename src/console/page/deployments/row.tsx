@@ -1,3 +1,4 @@
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
 import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
@@ -8,12 +9,21 @@ type RowProps = { row: DeploymentSummary; index: number; isActive: boolean; heig
 
 /** A row of the list. Of all rows, the link of the active one alone is in the order of the Tab key. */
 export function DeploymentRow({ row, index, isActive, height }: RowProps) {
+  const link = useRef<HTMLAnchorElement>(null);
+  // The focus does not go with the element to another row.
+  useLayoutEffect(() => () => link.current?.blur(), [index]);
+  return useMemo(() => <Cells row={row} index={index} isActive={isActive} height={height} link={link} />, [row, index, isActive, height]);
+}
+
+type CellsProps = RowProps & { link: { current: HTMLAnchorElement | null } };
+
+function Cells({ row, index, isActive, height, link }: CellsProps) {
   const { router } = useApp();
-  const { latest_revision: latest, queue } = row;
+  const { latest_revision: latest, queue, interrupted_threads: people } = row;
   return (
     <div role="row" aria-rowindex={index + 2} class="row" style={{ height: `${height}px` }}>
       <div role="gridcell" class="name">
-        <a href={router.href('deployment', { id: row.id })} tabIndex={isActive ? 0 : -1} data-index={index}>
+        <a ref={link} href={router.href('deployment', { id: row.id })} tabIndex={isActive ? 0 : -1} data-index={index}>
           {row.name}
         </a>
         <span class="quiet">{row.namespace}</span>
@@ -36,6 +46,9 @@ export function DeploymentRow({ row, index, isActive, height }: RowProps) {
       </div>
       <div role="gridcell" class="queue" title="Queue pods that are ready, of those wanted">
         {queue.wanted === null ? '' : `${queue.ready ?? 0}/${queue.wanted}`}
+      </div>
+      <div role="gridcell" class="people" title="Threads that wait for somebody to answer">
+        {(people ?? 0) === 0 ? '' : people}
       </div>
       <div role="gridcell" class="updated">
         <Time at={row.updated_at} />

@@ -26,13 +26,15 @@ export function Rows({ rows, filter, change }: RowsProps) {
   };
   useKeys({ next: () => move(isIn(box.current) ? 1 : 0), previous: () => move(-1) });
   return (
-    <div ref={box} class="rows" role="grid" aria-label="Deployments" aria-rowcount={rows.length + 1} aria-colcount={7}>
+    <div ref={box} class="rows" role="grid" aria-label="Deployments" aria-rowcount={rows.length + 1} aria-colcount={8}>
       <Head filter={filter} change={change} />
       <div role="rowgroup" class="body" onFocusIn={({ target }) => remember(target, active)}>
         <div role="presentation" style={{ height: `${drawn.before}px` }} />
-        {rows.slice(drawn.first, drawn.first + drawn.count).map((one, index) => (
-          <DeploymentRow key={one.id} row={one} index={drawn.first + index} isActive={drawn.first + index === last} height={row} />
-        ))}
+        {rows.slice(drawn.first, drawn.first + drawn.count).map((one, at) => {
+          const index = drawn.first + at;
+          // The element of a row that leaves the sight is used again for one that comes into it.
+          return <DeploymentRow key={index % drawn.slots} row={one} index={index} isActive={index === last} height={row} />;
+        })}
         <div role="presentation" style={{ height: `${drawn.behind}px` }} />
       </div>
     </div>
@@ -46,6 +48,7 @@ const HEADS: readonly { label: string; sort?: SortColumn; kind: string }[] = [
   { label: 'Source', kind: 'source' },
   { label: 'Version', kind: 'version' },
   { label: 'Queue', kind: 'queue' },
+  { label: 'For people', kind: 'people' },
   { label: 'Updated', sort: 'updated_at', kind: 'updated' },
 ];
 
