@@ -18,7 +18,7 @@ export const POD_ACCESS: readonly PolicyRule[] = [
   // These rights serve the logs of builds and deployments.
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
-  // What Kubernetes says about the objects of a deployment.
+  // Events of a deployment's objects and pods are shown.
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] },
   // The log of a build that has ended is kept in a ConfigMap of its revision.
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },

@@ -57,7 +57,7 @@ const OF_DATABASE = /^(-\d+|-[a-z]+-\d+(-[a-z0-9]{5})?)?$/;
 
 /**
  * Returns a function that knows the objects which the operator makes for a deployment, and their pods, by their names:
- * an event has no labels, and `chat` has no part of what belongs to `chat-2`.
+ * an event has no labels, and `chat` has no objects of `chat-2`.
  */
 export function childrenOf({ metadata: { name } }: DeploymentResource, revisions: readonly string[]): (child: string) => boolean {
   const services = new Set([names.service, names.route, names.directService, names.candidateService].map((of) => of(name)));
@@ -78,7 +78,7 @@ const shown = (event: KubeEvent): DeploymentKubeEvent => ({
   last_seen_at: timeOf(event),
 });
 
-/** The API server gives an event's time with microseconds, or with seconds. */
+/** The API server gives an event's time in seconds or microseconds. */
 function timeOf({ series, deprecatedLastTimestamp, eventTime, metadata }: KubeEvent): string {
   const text = series?.lastObservedTime ?? deprecatedLastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? '';
   const time = new Date(text);

@@ -46,13 +46,16 @@ function shown({ metadata, spec, status = {} }: Pod, revisions: ReadonlyMap<stri
     component: labels[COMPONENT] ?? '',
     revision_id: revisions.get(labels[REVISION] ?? '')?.metadata.uid ?? null,
     phase: status.phase ?? 'Unknown',
-    ready: status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true,
-    restarts: (status.containerStatuses ?? []).reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
+    ready: (status.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True'),
+    restarts: restartsOf(status),
     ...faultOf(status),
     node: spec?.nodeName ?? null,
     created_at: metadata.creationTimestamp ?? '',
   };
 }
+
+const restartsOf = ({ containerStatuses = [] }: NonNullable<Pod['status']>): number =>
+  containerStatuses.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0);
 
 /** Returns why a pod is not ready: an eviction, a place that was not found, or the state of a container. */
 function faultOf(status: NonNullable<Pod['status']>): Pick<DeploymentPod, 'reason' | 'message'> {
@@ -63,7 +66,8 @@ function faultOf(status: NonNullable<Pod['status']>): Pick<DeploymentPod, 'reaso
 }
 
 function stateOf({ state, lastState }: ContainerStatus): ContainerState | undefined {
-  if (state?.waiting?.reason === 'CrashLoopBackOff') return lastState?.terminated?.reason === 'OOMKilled' ? lastState.terminated : state.waiting;
+  if (state?.waiting?.reason === 'CrashLoopBackOff')
+    return lastState?.terminated?.reason === 'OOMKilled' ? lastState.terminated : state.waiting;
   if (state?.waiting !== undefined) return state.waiting;
   return [state?.terminated, lastState?.terminated].find((ended) => ended !== undefined && ended.exitCode !== 0);
 }

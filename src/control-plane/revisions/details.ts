@@ -22,11 +22,15 @@ export async function revisionDetails(
     push: spec.push ?? null,
     resource_spec: spec.template.resourceSpec ? toRestForm(ResourceSpec, spec.template.resourceSpec) : null,
     secrets: secret === undefined ? [] : await plane.secrets.namesIn({ namespace: metadata.namespace, name: secret }, signal),
-    started_at: status.startedAt ?? null,
-    built_at: status.builtAt ?? null,
-    ended_at: status.endedAt ?? null,
-    server_version: status.serverVersion ?? null,
-    guard: status.guard ?? null,
-    conditions: status.conditions ?? [],
+    ...courseOf(status),
   };
 }
+
+const courseOf = (status: NonNullable<RevisionResource['status']>) => ({
+  started_at: status.startedAt ?? null,
+  built_at: status.builtAt ?? null,
+  ended_at: status.endedAt ?? null,
+  server_version: status.serverVersion ?? null,
+  guard: status.guard ?? null,
+  conditions: status.conditions ?? [],
+});

@@ -76,12 +76,19 @@ const ofResources = (plane: Plane): Route<Caller>[] => [
 const LISTS_AT_ONCE = 4;
 const BUSY = 'Too many lists are being read; try again later.';
 
-function ofObjects(plane: Plane): Route<Caller>[] {
+type OneOfFew = <T>(read: () => Promise<T>) => Promise<T>;
+
+/** Returns a function that has few lists read at a time, and throws a 429 beyond that. */
+function fewAtOnce(): OneOfFew {
   const places = new Places();
-  const oneOfFew = async <T>(read: () => Promise<T>): Promise<T> => {
+  return async (read) => {
     const leave = places.enter([{ name: 'all', most: LISTS_AT_ONCE, message: BUSY }]);
     return read().finally(leave);
   };
+}
+
+function ofObjects(plane: Plane): Route<Caller>[] {
+  const oneOfFew = fewAtOnce();
   return [
     restRoute({
       method: 'get',

@@ -53,9 +53,9 @@ const hasBeenSeen = (observed: number | undefined): boolean => observed !== unde
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
 
-export const revisionRoutes = (plane: Plane): Route<Caller>[] => [...reads(plane), ...writes(plane)];
+export const revisionRoutes = (plane: Plane): Route<Caller>[] => [listing(plane), reading(plane), ...writes(plane)];
 
-const reads = (plane: Pick<Plane, 'config' | 'secrets' | 'stopping' | 'stored'>): Route<Caller>[] => [
+const listing = (plane: Pick<Plane, 'config' | 'stored'>): Route<Caller> =>
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions',
@@ -83,7 +83,9 @@ const reads = (plane: Pick<Plane, 'config' | 'secrets' | 'stopping' | 'stored'>)
       const { items, offset } = pageOf(found, query);
       return json({ resources: items, offset });
     },
-  }),
+  });
+
+const reading = (plane: Pick<Plane, 'config' | 'secrets' | 'stopping' | 'stored'>): Route<Caller> =>
   restRoute({
     method: 'get',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}',
@@ -93,16 +95,20 @@ const reads = (plane: Pick<Plane, 'config' | 'secrets' | 'stopping' | 'stored'>)
     access: 'read',
     params: RevisionPath,
     query: ReadQuery,
-    answers: { 200: { description: 'The revision; with view=full all of it.', schema: Type.Union([RevisionDetails, Revision]) }, 404: notFound, ...failures },
+    answers: {
+      200: { description: 'The revision; with view=full all of it.', schema: Type.Union([RevisionDetails, Revision]) },
+      404: notFound,
+      ...failures,
+    },
     handler: async ({ params, query, ...asking }) => {
-      const read = (): Promise<Revision> => (query.view === 'full' ? readAll(plane, params, asking) : answerForRevision(plane, params, asking));
+      const read = (): Promise<Revision> =>
+        query.view === 'full' ? readAll(plane, params, asking) : answerForRevision(plane, params, asking);
       if (query.wait === undefined || query.wait === 0) return json(await read());
       const { uid } = (await findDeployment(plane, params.deployment_id, asking)).metadata;
       const waiting = { signal: asking.signal, seconds: query.wait };
       return json(await waitFor(plane, waiting, { uid, read, done: ({ status }) => ENDED.includes(status) }));
     },
-  }),
-];
+  });
 
 async function readAll(
   plane: Pick<Plane, 'config' | 'secrets' | 'stored'>,

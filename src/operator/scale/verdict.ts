@@ -71,7 +71,14 @@ export function decideVerdict(before: VerdictState | undefined, situation: Verdi
   const { of, share, checks, now, candidate, stable } = situation;
   const isSame = before?.of === of;
   if (isSame && before.failed !== undefined) return before;
-  const fresh = (failures: number): CheckState => ({ from: { candidate, stable }, since: now, failures, fine: 0, isDoubted: failures > 0, found: '' });
+  const fresh = (failures: number): CheckState => ({
+    from: { candidate, stable },
+    since: now,
+    failures,
+    fine: 0,
+    isDoubted: failures > 0,
+    found: '',
+  });
   // Runs of a smaller share say nothing less, but each step is to be looked at for itself.
   const known = checks.map((_, at) => {
     const check = isSame ? before.checks[at] : undefined;
@@ -95,10 +102,14 @@ function looked(state: CheckState, check: RolloutCheck, { candidate, stable, age
 
 const failuresOf = ({ failures }: RolloutCheck): number => failures ?? MOST_FAILURES;
 
-/** One good look does not outweigh a bad one: whoever was worse must be fine as often in a row as gives it up. */
+/**
+ * One good look does not outweigh a bad one: a check that was worse must be fine as often in a row as gives the
+ * revision up.
+ */
 const isFine = ({ fine, isDoubted }: CheckState, check: RolloutCheck): boolean => fine >= (isDoubted ? failuresOf(check) : 1);
 
-const leastOf = ({ figure, least }: RolloutCheck): number => least ?? (figure === 'stuck' || figure === 'lost' ? LEAST_HOLDING_UP : LEAST_RUNS);
+const leastOf = ({ figure, least }: RolloutCheck): number =>
+  least ?? (figure === 'stuck' || figure === 'lost' ? LEAST_HOLDING_UP : LEAST_RUNS);
 
 /** Undefined: there are too few runs to tell anything. */
 type Compared = { isWorse: boolean; found: string } | undefined;

@@ -42,7 +42,7 @@ export type FollowerOptions = {
   trial: (deployment: string) => Trial | undefined;
   /** Returns true if this work may let the deployment fall asleep, or wake it. */
   concernsSleep: (deployment: string, summary: WorkSummary) => boolean;
-  /** Returns how many threads the status of a deployment says to wait for people. Undefined: it is not looked at now. */
+  /** Returns how many threads wait for people by the status of a deployment. Undefined: nobody writes it now. */
   interrupted: (deployment: string) => number | undefined;
   /** Called when a deployment is to be looked at. */
   wake: (deployment: string) => void;

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
-/* What Kubernetes runs for a deployment, and what it has to say about it. */
+/* The pods of a deployment, and the events that Kubernetes has of its objects. */
 
 /** A pod of a deployment. */
 export const DeploymentPod = Type.Object({

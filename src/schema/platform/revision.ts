@@ -92,9 +92,13 @@ export const RevisionDetails = Type.Object(
   {
     ...Revision.properties,
     number: Type.Integer({ description: 'Its place in the order of the revisions.' }),
-    made_by: Nullable(Type.String({ description: 'Who asked for it: a key with its id and name, or the subject of a token. Null: not by this API.' })),
+    made_by: Nullable(
+      Type.String({ description: 'Who asked for it: a key with its id and name, or the subject of a token. Null: not by this API.' }),
+    ),
     rollback_of: Nullable(Type.String({ description: 'The revision whose settings it repeats, by its name.' })),
-    push: Nullable(Type.Integer({ description: 'Which push to the followed branch made it, counted from its last change. Null: a change did.' })),
+    push: Nullable(
+      Type.Integer({ description: 'Which push to the followed branch made it, counted from its last change. Null: a change did.' }),
+    ),
     resource_spec: Nullable(ResourceSpec),
     secrets: Type.Array(Type.String(), { description: 'The names of its secrets.' }),
     started_at: Nullable(DateTime('When its build or its rollout began.')),

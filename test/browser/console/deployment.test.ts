@@ -1,6 +1,6 @@
 import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { ownLabels } from '../../../src/schema/platform/labels.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
@@ -170,7 +170,7 @@ test('pods and events are shown, and a revision says all about itself when it is
   const labels = ownLabels('argo', 'queue', 'argo-00001');
   const spec = { containers: [{ name: 'agent', image: 'agent:1' }], tolerations: [{ operator: 'Exists' }] };
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { ...ref('argo-00001-queue-1'), labels }, spec };
-  await plane.kube.create(kinds.pod, pod as KubeObject);
+  await plane.kube.create(kinds.pod, pod);
   const waiting = { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } };
   const containerStatuses = [{ name: 'agent', image: 'agent:1', imageID: '', ready: false, restartCount: 7, state: waiting }];
   await plane.kube.patchStatus(kinds.pod, ref('argo-00001-queue-1'), { phase: 'Pending', containerStatuses });
@@ -186,7 +186,7 @@ test('pods and events are shown, and a revision says all about itself when it is
     reason: 'BackOff',
     note: 'Back-off pulling image',
     regarding: { kind: 'Pod', ...ref('argo-00001-queue-1') },
-  } as KubeObject);
+  });
   await open(place('argo', '/pods'));
   await tab.shows('ImagePullBackOff');
   expect(await tab.texts('.deployment tbody tr')).toEqual([
@@ -211,20 +211,23 @@ test('a page at twice its size needs no scrolling to the side', async () => {
   }
 });
 
-test.each(['', '/secrets', '/settings', '/resource', '/logs', '/pods'])('axe finds nothing on %s, light and dark, wide and narrow', async (rest) => {
-  await open(place('chat', rest));
-  for (const [theme, width] of [
-    ['light', 1280],
-    ['dark', 320],
-    ['light', 320],
-    ['dark', 1280],
-  ] as const) {
-    await tab.page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
-    await tab.session.send('Emulation.setDeviceMetricsOverride', { width, height: 800, deviceScaleFactor: 1, mobile: false });
-    expect([theme, width, await tab.accessibilityFaults(axe.source)]).toEqual([theme, width, []]);
-    expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-  }
-});
+test.each(['', '/secrets', '/settings', '/resource', '/logs', '/pods'])(
+  'axe finds nothing on %s, light and dark, wide and narrow',
+  async (rest) => {
+    await open(place('chat', rest));
+    for (const [theme, width] of [
+      ['light', 1280],
+      ['dark', 320],
+      ['light', 320],
+      ['dark', 1280],
+    ] as const) {
+      await tab.page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
+      await tab.session.send('Emulation.setDeviceMetricsOverride', { width, height: 800, deviceScaleFactor: 1, mobile: false });
+      expect([theme, width, await tab.accessibilityFaults(axe.source)]).toEqual([theme, width, []]);
+      expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    }
+  },
+);
 
 test('a reader sees all, and has no button that changes something', async () => {
   await open(place('chat'));

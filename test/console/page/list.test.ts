@@ -88,8 +88,8 @@ test.each([
 });
 
 test('a name that begins with the letters is offered first', () => {
-  const names = jumpTargets([row('a-chat'), row('chat-b'), row('chat-a')], 'chat').map(({ name }) => name);
-  expect(names).toEqual(['chat-a', 'chat-b', 'a-chat']);
+  const found = jumpTargets([row('a-chat'), row('chat-b'), row('chat-a')], 'chat').map(({ name }) => name);
+  expect(found).toEqual(['chat-a', 'chat-b', 'a-chat']);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kinds, type KubeObject } from '../../../src/kube/kube.ts';
+import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import type { DeploymentKubeEvent, DeploymentPod } from '../../../src/schema/platform/deployment-objects.ts';
 import { ownLabels } from '../../../src/schema/platform/labels.ts';
@@ -31,7 +31,7 @@ const read = async <T>(at: string): Promise<T> => (await plane.call<T>('GET', at
 async function pod(name: string, labels: Record<string, string>, status: object): Promise<void> {
   const ref = { namespace: plane.namespace, name };
   const spec = { containers: [{ name: 'agent', image: 'agent:1' }], tolerations: [{ operator: 'Exists' }] };
-  await plane.kube.create(kinds.pod, { apiVersion: 'v1', kind: 'Pod', metadata: { ...ref, labels }, spec } as KubeObject);
+  await plane.kube.create(kinds.pod, { apiVersion: 'v1', kind: 'Pod', metadata: { ...ref, labels }, spec });
   await plane.kube.patchStatus(kinds.pod, ref, status);
 }
 
@@ -92,7 +92,7 @@ test('events of its objects are shown, the last one first, and none of another d
       reason: 'Tested',
       note,
       regarding: { namespace, ...regarding },
-    } as KubeObject);
+    });
   const stored = await plane.kube.get(kinds.deployment, { namespace, name: 'chat' });
   const { apiVersion } = stored;
   await write('a', 'its resource', 1, { apiVersion, kind: 'Deployment', name: 'chat', uid: stored.metadata.uid });

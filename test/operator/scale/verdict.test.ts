@@ -154,7 +154,10 @@ test('a single window that is worse is no failure, and the step waits meanwhile'
   expect(verdictOf(worse, checks)).toMatchObject({ state: 'waits', message: expect.stringMatching(/is worse \(errors: /) as string });
   const better = decideVerdict(worse, { ...shared, ...good, now: 120_000 });
   // One good window does not outweigh the bad one.
-  expect(verdictOf(better, checks)).toMatchObject({ state: 'waits', message: expect.stringMatching(/was worse, and is fine since/) as string });
+  expect(verdictOf(better, checks)).toMatchObject({
+    state: 'waits',
+    message: expect.stringMatching(/was worse, and is fine since/) as string,
+  });
   const again = { candidate: plus(good.candidate, runs(60, next)), stable: plus(good.stable, runs(500, next)) };
   const best = decideVerdict(better, { ...shared, ...again, now: 180_000 });
   expect(verdictOf(best, checks).state).toBe('fine');

@@ -1,4 +1,5 @@
 import { useEffect, useMemo } from 'preact/hooks';
+import type { DeploymentDetails } from '../../../schema/platform/deployment-summary.ts';
 import { StateShown } from '../deployments/state-shown.tsx';
 import { sourceText } from '../deployments/source-text.ts';
 import { useApp } from '../shell/app.ts';
@@ -105,7 +106,6 @@ function Unread({ detail }: { detail: DeploymentDetail }) {
 function Header({ detail }: { detail: DeploymentDetail }) {
   const { value: details } = detail.details;
   if (details === undefined) return null;
-  const { active_revision: active, url } = details;
   return (
     <header class="about">
       <div class="heading">
@@ -116,25 +116,7 @@ function Header({ detail }: { detail: DeploymentDetail }) {
         </span>
       </div>
       {details.message !== null && <p class="sentence">{details.message}</p>}
-      <p class="quiet">
-        {active === null
-          ? 'No revision serves.'
-          : `Revision ${active.number} serves${details.image_version === null ? '' : `, version ${details.image_version}`}.`}{' '}
-        {(details.interrupted_threads ?? 0) > 0 && (
-          <>{details.interrupted_threads === 1 ? 'One thread waits' : `${details.interrupted_threads} threads wait`} for somebody to answer. </>
-        )}
-        {details.asleep_since !== null && (
-          <>
-            Asleep since <Time at={details.asleep_since} />.{' '}
-          </>
-        )}
-        {details.next_due_at !== null && (
-          <>
-            Next work is due <Time at={details.next_due_at} />.{' '}
-          </>
-        )}
-        {url !== null && (/^https?:/.test(url) ? <a href={url}>{url}</a> : url)}
-      </p>
+      <Course details={details} />
       {detail.refused.value !== undefined && (
         <p class="fault" role="alert">
           {detail.refused.value}
@@ -142,5 +124,29 @@ function Header({ detail }: { detail: DeploymentDetail }) {
       )}
       <HeaderActions detail={detail} />
     </header>
+  );
+}
+
+/** The revision that serves, its threads and its sleep, in sentences. */
+function Course({ details }: { details: DeploymentDetails }) {
+  const { active_revision: active, url, interrupted_threads: people } = details;
+  return (
+    <p class="quiet">
+      {active === null
+        ? 'No revision serves.'
+        : `Revision ${active.number} serves${details.image_version === null ? '' : `, version ${details.image_version}`}.`}{' '}
+      {people !== null && people > 0 && <>{people === 1 ? 'One thread waits' : `${people} threads wait`} for somebody to answer. </>}
+      {details.asleep_since !== null && (
+        <>
+          Asleep since <Time at={details.asleep_since} />.{' '}
+        </>
+      )}
+      {details.next_due_at !== null && (
+        <>
+          Next work is due <Time at={details.next_due_at} />.{' '}
+        </>
+      )}
+      {url !== null && (/^https?:/.test(url) ? <a href={url}>{url}</a> : url)}
+    </p>
   );
 }

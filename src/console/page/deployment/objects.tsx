@@ -10,7 +10,7 @@ const EVERY = 10_000;
 
 type Found = { pods: DeploymentPod[]; events: DeploymentKubeEvent[]; complete: boolean };
 
-/** What Kubernetes runs for the deployment, and its events. Both are read again every ten seconds. */
+/** The pods of the deployment and its events. Both are read again every ten seconds. */
 export function Objects({ detail }: { detail: DeploymentDetail }) {
   const { calls } = useApp();
   const found = useSignal<Found | undefined>(undefined);

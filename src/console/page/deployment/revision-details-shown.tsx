@@ -13,12 +13,10 @@ export function RevisionDetailsShown({ deployment, revision }: RevisionOf) {
   const refused = useSignal<string | undefined>(undefined);
   const open = ({ currentTarget }: { currentTarget: HTMLDetailsElement }): void => {
     if (!currentTarget.open) return;
-    calls
-      .json<RevisionDetails>(`v2/deployments/${encodeURIComponent(deployment)}/revisions/${revision}`, { query: { view: 'full' } })
-      .then(
-        (details) => (read.value = details),
-        (error: unknown) => (refused.value = error instanceof Error ? error.message : String(error)),
-      );
+    calls.json<RevisionDetails>(`v2/deployments/${encodeURIComponent(deployment)}/revisions/${revision}`, { query: { view: 'full' } }).then(
+      (details) => (read.value = details),
+      (error: unknown) => (refused.value = error instanceof Error ? error.message : String(error)),
+    );
   };
   return (
     <details onToggle={open}>

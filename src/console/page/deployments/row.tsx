@@ -19,7 +19,7 @@ type CellsProps = RowProps & { link: { current: HTMLAnchorElement | null } };
 
 function Cells({ row, index, isActive, height, link }: CellsProps) {
   const { router } = useApp();
-  const { latest_revision: latest, queue, interrupted_threads: people } = row;
+  const { latest_revision: latest } = row;
   return (
     <div role="row" aria-rowindex={index + 2} class="row" style={{ height: `${height}px` }}>
       <div role="gridcell" class="name">
@@ -44,18 +44,24 @@ function Cells({ row, index, isActive, height, link }: CellsProps) {
       <div role="gridcell" class="version">
         {row.image_version ?? ''}
       </div>
-      <div role="gridcell" class="queue" title="Queue pods that are ready, of those wanted">
-        {queue.wanted === null ? '' : `${queue.ready ?? 0}/${queue.wanted}`}
-      </div>
-      <div role="gridcell" class="people" title="Threads that wait for somebody to answer">
-        {(people ?? 0) === 0 ? '' : people}
-      </div>
+      <Work row={row} />
       <div role="gridcell" class="updated">
         <Time at={row.updated_at} />
       </div>
     </div>
   );
 }
+
+const Work = ({ row: { queue, interrupted_threads: people } }: Pick<RowProps, 'row'>) => (
+  <>
+    <div role="gridcell" class="queue" title="Queue pods that are ready, of those wanted">
+      {queue.wanted === null ? '' : `${queue.ready ?? 0}/${queue.wanted}`}
+    </div>
+    <div role="gridcell" class="people" title="Threads that wait for somebody to answer">
+      {(people ?? 0) === 0 ? '' : people}
+    </div>
+  </>
+);
 
 const Due = ({ at }: { at: string }) => (
   <>

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
 import { jumpTargets } from '../deployments/jump-targets.ts';
 import { StateShown } from '../deployments/state-shown.tsx';
 import { useApp } from './app.ts';
@@ -47,14 +48,20 @@ export function Jump({ close }: { close: () => void }) {
           active.value = 0;
         }}
       />
-      <ul id="jump-list" role="listbox" aria-label="Deployments" class="jump-list">
-        {found.map((one, index) => (
-          <li key={one.id} id={idOf(index)} role="option" aria-selected={index === chosen} onClick={() => go(index)}>
-            <strong>{one.name}</strong> <span class="quiet">{one.namespace}</span> <StateShown state={one.state} reason={one.reason} />
-          </li>
-        ))}
-      </ul>
+      <Found found={found} chosen={chosen} go={go} />
       {found.length === 0 && <p role="status">No deployment has these letters.</p>}
     </Dialog>
   );
 }
+
+type FoundProps = { found: readonly DeploymentSummary[]; chosen: number; go: (index: number) => void };
+
+const Found = ({ found, chosen, go }: FoundProps) => (
+  <ul id="jump-list" role="listbox" aria-label="Deployments" class="jump-list">
+    {found.map((one, index) => (
+      <li key={one.id} id={idOf(index)} role="option" aria-selected={index === chosen} onClick={() => go(index)}>
+        <strong>{one.name}</strong> <span class="quiet">{one.namespace}</span> <StateShown state={one.state} reason={one.reason} />
+      </li>
+    ))}
+  </ul>
+);
