@@ -32,6 +32,7 @@ export function Jump({ close }: { close: () => void }) {
     <Dialog title="Go to a deployment" close={close}>
       <input
         class="jump"
+        autofocus
         type="text"
         role="combobox"
         name="jump"

@@ -8,20 +8,9 @@ const DeploymentPage = lazily(async () => (await import('../deployment/deploymen
 export function Places() {
   const { router } = useApp();
   const { place } = router.located.value;
-  switch (place?.name) {
-    case 'deployments':
-      return <DeploymentList />;
-    case 'deployment':
-    case 'compare':
-    case 'secrets':
-    case 'settings':
-    case 'resource':
-    case 'logs':
-    case 'buildLog':
-      return <DeploymentPage key={place.parameters.id} id={place.parameters.id} tab={place.name} />;
-    default:
-      return <Nowhere />;
-  }
+  if (place === undefined) return <Nowhere />;
+  if (place.name === 'deployments') return <DeploymentList />;
+  return <DeploymentPage key={place.parameters.id} id={place.parameters.id} tab={place.name} />;
 }
 
 function Nowhere() {
