@@ -28,6 +28,7 @@ export const STATUS_INPUTS = {
   pushHandled: 'The last event is looked after once more. Its commit asks for nothing if a revision is of it.',
   asleepSince: 'It is awake, and falls asleep after its time of rest.',
   nextDueAt: 'The agents report it.',
+  interruptedThreads: 'The agents count them again.',
   lastHandledReconcileAt: 'It is reconciled once more.',
 } as const satisfies Partial<Record<keyof DeploymentStatusFields, string>>;
 
