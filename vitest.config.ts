@@ -161,7 +161,7 @@ export default defineConfig({
           name: 'rollouts',
           include: of('rollouts'),
           globalSetup: ['test/kit/cluster-global.ts'],
-          testTimeout: 2_400_000,
+          testTimeout: 3_600_000,
           hookTimeout: 1_800_000,
           fileParallelism: false,
         },

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { kinds, type Kube, type SecretObject } from '../kube/kube.ts';
 import type { DeploymentResource } from '../schema/platform/custom-resources.ts';
 import type { Secret } from '../schema/platform/deployment.ts';
@@ -14,6 +15,7 @@ type Owner = { deployment: string; namespace: string; tenantId: string };
 /** The values of one Secret as kept in memory; `size` is in bytes. */
 type Kept = { values: Secret[]; size: number };
 
+const DIGEST_LENGTH = 16;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** Room for 10,000 deployments with 3 KiB of secrets each; the pod has 256 MB. */
@@ -66,9 +68,17 @@ export class SecretValues {
     return values.map((secret) => ({ name: secret.name, value: includesRole(role, 'write') ? secret.value : '' }));
   }
 
-  /** Returns the names in a Secret, without their values. */
-  async namesIn(ref: { namespace: string | undefined; name: string }, signal: AbortSignal): Promise<string[]> {
-    return (await this.#values(ref, signal)).map(({ name }) => name);
+  /**
+   * Returns the names in a Secret without their values. For a caller who may read those, each has a digest that is the
+   * same for the same value within one deployment.
+   */
+  async digests(
+    ref: { namespace: string | undefined; name: string },
+    { deployment, role, signal }: { deployment: string; role: Role; signal: AbortSignal },
+  ): Promise<{ name: string; digest: string | null }[]> {
+    const digestOf = ({ name, value }: Secret): string => hash('sha256', `${deployment}/${name}/${value}`).slice(0, DIGEST_LENGTH);
+    const values = await this.#values(ref, signal);
+    return values.map((secret) => ({ name: secret.name, digest: includesRole(role, 'write') ? digestOf(secret) : null }));
   }
 
   /**

@@ -134,10 +134,14 @@ test('equal revisions all serve, and each of their runs is executed once', async
   for (let at = 0; at < EQUAL; at += 1) ends.push((await tried(await ask('none'))).revision.status);
   expect(ends).toEqual(Array.from({ length: EQUAL }, () => 'DEPLOYED'));
   const rounds = feeder.made.slice(from);
-  await until('all of them are over', async () => {
-    const found = await executions(agent.client);
-    return rounds.every((round) => found[round]?.includes('second'));
-  });
+  await until(
+    'all of them are over',
+    async () => {
+      const found = await executions(agent.client);
+      return rounds.every((round) => found[round]?.includes('second'));
+    },
+    600,
+  );
   const found = await executions(agent.client);
   expect(rounds.filter((round) => found[round]?.join() !== 'first,second')).toEqual([]);
   expect(feeder.failures).toEqual([]);

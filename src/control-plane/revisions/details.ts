@@ -3,6 +3,7 @@ import { REQUESTED_BY } from '../../schema/platform/labels.ts';
 import { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 import type { RevisionDetails } from '../../schema/platform/revision.ts';
 import { toRestForm } from '../../schema/types.ts';
+import type { Role } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { revisionAnswers } from './answers.ts';
 
@@ -10,7 +11,7 @@ import { revisionAnswers } from './answers.ts';
 export async function revisionDetails(
   plane: Pick<ControlPlane, 'secrets' | 'stored'>,
   { deployment, revision }: { deployment: DeploymentResource; revision: RevisionResource },
-  signal: AbortSignal,
+  asking: { role: Role; signal: AbortSignal },
 ): Promise<RevisionDetails> {
   const { metadata, spec, status = {} } = revision;
   const secret = status.secretName ?? spec.template.secretName;
@@ -21,7 +22,13 @@ export async function revisionDetails(
     rollback_of: spec.rollbackOf ?? null,
     push: spec.push ?? null,
     resource_spec: spec.template.resourceSpec ? toRestForm(ResourceSpec, spec.template.resourceSpec) : null,
-    secrets: secret === undefined ? [] : await plane.secrets.namesIn({ namespace: metadata.namespace, name: secret }, signal),
+    secrets:
+      secret === undefined
+        ? []
+        : await plane.secrets.digests(
+            { namespace: metadata.namespace, name: secret },
+            { deployment: deployment.metadata.uid ?? '', ...asking },
+          ),
     ...courseOf(status),
   };
 }

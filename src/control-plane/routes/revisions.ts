@@ -117,7 +117,7 @@ async function readAll(
 ): Promise<RevisionDetails> {
   const deployment = await findDeployment(plane, deployment_id, asking);
   const revision = await findRevision(plane, deployment, { id: revision_id, signal: asking.signal });
-  return revisionDetails(plane, { deployment, revision }, asking.signal);
+  return revisionDetails(plane, { deployment, revision }, { role: asking.caller.role, signal: asking.signal });
 }
 
 const changed = { description: 'It is being deleted, or somebody else changed it at the same time.' };

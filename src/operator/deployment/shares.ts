@@ -41,7 +41,9 @@ export function decideShare(deployment: DeploymentResource, facts: ShareFacts): 
   if (active === undefined || before?.revision === active) return kept;
   if (before === undefined) {
     const next = revisionIn(revisions, complete);
-    if (next === undefined || !isTriedOut(next, deployment, revisions)) return kept;
+    // One that was given up may still be under way by its own status.
+    const isGivenUp = former !== undefined && former.revision === next?.metadata.name;
+    if (next === undefined || isGivenUp || !isTriedOut(next, deployment, revisions)) return kept;
     return walked(first(deployment, { next, now }), { deployment, facts, kept });
   }
   return walked(before, { deployment, facts, kept });

@@ -100,7 +100,13 @@ export const RevisionDetails = Type.Object(
       Type.Integer({ description: 'Which push to the followed branch made it, counted from its last change. Null: a change did.' }),
     ),
     resource_spec: Nullable(ResourceSpec),
-    secrets: Type.Array(Type.String(), { description: 'The names of its secrets.' }),
+    secrets: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        digest: Nullable(Type.String({ description: 'The same for the same value. Null: the caller may not read values.' })),
+      }),
+      { description: 'Its secrets without their values.' },
+    ),
     started_at: Nullable(DateTime('When its build or its rollout began.')),
     built_at: Nullable(DateTime('When its image was built.')),
     ended_at: Nullable(DateTime('When it reached its last status.')),

@@ -137,13 +137,15 @@ test('a revision in full names who made it, its secrets and its times, and shows
     rollback_of: null,
     push: null,
     resource_spec: { cpu: 0.5 },
-    secrets: ['TOKEN'],
+    secrets: [{ name: 'TOKEN', digest: null }],
     started_at: '2026-01-01T00:00:00.000Z',
     built_at: null,
     server_version: '1.2.3',
     guard: 'key',
   });
   expect(JSON.stringify(full)).not.toContain('hidden');
+  const written = (await plane.call<RevisionDetails>('GET', `${at}?view=full`)).body;
+  expect(written.secrets).toEqual([{ name: 'TOKEN', digest: expect.stringMatching(/^[0-9a-f]{16}$/) as string }]);
   expect(Object.keys(await read<object>(at))).not.toContain('made_by');
   expect((await plane.call('GET', `${at}?view=all`)).status).toBe(422);
 });

@@ -206,6 +206,11 @@ describe('a revision is given up', () => {
     });
   });
 
+  test('and is not tried again while its own status says that it is under way', () => {
+    const aborted = { revision: 'chat-2', since: ago(1), message: 'The gate failed.' };
+    expect(decide(deployment({ aborted }))).toEqual({ aborted });
+  });
+
   test('and is remembered until a newer one is asked for', () => {
     const aborted = { revision: 'chat-2', since: ago(9), message: 'Somebody gave it up.' };
     const failed = revision(2, { phase: 'DEPLOY_FAILED' });

@@ -1,7 +1,7 @@
 import { useApp } from '../shell/app.ts';
+import { ComparedRevisions } from './compared-revisions.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
-import { DifferencesShown } from './differences-shown.tsx';
-import { comparedFields, originText } from './revision-words.ts';
+import { originText } from './revision-words.ts';
 
 /** Compares any two revisions. The address names them. */
 export function Compare({ detail }: { detail: DeploymentDetail }) {
@@ -21,7 +21,7 @@ export function Compare({ detail }: { detail: DeploymentDetail }) {
       {before === undefined || after === undefined ? (
         <p class="fault">One of these revisions is not among the newest ones, or no longer there.</p>
       ) : (
-        <DifferencesShown before={comparedFields(before)} after={comparedFields(after)} heads={[originText(before), originText(after)]} />
+        <ComparedRevisions deployment={detail.id} from={from} to={to} heads={[originText(before), originText(after)]} />
       )}
     </section>
   );

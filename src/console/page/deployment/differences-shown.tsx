@@ -5,7 +5,7 @@ type DifferencesProps = { before: object; after: object; heads: [before: string,
 /** The fields in which two values differ, side by side. */
 export function DifferencesShown({ before, after, heads }: DifferencesProps) {
   const found = differences(before, after);
-  if (found.length === 0) return <p>Image and configuration are the same.</p>;
+  if (found.length === 0) return <p>Image, configuration, sizes and secrets are the same.</p>;
   return (
     <table class="differences">
       <thead>

@@ -45,7 +45,7 @@ function Facts({ details }: { details: RevisionDetails }) {
     ['Ended', time(details.ended_at)],
     ['Server', details.server_version],
     ['Guard', details.guard],
-    ['Secrets', details.secrets.length === 0 ? 'none' : details.secrets.join(', ')],
+    ['Secrets', details.secrets.length === 0 ? 'none' : details.secrets.map(({ name }) => name).join(', ')],
   ];
   return (
     <>

@@ -1,9 +1,9 @@
 import type { Revision } from '../../../schema/platform/revision.ts';
 import { useApp } from '../shell/app.ts';
 import { Dialog } from '../shell/dialog.tsx';
+import { ComparedRevisions } from './compared-revisions.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
-import { DifferencesShown } from './differences-shown.tsx';
-import { comparedFields, originText } from './revision-words.ts';
+import { originText } from './revision-words.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 
@@ -23,7 +23,7 @@ export function RollBack({ detail, target, close }: { detail: DeploymentDetail; 
       {serving === undefined ? (
         <p>No revision serves now, so there is nothing to compare it with.</p>
       ) : (
-        <DifferencesShown before={comparedFields(serving)} after={comparedFields(target)} heads={['Serves now', 'After the rollback']} />
+        <ComparedRevisions deployment={detail.id} from={serving.id} to={target.id} heads={['Serves now', 'After the rollback']} />
       )}
       <WriteNotes detail={detail} refused={refused} />
       <div class="actions">
