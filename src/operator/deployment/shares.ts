@@ -39,15 +39,15 @@ export function decideShare(deployment: DeploymentResource, facts: ShareFacts): 
   const { candidate: before, aborted: former } = deployment.status?.rollout ?? {};
   const kept = former !== undefined && isRemembered(former, revisions) ? { aborted: former } : {};
   if (active === undefined || before?.revision === active) return kept;
-  if (before === undefined) {
-    const next = revisionIn(revisions, complete);
-    // One that was given up may still be under way by its own status.
-    const isGivenUp = former !== undefined && former.revision === next?.metadata.name;
-    if (next === undefined || isGivenUp || !isTriedOut(next, deployment, revisions)) return kept;
-    return walked(first(deployment, { next, now }), { deployment, facts, kept });
-  }
-  return walked(before, { deployment, facts, kept });
+  if (before !== undefined) return walked(before, { deployment, facts, kept });
+  const next = revisionIn(revisions, complete);
+  if (next === undefined || !mayBeTried(next, { deployment, facts })) return kept;
+  return walked(first(deployment, { next, now }), { deployment, facts, kept });
 }
+
+/** One that was given up is not tried again, though it may be under way by its own status still. */
+const mayBeTried = (next: RevisionResource, { deployment, facts: { revisions } }: Stepping): boolean =>
+  deployment.status?.rollout?.aborted?.revision !== next.metadata.name && isTriedOut(next, deployment, revisions);
 
 type Stepping = { deployment: DeploymentResource; facts: ShareFacts };
 
