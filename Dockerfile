@@ -110,6 +110,7 @@ FROM cluster-app AS gx-platform
 # an attack. make bench-operator and make test-abuse measure with this line.
 # The memory of a burst of requests is given back when the control plane is at rest (src/at-rest.ts), which takes the collector's door.
 ENV NODE_OPTIONS="--max-semi-space-size=8 --expose-gc" MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=32768 MALLOC_TRIM_THRESHOLD_=131072
+RUN install -d -o gx -g gx /app/bundle
 WORKDIR /app
 USER 10001:10001
 EXPOSE 8080
@@ -117,7 +118,9 @@ COPY crds /app/crds
 COPY --from=console-page /sbom /usr/share/gx/sbom
 COPY --from=console-page /app/dist/console /app/dist/console
 COPY src /app/src
-ENTRYPOINT ["node", "/app/src/main.ts"]
+# As in the agents' image: the start takes less time, and each process some 20 MB less.
+RUN node /app/src/bundle.ts /app/bundle
+ENTRYPOINT ["node", "/app/bundle/main.js"]
 
 # --- shared by the two bases of users' agents ---------------------------------------------------------------------------
 FROM app AS agent-app

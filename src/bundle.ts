@@ -37,8 +37,13 @@ const addresses: Plugin = {
     onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path: file }) => {
       if (file.includes('node_modules')) return undefined;
       const text = await readFile(file, 'utf8');
-      const address = `new URL(${JSON.stringify(path.relative(folder, file))}, import.meta.url).href`;
-      return { contents: text.replaceAll('import.meta.url', address), loader: 'ts' };
+      const at = (place: string): string => `new URL(${JSON.stringify(path.relative(folder, place))}, import.meta.url)`;
+      const parts = {
+        'import.meta.url': `${at(file)}.href`,
+        'import.meta.dirname': `decodeURIComponent(${at(path.dirname(file))}.pathname)`,
+      };
+      const contents = text.replaceAll(/import\.meta\.(?:url|dirname)\b/g, (part) => parts[part as keyof typeof parts]);
+      return { contents, loader: 'ts' };
     });
   },
 };
