@@ -77,13 +77,16 @@ function Steps({ revision }: { revision: Revision }) {
   );
 }
 
+/** Shows the parts of a text between backticks as code. */
+const inCode = (text: string) => text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
+
 function Failure({ revision, isOpen }: { revision: Revision; isOpen: boolean }) {
   const meaning = revision.reason === null ? undefined : reasonMeaning(revision.reason);
   return (
     <>
       {meaning !== undefined && (
         <p class="note">
-          <strong>{revision.reason}</strong>: {meaning.means} {meaning.remedy}
+          <strong>{revision.reason}</strong>: {inCode(`${meaning.means} ${meaning.remedy}`)}
         </p>
       )}
       {revision.log_tail !== null && (

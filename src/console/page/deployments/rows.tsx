@@ -48,7 +48,7 @@ const HEADS: readonly { label: string; sort?: SortColumn; kind: string }[] = [
   { label: 'Source', kind: 'source' },
   { label: 'Version', kind: 'version' },
   { label: 'Queue', kind: 'queue' },
-  { label: 'For people', kind: 'people' },
+  { label: 'People', kind: 'people' },
   { label: 'Updated', sort: 'updated_at', kind: 'updated' },
 ];
 
