@@ -86,6 +86,7 @@ export const STATES: Record<string, Record<string, string>> = {
     DueSoon: 'Of Asleep: it woke for a delayed run or a cron.',
     WorkFound: 'Of Asleep: it woke for a run that was made while it fell asleep.',
     SpecChanged: 'Of Asleep: it woke for another revision.',
+    RolloutMoved: 'Of Asleep: it woke because the revision that is tried out goes on, or was given up.',
     NoGateway:
       "Of Asleep: no replica of the gateway is ready, so it stays awake. Of FieldsWithoutEffect: none is installed, so the server's version, its mount prefix and its guard are not known.",
     Idle: 'Of Asleep: nobody has used it for a while, so it sleeps.',

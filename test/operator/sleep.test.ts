@@ -1,11 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { gatewayConfig } from '../../src/config/gateway.ts';
 import { startGateway, type Gateway } from '../../src/gateway/start.ts';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
-import { WAKE } from '../../src/schema/platform/labels.ts';
+import { ROLLOUT, WAKE } from '../../src/schema/platform/labels.ts';
 import type { DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
 import { workPath, type WorkReport } from '../../src/schema/wire/work-report.ts';
 import { freePort } from '../kit/agent-server.ts';
@@ -199,6 +200,46 @@ test('a run that its last pod told of wakes it, and so does another revision', a
   await kube.jsonPatch(kinds.deployment, { namespace, name: 'work' }, patch);
   await until('the next revision serves', async () => (await see.deployment('work')).status?.activeRevision === 'work-00002');
   expect(asleep(await see.deployment('work'))?.status).toBe('False');
+});
+
+test('a revision that waits at a step of its rollout sleeps too, wakes with its share, and wakes the deployment to serve', async () => {
+  const { kube, namespace, see } = stage;
+  const name = 'tried';
+  const [first, second] = [`${name}-00001`, `${name}-00002`];
+  const steps = [{ share: 20, pause: true }];
+  const key = await deploy(name, { rollout: { steps }, progressDeadlineSeconds: 60 });
+  const patch = [{ op: 'replace' as const, path: '/spec/template/sourceRevisionConfig/imageUri', value: 'agent:2' }];
+  await kube.jsonPatch(kinds.deployment, { namespace, name }, patch);
+  const candidate = async () => (await see.deployment(name)).status?.rollout?.candidate;
+  const before = await until('the next revision has its share', async () => {
+    const found = await candidate();
+    return found?.share === 20 && found.unreadySince === undefined && found;
+  });
+  const everySize = async (size: number): Promise<boolean> =>
+    [...(await sizes(first)), ...(await sizes(second))].every((found) => found === size);
+
+  const sleeping = await fallAsleep(name, key);
+  await until('all pods of both are gone', () => everySize(0));
+  expect(await candidate()).toEqual(before);
+  expect((await see.revision(second)).status).toMatchObject({ phase: 'DEPLOYING', reason: 'Asleep' });
+  const asking = fetch(`http://127.0.0.1:${sleeping.status?.gatewayPort}/threads`, { headers: { 'x-api-key': key } });
+  await until('the pods of both start', () => everySize(1));
+  const agent = await startAgentDouble();
+  expect((await asking).status).toBe(200);
+  agent.closeAllConnections();
+  agent.close();
+  await until('it is as before', async () => isDeepStrictEqual(await candidate(), before));
+  expect((await see.deployment(name)).status?.activeRevision).toBe(first);
+
+  await until('it sleeps again', async () => {
+    await report(name, key, IDLE);
+    return asleep(await see.deployment(name))?.status === 'True' && (await everySize(0));
+  });
+  await kube.jsonPatch(kinds.revision, { namespace, name: second }, [
+    { op: 'add', path: '/metadata/annotations', value: { [ROLLOUT]: 'promote' } },
+  ]);
+  await until('it serves', async () => (await see.deployment(name)).status?.activeRevision === second);
+  expect(asleep(await see.deployment(name))?.status).toBe('False');
 });
 
 test('its database sleeps with it where that is asked for, and wakes with its pods', async () => {

@@ -26,7 +26,7 @@ import { decideRollout } from './rollout.ts';
 import { observeRoute } from './route/observe.ts';
 import { planBackup } from '../backup/plan.ts';
 import { planRestore, type RestorePlan } from '../backup/restore-plan.ts';
-import { decideShare, type ShareDecision } from './shares.ts';
+import { decideShare, waitingRevision, type ShareDecision } from './shares.ts';
 import { decideSleep } from './sleep.ts';
 
 export type FactsDeps = Pick<
@@ -47,11 +47,10 @@ export async function observeFacts(
   const key = keyOf(deployment.metadata);
   const hasGateway = gatewayEndpoints(world.gateways).length > 0;
   const complete = completeRevision(deployment, world, settings);
-  const share =
-    settings.gateway === undefined
-      ? {}
-      : decideShare(deployment, { ...world, active, complete, verdict: work.verdict(key), gate: work.gate(key), now });
-  const seen = { ...world, active, share, summary: work.summary(key), hasGateway, port: ports.gateway, settings, now };
+  const shared = { ...world, active, complete, verdict: work.verdict(key), gate: work.gate(key), now };
+  const share = settings.gateway === undefined ? {} : decideShare(deployment, shared);
+  const tried = { share, waiting: waitingRevision(deployment, share, shared) };
+  const seen = { ...world, ...tried, active, summary: work.summary(key), hasGateway, port: ports.gateway, settings, now };
   const sleep = decideSleep(deployment, seen);
   return {
     ...world,

@@ -2,7 +2,6 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 import { gateId, type CandidateRevision } from '../../schema/platform/rollout-spec.ts';
 import { GATE_SECONDS, gateInput } from '../../schema/platform/rollout-trial.ts';
 import type { GateReport } from '../../schema/wire/work-report.ts';
-import { isAsleep } from '../rollout/sleepers.ts';
 
 /* The run that a revision must end with success before it gets a share. */
 
@@ -33,7 +32,7 @@ export const gateSecondsLeft = ({ gate }: CandidateRevision, { deployment, now }
 /** Returns why a revision does not come through its gate. Undefined: it is not at one, or still may. */
 export function failedGate(candidate: CandidateRevision, facts: GateFacts & { gate: GateReport | undefined }): string | undefined {
   const { deployment, gate } = facts;
-  if (!isAtGate(candidate, deployment) || candidate.promoted === true || isAsleep(deployment)) return undefined;
+  if (!isAtGate(candidate, deployment) || candidate.promoted === true) return undefined;
   if (gateInput(deployment.spec.rollout!.gate!) === undefined) return 'The gate failed: spec.rollout.gate.input is no JSON object.';
   const { status, message = 'its run' } = wordOn(candidate, gate) ?? {};
   if (status === 'error' || status === 'interrupted') return `The gate failed: ${status}, ${message}.`.slice(0, 1024);

@@ -99,8 +99,10 @@ function stepped(before: CandidateRevision, stepping: Stepping): ShareDecision {
   const { message: verdict, isFine } = resultOf(deployment, { facts, before });
   const known = { ...rest, by: byOf(deployment), ...(verdict !== undefined && { verdict }) };
   // Its pods stop with the deployment, and its time with them.
-  if (deployment.spec.hibernate === true || isAsleep(deployment))
+  if (deployment.spec.hibernate === true)
     return { candidate: { ...known, since: time, ...(isAtGate(before, deployment) && { gate: { since: time } }) } };
+  // It sleeps where no time counts. A person may still move it, which wakes the deployment.
+  if (isAsleep(deployment)) return moved(known, stepping) ?? { candidate: known };
   const isReady = facts.complete === before.revision;
   const candidate = isReady ? known : { ...known, unreadySince: unreadySince ?? time };
   return moved(candidate, stepping) ?? onward(candidate, { ...stepping, isFine });
@@ -130,6 +132,19 @@ function onward(candidate: CandidateRevision, { deployment, facts, isFine }: Ste
   const since = now.toISOString();
   const again = secondsLeft(next, { since }, now);
   return { candidate: { ...candidate, share: next.share, step: at + 1, since }, ...(again < Infinity && { again }) };
+}
+
+/**
+ * Returns the name of the revision that stays where it is until somebody goes on or runs were compared, with all its
+ * pods ready. A deployment may sleep meanwhile.
+ */
+export function waitingRevision(deployment: DeploymentResource, { candidate }: ShareDecision, facts: ShareFacts): string | undefined {
+  if (candidate === undefined || candidate.promoted === true || candidate.unreadySince !== undefined) return undefined;
+  if (isAtGate(candidate, deployment)) return undefined;
+  const steps = stepsOf(deployment);
+  const left = secondsLeft(steps[stepAt(steps, candidate.share) - 1], candidate, facts.now);
+  if (left === Infinity) return candidate.revision;
+  return left <= 0 && !resultOf(deployment, { facts, before: candidate }).isFine ? candidate.revision : undefined;
 }
 
 /** Decides at the gate: the first step begins once its run has succeeded. */

@@ -7,6 +7,7 @@ import { names } from '../../schema/names.ts';
 import { newestFirst } from '../../schema/platform/revision-of.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { hasWork, isSleeper, mayRest, sleepAfter } from '../rollout/sleepers.ts';
+import { revisionIn } from '../rollout/revisions.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import { availableReplicas } from '../pods/workload-state.ts';
@@ -28,6 +29,8 @@ export type SleepDecision = {
 export type SleepFacts = {
   revisions: RevisionResource[];
   active: string | undefined;
+  /** A revision that is tried out, and stays where it is until somebody goes on or it has had runs. */
+  waiting: string | undefined;
   workloads: KubeObject[];
   summary: WorkSummary | undefined;
   /** True if a gateway is there to answer in its place. */
@@ -65,6 +68,7 @@ const AWAKE = {
   DueSoon: 'It woke for a delayed run or a cron.',
   WorkFound: 'It woke for work that came while it fell asleep.',
   SpecChanged: 'It woke for another revision.',
+  RolloutMoved: 'It woke because the revision that is tried out goes on, or was given up.',
   GuardUnknown: 'It stays awake: its pods have not reported how they decide who may call, so nobody can tell who may wake it.',
   NoGateway: 'It stays awake: no gateway is there to answer in its place.',
 } as const;
@@ -96,11 +100,11 @@ function earliest(...times: (string | undefined)[]): string | undefined {
 type Asleep = SleepFacts & { since: string; nextDue: string | undefined };
 
 /** Returns why it wakes. Undefined: it sleeps on. */
-function wokenBy({ metadata }: DeploymentResource, facts: Asleep): keyof typeof AWAKE | undefined {
-  const { revisions, active, since, summary, nextDue, now } = facts;
+function wokenBy({ metadata, status }: DeploymentResource, facts: Asleep): keyof typeof AWAKE | undefined {
+  const { since, summary, nextDue, now } = facts;
   // The gateway names the sleep that it ends, so that no clocks are compared and an old wish wakes nobody.
   if (metadata.annotations?.[WAKE] === since) return 'WokenByRequest';
-  if (newestFirst(revisions)[0]?.metadata.name !== active) return 'SpecChanged';
+  if (!isAsAsked(facts)) return isTried(status, facts) ? 'RolloutMoved' : 'SpecChanged';
   if (summary !== undefined && isNewer(facts, since) && hasWork(summary)) return 'WorkFound';
   if (nextDue !== undefined && Date.parse(nextDue) - now.getTime() <= AHEAD * 1000) return 'DueSoon';
   return mustStay(facts);
@@ -120,19 +124,30 @@ function whileAwake(deployment: DeploymentResource, facts: SleepFacts): SleepDec
 }
 
 /** Returns why it can't sleep at all. */
-function mustStay({ revisions, hasGateway }: SleepFacts): keyof typeof AWAKE | undefined {
-  const { phase, guard } = newestFirst(revisions)[0]?.status ?? {};
+function mustStay({ revisions, active, hasGateway }: SleepFacts): keyof typeof AWAKE | undefined {
+  const { phase, guard } = revisionIn(revisions, active)?.status ?? {};
   if (guard === 'handlers') return 'OwnHandlers';
   if (!hasGateway) return 'NoGateway';
   return phase === 'DEPLOYED' && guard === undefined ? 'GuardUnknown' : undefined;
 }
 
-/** Returns true if its newest revision serves, and the gateway can answer in its place. */
-function isReadyToSleep({ revisions, active, workloads, port }: SleepFacts): boolean {
-  const newest = newestFirst(revisions)[0];
-  if (newest?.metadata.name !== active || newest?.status?.phase !== 'DEPLOYED') return false;
-  const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(newest.metadata.name));
-  const { guard } = newest.status;
+/** Returns true if its newest revision serves, or is tried out and waits. */
+function isAsAsked({ revisions, active, waiting }: SleepFacts): boolean {
+  const newest = newestFirst(revisions)[0]?.metadata.name;
+  return newest !== undefined && (newest === active || newest === waiting);
+}
+
+/** Returns true if its newest revision is the one that was tried out until now. */
+const isTried = (status: DeploymentResource['status'], { revisions }: SleepFacts): boolean =>
+  newestFirst(revisions)[0]?.metadata.name === status?.rollout?.candidate?.revision;
+
+/** Returns true if nothing is rolled out, and the gateway can answer in its place. */
+function isReadyToSleep(facts: SleepFacts): boolean {
+  const { revisions, active, workloads, port } = facts;
+  const serving = revisionIn(revisions, active);
+  if (!isAsAsked(facts) || serving?.status?.phase !== 'DEPLOYED') return false;
+  const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(serving.metadata.name));
+  const { guard } = serving.status;
   return availableReplicas(api) > 0 && (guard === 'key' || guard === 'open') && port !== undefined;
 }
 

@@ -1,3 +1,4 @@
+import { ASLEEP } from '../../schema/platform/conditions.ts';
 import { ROLLOUT } from '../../schema/platform/labels.ts';
 import { moveOf } from '../../schema/platform/rollout-move.ts';
 import { isWaitedFor } from '../database/address.ts';
@@ -69,6 +70,14 @@ export function triedOut(
   const message = `All pods are ready. It gets ${share} % of the new threads, at step ${step} of ${steps}.${fault}`;
   return idle('DEPLOYING', message, { ...done, again: LOOK });
 }
+
+/** Decides for one that is tried out while its deployment sleeps. Its deadline begins when that wakes. */
+export const sleeping = ({ revision, world }: Situation): Decision | undefined => {
+  const { candidate, deployment } = world;
+  if (candidate === undefined || deployment === undefined || !isAsleep(deployment)) return undefined;
+  const message = `Its pods are stopped while the deployment sleeps. It keeps ${candidate.share} % of the new threads.`;
+  return idle(revision.status?.phase ?? 'DEPLOYING', message, { reason: ASLEEP, wish: takenDown(world), started: true });
+};
 
 /** Returns how many queue pods a rollout has. Those of one that is tried out follow its work. */
 export function queueOfRollout({ revision, world, settings }: Pick<Situation, 'revision' | 'world' | 'settings'>): number {

@@ -14,7 +14,7 @@ import { imageOf, isEnded } from '../rollout/revisions.ts';
 import { diagnose, type Diagnosis } from '../pods/diagnose.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
-import { aborted, isResting, keeping, queueOfRollout, superseded, takenDown, triedOut } from './beside-serving.ts';
+import { aborted, isResting, keeping, queueOfRollout, sleeping, superseded, takenDown, triedOut } from './beside-serving.ts';
 import { building } from './build/staged.ts';
 import { idle, SERVES, STARTING, whileRestoring, type Decision, type Wish } from './decision.ts';
 import { lastStep } from './last-step.ts';
@@ -24,7 +24,20 @@ type Question = (situation: Situation) => Decision | undefined;
 
 /** Decides the next step of a revision. The first question with an answer decides. */
 export function decideRevision(situation: Situation): Decision {
-  for (const question of [gone, specChanged, ended, aborted, interrupted, buildless, skipped, hibernating, queued, building, restoring]) {
+  for (const question of [
+    gone,
+    specChanged,
+    ended,
+    aborted,
+    interrupted,
+    buildless,
+    skipped,
+    hibernating,
+    sleeping,
+    queued,
+    building,
+    restoring,
+  ]) {
     const decision = question(situation);
     if (decision !== undefined) return decision;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideRollout } from '../../../src/operator/deployment/rollout.ts';
-import { decideShare, type ShareDecision, type ShareFacts } from '../../../src/operator/deployment/shares.ts';
+import { decideShare, waitingRevision, type ShareDecision, type ShareFacts } from '../../../src/operator/deployment/shares.ts';
 import { isTriedOut } from '../../../src/operator/rollout/by-share.ts';
 import type { GateReport } from '../../../src/schema/wire/work-report.ts';
 import type { VerdictOnShare } from '../../../src/operator/scale/verdict.ts';
@@ -107,6 +107,36 @@ describe('a new revision', () => {
   test('keeps its share while the deployment hibernates, and its time begins anew', () => {
     const of = deployment({ candidate: tried(10, 90) }, { hibernate: true });
     expect(decide(of, { complete: undefined })).toEqual({ candidate: tried(10, 0) });
+  });
+
+  test('keeps its share and its step while the deployment sleeps, and a person may move it', () => {
+    const asleep = (share: number, more: Partial<CandidateRevision> = {}): DeploymentResource => {
+      const of = at(share, 900, more);
+      return { ...of, status: { ...of.status, asleepSince: ago(90) } };
+    };
+    expect(decide(asleep(50), { complete: undefined })).toEqual({ candidate: tried(50, 900) });
+    const moved = (move: string): ShareDecision => decide(asleep(50), { complete: undefined, revisions: [FIRST, underWay({ move })] });
+    expect(moved('promote').candidate?.promoted).toBe(true);
+    expect(moved('share=90').candidate).toEqual(tried(90, 0));
+    expect(moved('abort').aborted?.message).toBe('Somebody gave it up.');
+  });
+
+  test('waits at a step that somebody has to end, and nowhere else unless checks have no result', () => {
+    const waits = (of: DeploymentResource, more: Partial<ShareFacts> = {}): boolean => {
+      const facts = { revisions: [FIRST, underWay()], active: 'chat-1', complete: 'chat-2', verdict: undefined, gate: undefined, now: NOW };
+      const { candidate } = of.status!.rollout!;
+      return waitingRevision(of, { ...(candidate && { candidate }) }, { ...facts, ...more }) !== undefined;
+    };
+    expect([waits(at(50, 9)), waits(at(10, 9)), waits(at(90, 90))]).toEqual([true, false, false]);
+    expect(waits(at(50, 9, { promoted: true }))).toBe(false);
+    expect(waits(at(50, 9, { unreadySince: ago(1) }))).toBe(false);
+    const rollout = { steps: STEPS, checks: [{ figure: 'errors' as const, worseBy: 5 }] };
+    const checked = (seconds: number) => deployment({ candidate: tried(10, seconds) }, { rollout });
+    const fine: VerdictOnShare = { state: 'fine', message: 'Fine.', share: 10, candidate: 'chat-2' };
+    expect([waits(checked(59)), waits(checked(60)), waits(checked(60), { verdict: fine })]).toEqual([false, true, false]);
+    const gate = { assistant: 'chat', input: '{}' };
+    const gated = deployment({ candidate: tried(0, 9, { gate: { since: ago(9) } }) }, { rollout: { steps: STEPS, gate } });
+    expect(waits(gated)).toBe(false);
   });
 
   test('is tried out no longer once it serves', () => {

@@ -31,6 +31,7 @@ function decided({ guard = 'key', ...given }: Given = {}) {
   const facts: SleepFacts = {
     revisions: [serving],
     active: 'chat-00001',
+    waiting: undefined,
     workloads: [api],
     summary: RESTING,
     hasGateway: true,
@@ -85,6 +86,7 @@ describe('falls asleep', () => {
       decideSleep(of, {
         revisions: [revision(of, { status: { phase: 'DEPLOYED', guard: 'key' } })],
         active: 'chat-00001',
+        waiting: undefined,
         workloads: [],
         summary: RESTING,
         hasGateway: true,
@@ -150,6 +152,26 @@ describe('asleep', () => {
     const of = sleeper({ status });
     const newer = revision({ ...of, metadata: { ...of.metadata, generation: 2 } });
     expect(reasonOf({ status, facts: { revisions: [newer, revision(of, { status: { phase: 'DEPLOYED' } })] } })).toBe('SpecChanged');
+  });
+
+  test('a revision that is tried out lets it sleep where it waits, and wakes it when it goes on', () => {
+    const candidate = { revision: 'chat-00002', step: 1, share: 50, by: 'thread' as const, since: SINCE };
+    const rollout = { madeAt: SINCE, current: 'chat-00001', living: ['chat-00001', 'chat-00002'], draining: [], candidate };
+    const newer = (of: DeploymentResource) =>
+      revision({ ...of, metadata: { ...of.metadata, generation: 2 } }, { status: { phase: 'DEPLOYING' } });
+    const seen = (given: Partial<Record<'asleepSince' | 'waiting', string>>, guard: 'key' | 'handlers' = 'key') => {
+      const { waiting, ...more } = given;
+      const of = sleeper({ status: { ...more, rollout } });
+      const revisions = [newer(of), revision(of, { status: { phase: 'DEPLOYED', guard } })];
+      const { sleep, statements } = decided({ status: { ...more, rollout }, facts: { revisions, waiting } });
+      return [sleep.asleepSince !== undefined, statements[0]?.reason];
+    };
+    expect(newer(sleeper({})).metadata.name).toBe('chat-00002');
+    expect(seen({})).toEqual([false, 'InUse']);
+    expect(seen({ waiting: 'chat-00002' })).toEqual([true, 'Idle']);
+    expect(seen({ waiting: 'chat-00002' }, 'handlers')).toEqual([false, 'OwnHandlers']);
+    expect(seen({ asleepSince: SINCE, waiting: 'chat-00002' })).toEqual([true, 'Idle']);
+    expect(seen({ asleepSince: SINCE })).toEqual([false, 'RolloutMoved']);
   });
 
   test('a report of handlers wakes it, because nobody can answer for them', () => {

@@ -240,6 +240,25 @@ describe('a deployment that hibernates', () => {
   });
 });
 
+test('one that is tried out stops with a deployment that sleeps, keeps its phase, and starts again with it', () => {
+  const candidate = { revision: 'chat-00001', step: 1, share: 50, by: 'thread' as const, since: '2026-01-01T00:00:00Z' };
+  const deploymentOf = (asleepSince?: string) =>
+    deployment({ status: { activeRevision: 'chat-00000', ...(asleepSince !== undefined && { asleepSince }) } });
+  const late = { phase: 'DEPLOYING' as const, startedAt: '2026-01-01T00:00:00Z' };
+  const given = { candidate, isTriedOut: true, api: up(), queue: up() };
+  expect(next({ ...given, deployment: deploymentOf('2026-01-02T00:00:00Z') }, late)).toMatchObject({
+    phase: 'DEPLOYING',
+    reason: 'Asleep',
+    message: 'Its pods are stopped while the deployment sleeps. It keeps 50 % of the new threads.',
+    wish: { api: 0, queue: 0 },
+    rolledOut: false,
+  });
+  expect(next({ ...given, api: up(0), queue: up(0), deployment: deploymentOf() }, late)).toMatchObject({
+    phase: 'DEPLOYING',
+    wish: { api: 1 },
+  });
+});
+
 describe('a revision that is over', () => {
   test('serves on with all its pods', () => {
     expect(next({ deployment: active('chat-00001') }, { phase: 'DEPLOYED' })).toMatchObject({
