@@ -78,7 +78,7 @@ describe('a deployment made by REST', () => {
   test('reaches its database encrypted, and is shown a renewed certificate without losing a connection', async () => {
     const inPod = (pod: string, ...command: string[]): Promise<string> => kubectl('exec', pod, '--namespace', NAMESPACE, '--', ...command);
     const sessions = async (): Promise<string[]> => {
-      const sql = `select pid, ssl, version from pg_stat_activity join pg_stat_ssl using (pid) where application_name = 'gx-signals' order by pid`;
+      const sql = `select pid, ssl, version from pg_stat_activity join pg_stat_ssl using (pid) where application_name like 'gx-signals %' order by pid`;
       return (await inPod(`${name}-db-0`, 'psql', '-XAt', '-U', 'postgres', '-c', sql, 'gx')).trim().split('\n');
     };
     const before = await sessions();

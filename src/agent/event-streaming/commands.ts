@@ -17,9 +17,8 @@ import { type CommandAnswer, CommandError, failure, success } from './answers.ts
 import { runOfRespond, runOfStart } from './run-of-command.ts';
 import { visibility } from './visibility.ts';
 import type { Db } from '../db/base/pool.ts';
-import type { GraphHost } from '../graphs/host.ts';
 import { EventsNotServed } from '../graphs/language-host.ts';
-import { threadCall } from '../graphs/thread-call.ts';
+import type { PinnedCalls } from '../graphs/pinned-calls.ts';
 import { stateForm } from '../stream/protocol/state-form.ts';
 import { selectActive } from '../db/runs/runs.ts';
 import type { Json } from '../../schema/json.ts';
@@ -170,18 +169,18 @@ async function tree(deps: CommandDeps, threadId: string): Promise<Json> {
 
 /* This file answers `state.get`: the state of a thread's graph, or of one within it. */
 
-type StateCommandDeps = { db: Db; host: Pick<GraphHost, 'call' | 'nodesOf'> };
+type StateCommandDeps = { db: Db; pinnedCalls: Pick<PinnedCalls, 'call'> };
 
 type State = { values: unknown; checkpoint: { checkpoint_id?: string | null; checkpoint_ns?: string } | null };
 
-async function readStateOf({ db, host }: StateCommandDeps, threadId: string, { namespace, keys }: Json): Promise<Json> {
+async function readStateOf({ db, pinnedCalls }: StateCommandDeps, threadId: string, { namespace, keys }: Json): Promise<Json> {
   const head = await threadHead(db, threadId);
   if (head === undefined || head.graph_id === null) throw new CommandError('no_such_run', 'The thread has no state: it has had no run.');
   const place = textsIn(namespace, 'namespace') ?? [];
   const wanted = textsIn(keys, 'keys');
   const checkpoint = place.length > 0 ? { checkpoint_ns: place.join('|') } : null;
-  const call = await threadCall({ db, host }, { thread_id: threadId, graph_id: head.graph_id });
-  const state = JSON.parse(await host.call('state', { ...call, checkpoint })) as State;
+  const { json } = await pinnedCalls.call({ ...head, graph_id: head.graph_id }, 'state', { checkpoint });
+  const state = JSON.parse(json) as State;
   const { checkpoint_id: id, checkpoint_ns: ns } = state.checkpoint ?? {};
   if (place.length > 0 && !id) throw new CommandError('no_such_namespace', `The thread has no state under ${place.join('|')}.`);
   const values = stateForm(state.values) as Json;

@@ -25,6 +25,7 @@ import type { Readers } from '../runs/readers.ts';
 import type { Publisher } from '../stream/publisher.ts';
 import type { StoreLog } from '../stream/valkey/log.ts';
 import type { GraphHost } from '../graphs/host.ts';
+import type { PinnedCalls } from '../graphs/pinned-calls.ts';
 import type { Bundles } from '../ui/main.ts';
 import type { Courier } from '../webhooks/courier.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
@@ -54,6 +55,8 @@ export type AgentDeps = {
   graphs: string[];
   /** The revision of this process, and how runs keep to theirs. */
   pinning: Pinning;
+  /** Calls about threads, which the revision of each answers. */
+  pinnedCalls: PinnedCalls;
   /** Returns those that are not served as their files say. */
   graphFaults: () => GraphFault[];
   /** How items of the store are searched by meaning; undefined when gx.json asks for none. */

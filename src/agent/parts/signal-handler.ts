@@ -1,6 +1,7 @@
 import type { Log } from '../../log.ts';
 import type { CronClock } from '../crons/clock.ts';
 import type { Signal } from '../db/base/signals.ts';
+import type { PinnedCalls } from '../graphs/pinned-calls.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { WorkReports } from '../queue/work-reports.ts';
 import type { Executor } from '../runs/executor.ts';
@@ -16,6 +17,7 @@ type Deps = {
   keeper: Pick<Keeper, 'renew'>;
   webhooks: Pick<Webhooks, 'poke'>;
   reports: Pick<WorkReports, 'hurry'> | undefined;
+  pinnedCalls: Pick<PinnedCalls, 'hear' | 'wake'>;
   log: Log;
 };
 
@@ -34,12 +36,18 @@ export function handleSignal(deps: Deps, signal: Signal): void {
     case 'plan':
       deps.reports?.hurry();
       return;
+    case 'call':
+      void deps.pinnedCalls.hear(signal);
+      return;
+    case 'answer':
+      deps.pinnedCalls.wake(signal.call_id);
+      return;
     default:
       handleSignalOfRun(deps, signal);
   }
 }
 
-type SignalOfRun = Exclude<Signal, { about: 'ticket' | 'cron' | 'webhook' | 'plan' }>;
+type SignalOfRun = Exclude<Signal, { about: 'ticket' | 'cron' | 'webhook' | 'plan' | 'call' | 'answer' }>;
 
 function handleSignalOfRun({ readers, executor, keeper, log }: Deps, signal: SignalOfRun): void {
   switch (signal.about) {
@@ -66,7 +74,7 @@ function handleSignalOfRun({ readers, executor, keeper, log }: Deps, signal: Sig
 }
 
 /** Makes each part look at the database, because signals may have been missed. */
-export function handleReconnect({ pump, clock, readers, keeper, webhooks, log }: Omit<Deps, 'executor' | 'reports'>): void {
+export function handleReconnect({ pump, clock, readers, keeper, webhooks, log }: Omit<Deps, 'executor' | 'reports' | 'pinnedCalls'>): void {
   readers.wakeAllHere();
   pump.poke();
   clock.wake();

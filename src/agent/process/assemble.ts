@@ -15,6 +15,7 @@ import type { Embed } from '../gx-json/embed.ts';
 import { builtSchemas } from '../graph-types/built-schemas.ts';
 import { TypedSchemas } from '../graph-types/typed-schemas.ts';
 import type { GraphHost } from '../graphs/host.ts';
+import { PinnedCalls } from '../graphs/pinned-calls.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
 import { newId } from '../kernel/ids.ts';
 import { pinnedTo } from '../kernel/pinning.ts';
@@ -81,7 +82,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   const pinning = { revision: config.revision, pin: config.pin };
   const tickets = await openTickets(db, { works: jobs.slots > 0, preparing, revision: pinnedTo(pinning), graphs }, log);
   opened.add(() => tickets.close());
-  const signals = openSignals({ db, uri: config.database.uri, processId: newId() }, log);
+  const signals = openSignals({ db, uri: config.database.uri, processId: newId(), revision: config.revision }, log);
   opened.add(() => signals.close());
   const exporter = config.tracing && new SpanExporter(config.tracing, log);
   opened.add(async () => exporter?.close());
@@ -98,7 +99,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   const executor = new Executor({ ...shared, publisher, eventLog, exporter, spanContents: config.tracing?.contents === true });
   const pump = new Pump({ db, tickets, jobs, log, graphs, ...claiming(config, signals), ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });
-  const asked = { graphs, pinning, requests: requestRules(config, file) };
+  const asked = { graphs, pinning, pinnedCalls: new PinnedCalls({ ...shared, pinning }), requests: requestRules(config, file) };
   const making = {
     ...shared,
     courier,

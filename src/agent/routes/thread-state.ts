@@ -5,18 +5,19 @@ import { Limit } from '../../schema/agent/agent-types.ts';
 import { HistoryBody, StateAt, StateSelect, StateUpdate } from '../../schema/agent/thread.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { ThreadState, WrittenState } from '../../schema/wire/wall/graph-answers.ts';
-import { parsed, type JsonText } from '../../schema/wire/wall/json-text.ts';
+import { parsed } from '../../schema/wire/wall/json-text.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { Patterns } from '../db/base/permits.ts';
 import { deleteThreads, setThreadState, threadHead, type ThreadHead } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
+import type { AnswerOfRevision, PinnedThread } from '../graphs/pinned-calls.ts';
 import { threadCall } from '../graphs/thread-call.ts';
 import { HeldThreads } from '../runs/held-thread.ts';
 import { checkCheckpoint } from '../runs/plan.ts';
 import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
 import type { Json } from '../../schema/json.ts';
 
-type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'pinning' | 'readers'>;
+type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'pinnedCalls' | 'readers'>;
 type WriteDeps = Deps & { held: HeldThreads };
 type AllDeps = Deps & Pick<AgentDeps, 'pump' | 'tickets' | 'signals' | 'log'>;
 
@@ -52,28 +53,29 @@ async function headOf(deps: Deps, threadId: string, permitted?: Patterns): Promi
 /** The header that names the revision which has answered, for a thread that is pinned to another one. */
 const ANSWERED_BY = 'x-gx-answered-by';
 
-/** Returns the answer, which says so where the thread is pinned to another revision than the one that answers. */
-function answered(reply: Reply, { revision }: ThreadHead, { pinning }: Pick<Deps, 'pinning'>): Reply {
-  if (revision === null || pinning.revision === undefined || revision === pinning.revision) return reply;
-  return { ...reply, headers: { ...reply.headers, [ANSWERED_BY]: pinning.revision } };
+/** Returns the reply, which says so where the thread is pinned to another revision than the one that has answered. */
+function answered(reply: Reply, { revision }: ThreadHead, by: string | undefined): Reply {
+  if (revision === null || by === undefined || revision === by) return reply;
+  return { ...reply, headers: { ...reply.headers, [ANSWERED_BY]: by } };
 }
 
 type Select = string[] | null | undefined;
 type At = { checkpoint?: Json | null; subgraphs?: boolean | null; select?: Select; seen?: Patterns };
 
 /** Returns the state, or the selected fields of it, as the graph thread sent it. */
-async function stateOf(deps: Deps, head: ThreadHead, { select, ...at }: Omit<At, 'seen'>): Promise<JsonText<Json>> {
-  const { graph_id, thread_id: threadId } = head;
-  await checkCheckpoint(deps.db, threadId, at.checkpoint ?? {});
-  if (graph_id === null) return JSON.stringify(picked(emptyState(head), select));
-  const state = await deps.host.call('state', { ...(await threadCall(deps, { thread_id: threadId, graph_id })), ...at });
-  return isAsked(select) ? JSON.stringify(picked(parsed(state), select)) : state;
+async function stateOf(deps: Deps, head: ThreadHead, { select, ...at }: Omit<At, 'seen'>): Promise<AnswerOfRevision<Json>> {
+  const { graph_id } = head;
+  await checkCheckpoint(deps.db, head.thread_id, at.checkpoint ?? {});
+  if (graph_id === null) return { json: JSON.stringify(picked(emptyState(head), select)), by: undefined };
+  const { json: state, by } = await deps.pinnedCalls.call({ ...head, graph_id }, 'state', at);
+  return { json: isAsked(select) ? JSON.stringify(picked(parsed(state), select)) : state, by };
 }
 
 /** Answers with a state of the thread. */
 async function stateReply(deps: Deps, threadId: string, { seen, ...at }: At): Promise<Reply> {
   const head = await headOf(deps, threadId, seen);
-  return answered(jsonText(await stateOf(deps, head, at)), head, deps);
+  const { json: text, by } = await stateOf(deps, head, at);
+  return answered(jsonText(text), head, by);
 }
 
 const isAsked = (select: Select): select is string[] => Boolean(select) && select!.length > 0;
@@ -83,19 +85,20 @@ const picked = (state: Json, select: Select): Json =>
 
 /** Returns the states, newest first, as the graph thread sent them. */
 async function historyOf(
-  deps: Deps,
-  { thread_id: threadId, graph_id }: ThreadHead,
+  { pinnedCalls }: Pick<Deps, 'pinnedCalls'>,
+  { graph_id, ...head }: ThreadHead,
   { select, ...body }: HistoryBody,
-): Promise<JsonText<Json[]>> {
-  if (graph_id === null) return '[]';
-  const states = await deps.host.call('history', { ...(await threadCall(deps, { thread_id: threadId, graph_id })), ...body });
-  return isAsked(select) ? JSON.stringify(parsed(states).map((state) => picked(state, select))) : states;
+): Promise<AnswerOfRevision<Json[]>> {
+  if (graph_id === null) return { json: '[]', by: undefined };
+  const { json: states, by } = await pinnedCalls.call({ ...head, graph_id }, 'history', body);
+  return { json: isAsked(select) ? JSON.stringify(parsed(states).map((state) => picked(state, select))) : states, by };
 }
 
 /** Answers with earlier states of the thread. */
 async function historyReply(deps: Deps, threadId: string, { seen, ...body }: HistoryBody & { seen: Patterns }): Promise<Reply> {
   const head = await headOf(deps, threadId, seen);
-  return answered(jsonText(await historyOf(deps, head, body)), head, deps);
+  const { json: text, by } = await historyOf(deps, head, body);
+  return answered(jsonText(text), head, by);
 }
 
 /**
@@ -107,24 +110,26 @@ async function write(deps: WriteDeps, threadId: string, { caller, body }: { call
   const head = await headOf(deps, threadId, permits);
   const { graph_id } = head;
   if (graph_id === null) throw new Rejected('Thread has no graph ID: run it once, or create it with metadata.graph_id.');
-  const answer = await deps.held.whileHeld({ threadId, changeable: permits }, (holder) =>
-    writeHolding(deps, holder, { threadId, graph_id, body }),
+  const { answer, by } = await deps.held.whileHeld({ threadId, changeable: permits }, (holder) =>
+    writeHolding(deps, holder, { thread: { ...head, graph_id }, body }),
   );
   await announce(deps, threadId);
-  return answered(json(answer), head, deps);
+  return answered(json(answer), head, by);
 }
 
-type Writing = { threadId: string; graph_id: string; body: StateUpdate };
+type Writing = { thread: PinnedThread; body: StateUpdate };
+type Written = Pick<WrittenState, 'answer'> & { by: string | undefined };
 
-async function writeHolding(deps: Deps, holder: string, { threadId, graph_id, body }: Writing): Promise<WrittenState['answer']> {
+async function writeHolding(deps: Deps, holder: string, { thread, body }: Writing): Promise<Written> {
+  const { thread_id: threadId } = thread;
   const checkpoint = body.checkpoint ?? (body.checkpoint_id ? { checkpoint_id: body.checkpoint_id } : null);
   await checkCheckpoint(deps.db, threadId, checkpoint ?? {});
   const { values, as_node } = body;
-  const call = await threadCall(deps, { thread_id: threadId, graph_id });
-  const { answer, thread: after } = parsed(await deps.host.call('update', { ...call, checkpoint, values, as_node }));
+  const { json: written, by } = await deps.pinnedCalls.call(thread, 'update', { checkpoint, values, as_node });
+  const { answer, thread: after } = parsed(written);
   const rest = { ...after, status: after.waiting ? ('interrupted' as const) : ('idle' as const), holder };
   if (!(await setThreadState(deps.db, threadId, rest))) await lostHold(deps, threadId);
-  return answer;
+  return { answer, by };
 }
 
 /** Tells why a thread is no longer its holder's: it was deleted, or the holder was silent for too long. */
@@ -141,7 +146,7 @@ const announce = (deps: Deps, threadId: string): Promise<void> =>
   deps.readers.tellThread(
     threadId,
     'state_update',
-    async () => `{"state":${await stateOf(deps, await headOf(deps, threadId), {})},"thread_id":"${threadId}"}`,
+    async () => `{"state":${(await stateOf(deps, await headOf(deps, threadId), {})).json},"thread_id":"${threadId}"}`,
   );
 
 type StateUpdate = { values?: unknown; as_node?: string | null; checkpoint?: Json | null; checkpoint_id?: string | null };

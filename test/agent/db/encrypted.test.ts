@@ -60,7 +60,7 @@ test('the connection that listens is encrypted, too', async () => {
   await signals.listen(handlers);
   await signals.send({ about: 'ticket' });
   await until('it is heard', async () => heard.length > 0);
-  const text = `select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'gx-signals'`;
+  const text = `select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'gx-signals %'`;
   expect(await db.query({ text })).toEqual([{ ssl: true }]);
   await signals.close();
 });

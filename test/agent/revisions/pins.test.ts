@@ -95,23 +95,6 @@ test('an answer goes to the revision of its question, through pods of any, and n
   }
 });
 
-test('the state of a thread that waits at another revision is answered by any, which says so', async () => {
-  const thread = await newThread();
-  await ended(blue, thread, 'approval', { input: { request: 'go' } });
-  const by = async ({ url }: AgentProcess, place: string, init?: RequestInit) => {
-    const answer = await fetch(`${url}/threads/${thread}${place}`, init);
-    return [answer.status, answer.headers.get('x-gx-answered-by')];
-  };
-  expect(await by(blue, '/state')).toEqual([200, null]);
-  expect(await by(front, '/state')).toEqual([200, GREEN]);
-  expect(await by(front, '/history')).toEqual([200, GREEN]);
-  const headers = { 'content-type': 'application/json' };
-  const update = { method: 'POST', headers, body: JSON.stringify({ values: { request: 'stop' } }) };
-  expect(await by(front, '/state', update)).toEqual([200, GREEN]);
-  await ended(front, thread, 'approval', { command: { resume: 'yes' } });
-  expect(await by(front, '/state')).toEqual([200, null]);
-});
-
 test('a run without input goes on with the one under way, on its revision; a thread that rests begins anew', async () => {
   const thread = await newThread();
   const first = blue.client.runs.wait(thread, 'steps', { input: { left: 2, pause: 300 } });

@@ -18,6 +18,10 @@ export type Signal =
   /** `last`: the run's last event, where its worker wrote the end. */
   | { about: 'end'; run_id: string; last?: Cursor | undefined }
   | { about: 'stop'; run_id: string }
+  /** A call waits for a process of the revision. */
+  | { about: 'call'; call_id: string; revision: string }
+  /** The call has an answer. */
+  | { about: 'answer'; call_id: string }
   | { about: 'reader'; run_id: string; reader: string }
   | { about: 'thread-reader'; thread_id: string; reader: string }
   /** A run of the thread publishes protocol events. `readers` need no signal, because a row names them. */
@@ -35,6 +39,16 @@ const CHECK_MILLISECONDS = 10_000;
 
 /** Returns the channel that one process listens to. */
 export const channelOf = (processId: string): string => `gx_${processId.replaceAll('-', '')}`;
+
+/**
+ * The beginning of the name that the session of a process has in the database, where others see that it is there.
+ * Postgres keeps 63 characters, so of the revision it has the end, in which revisions of a deployment differ.
+ */
+export const sessionOfProcess = (processId: string): string => `gx-signals ${processId}`;
+const endOf = (revision: string): string => revision.slice(-15);
+
+/** A pattern (`like`) for the names of the sessions of a revision. */
+export const sessionOfRevision = (revision: string): string => `${sessionOfProcess('_'.repeat(36))} ${endOf(revision)}`;
 
 export type Signals = {
   processId: string;
@@ -69,9 +83,15 @@ export type SignalConnection = Signals & {
  * Opens the signals of one process. It can send at once, and hears others on a connection of its own, which is replaced
  * when it breaks.
  */
-export function openSignals({ db, uri, processId }: { db: Db; uri: string; processId: string }, log: Log): SignalConnection {
+export function openSignals(
+  { db, uri, processId, revision = '' }: { db: Db; uri: string; processId: string; revision?: string | undefined },
+  log: Log,
+): SignalConnection {
   const notes = new Batcher((some: Note[]) => notify(db, some));
-  const listener = new Listener({ uri, channels: [EVERYBODY, channelOf(processId)] }, log);
+  const listener = new Listener(
+    { uri, channels: [EVERYBODY, channelOf(processId)], session: `${sessionOfProcess(processId)} ${endOf(revision)}` },
+    log,
+  );
   return {
     processId,
     send: (signal, to) => notes.add({ channel: to === undefined ? EVERYBODY : channelOf(to), payload: JSON.stringify(signal) }),
@@ -87,6 +107,7 @@ type Uses = { handlers: SignalHandlers; use: SessionUse | undefined };
 class Listener {
   readonly #uri: string;
   readonly #channels: string[];
+  readonly #session: string;
   readonly #log: Log;
   #client: Client | undefined;
   #use: SessionUse | undefined;
@@ -95,9 +116,10 @@ class Listener {
   #looks: NodeJS.Timeout | undefined;
   #looking = false;
 
-  constructor({ uri, channels }: { uri: string; channels: string[] }, log: Log) {
+  constructor({ uri, channels, session }: { uri: string; channels: string[]; session: string }, log: Log) {
     this.#uri = uri;
     this.#channels = channels;
+    this.#session = session;
     this.#log = log;
   }
 
@@ -118,7 +140,7 @@ class Listener {
 
   async #connect(uses: Uses): Promise<void> {
     const { handlers, use } = uses;
-    const next = new Client({ connectionString: this.#uri, application_name: 'gx-signals', keepAlive: true });
+    const next = new Client({ connectionString: this.#uri, application_name: this.#session, keepAlive: true });
     next.on('error', (error) => this.#lost(next, error, uses));
     next.on('end', () => this.#lost(next, undefined, uses));
     next.on('notification', ({ payload = '' }) => handlers.signal(JSON.parse(payload) as Signal));
