@@ -60,9 +60,15 @@ export async function deployCounting(
 /** Returns how often each node was executed, by round: `{ quick-1: ['first', 'second'] }`. */
 export async function executions(client: Client): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {};
+  // Marks that are left meanwhile move others to the next page, where they come once more.
+  const seen = new Set<string>();
   for (let offset = 0; ; offset += PAGE) {
     const { items } = await client.store.searchItems(['executions'], { limit: PAGE, offset });
-    for (const { namespace, value } of items) (found[String(namespace[1])] ??= []).push(String(value.node));
+    for (const { key, namespace, value } of items) {
+      if (seen.has(key)) continue;
+      seen.add(key);
+      (found[String(namespace[1])] ??= []).push(String(value.node));
+    }
     if (items.length < PAGE) return Object.fromEntries(Object.entries(found).map(([round, nodes]) => [round, nodes.toSorted()]));
   }
 }
