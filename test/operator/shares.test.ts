@@ -228,6 +228,23 @@ test('a revision gets its first share when its gate has said yes, and is given u
   expect(await servedBy(`${name}-agent`)).toBe(first);
 });
 
+test('a rollback to the revision that served within the last hour serves as soon as its pods are ready', async () => {
+  const name = 'back';
+  const first = await deploy(name, { steps: [{ share: 30, pause: true }] });
+  const second = await ask(name, 'agent:2');
+  await untilShare(name, second, 30);
+  await move(second, 'promote');
+  await until('it serves', async () => (await stage.see.deployment(name)).status?.activeRevision === second);
+  await stage.see.untilReady(name);
+  await stage.kube.jsonPatch(kinds.deployment, { namespace: stage.namespace, name }, [
+    { op: 'replace', path: '/spec/template/sourceRevisionConfig/imageUri', value: 'agent:1' },
+    { op: 'add', path: '/spec/rollbackOf', value: first },
+  ]);
+  // A step would wait for somebody.
+  await until('it serves', async () => ![first, second, undefined].includes((await stage.see.deployment(name)).status?.activeRevision));
+  expect(await candidateOf(name)).toBeUndefined();
+});
+
 test('a newer revision takes the place of the one that is tried out', async () => {
   const name = 'newer';
   const first = await deploy(name, { steps: [{ share: 30, pause: true }] });
