@@ -127,6 +127,19 @@ test('work goes on with the revision that serves after pinSeconds', async () => 
   });
 });
 
+test('the work of the oldest goes on first where more revisions than maxDraining would keep some', async () => {
+  const [name, first] = ['few', 'few-00001'];
+  await deploy(name, { maxDraining: 1 });
+  const second = await replace(name, 'agent:2');
+  expect((await rolloutOf(name))?.draining).toMatchObject([{ revision: first }]);
+  const third = await replace(name, 'agent:3');
+  expect(await rolloutOf(name)).toMatchObject({ current: third, living: [second, third], draining: [{ revision: second }] });
+  await until('an event tells it', async () => {
+    const events = (await stage.kube.all(kinds.event, { namespace: stage.namespace })) as { reason?: string; note?: string }[];
+    return events.some(({ reason, note = '' }) => reason === 'TooManyDraining' && note.includes(first));
+  });
+});
+
 test('nothing is kept where nothing is pinned', async () => {
   const [name, first] = ['free', 'free-00001'];
   await deploy(name, { pin: 'None' });
