@@ -200,6 +200,11 @@ export const parts = {
     for: 'tests',
     from: { kind: 'unpacked', package: 'valkey-server', suite: 'trixie', commands: ['valkey-server', 'valkey-cli'] },
   },
+  prometheus: {
+    what: 'the metrics server that checks of rollouts ask, and the program that tests its rules',
+    for: 'tests',
+    from: { kind: 'unpacked', package: 'prometheus', suite: 'trixie', commands: ['prometheus', 'promtool'] },
+  },
   cosign: {
     what: 'signs releases, and verifies them',
     for: 'release',

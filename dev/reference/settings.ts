@@ -27,8 +27,9 @@ const PROCESSES = {
     'git-integrations',
     'builder',
     'backups',
+    'prometheus',
   ],
-  'control-plane': ['control-plane', 'oidc', 'routes', 'object-keys', 'address-blocks', 'git-integrations'],
+  'control-plane': ['control-plane', 'oidc', 'routes', 'object-keys', 'address-blocks', 'git-integrations', 'prometheus'],
   gateway: ['gateway', 'address-blocks'],
   console: ['console', 'address-blocks'],
 };

@@ -25,6 +25,7 @@ from gx_runner.snapshot import interrupts_of
 from gx_runner.spans import SpanHandler, Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
+from gx_runner.tokens import TokenCount
 from gx_runner.unstored import NamingMemorySaver, NamingSaver
 from gx_runner.user import with_user
 from gx_runner.wire import Message, RefusedError, Wall
@@ -52,6 +53,8 @@ class Deps:
     heard: Callable[[], bool]
     # None where runs are not traced.
     spans: Spans | None
+    # None where nobody asks for them.
+    tokens: TokenCount | None = None
 
 
 @dataclass
@@ -132,7 +135,7 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
         await _begin(spec, deps)
         given = None if goes_on else await invoked_input(graph, spec)
         keywords = {**_keywords(graph, kwargs), **deps.stop.between(graph)}
-        await _execute(given, Call(spec, graph, _traced(config, deps.spans), keywords), progress, deps)
+        await _execute(given, Call(spec, graph, _heard(config, deps), keywords), progress, deps)
         outcome = await _ended(progress, "success")
         if memory is not None and kwargs.get("keeps_waiting") and outcome["waiting"]:
             return await _kept(outcome, memory, saver, spec["thread_id"])
@@ -174,8 +177,10 @@ def _config(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _traced(config: dict[str, Any], spans: Spans | None) -> dict[str, Any]:
-    return config if spans is None else {**config, "callbacks": [SpanHandler(spans)]}
+def _heard(config: dict[str, Any], deps: Deps) -> dict[str, Any]:
+    spans = [] if deps.spans is None else [SpanHandler(deps.spans)]
+    callbacks = [*spans, *([] if deps.tokens is None else [deps.tokens])]
+    return {**config, "callbacks": callbacks} if callbacks else config
 
 
 def _keywords(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from gx_runner.saver import Storage
 from gx_runner.spans import Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
+from gx_runner.tokens import TokenCount
 from gx_runner.wire import Wall
 
 
@@ -90,7 +91,10 @@ class Runs:
         under(spec["kwargs"].get("encryption_context"))
         batch = _Batch(self._wall, run_id)
         spans = self._spans_of(spec)
-        outcome = await self._outcome(spec, begun.stop, batch.add, spans)
+        tokens = TokenCount() if spec.get("counts_tokens") else None
+        outcome = await self._outcome(spec, begun.stop, batch.add, (spans, tokens))
+        if tokens is not None and (count := tokens.count()) is not None:
+            outcome = {**outcome, "tokens": count}
         if spans is not None:
             spans.close()
         self._begun.pop(run_id, None)
@@ -104,7 +108,7 @@ class Runs:
             # The last state is too long for a frame.
             self._wall.send({"kind": "done", "run_id": run_id, "outcome": _failed(error)})
 
-    async def _outcome(self, spec: Spec, stop: Stop, emit: Emit, spans: Spans | None) -> Outcome:
+    async def _outcome(self, spec: Spec, stop: Stop, emit: Emit, ears: tuple[Spans | None, TokenCount | None]) -> Outcome:
         run_id, graph_id = spec["run_id"], spec["graph_id"]
         try:
             if stop.asked:
@@ -112,7 +116,7 @@ class Runs:
             if graph_id not in self._graphs:
                 raise ProblemError(404, f'Graph "{graph_id}" is not part of this revision.')
             loaded, heard = self._graphs[graph_id], lambda: run_id not in self._unheard
-            return await invoke(spec, Deps(self._wall, loaded, self._store, self._storage, stop, emit, heard, spans))
+            return await invoke(spec, Deps(self._wall, loaded, self._store, self._storage, stop, emit, heard, *ears))
         except asyncio.CancelledError:
             # The run was stopped while it looked for its end.
             return {"status": "interrupted", "waiting": False}

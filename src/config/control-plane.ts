@@ -5,6 +5,7 @@ import { trustedProxies } from './address-blocks.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
+import { prometheusUrl } from './prometheus.ts';
 import { routes, type RouteSettings } from './routes.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
 
@@ -47,6 +48,8 @@ export type ControlPlaneConfig = {
   builtImages: { repository: string | undefined; pullSecret: string | undefined };
   /** The routes of deployments, by which custom URLs are checked. Undefined: there are none. */
   route: RouteSettings | undefined;
+  /** Whether checks of rollouts may ask a Prometheus server. */
+  asksPrometheus: boolean;
   body: BodyLimits;
   limits: KeyLimits;
   /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
@@ -91,6 +94,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
       pullSecret: settings.optional(['GX_BUILDER_PULL_SECRET']),
     },
     route: routes(settings, new Set(namespaces).size === 1).route,
+    asksPrometheus: prometheusUrl(settings) !== undefined,
     body: bodyLimits(settings),
     limits: {
       streamsPerKey: settings.integer(['GX_STREAMS_PER_KEY'], 100, { min: 0, max: 100_000 }),

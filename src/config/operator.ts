@@ -11,6 +11,7 @@ import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
 import { databaseTurns, type DatabaseTurns } from './database-turns.ts';
 import { PINS, type Pin } from '../schema/platform/pins.ts';
+import { prometheusUrl } from './prometheus.ts';
 import { placements, type PodPlaces } from './placement.ts';
 import { routes, type Routes } from './routes.ts';
 
@@ -73,6 +74,8 @@ export type OperatorSettings = Routes & {
   gateway?: { service: string; namespace: string };
   /** The work that keeps to its revision, where a deployment does not say it. */
   pin: Pin;
+  /** The Prometheus server that checks of rollouts ask. */
+  prometheusUrl?: string;
   /** Seconds for which fewer queue pods must have been enough before there are fewer. */
   queueScaleDownSeconds: number;
   /** Seconds of rest after which a deployment sleeps that may, and whether its database sleeps, too. */
@@ -131,6 +134,7 @@ export function operatorConfig(env: Env): OperatorConfig {
 function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
   const storageClass = read.optional(['GX_STORAGE_CLASS']);
   const nodeHost = read.optional(['GX_NODE_HOST']);
+  const prometheus = prometheusUrl(read);
   const controlPlaneUrl = read.optional(['GX_CONTROL_PLANE_URL']);
   if (controlPlaneUrl !== undefined && !/^https?:\/\/[^/]/.test(controlPlaneUrl))
     read.problem('GX_CONTROL_PLANE_URL must be an http or https address');
@@ -167,6 +171,7 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
     ...(controlPlaneUrl !== undefined && { controlPlaneUrl }),
     ...gateway(read),
     pin: spelled(read.oneOf(['GX_ROLLOUT_PIN'], 'run', ['run', 'thread', 'none']), PINS),
+    ...(prometheus !== undefined && { prometheusUrl: prometheus }),
     queueScaleDownSeconds: read.integer(['GX_QUEUE_SCALE_DOWN_SECONDS'], 300, { min: 1, max: 86_400 }),
     sleepAfterSeconds: read.integer(['GX_SLEEP_AFTER_SECONDS'], 900, { min: 5, max: 2_592_000 }),
     sleepDatabases: read.flag(['GX_SLEEP_DATABASES'], false),

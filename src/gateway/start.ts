@@ -16,13 +16,13 @@ import { type KnownDeployment, KnownDeployments } from './known-deployments.ts';
 import { Reports } from './reports.ts';
 import { type AgentPlace, Waking } from './waking.ts';
 import { WakingCallers } from './waking-callers.ts';
-import { workRoutes } from './work-routes.ts';
+import { REPORT_BODIES, workRoutes } from './work-routes.ts';
 import { Type } from 'typebox';
 import { json, type Route, routeFor } from '../http/route.ts';
 import { gatewayKeysOf } from '../schema/wire/gateway-key.ts';
 import { REPORTS_PATH } from '../schema/wire/work-report.ts';
 
-/** A report has a dozen values. */
+/** Nothing but reports has a body. */
 const SMALL_BODIES = { bytes: 4096, selectionBytes: 4096, values: 100, listItems: 10 };
 /** Milliseconds that requests under way get when the process stops. */
 const GRACE = 5000;
@@ -50,7 +50,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const shared = { log, invalid: 'sentence', authenticate: () => undefined, body: SMALL_BODIES } as const;
   const { host, port, healthPort, reportsPort } = config;
   const working = { known, reports, gatewayKeys: parts.gatewayKeys, isReady: () => state.synced };
-  const work = await listen(createApp({ ...shared, routes: workRoutes(working) }), { host, port });
+  const work = await listen(createApp({ ...shared, body: REPORT_BODIES, routes: workRoutes(working) }), { host, port });
   const measured = { deployments: () => known.size, doors: () => doors.count, held, waking };
   const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, isReady, ...measured }) }), {
     host,

@@ -11,6 +11,12 @@ import { WorkReport, workPath } from '../schema/wire/work-report.ts';
 import type { KnownDeployments } from './known-deployments.ts';
 import type { Reports } from './reports.ts';
 
+/**
+ * A report has a dozen values. While a revision is tried out it has counts of some revisions, too, with up to four
+ * histograms each: 8 of them with 75 full buckets are some 40 kB.
+ */
+export const REPORT_BODIES = { bytes: 65_536, selectionBytes: 4096, values: 20_000, listItems: 10 };
+
 type Parts = {
   known: Pick<KnownDeployments, 'get'>;
   reports: Reports;

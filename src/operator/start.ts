@@ -23,6 +23,7 @@ import { createCaches, writable, type Caches } from './view/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './view/deps.ts';
+import { givenUpIn } from './rollout/given-up.ts';
 import { drainingQueues, interruptedIn, trialsIn, scalableIn, sleepConcernIn } from './rollout/scalable.ts';
 import type { KindTable } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
@@ -32,6 +33,7 @@ import { WorkQueue } from './kernel/queue.ts';
 import { Writer } from './kernel/writer.ts';
 import { sweepBuilds } from './revision/build/sweep.ts';
 import { gatewayUrls } from './scale/gateways.ts';
+import { PromQueries } from './scale/prom-queries.ts';
 import { WorkFollower } from './scale/work-follower.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
 import { ownVersion } from './versions.ts';
@@ -203,6 +205,7 @@ const electionOf = ({ config, kube, log, times }: Omit<OperatorOptions, 'signal'
 /** Lets the metrics read the caches at each scrape. */
 function measure(metrics: OperatorMetrics, caches: Caches): void {
   metrics.faulty(() => faultyIn(caches));
+  metrics.givenUp(() => givenUpIn(caches.deployments.list()));
   metrics.backups(() => lastBackups(caches.backups.list()));
 }
 
@@ -219,6 +222,7 @@ const workFollower = ({ caches, settings, queues, log }: Following, { ports, ...
     wake: wakeForWork(caches, queues),
     draining: drainingQueues(caches, settings),
     trial: trialsIn(caches),
+    queries: settings.prometheusUrl === undefined ? undefined : new PromQueries({ url: settings.prometheusUrl, log }),
     wakeDraining: wakeForDrain(queues),
     learned: wakeForFacts(caches, queues),
     downSeconds: settings.queueScaleDownSeconds,

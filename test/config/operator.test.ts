@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { controlPlaneConfig } from '../../src/config/control-plane.ts';
 import { operatorConfig } from '../../src/config/operator.ts';
 import { StartError } from '../../src/errors.ts';
 
@@ -27,6 +28,15 @@ test('agents are traced only when there is a collector', () => {
   expect(operatorConfig({ GX_OTLP_ENDPOINT: endpoint }).settings.otlp).toEqual({ endpoint });
   expect(operatorConfig({ GX_OTLP_ENDPOINT: endpoint, ...headers }).settings.otlp).toEqual({ endpoint, headersSecret: 'otlp' });
   expect(() => operatorConfig({ GX_OTLP_ENDPOINT: 'collector:4317' })).toThrow(/GX_OTLP_ENDPOINT/);
+});
+
+test('the address of Prometheus is one that queries can be appended to', () => {
+  expect(operatorConfig({}).settings.prometheusUrl).toBeUndefined();
+  const url = 'http://prometheus.monitoring:9090/base';
+  expect(operatorConfig({ GX_PROMETHEUS_URL: `${url}/` }).settings.prometheusUrl).toBe(url);
+  expect([controlPlaneConfig({}).asksPrometheus, controlPlaneConfig({ GX_PROMETHEUS_URL: url }).asksPrometheus]).toEqual([false, true]);
+  for (const wrong of ['prometheus:9090', 'ftp://a', 'http://me:word@a', 'http://a?b=c'])
+    expect(() => operatorConfig({ GX_PROMETHEUS_URL: wrong })).toThrow(/GX_PROMETHEUS_URL must be an http or https address/);
 });
 
 test('every problem is told at once', () => {

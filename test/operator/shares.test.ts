@@ -255,3 +255,15 @@ test('a newer revision takes the place of the one that is tried out', async () =
   expect((await stage.see.revision(second)).status).toMatchObject({ phase: 'DEPLOY_FAILED', reason: 'RolloutAborted' });
   expect(await servedBy(`${name}-agent`)).toBe(first);
 });
+
+test('a check by a query waits where the installation names no server, and says so', async () => {
+  const name = 'unanswered';
+  const query = 'sum(cost{revision="{revision}"})';
+  await deploy(name, { steps: [{ share: 20, seconds: 1 }], checks: [{ query, worseBy: 50 }] });
+  const second = await ask(name, 'agent:2');
+  await untilShare(name, second, 20);
+  await counted(name, {});
+  await expect.poll(async () => (await candidateOf(name))?.verdict).toContain('settings.prometheus.url');
+  await move(second, 'promote');
+  await until('somebody goes on without it', async () => (await stage.see.deployment(name)).status?.activeRevision === second);
+});

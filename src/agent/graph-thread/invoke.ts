@@ -27,8 +27,8 @@ export type InvokeDeps = {
   heard: () => boolean;
   /** Settles when clients that come back can read all emitted events. */
   written: Barrier;
-  /** A callback handler that hears the graph's steps. */
-  handler?: object | undefined;
+  /** Callback handlers that hear the graph's steps. */
+  handlers: object[];
   stop: StopOfRun;
 };
 
@@ -125,7 +125,7 @@ function refuseUnknown({ kwargs }: RunSpec, nodes: string[] | undefined): void {
 /** The settings of a call that a client may choose; other keys of its `config` have no meaning. */
 type CallSettings = { recursion_limit?: number; max_concurrency?: number | null; run_name?: string | null };
 
-function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, handler, stop }: InvokeDeps): Config {
+function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, store, handlers, stop }: InvokeDeps): Config {
   const { configurable, recursion_limit, max_concurrency, run_name, tags, metadata } = kwargs.config as Config & CallSettings;
   return {
     tags,
@@ -136,7 +136,7 @@ function callConfig({ run_id, attempt, kwargs, thread_id }: RunSpec, { saver, st
     configurable: { ...configurable, thread_id, run_id, __pregel_checkpointer: kwargs.temporary ? new MemorySteps(saver) : saver },
     ...(kwargs.context !== null && { context: kwargs.context }),
     ...(attempt === 1 && { runId: run_id }),
-    ...(handler !== undefined && { callbacks: [handler] }),
+    ...(handlers.length > 0 && { callbacks: handlers }),
     ...(kwargs.protocol === true ? PROTOCOL_CALL : { streamMode: graphModes(kwargs.stream_mode), subgraphs: kwargs.subgraphs }),
     durability: kwargs.durability,
     ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),

@@ -7,6 +7,7 @@ import type { DuringRun } from './graph-log.ts';
 import { invoke, type InvokeDeps } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
 import { graphSpans } from './spans.ts';
+import { tokenCount } from './tokens.ts';
 import { StopOfRun } from './stop-of-run.ts';
 
 type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
@@ -46,16 +47,19 @@ export class Running {
     const tracing = traced
       ? graphSpans(spec, { contents: spanContents, send: (spans) => tell({ kind: 'spans', run_id, spans }) })
       : undefined;
+    const counting = spec.counts_tokens === true ? tokenCount() : undefined;
+    const handlers = [tracing?.handler, counting?.handler].filter((handler) => handler !== undefined);
     const make = graphOf(spec.graph_id);
     const heard = (): boolean => !this.#unheard.has(run_id);
-    const invoked = { ...this.#deps, make, emit, heard, written, handler: tracing?.handler, stop };
+    const invoked = { ...this.#deps, make, emit, heard, written, handlers, stop };
     const work = (): Promise<Outcome> => duringRun(spec, () => invoke(spec, invoked));
     const outcome = await underContext(spec.kwargs.encryption_context, work).catch(broken);
     tracing?.close();
     this.#stops.delete(run_id);
     this.#unheard.delete(run_id);
     flush();
-    tell({ kind: 'done', run_id, outcome });
+    const tokens = counting?.count();
+    tell({ kind: 'done', run_id, outcome: tokens === undefined ? outcome : { ...outcome, tokens } });
   }
 
   abort(runId: string, goesOn: boolean): void {

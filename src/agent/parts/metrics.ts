@@ -9,6 +9,8 @@ export type Metrics = {
   json(): Promise<object>;
 };
 
+/** Seconds of runs, which take from moments to hours. */
+const RUN_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 1800];
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
 type Settable = { set(value: number): void };
@@ -63,6 +65,10 @@ function workerMetrics({ executor, jobs }: Sources, gauge: MakeGauge): Read {
 
 function runMetrics({ endedRuns }: Sources, registers: Registry[]): Read {
   const ended = new Counter({ name: 'gx_api_runs_total', help: 'Runs that ended here, by status.', labelNames: ['status'], registers });
+  const seconds = (name: string, help: string): Histogram => new Histogram({ name, help, buckets: RUN_SECONDS, registers });
+  const waits = seconds('gx_api_run_wait_seconds', 'Time from when a run was due until it began here.');
+  const durations = seconds('gx_api_run_seconds', 'Time from the beginning of a run here to its end.');
+  endedRuns.tell({ waited: (time) => waits.observe(time), ran: (time) => durations.observe(time) });
   return () => {
     ended.reset();
     for (const [status, count] of endedRuns.byStatus) ended.inc({ status }, count);

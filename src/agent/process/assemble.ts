@@ -147,7 +147,8 @@ function partsApart({ config, db, keyId, log }: Parts, signals: Pick<SignalConne
   const { reports: to, crons, jobs } = config;
   const planned = (): void =>
     void signals.send({ about: 'plan' }).catch((error: unknown) => log.debug({ err: asError(error) }, 'others hear of the plan later'));
-  const asking = { isAsked: () => callers.areHere, runCounts: () => endedRuns.byRevision, planned };
+  const counted = { runCounts: () => endedRuns.byRevision, compared: (isCompared: boolean) => endedRuns.compare(isCompared) };
+  const asking = { isAsked: () => callers.areHere, planned, ...counted };
   const reports = to && new WorkReports({ to, db, worker, slots: jobs.slots, crons, ...asking, log });
   const queued = new QueuedRuns(db, jobs.maxQueued, () => reports?.changed());
   return { callers, queued, reencryption: new Reencryption({ db, keyId, worker, log }), endedRuns, reports };

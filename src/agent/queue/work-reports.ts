@@ -41,6 +41,8 @@ type Options = {
   runCounts: () => RunCounts[];
   /** Returns true while a client holds a stream or a wait open here. */
   isAsked: () => boolean;
+  /** Called with true while a revision is tried out. */
+  compared: (isCompared: boolean) => void;
   /** Called when this process has brought a newer plan to the database. */
   planned: () => void;
   log: Log;
@@ -167,6 +169,7 @@ export class WorkReports {
 
   #follow(candidate: CandidateShare | undefined): void {
     this.#isTrying = candidate !== undefined;
+    this.#options.compared(this.#isTrying);
     this.#isAt = candidate?.revision === this.#server?.revision ? candidate?.gate : undefined;
   }
 

@@ -1,29 +1,69 @@
 import type { RunStatus } from '../../schema/agent/run.ts';
-import { bucketOf, MOST_COUNTED, type RunCounts } from '../../schema/wire/run-counts.ts';
+import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
+import { bucketOf, MOST_COUNTED, tokenBucketOf, type RunCounts } from '../../schema/wire/run-counts.ts';
 
-type Counts = { done: number; errors: number; lost: number; durations: Map<number, number> };
-type UnderWay = { revision: string | null; since: number };
+type Histogram = Map<number, number>;
+type Counts = { done: number; errors: number; lost: number; used: number; durations: Histogram; waits: Histogram; tokens: Histogram };
+type UnderWay = { revision: string | null; since: number; tokens?: number | undefined };
 
-/** Counts the runs that end in this process, by their status and by the revision that they belong to. */
+/** `waited`: seconds from the time that it was due; null for one that had begun before. */
+type Beginning = { run_id: string; revision: string | null; waited: number | null };
+
+/** Hears of each run that begins or ends here, in seconds. */
+type RunTimes = { waited: (seconds: number) => void; ran: (seconds: number) => void };
+
+/** Counts the runs that begin and end in this process, by their status and by the revision that they belong to. */
 export class EndedRuns {
   /** By their status. */
   readonly byStatus = new Map<RunStatus, number>();
   readonly #counts = new Map<string, Counts>();
   readonly #underWay = new Map<string, UnderWay>();
+  #times: RunTimes | undefined;
+  #isCompared = false;
 
-  began({ run_id, revision }: { run_id: string; revision: string | null }): void {
+  /** Tells somebody how long each run waits and takes from now on. */
+  tell(times: RunTimes): void {
+    this.#times = times;
+  }
+
+  /** Returns whether an attempt of a run is to count its tokens. A later one does not know what others have used. */
+  countingOf(attempt: number): Pick<RunSpec, 'counts_tokens'> {
+    return attempt === 1 && this.#isCompared ? { counts_tokens: true } : {};
+  }
+
+  /** Hears whether a revision is tried out. */
+  compare(isCompared: boolean): void {
+    this.#isCompared = isCompared;
+  }
+
+  began({ run_id, revision, waited }: Beginning): void {
     this.#underWay.set(run_id, { revision, since: Date.now() });
+    if (waited === null) return;
+    this.#times?.waited(waited);
+    if (revision !== null) add(this.#of(revision).waits, bucketOf(waited));
+  }
+
+  /** Hears how many tokens the models of a run have used. Undefined: it does not say. */
+  used(runId: string, tokens: number | undefined): void {
+    const run = this.#underWay.get(runId);
+    if (run !== undefined) run.tokens = tokens;
   }
 
   /** Counts an end. For the revision, one that somebody asked for counts nothing. */
   ended(runId: string, status: RunStatus): void {
     this.byStatus.set(status, (this.byStatus.get(status) ?? 0) + 1);
-    const { revision, since } = this.#underWay.get(runId) ?? { revision: null, since: 0 };
-    if (revision === null || status === 'interrupted') return;
-    const counts = this.#of(revision);
+    const run = this.#underWay.get(runId);
+    if (run === undefined) return;
+    const seconds = secondsSince(run.since);
+    this.#times?.ran(seconds);
+    if (run.revision === null || status === 'interrupted') return;
+    const counts = this.#of(run.revision);
     counts.done += 1;
-    if (status === 'success') add(counts.durations, since);
+    if (status === 'success') add(counts.durations, bucketOf(seconds));
     else counts.errors += 1;
+    if (run.tokens === undefined) return;
+    add(counts.tokens, tokenBucketOf(run.tokens));
+    counts.used += run.tokens;
   }
 
   /** Says that a run is under way here no longer, however that came. */
@@ -39,22 +79,32 @@ export class EndedRuns {
   /** Returns the counts by revision, with the runs under way. */
   get byRevision(): RunCounts[] {
     for (const { revision } of this.#underWay.values()) if (revision !== null) this.#of(revision);
-    return [...this.#counts].map(([revision, { durations, ...counts }]) => ({
+    return [...this.#counts].map(([revision, { durations, waits, tokens, ...counts }]) => ({
       revision,
       ...counts,
       durations: [...durations],
+      waits: [...waits],
+      tokens: [...tokens],
       ages: [...this.#agesOf(revision)],
     }));
   }
 
-  #agesOf(of: string): Map<number, number> {
-    const ages = new Map<number, number>();
-    for (const { revision, since } of this.#underWay.values()) if (revision === of) add(ages, since);
+  #agesOf(of: string): Histogram {
+    const ages: Histogram = new Map();
+    for (const { revision, since } of this.#underWay.values()) if (revision === of) add(ages, bucketOf(secondsSince(since)));
     return ages;
   }
 
   #of(revision: string): Counts {
-    const counts = this.#counts.get(revision) ?? { done: 0, errors: 0, lost: 0, durations: new Map() };
+    const counts = this.#counts.get(revision) ?? {
+      done: 0,
+      errors: 0,
+      lost: 0,
+      used: 0,
+      durations: new Map<number, number>(),
+      waits: new Map<number, number>(),
+      tokens: new Map<number, number>(),
+    };
     // The revision that was counted last is the last to be forgotten.
     this.#counts.delete(revision);
     this.#counts.set(revision, counts);
@@ -63,8 +113,9 @@ export class EndedRuns {
   }
 }
 
-/** Counts the time since a moment. */
-function add(buckets: Map<number, number>, since: number): void {
-  const bucket = bucketOf((Date.now() - since) / 1000);
+const secondsSince = (since: number): number => (Date.now() - since) / 1000;
+
+/** Counts one more in a bucket. */
+function add(buckets: Histogram, bucket: number): void {
   buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
 }

@@ -40,7 +40,7 @@ type Deps = {
   webhooks: Pick<Webhooks, 'poke'>;
   /** Takes the spans of runs, where they are traced. */
   exporter: SpanExporter | undefined;
-  endedRuns: Pick<EndedRuns, 'began' | 'ended' | 'over'>;
+  endedRuns: Pick<EndedRuns, 'began' | 'countingOf' | 'used' | 'ended' | 'over'>;
   /** Whether spans hold the inputs and outputs of runs. */
   spanContents: boolean;
   log: Log;
@@ -170,13 +170,13 @@ export class Executor {
 
   async #give(held: HeldRun): Promise<void> {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
-    const { host, publisher, eventLog, exporter, log } = this.#deps;
+    const { host, publisher, eventLog, exporter, endedRuns, log } = this.#deps;
     try {
       if (attempt > 1) await this.#goOn(held);
       const unheard = !publisher.isHeard(held);
       if (unheard) held.waitNoLonger = publisher.whenHeard(held, () => host.hear(run_id));
       await host.run(
-        { run_id, thread_id, graph_id, attempt, kwargs, empty, alone, unheard },
+        { run_id, thread_id, graph_id, attempt, kwargs, empty, alone, unheard, ...endedRuns.countingOf(attempt) },
         {
           events: (batch) => {
             if (!isLost(held.life)) publisher.publish(held, batch);
@@ -205,6 +205,7 @@ export class Executor {
   }
 
   #dispatch(held: HeldRun, event: LifeEvent): void {
+    if (event.event === 'graph-ended') this.#deps.endedRuns.used(held.run.run_id, event.outcome.tokens);
     this.#carryOut(held, nextLife(held.life, event, held.facts));
   }
 

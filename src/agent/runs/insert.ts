@@ -120,6 +120,7 @@ function claimed({ graph_id, readers }: NewRun, { run, thread_readers, empty, th
     alone: false,
     cancel: null,
     revision,
+    waited: 0,
     readers: all,
     empty,
     thread_seq,

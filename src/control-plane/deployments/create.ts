@@ -7,7 +7,7 @@ import { deploymentResource, namesDatabase } from './resource.ts';
 import { refusedSecrets } from './refused-secrets.ts';
 import { brokenBackup } from './backup-rules.ts';
 import { brokenRestore, checkRestore, requestClone } from './restore.ts';
-import { brokenRules, brokenSecrets, brokenSize } from './rules.ts';
+import { brokenRules, brokenSecrets, brokenSize, unansweredQueries } from './rules.ts';
 import { ownIntegration } from '../git/connections.ts';
 import { refusing } from '../kube-refusal.ts';
 import { brokenImages } from '../pod-policy/image-rules.ts';
@@ -69,6 +69,7 @@ async function checked(plane: Plane, body: DeploymentCreateRequest, call: CallCo
   const { config, stored } = plane;
   const broken = [
     ...brokenRules(body, config),
+    ...unansweredQueries(body, config.asksPrometheus),
     ...brokenPodRules(body.source_config.resource_spec, config.grants, config.objectKeys),
     ...brokenPlaces(body, { grants: config.grants, hasDatabase: !namesDatabase(body.secrets) }),
     ...brokenImages(config.builtImages, {

@@ -12,6 +12,7 @@ import {
   type WantedDeployment,
   afterPatch,
   brokenRules,
+  unansweredQueries,
   brokenSecrets,
   brokenSize,
   changedImmutables,
@@ -95,6 +96,7 @@ async function decide(plane: Omit<Plane, 'now'>, body: DeploymentPatchRequest, c
     ...shrunkVolume(toWanted(deployment), patch, { isGrowing: isGrowing(deployment) }),
     // A deployment that kubectl made for the other kind of hosting keeps it, because source never changes.
     ...brokenRules(wanted, { hosting: wanted.source === 'git' ? 'cloud' : 'self-hosted' }),
+    ...unansweredQueries(patch, config.asksPrometheus),
     ...brokenPodRules(podSpec, config.grants, config.objectKeys),
     ...brokenPlaces(patch, { current, grants: config.grants, hasDatabase: isManaged(deployment) }),
     ...brokenImages(config.builtImages, {

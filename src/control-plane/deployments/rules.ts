@@ -36,6 +36,19 @@ export function brokenRules(wanted: WantedDeployment, { hosting }: { hosting: Ho
   ];
 }
 
+/** Returns a broken rule if checks are queries that nobody answers. */
+export function unansweredQueries(
+  { source_config: config }: Pick<DeploymentPatchRequest, 'source_config'>,
+  asksPrometheus: boolean,
+): Broken[] {
+  const asks = config?.rollout?.checks?.some(({ query }) => query !== undefined) === true;
+  return asks && !asksPrometheus
+    ? [
+        'source_config.rollout.checks: query is not possible, because this installation names no Prometheus server (settings.prometheus.url)',
+      ]
+    : [];
+}
+
 function hostingRule({ source }: WantedDeployment, hosting: Hosting): Broken[] {
   const needed = source === 'git' ? 'cloud' : 'self-hosted';
   return hosting === needed || hosting === 'both' ? [] : [`source: ${source} is only available for ${needed} deployments`];

@@ -2,7 +2,7 @@ import type { DeploymentResource, RevisionResource } from '../../schema/platform
 import { ROLLOUT } from '../../schema/platform/labels.ts';
 import { newestFirst } from '../../schema/platform/revision-of.ts';
 import { moveOf } from '../../schema/platform/rollout-move.ts';
-import type { AbortedRevision, CandidateRevision, RolloutStep } from '../../schema/platform/rollout-spec.ts';
+import type { AbortCause, AbortedRevision, CandidateRevision, RolloutStep } from '../../schema/platform/rollout-spec.ts';
 import type { GateReport } from '../../schema/wire/work-report.ts';
 import { failedGate, gateSecondsLeft, isAtGate, passedGate, succeededAtGate } from './gate.ts';
 import { isTriedOut } from '../rollout/by-share.ts';
@@ -53,9 +53,11 @@ type Stepping = { deployment: DeploymentResource; facts: ShareFacts };
 
 function walked(before: CandidateRevision, { kept, ...stepping }: Stepping & { kept: ShareDecision }): ShareDecision {
   const { revisions, now } = stepping.facts;
-  const message =
-    endOf(before, revisions) ?? failedGate(before, { ...stepping.facts, deployment: stepping.deployment }) ?? failedCheck(before, stepping);
-  if (message !== undefined) return { aborted: { revision: before.revision, since: now.toISOString(), message } };
+  const end =
+    endOf(before, revisions) ??
+    because('Gate', failedGate(before, { ...stepping.facts, deployment: stepping.deployment })) ??
+    because('Check', failedCheck(before, stepping));
+  if (end !== undefined) return { aborted: { revision: before.revision, since: now.toISOString(), ...end } };
   return { ...kept, ...stepped(before, stepping) };
 }
 
@@ -81,15 +83,20 @@ const failedCheck = ({ revision, promoted }: CandidateRevision, { facts: { verdi
     ? `A check failed: ${verdict.message}.`.slice(0, 1024)
     : undefined;
 
+type Abort = { cause: AbortCause; message: string };
+const because = (cause: AbortCause, message: string | undefined): Abort | undefined =>
+  message === undefined ? undefined : { cause, message };
+
 /** Returns why a revision is tried out no longer; undefined while it is. */
-function endOf({ revision: name }: CandidateRevision, revisions: RevisionResource[]): string | undefined {
+function endOf({ revision: name }: CandidateRevision, revisions: RevisionResource[]): Abort | undefined {
   const revision = revisionIn(revisions, name);
   const newest = newestFirst(revisions)[0]?.metadata.name;
-  if (revision === undefined || revision.metadata.deletionTimestamp !== undefined) return 'Somebody deleted it.';
-  if (moveOf(revision.metadata.annotations?.[ROLLOUT]) === 'abort') return 'Somebody gave it up.';
-  if (newest !== name) return `Revision ${newest} takes its place.`;
-  if (isEnded(revision) && revision.status?.phase !== 'DEPLOYED') return (revision.status?.message ?? 'It failed.').slice(0, 1024);
-  return undefined;
+  if (revision === undefined || revision.metadata.deletionTimestamp !== undefined) return because('Person', 'Somebody deleted it.');
+  if (moveOf(revision.metadata.annotations?.[ROLLOUT]) === 'abort') return because('Person', 'Somebody gave it up.');
+  if (newest !== name) return because('Person', `Revision ${newest} takes its place.`);
+  const { phase, message = 'It failed.' } = revision.status ?? {};
+  if (!isEnded(revision) || phase === 'DEPLOYED') return undefined;
+  return because(phase === 'INTERRUPTED' ? 'Person' : 'Failure', message.slice(0, 1024));
 }
 
 function stepped(before: CandidateRevision, stepping: Stepping): ShareDecision {

@@ -18,6 +18,9 @@ export type LastBackup = {
   bytes?: number;
 };
 
+/** A revision that was tried out and given up, and when, in seconds since the epoch. */
+export type GivenUp = { labels: { namespace: string; deployment: string; revision: string; cause: string }; at: number };
+
 /** The operator's metrics have controller-runtime's names, so that its dashboards and alerts work here too. */
 export class OperatorMetrics {
   readonly #registry = new Registry();
@@ -146,6 +149,16 @@ export class OperatorMetrics {
         if (verifiedAt !== undefined) verified.set(labels, verifiedAt);
         if (bytes !== undefined) size.set(labels, bytes);
       }
+    });
+  }
+
+  /** Tells of the revisions that were given up, at each scrape. */
+  givenUp(now: () => GivenUp[]): void {
+    const name = 'gx_rollout_given_up_timestamp_seconds';
+    const gauge = this.#gauge(name, 'When a revision that was tried out was given up.', ['namespace', 'deployment', 'revision', 'cause']);
+    this.#atScrape.push(() => {
+      gauge.reset();
+      for (const { labels, at } of now()) gauge.set(labels, at);
     });
   }
 

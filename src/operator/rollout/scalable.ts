@@ -3,7 +3,9 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 import { names } from '../../schema/names.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import { CHECK_SECONDS } from '../../schema/platform/rollout-trial.ts';
-import type { DrainingQueue, Scalable, Trial } from '../scale/work-follower.ts';
+import type { DrainingQueue } from '../scale/drain-scale.ts';
+import type { Scalable } from '../scale/queue-scale.ts';
+import type { Trial } from '../scale/work-follower.ts';
 import type { Caches } from '../view/caches.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { hasWork, isAsleep, isSleeper, mayRest, sleepAfter } from './sleepers.ts';

@@ -27,3 +27,32 @@ export function chanceOf(one: HitsOf, other: HitsOf): number {
   }
   return Math.min(1, sum);
 }
+
+/** Returns the chance of a value above so many standard deviations, by formula 7.1.26 of Abramowitz and Stegun. */
+function above(z: number): number {
+  const x = Math.abs(z) / Math.SQRT2;
+  const t = 1 / (1 + 0.3275911 * x);
+  const series = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592].reduce((all, each) => all * t + each, 0);
+  const tail = (series * t * Math.exp(-x * x)) / 2;
+  return z > 0 ? tail : 1 - tail;
+}
+
+const cubed = (count: number): number => count ** 3 - count;
+
+/**
+ * Returns the chance that the values of one group are so much greater than those of another, or more, if nothing but
+ * chance divides them: Mann and Whitney's rank test of one side. A group is given by the values in each bucket.
+ */
+export function chanceOfGreater(one: readonly number[], other: readonly number[]): number {
+  let [ones, others, wins, ties] = [0, 0, 0, 0];
+  for (const [bucket, count] of one.entries()) {
+    const equal = other[bucket] ?? 0;
+    wins += count * (others + equal / 2);
+    ones += count;
+    others += equal;
+    ties += cubed(count + equal);
+  }
+  const all = ones + others;
+  const variance = ((ones * others) / 12) * (all + 1 - ties / (all * (all - 1)));
+  return variance > 0 ? above((wins - (ones * others) / 2 - 0.5) / Math.sqrt(variance)) : 1;
+}

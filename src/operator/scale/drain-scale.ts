@@ -32,3 +32,6 @@ export function decideDrain(before: DrainState | undefined, situation: DrainSitu
   const quietSince = before?.quietSince ?? now;
   return { desired: now - quietSince >= downSeconds * 1000 ? 0 : held, quietSince };
 }
+
+/** The present queue of a replaced revision that keeps work. */
+export type DrainingQueue = { revision: string; live: number; most: number };

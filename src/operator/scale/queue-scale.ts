@@ -92,3 +92,6 @@ function remembered(asked: readonly Asked[], next: Asked, since: number): readon
 
 const mostSince = (asked: readonly Asked[], since: number): number =>
   Math.max(...asked.filter((_, at) => (asked[at + 1]?.at ?? Infinity) > since).map(({ workers }) => workers));
+
+/** The present queue of a deployment that may be scaled. */
+export type Scalable = { bounds: QueueBounds; live: number };

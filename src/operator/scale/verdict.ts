@@ -1,19 +1,37 @@
 import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
 import { boundOf, bucketOf, BUCKETS, type RunCounts } from '../../schema/wire/run-counts.ts';
-import { chanceOf, type HitsOf } from './chance.ts';
+import { chanceOf, chanceOfGreater, type HitsOf } from './chance.ts';
 
-/** EndCounts of the runs of one revision that have ended: counts that only grow. */
-export type EndCounts = { done: number; errors: number; lost: number; durations: readonly number[] };
+type Histogram = readonly number[];
+/** Counts of the runs of one revision, which only grow. `used`: the tokens of those in the histogram of tokens. */
+export type EndCounts = {
+  done: number;
+  errors: number;
+  lost: number;
+  used: number;
+  durations: Histogram;
+  waits: Histogram;
+  tokens: Histogram;
+};
 
-const EMPTY: readonly number[] = Array.from({ length: BUCKETS }, () => 0);
-export const NO_RUNS: EndCounts = { done: 0, errors: 0, lost: 0, durations: EMPTY };
+const EMPTY: Histogram = Array.from({ length: BUCKETS }, () => 0);
+export const NO_RUNS: EndCounts = { done: 0, errors: 0, lost: 0, used: 0, durations: EMPTY, waits: EMPTY, tokens: EMPTY };
 
 /** Returns the counts of a report, or their growth since the last report of the same process. */
-export function grown({ done, errors, lost, durations }: RunCounts, before?: RunCounts): EndCounts {
-  const now = histogramOf(durations);
-  for (const [bucket, count] of before?.durations ?? []) now[bucket] = (now[bucket] ?? 0) - count;
-  return { done: done - (before?.done ?? 0), errors: errors - (before?.errors ?? 0), lost: lost - (before?.lost ?? 0), durations: now };
+export function grown(counts: RunCounts, before?: RunCounts): EndCounts {
+  const now = allOf(counts);
+  return before === undefined ? now : combined(now, allOf(before), -1);
 }
+
+const allOf = ({ done, errors, lost, used = 0, durations, waits = [], tokens = [] }: RunCounts): EndCounts => ({
+  done,
+  errors,
+  lost,
+  used,
+  durations: histogramOf(durations),
+  waits: histogramOf(waits),
+  tokens: histogramOf(tokens),
+});
 
 /** Returns the counts of all buckets. */
 export function histogramOf(filled: readonly (readonly [bucket: number, count: number])[]): number[] {
@@ -26,8 +44,12 @@ const combined = (one: EndCounts, other: EndCounts, sign: 1 | -1): EndCounts => 
   done: one.done + sign * other.done,
   errors: one.errors + sign * other.errors,
   lost: one.lost + sign * other.lost,
-  durations: one.durations.map((count, at) => count + sign * (other.durations[at] ?? 0)),
+  used: one.used + sign * other.used,
+  durations: added(one.durations, other.durations, sign),
+  waits: added(one.waits, other.waits, sign),
+  tokens: added(one.tokens, other.tokens, sign),
 });
+const added = (one: Histogram, other: Histogram, sign: 1 | -1): Histogram => one.map((count, at) => count + sign * (other[at] ?? 0));
 export const plus = (one: EndCounts, other: EndCounts): EndCounts => combined(one, other, 1);
 
 /** The same of both revisions. */
@@ -35,9 +57,20 @@ type Both<T> = { candidate: T; stable: T };
 
 /**
  * One check: where its present window began, how often in a row it was worse, or fine at this share, and whether it was
- * ever worse at it.
+ * ever worse at it. `lacks`: why its query has no answer.
  */
-type CheckState = { from: Both<EndCounts>; since: number; failures: number; fine: number; isDoubted: boolean; found: string };
+type CheckState = {
+  from: Both<EndCounts>;
+  since: number;
+  failures: number;
+  fine: number;
+  isDoubted: boolean;
+  found: string;
+  lacks?: string;
+};
+
+/** The answers to a query about both revisions, asked at a time; or why there is none. */
+export type QueryAnswer = { at: number } & (Both<number> | { lacks: string });
 
 /** How a revision that is tried out stands. Each check has windows of its own. */
 export type VerdictState = { of: string; share: number; checks: CheckState[]; failed?: string };
@@ -45,6 +78,8 @@ export type VerdictState = { of: string; share: number; checks: CheckState[]; fa
 export type VerdictSituation = Both<EndCounts> & {
   /** Their runs under way, by the time since they began. */
   ages: Both<readonly number[]>;
+  /** The last answers to queries. */
+  answers: ReadonlyMap<string, QueryAnswer>;
   /** Both revisions and the checks, as one text: with others it begins again. */
   of: string;
   share: number;
@@ -89,15 +124,36 @@ export function decideVerdict(before: VerdictState | undefined, situation: Verdi
   return { of, share, checks: next, ...(worst >= 0 && { failed: next[worst]!.found }) };
 }
 
-function looked(state: CheckState, check: RolloutCheck, { candidate, stable, ages, everySeconds, now }: VerdictSituation): CheckState {
-  if (now - state.since < everySeconds * 1000) return state;
+/** Returns the queries that are to be asked now, because their next comparison is due. */
+export const dueQueries = ({ checks: states, failed }: VerdictState, { checks, everySeconds, now }: VerdictSituation): string[] =>
+  checks.flatMap(({ query }, at) => {
+    const isDue = failed === undefined && now - (states[at]?.since ?? now) >= everySeconds * 1000;
+    return query !== undefined && isDue ? [query] : [];
+  });
+
+function looked(state: CheckState, check: RolloutCheck, situation: VerdictSituation): CheckState {
+  const { candidate, stable, ages, answers, everySeconds, now } = situation;
+  const due = state.since + everySeconds * 1000;
+  if (check.query !== undefined) {
+    const answer = answers.get(check.query);
+    return answer === undefined || answer.at < due ? state : answered(state, answer, { ...situation, check });
+  }
+  if (now < due) return state;
   const since = { candidate: combined(candidate, state.from.candidate, -1), stable: combined(stable, state.from.stable, -1) };
-  const compared = check.figure === 'p95' ? slower(check, since) : oftener(check, { ...since, ages });
-  if (compared === undefined) return state;
-  const { isWorse, found } = compared;
-  const from = { candidate, stable };
-  if (isWorse) return { from, since: now, failures: state.failures + 1, fine: 0, isDoubted: true, found };
-  return { ...state, from, since: now, failures: 0, fine: state.fine + 1, found };
+  const compared = comparedBy(check, { ...since, ages });
+  return compared === undefined ? state : counted(state, compared, situation);
+}
+
+function answered(state: CheckState, answer: QueryAnswer, situation: VerdictSituation & { check: RolloutCheck }): CheckState {
+  if ('lacks' in answer) return { ...state, lacks: answer.lacks };
+  return counted(state, higher(situation.check, answer), situation);
+}
+
+/** Counts a comparison. The next window begins. */
+function counted(state: CheckState, { isWorse, found }: NonNullable<Compared>, { candidate, stable, now }: VerdictSituation): CheckState {
+  const { lacks: _former, ...known } = { ...state, from: { candidate, stable }, since: now, found };
+  if (isWorse) return { ...known, failures: state.failures + 1, fine: 0, isDoubted: true };
+  return { ...known, failures: 0, fine: state.fine + 1 };
 }
 
 const failuresOf = ({ failures }: RolloutCheck): number => failures ?? MOST_FAILURES;
@@ -107,6 +163,34 @@ const failuresOf = ({ failures }: RolloutCheck): number => failures ?? MOST_FAIL
  * revision up.
  */
 const isFine = ({ fine, isDoubted }: CheckState, check: RolloutCheck): boolean => fine >= (isDoubted ? failuresOf(check) : 1);
+
+function comparedBy(check: RolloutCheck, window: Window): Compared {
+  if (check.figure === 'tokens') return costlier(check, window);
+  if (check.figure === 'p95')
+    return slower(
+      check,
+      both(window, ({ durations }) => durations),
+    );
+  if (check.figure === 'wait')
+    return slower(
+      check,
+      both(window, ({ waits }) => waits),
+    );
+  return oftener(check, window);
+}
+
+/** Compares the numbers of a query. `worseBy` is in percent of that of the other revision. */
+function higher(check: RolloutCheck, { candidate, stable }: Both<number>): NonNullable<Compared> {
+  const isWorse = candidate - stable > (Math.abs(stable) * check.worseBy) / 100;
+  const words = (value: number): string => String(Number(value.toPrecision(4)));
+  return { isWorse, found: `${nameOf(check)}: ${words(candidate)}, and ${words(stable)} of the other` };
+}
+
+/** Characters of a query that a message shows. */
+const SHOWN = 80;
+/** Returns how messages call a check. */
+const nameOf = ({ figure, query = '' }: RolloutCheck): string =>
+  figure ?? `the query ${query.length > SHOWN ? `${query.slice(0, SHOWN)}...` : query}`;
 
 const leastOf = ({ figure, least }: RolloutCheck): number =>
   least ?? (figure === 'stuck' || figure === 'lost' ? LEAST_HOLDING_UP : LEAST_RUNS);
@@ -133,7 +217,7 @@ function partsOf(check: RolloutCheck, { candidate, stable, ages }: Window): Both
   if (check.figure === 'errors') return both({ candidate, stable }, ({ done, errors }) => ({ of: done, hits: errors }));
   if (check.figure === 'lost') return both({ candidate, stable }, ({ done, lost }) => ({ of: done + lost, hits: lost }));
   if (sum(stable.durations) < leastOf(check)) return undefined;
-  const limit = bucketOf(STUCK_AFTER * boundOf(quantile(stable)));
+  const limit = bucketOf(STUCK_AFTER * boundOf(quantile(stable.durations)));
   const stuckOf = ({ done }: EndCounts, under: readonly number[]): HitsOf => {
     const stuck = sum(under.slice(limit + 1));
     return { of: done + stuck, hits: stuck };
@@ -141,32 +225,49 @@ function partsOf(check: RolloutCheck, { candidate, stable, ages }: Window): Both
   return { candidate: stuckOf(candidate, ages.candidate), stable: stuckOf(stable, ages.stable) };
 }
 
+/** Returns the same of both revisions. */
 const both = <T, R>({ candidate, stable }: Both<T>, each: (one: T) => R): Both<R> => ({ candidate: each(candidate), stable: each(stable) });
 const percent = ({ of, hits }: HitsOf): number => (100 * hits) / of;
 
 /**
- * Compares how long 95 of 100 successful runs take at most. `worseBy` is in percent. More than 5 % of the runs must
- * take longer than the limit that this makes, and more of them than of the other revision.
+ * Compares the seconds of 95 of 100 runs at most. `worseBy` is in percent. More than 5 % of the runs must take longer
+ * than the limit that this makes, and more of them than of the other revision.
  */
-function slower(check: RolloutCheck, { candidate, stable }: Both<EndCounts>): Compared {
-  if (sum(candidate.durations) < leastOf(check) || sum(stable.durations) < leastOf(check)) return undefined;
+function slower(check: RolloutCheck, { candidate, stable }: Both<Histogram>): Compared {
+  if (sum(candidate) < leastOf(check) || sum(stable) < leastOf(check)) return undefined;
   const [one, other] = [quantile(candidate), quantile(stable)];
   const limit = bucketOf(boundOf(other) * (1 + check.worseBy / 100));
-  const partOf = ({ durations }: EndCounts): HitsOf => ({ of: sum(durations), hits: sum(durations.slice(limit + 1)) });
+  const partOf = (times: Histogram): HitsOf => ({ of: sum(times), hits: sum(times.slice(limit + 1)) });
   const isWorse = one > limit && chanceOf(partOf(candidate), partOf(stable)) < BY_CHANCE;
-  const words = (bucket: number, { durations }: EndCounts): string => `${boundOf(bucket).toPrecision(2)} s in ${sum(durations)} runs`;
-  return { isWorse, found: `p95: ${words(one, candidate)}, and ${words(other, stable)} of the other` };
+  const words = (bucket: number, times: Histogram): string => `${boundOf(bucket).toPrecision(2)} s in ${sum(times)} runs`;
+  return { isWorse, found: `${check.figure}: ${words(one, candidate)}, and ${words(other, stable)} of the other` };
+}
+
+/**
+ * Compares how many tokens a run uses. `worseBy` is in percent of the mean. Few runs that use very many raise the mean,
+ * so the ranks of all runs must say the same.
+ */
+function costlier(check: RolloutCheck, { candidate, stable }: Both<EndCounts>): Compared {
+  const [one, other] = [sum(candidate.tokens), sum(stable.tokens)];
+  // Models that LangChain does not call are counted nowhere.
+  if (one < leastOf(check) || other < leastOf(check) || candidate.used + stable.used === 0) return undefined;
+  const [mean, usual] = [candidate.used / one, stable.used / other];
+  const isWorse = mean > usual * (1 + check.worseBy / 100) && chanceOfGreater(candidate.tokens, stable.tokens) < BY_CHANCE;
+  return {
+    isWorse,
+    found: `tokens: ${Math.round(mean)} in each of ${one} runs, and ${Math.round(usual)} in each of ${other} of the other`,
+  };
 }
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
 
 /** Returns the bucket in which 95 of 100 have ended. */
-function quantile({ durations }: EndCounts): number {
-  const wanted = 0.95 * sum(durations);
+function quantile(times: Histogram): number {
+  const wanted = 0.95 * sum(times);
   let seen = 0;
   return Math.max(
     0,
-    durations.findIndex((count) => (seen += count) >= wanted),
+    times.findIndex((count) => (seen += count) >= wanted),
   );
 }
 
@@ -175,14 +276,23 @@ export type Verdict = { state: 'fine' | 'failed' | 'waits'; message: string };
 /** The same with the revision and the share that it is about. */
 export type VerdictOnShare = Verdict & { candidate: string; share: number };
 
+/** The runs that tell something by a figure, where not all do. */
+const TELLING: Partial<Record<NonNullable<RolloutCheck['figure']>, string>> = { tokens: ' whose models say how many they used' };
+
 /** Returns the result of the checks. */
 export function verdictOf({ checks, failed }: VerdictState, asked: readonly RolloutCheck[]): Verdict {
   if (failed !== undefined) return { state: 'failed', message: failed };
   const open = checks.findIndex((state, at) => !isFine(state, asked[at]!));
   if (open < 0) return { state: 'fine', message: checks.map(({ found }) => found).join('; ') };
   const check = asked[open]!;
-  const { failures, fine, found } = checks[open]!;
-  const doubted = fine > 0 ? `was worse, and is fine since (${found})` : `needs ${leastOf(check)} runs of each revision`;
-  const why = failures > 0 ? `is worse (${found})` : doubted;
-  return { state: 'waits', message: `The check of ${check.figure} ${why}.` };
+  return { state: 'waits', message: `The check of ${nameOf(check)} ${whyOpen(check, checks[open]!)}.` };
+}
+
+/** Returns why a check is not fine so far. */
+function whyOpen(check: RolloutCheck, { failures, fine, found, lacks }: CheckState): string {
+  if (lacks !== undefined) return `waits, because ${lacks}`;
+  if (failures > 0) return `is worse (${found})`;
+  if (fine > 0) return `was worse, and is fine since (${found})`;
+  if (check.figure === undefined) return 'waits for its first answers';
+  return `needs ${leastOf(check)} runs of each revision${TELLING[check.figure] ?? ''}`;
 }

@@ -4,11 +4,12 @@ import type { Log } from '../../log.ts';
 import { workOfServing, type WorkSummary } from '../../schema/wire/work-summary.ts';
 import { gatewayKeysOf } from '../../schema/wire/gateway-key.ts';
 import { REPORTS_PATH, type GateReport, type ReportsAnswer, type ServerFacts } from '../../schema/wire/work-report.ts';
-import { decideDrain, type DrainState } from './drain-scale.ts';
-import { decideQueue, type QueueBounds, type QueueState } from './queue-scale.ts';
+import { decideDrain, type DrainingQueue, type DrainState } from './drain-scale.ts';
+import { unanswered, type PromQueries } from './prom-queries.ts';
+import { decideQueue, type QueueState, type Scalable } from './queue-scale.ts';
 import { ReportedWork, type Added } from './reported-work.ts';
 import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
-import { decideVerdict, NO_RUNS, verdictOf, type VerdictOnShare, type VerdictSituation, type VerdictState } from './verdict.ts';
+import { decideVerdict, dueQueries, NO_RUNS, verdictOf, type VerdictOnShare, type VerdictSituation, type VerdictState } from './verdict.ts';
 
 /** Milliseconds between two looks, and those that a gateway has for its answer. */
 const LOOK = 1000;
@@ -19,12 +20,6 @@ const COUNT_EVERY = 10_000;
 
 /** Pages of one gateway that one look reads at most. The next look goes on where they end. */
 const PAGES = 50;
-
-/** The present queue of a deployment that may be scaled. */
-export type Scalable = { bounds: QueueBounds; live: number };
-
-/** The present queue of a replaced revision that keeps work. */
-export type DrainingQueue = { revision: string; live: number; most: number };
 
 /** A revision that is tried out, the one that serves, and how they are compared. */
 export type Trial = { candidate: string; stable: string; share: number; checks: readonly RolloutCheck[]; everySeconds: number };
@@ -40,6 +35,8 @@ export type FollowerOptions = {
   wakeDraining: (deployment: string, revision: string) => void;
   /** Returns the revision of a deployment that is tried out and has checks. */
   trial: (deployment: string) => Trial | undefined;
+  /** Asks the Prometheus server of the installation, where it names one. */
+  queries: Pick<PromQueries, 'ask' | 'answers' | 'forget'> | undefined;
   /** Returns true if this work may let the deployment fall asleep, or wake it. */
   concernsSleep: (deployment: string, summary: WorkSummary) => boolean;
   /** Returns how many threads wait for people by the status of a deployment. Undefined: nobody writes it now. */
@@ -147,7 +144,7 @@ export class WorkFollower implements WorkView {
     }
     for (const deployment of new Set([...changed, ...this.#raised])) this.#decide(deployment);
     for (const deployment of new Set([...changed, ...this.#drains.keys()])) this.#decideDrains(deployment);
-    for (const deployment of new Set([...changed, ...this.#verdicts.keys()])) this.#judge(deployment);
+    for (const deployment of new Set([...changed, ...this.#verdicts.keys()])) this.#judge(deployment, signal);
     for (const deployment of changed) this.#hearGate(deployment);
     await this.#tellKeys(urls, signal);
   }
@@ -223,16 +220,19 @@ export class WorkFollower implements WorkView {
   }
 
   /** Compares a revision that is tried out with the one that serves. */
-  #judge(deployment: string): void {
+  #judge(deployment: string, signal: AbortSignal): void {
     const trial = this.#options.trial(deployment);
     const before = this.#verdicts.get(deployment);
     if (trial === undefined) {
       this.#verdicts.delete(deployment);
       this.#work.forgetCounts(deployment);
+      this.#options.queries?.forget(deployment);
       return;
     }
     const { candidate, checks, share } = trial;
-    const state = decideVerdict(before?.state, this.#situation(deployment, trial));
+    const situation = this.#situation(deployment, trial);
+    const state = decideVerdict(before?.state, situation);
+    this.#options.queries?.ask(deployment, { ...trial, queries: dueQueries(state, situation) }, signal);
     const verdict = { ...verdictOf(state, checks), candidate, share };
     this.#verdicts.set(deployment, { state, verdict });
     const was = before?.verdict;
@@ -251,7 +251,8 @@ export class WorkFollower implements WorkView {
     this.#options.wake(deployment);
   }
 
-  #situation(deployment: string, { candidate, stable, ...asked }: Trial): VerdictSituation {
+  #situation(deployment: string, trial: Trial): VerdictSituation {
+    const { candidate, stable, ...asked } = trial;
     const now = this.#clock();
     const [counts, ages] = [this.#work.counts(deployment), this.#work.ages(deployment, now)];
     return {
@@ -260,6 +261,7 @@ export class WorkFollower implements WorkView {
       candidate: counts.get(candidate) ?? NO_RUNS,
       stable: counts.get(stable) ?? NO_RUNS,
       ages: { candidate: ages.get(candidate) ?? [], stable: ages.get(stable) ?? [] },
+      answers: this.#options.queries?.answers(deployment, trial) ?? unanswered(trial),
       now,
     };
   }

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { MOST_LIVING, PINS, SHARE_BY } from './pins.ts';
-import { brokenTrial, CheckConfig, checksOf, checksRule, GateConfig, gateInput, GateSpec, RolloutCheck } from './rollout-trial.ts';
+import { brokenTrial, CheckConfig, checksOf, checksRules, GateConfig, gateInput, GateSpec, RolloutCheck } from './rollout-trial.ts';
 import {
   DateTime,
   Nullable,
@@ -121,7 +121,7 @@ function brokenSteps({ steps, pin }: RolloutConfig): string[] {
 
 /** The same rules for the API server. */
 const rolloutRules: CelRule[] = [
-  checksRule,
+  ...checksRules,
   {
     rule: '!has(self.steps) || self.steps.all(s, (has(s.pause) && s.pause) != has(s.seconds))',
     message: `rollout.steps: ${EITHER}`,
@@ -206,10 +206,15 @@ export type CandidateRevision = Static<typeof CandidateRevision>;
 /** Returns the name of the gate that a revision is at. */
 export const gateId = ({ revision }: Pick<CandidateRevision, 'revision'>, { since }: { since: string }): string => `${revision}/${since}`;
 
+/** Causes for which a revision is given up: a person, or a newer one that a person asked for; a failure of its own. */
+const CAUSES = ['Person', 'Failure', 'Gate', 'Check'] as const;
+export type AbortCause = (typeof CAUSES)[number];
+
 /** A revision that was tried out and given up. */
 export const AbortedRevision = Type.Object({
   revision: Name('The revision that was given up.'),
   since: DateTime('When it was given up.'),
+  cause: Type.Optional(StringEnum(CAUSES, { description: 'The cause. Unset: an earlier version wrote it.' })),
   message: Type.String({ maxLength: 1024, description: 'One sentence on the reason.' }),
 });
 export type AbortedRevision = Static<typeof AbortedRevision>;

@@ -6,7 +6,11 @@ import { StringEnum, type CelRule } from '../types.ts';
 /* How a revision is tried before it serves: by a run of its own first, and by comparison with the one that serves. */
 
 /** The counts by which a revision that is tried out is compared with the one that serves. */
-const COMPARED = ['errors', 'p95', 'lost', 'stuck'] as const;
+const COMPARED = ['errors', 'p95', 'wait', 'lost', 'stuck', 'tokens'] as const;
+/** Characters of a query at most. */
+const MOST_QUERY = 2048;
+/** The name that a query has in place of the revision. Without it both answers are one. */
+const REVISION = '{revision}';
 /** Checks of a rollout at most. */
 const MOST_CHECKS = 8;
 /** Seconds between two looks at the counts, unless a deployment says otherwise. */
@@ -15,21 +19,31 @@ export const CHECK_SECONDS = 60;
 /** A comparison of a revision that is tried out with the one that serves. */
 export const RolloutCheck = Type.Object(
   {
-    figure: StringEnum(COMPARED, {
-      description:
-        'The runs that are compared: `errors`, how many runs fail or take too long; `p95`, the seconds that 95 of 100 successful runs take at most; `lost`, how many lose their worker; `stuck`, how many are under way three times as long as 95 of 100 of the other take at most.',
-    }),
+    figure: Type.Optional(
+      StringEnum(COMPARED, {
+        description:
+          'Instead of query: the runs that are compared: `errors`, how many runs fail or take too long; `p95`, the seconds that 95 of 100 successful runs take at most; `wait`, the same of their waits in the queue; `lost`, how many lose their worker; `stuck`, how many are under way three times as long as 95 of 100 of the other take at most; `tokens`, how many the models of a run use in the mean.',
+      }),
+    ),
+    query: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MOST_QUERY,
+        description:
+          'Instead of figure: a query to the Prometheus server of the installation, which answers with one number for each revision; a greater one is worse. {revision} is replaced, and so are {deployment} and {namespace}.',
+      }),
+    ),
     worseBy: Type.Integer({
       minimum: 1,
       maximum: 1000,
       description:
-        'The difference that counts as worse, if it is no accident: percent of p95, at least 20; percentage points of the others.',
+        'The difference that counts as worse, if it is no accident: percent of p95 and of wait, at least 20; percent of tokens and of a query; percentage points of the others.',
     }),
     least: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000,
-        description: 'Runs of each revision without which it waits. Default 50, of lost and stuck 5.',
+        description: 'Runs of each revision without which it waits. Default 50, of lost and stuck 5. Not with a query.',
       }),
     ),
     failures: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Times in a row that it must be worse. Default 2.' })),
@@ -79,27 +93,56 @@ export const checksOf = <T extends TSchema>(check: T) =>
   });
 export type GateSpec = Static<typeof GateSpec>;
 
+/** Those that are read off histograms of seconds. */
+const TIMES: readonly string[] = ['p95', 'wait'];
 /** Percent by which durations that are counted in steps of a fifth can differ at least. */
 const FINEST = 20;
-const fine = (field: string): string => `${field} of p95 must be at least ${FINEST}, because durations are counted in steps of a fifth`;
+const fine = (field: string): string =>
+  `${field} of p95 and wait must be at least ${FINEST}, because durations are counted in steps of a fifth`;
+
+const EITHER = 'each has either figure or query';
+const NAMED = `query must contain ${REVISION}, because it is asked of both revisions`;
+const COUNTED = 'least is not for a query, which counts no runs';
 
 type Trial = { checks?: Static<typeof CheckConfig>[] | null | undefined; gate?: Static<typeof GateConfig> | null | undefined };
 
 /** Returns the broken rules that no schema says, in REST's words. */
 export function brokenTrial({ checks, gate }: Trial): string[] {
-  const isCoarse = (checks ?? []).every(({ figure, worse_by: worst }) => figure !== 'p95' || worst >= FINEST);
+  const all = checks ?? [];
+  const isFine = all.every(({ figure, worse_by: worst }) => figure === undefined || !TIMES.includes(figure) || worst >= FINEST);
+  const isEither = all.every(({ figure, query }) => (figure === undefined) !== (query === undefined));
+  const isNamed = all.every(({ query }) => query === undefined || query.includes(REVISION));
+  const isCounted = all.every(({ query, least }) => query === undefined || least === undefined);
   const isLong = JSON.stringify(gate?.input ?? {}).length > MOST_INPUT;
   return [
-    ...(isCoarse ? [] : [`checks: ${fine('worse_by')}`]),
+    ...(isFine ? [] : [`checks: ${fine('worse_by')}`]),
+    ...(isEither ? [] : [`checks: ${EITHER}`]),
+    ...(isNamed ? [] : [`checks: ${NAMED}`]),
+    ...(isCounted ? [] : [`checks: ${COUNTED}`]),
     ...(isLong ? [`gate.input: has more than ${MOST_INPUT} characters of JSON`] : []),
   ];
 }
 
-/** The same rule for the API server. */
-export const checksRule: CelRule = {
-  rule: `!has(self.checks) || self.checks.all(c, c.figure != 'p95' || c.worseBy >= ${FINEST})`,
-  message: `rollout.checks: ${fine('worseBy')}`,
-};
+/** The same rules for the API server. */
+export const checksRules: CelRule[] = [
+  {
+    rule: `!has(self.checks) || self.checks.all(c, !has(c.figure) || !(c.figure in ['${TIMES.join("', '")}']) || c.worseBy >= ${FINEST})`,
+    message: `rollout.checks: ${fine('worseBy')}`,
+  },
+  { rule: '!has(self.checks) || self.checks.all(c, has(c.figure) != has(c.query))', message: `rollout.checks: ${EITHER}` },
+  {
+    rule: `!has(self.checks) || self.checks.all(c, !has(c.query) || c.query.contains('${REVISION}'))`,
+    message: `rollout.checks: ${NAMED}`,
+  },
+  { rule: '!has(self.checks) || self.checks.all(c, !has(c.query) || !has(c.least))', message: `rollout.checks: ${COUNTED}` },
+];
+
+/** Where a query is asked. */
+type QueryOf = { namespace: string; deployment: string; revision: string };
+
+/** Returns a query about one revision. */
+export const queryAbout = (query: string, of: QueryOf): string =>
+  query.replaceAll(/\{(namespace|deployment|revision)\}/g, (_, name: keyof QueryOf) => of[name]);
 
 /** Returns the input of a gate's run. Undefined: its text is no JSON object. */
 export function gateInput({ input }: GateSpec): Record<string, unknown> | undefined {

@@ -15,6 +15,9 @@ export const BUCKETS = 75;
 export const bucketOf = (seconds: number): number =>
   Math.max(0, Math.min(BUCKETS - 1, Math.ceil(Math.log(seconds / FIRST) / Math.log(GROWTH) - 1e-9)));
 
+/** Tokens are counted in thousands, so the bounds are 10 of them to 7 million. */
+export const tokenBucketOf = (tokens: number): number => bucketOf(tokens / 1000);
+
 /** Returns the longest duration of a bucket. */
 export const boundOf = (bucket: number): number => FIRST * GROWTH ** bucket;
 
@@ -28,6 +31,13 @@ export const RunCounts = Type.Object({
   errors: count('Those of them that failed, or took too long.'),
   lost: count('Times that the worker of a run was gone before its end.'),
   durations: histogram('Buckets of the durations of those that succeeded, each by its number and its count. Empty ones are left out.'),
+  waits: Type.Optional(
+    histogram('Buckets of the seconds that runs have waited from the time that they were due. Absent: it does not count them.'),
+  ),
+  tokens: Type.Optional(
+    histogram('Buckets of thousands of tokens, of those that have ended and whose models report them. Absent: it does not count them.'),
+  ),
+  used: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'All of these tokens.' })),
   ages: histogram('The same of the runs under way in it now, by the time since they began here.'),
 });
 export type RunCounts = Static<typeof RunCounts>;

@@ -105,12 +105,15 @@ const knownWork = ({ revision, due, running, later, next_due, waiting }: PinnedW
   waiting,
 });
 
-const knownCounts = ({ revision, done, errors, lost, durations, ages }: RunCounts): RunCounts => ({
+const knownCounts = ({ revision, done, errors, lost, durations, waits, tokens, used, ages }: RunCounts): RunCounts => ({
   revision,
   done,
   errors,
   lost,
   durations,
+  ...(waits && { waits }),
+  ...(tokens && { tokens }),
+  ...(used !== undefined && { used }),
   ages,
 });
 

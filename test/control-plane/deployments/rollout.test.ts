@@ -9,7 +9,7 @@ import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
 
 let plane: Plane;
 beforeAll(async () => {
-  plane = await startPlane('rollouts');
+  plane = await startPlane('rollouts', { asksPrometheus: true });
 });
 afterAll(() => plane.stop());
 
@@ -102,6 +102,7 @@ test('a replaced revision with work is shown, and lets it go when asked; others 
   expect((await release()).status).toBe(200);
 });
 
+const QUERY = 'sum(cost{revision="{revision}"})';
 const RISING = [
   { share: 10, seconds: 60 },
   { share: 50, pause: true },
@@ -119,6 +120,39 @@ test('steps of a rollout are stored as they are asked', async () => {
   expect((await specOf(made)).rollout?.gate).toEqual({ assistant: 'echo', input: '{"messages":[],"nothing":null}' });
 });
 
+test('checks by figures and queries are stored as they are asked', async () => {
+  const checks = [
+    { figure: 'tokens', worse_by: 1 },
+    { query: QUERY, worse_by: 30, failures: 3 },
+  ];
+  const { body: made } = await create({ steps: RISING, checks });
+  expect(made.source_config.rollout?.checks).toEqual(checks);
+  expect((await specOf(made)).rollout?.checks).toEqual([
+    { figure: 'tokens', worseBy: 1 },
+    { query: QUERY, worseBy: 30, failures: 3 },
+  ]);
+});
+
+test("a query is refused where nobody answers it, and one that kubectl has stored stands in no other change's way", async () => {
+  const without = await startPlane('no-prometheus');
+  const asked = (method: string, path: string, rollout: object) => {
+    const config = { source_config: { rollout } };
+    return without.call<Answer>(method, path, { body: method === 'POST' ? creation('queries', config) : config });
+  };
+  const { body: made } = await asked('POST', '/v2/deployments', { steps: RISING });
+  const value = { checks: [{ query: QUERY, worseBy: 30 }] };
+  const ref = { namespace: without.namespace, name: made.name };
+  await without.kube.jsonPatch(kinds.deployment, ref, [{ op: 'replace', path: '/spec/rollout', value }]);
+  const other = { checks: [{ query: `${QUERY} * 2`, worse_by: 30 }] };
+  for (const { status, body } of [await asked('POST', '/v2/deployments', other), await asked('PATCH', `/v2/deployments/${made.id}`, other)])
+    expect([status, body.detail]).toEqual([400, expect.stringMatching(/rollout\.checks: query .*settings\.prometheus\.url/)]);
+  const { body: whole } = await without.call<Answer>('GET', `/v2/deployments/${made.id}`);
+  expect(whole.source_config.rollout?.checks).toEqual([{ query: QUERY, worse_by: 30 }]);
+  const { status } = await without.call('PATCH', `/v2/deployments/${made.id}`, { body: { source_config: whole.source_config } });
+  await without.stop();
+  expect(status).toBe(200);
+});
+
 test.each([
   ['shares that fall', { steps: RISING.toReversed() }, /rollout\.steps: shares must rise/],
   ['shares that stay', { steps: [RISING[0], RISING[0]] }, /rollout\.steps: shares must rise/],
@@ -127,8 +161,13 @@ test.each([
   [
     'a comparison that is too fine',
     { checks: [{ figure: 'p95', worse_by: 19 }] },
-    /rollout\.checks: worse(_b|B)y of p95 must be at least 20/,
+    /rollout\.checks: worse(_b|B)y of p95 and wait must be at least 20/,
   ],
+  ['one of waits, too', { checks: [{ figure: 'wait', worse_by: 19 }] }, /of p95 and wait must be at least 20/],
+  ['a check of nothing', { checks: [{ worse_by: 20 }] }, /rollout\.checks: each has either figure or query/],
+  ['a check of two things', { checks: [{ figure: 'lost', query: QUERY, worse_by: 20 }] }, /rollout\.checks: each has either/],
+  ['a query about no revision', { checks: [{ query: 'up', worse_by: 20 }] }, /rollout\.checks: query must contain \{revision\}/],
+  ['runs of a query', { checks: [{ query: QUERY, worse_by: 20, least: 5 }] }, /rollout\.checks: least is not for a query/],
   ['an input that is too long', { gate: { assistant: 'echo', input: { text: 'x'.repeat(16_384) } } }, /gate\.input/],
   ['steps without pins', { steps: RISING, pin: 'None' }, /rollout\.steps: not with pin None/],
 ])('%s are refused by REST and by the API server, and change nothing', async (_, rollout, reason) => {

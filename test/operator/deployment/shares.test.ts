@@ -6,7 +6,7 @@ import type { GateReport } from '../../../src/schema/wire/work-report.ts';
 import type { VerdictOnShare } from '../../../src/operator/scale/verdict.ts';
 import type { DeploymentResource, DeploymentSpec, RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
 import { ROLLOUT } from '../../../src/schema/platform/labels.ts';
-import type { CandidateRevision } from '../../../src/schema/platform/rollout-spec.ts';
+import type { AbortCause, CandidateRevision } from '../../../src/schema/platform/rollout-spec.ts';
 import { newDeployment } from '../../kit/objects.ts';
 
 /* Which share of the new threads a new revision gets, and when it serves. chat-1 serves, and chat-2 is new. */
@@ -173,7 +173,7 @@ describe('with checks', () => {
   test('a failed one gives the revision up, unless somebody has let it serve', () => {
     const verdict = said('failed', 'errors: 20.0 % of 100 runs, and 1.0 % of 500 of the other');
     expect(decide(of(10, 5), { verdict })).toEqual({
-      aborted: { revision: 'chat-2', since: NOW.toISOString(), message: `A check failed: ${verdict.message}.` },
+      aborted: { revision: 'chat-2', since: NOW.toISOString(), cause: 'Check', message: `A check failed: ${verdict.message}.` },
     });
     expect(decide(of(90, 5, { promoted: true }), { verdict: { ...verdict, share: 90 } }).candidate?.promoted).toBe(true);
     expect(decide(of(10, 5), { verdict: { ...verdict, candidate: 'chat-3' } }).aborted).toBeUndefined();
@@ -210,7 +210,10 @@ describe('with a gate', () => {
   });
   test('it is given up when its input is no JSON object', () => {
     const faulty = deployment({ candidate: at0(1) }, { rollout: { ...rollout, gate: { ...rollout.gate, input: '[1]' } } });
-    expect(decide(faulty).aborted?.message).toBe('The gate failed: spec.rollout.gate.input is no JSON object.');
+    expect(decide(faulty).aborted).toMatchObject({
+      cause: 'Gate',
+      message: 'The gate failed: spec.rollout.gate.input is no JSON object.',
+    });
   });
   test('somebody may go on without it', () => {
     const raised = decide(of(at0(20)), { revisions: [FIRST, underWay({ move: 'share=60' })] });
@@ -224,15 +227,16 @@ describe('with a gate', () => {
 });
 
 describe('a revision is given up', () => {
-  test.each<[string, RevisionResource[], RegExp]>([
-    ['when somebody asks for it', [FIRST, underWay({ move: 'abort' })], /Somebody gave it up/],
-    ['when it fails', [FIRST, underWay({ phase: 'DEPLOY_FAILED' })], /It is DEPLOY_FAILED/],
-    ['for a newer one', [FIRST, underWay(), revision(3, { phase: 'QUEUED' })], /Revision chat-3 takes its place/],
-    ['when it is deleted', [FIRST], /Somebody deleted it/],
-  ])('%s', (_, revisions, message) => {
+  test.each<[string, RevisionResource[], AbortCause, RegExp]>([
+    ['when somebody asks for it', [FIRST, underWay({ move: 'abort' })], 'Person', /Somebody gave it up/],
+    ['when it fails', [FIRST, underWay({ phase: 'DEPLOY_FAILED' })], 'Failure', /It is DEPLOY_FAILED/],
+    ['when somebody interrupts it', [FIRST, underWay({ phase: 'INTERRUPTED' })], 'Person', /It is INTERRUPTED/],
+    ['for a newer one', [FIRST, underWay(), revision(3, { phase: 'QUEUED' })], 'Person', /Revision chat-3 takes its place/],
+    ['when it is deleted', [FIRST], 'Person', /Somebody deleted it/],
+  ])('%s', (_, revisions, cause, message) => {
     const decided = decide(at(50, 9), { revisions });
     expect(decided).toEqual({
-      aborted: { revision: 'chat-2', since: NOW.toISOString(), message: expect.stringMatching(message) as string },
+      aborted: { revision: 'chat-2', since: NOW.toISOString(), cause, message: expect.stringMatching(message) as string },
     });
   });
 

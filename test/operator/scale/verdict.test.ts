@@ -1,18 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { chanceOf } from '../../../src/operator/scale/chance.ts';
+import { chanceOf, chanceOfGreater } from '../../../src/operator/scale/chance.ts';
 import {
   decideVerdict,
+  dueQueries,
   grown,
   histogramOf,
   NO_RUNS,
   plus,
   verdictOf,
+  type QueryAnswer,
   type EndCounts,
   type VerdictSituation,
   type VerdictState,
 } from '../../../src/operator/scale/verdict.ts';
 import type { RolloutCheck } from '../../../src/schema/platform/rollout-trial.ts';
-import { bucketOf, boundOf, BUCKETS } from '../../../src/schema/wire/run-counts.ts';
+import { bucketOf, boundOf, BUCKETS, tokenBucketOf } from '../../../src/schema/wire/run-counts.ts';
 
 /* A revision that is tried out is compared with the one that serves, by the runs of the same minutes. */
 
@@ -27,16 +29,25 @@ function chances(seed: number): () => number {
   };
 }
 
-type Nature = { fails?: number; seconds?: number; lost?: number };
+/** `tells`: the part of the runs whose models say how many tokens they used; `asks`: of those that ask a model. */
+type Nature = Partial<typeof USUAL>;
+const USUAL = { fails: 0.02, seconds: 1, lost: 0, waits: 0.1, tokens: 1000, tells: 1, asks: 1 };
 
-/** Returns the counts of so many runs; durations spread over a factor of four. */
-function runs(count: number, next: () => number, { fails = 0.02, seconds = 1, lost = 0 }: Nature = {}): EndCounts {
-  const counts = { ...NO_RUNS, durations: [...NO_RUNS.durations] };
+/** Returns the counts of so many runs. Durations and waits spread over a factor of four, tokens over one of sixteen. */
+function runs(count: number, next: () => number, nature: Nature = {}): EndCounts {
+  const { fails, seconds, lost, waits, tokens, tells, asks } = { ...USUAL, ...nature };
+  const [durations, waited, used] = [[...NO_RUNS.durations], [...NO_RUNS.waits], [...NO_RUNS.tokens]];
+  const counts = { ...NO_RUNS, durations, waits: waited, tokens: used };
   for (let at = 0; at < count; at += 1) {
     if (next() < lost) counts.lost += 1;
     counts.done += 1;
     if (next() < fails) counts.errors += 1;
-    else counts.durations[bucketOf(seconds * 4 ** (next() - 0.5))]! += 1;
+    else durations[bucketOf(seconds * 4 ** (next() - 0.5))]! += 1;
+    waited[bucketOf(waits * 4 ** (next() - 0.5))]! += 1;
+    if (next() >= tells) continue;
+    const spent = next() < asks ? Math.round(tokens * 16 ** (next() - 0.5)) : 0;
+    used[tokenBucketOf(spent)]! += 1;
+    counts.used += spent;
   }
   return counts;
 }
@@ -63,10 +74,11 @@ type Trial = {
 function trial({ ages = NO_AGES, checks = CHECKS, candidate, stable, each = [100, 500], windows = 3, seed = 7 }: Trial): VerdictState[] {
   const next = chances(seed);
   let both = { candidate: NO_RUNS, stable: NO_RUNS };
-  let state = decideVerdict(undefined, { ...both, ages, of: 'x', share: 10, checks, everySeconds: EVERY, now: 0 });
+  const answers: VerdictSituation['answers'] = new Map();
+  let state = decideVerdict(undefined, { ...both, ages, answers, of: 'x', share: 10, checks, everySeconds: EVERY, now: 0 });
   return Array.from({ length: windows }, (_, at) => {
     both = { candidate: plus(both.candidate, runs(each[0], next, candidate)), stable: plus(both.stable, runs(each[1], next, stable)) };
-    state = decideVerdict(state, { ...both, ages, of: 'x', share: 10, checks, everySeconds: EVERY, now: (at + 1) * EVERY * 1000 });
+    state = decideVerdict(state, { ...both, ages, answers, of: 'x', share: 10, checks, everySeconds: EVERY, now: (at + 1) * EVERY * 1000 });
     return state;
   });
 }
@@ -92,6 +104,107 @@ test('an equal one is never given up, however often it is looked at', () => {
     expect(failedAt(states)).toBe(-1);
     expect(states.some((state) => verdictOf(state, CHECKS).state === 'fine')).toBe(true);
   }
+});
+
+describe('tokens and waits', () => {
+  const checks: RolloutCheck[] = [
+    { figure: 'tokens', worseBy: 30 },
+    { figure: 'wait', worseBy: 50 },
+  ];
+
+  test.each<[string, Nature, Nature, RegExp]>([
+    ['twice the tokens', { tokens: 2000 }, {}, /^tokens: \d+ in each of 100 runs, and \d+ in each of 500 of the other$/],
+    ['models asked four times as often', { asks: 0.8 }, { asks: 0.2 }, /^tokens: /],
+    ['three times the wait', { waits: 0.3 }, {}, /^wait: [\d.]+ s in 100 runs, and [\d.]+ s in 500 runs of the other$/],
+  ])('%s is found within two windows', (_, candidate, stable, found) => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const states = trial({ checks, candidate, stable, seed });
+      expect(failedAt(states)).toBe(1);
+      expect(states[1]!.failed).toMatch(found);
+    }
+  });
+
+  // Where a few runs use all the tokens, means differ by chance alone. `least` is the smallest that anybody would take.
+  test.each<[string, Nature, RolloutCheck[]]>([
+    ['all ask a model', {}, checks],
+    ['one in twenty asks one', { asks: 0.05 }, checks],
+    ['any difference counts', {}, [{ figure: 'tokens', worseBy: 1, least: 10 }]],
+  ])('an equal one is never given up: %s', (_, nature, asked) => {
+    for (let seed = 1; seed <= 50; seed += 1)
+      expect(failedAt(trial({ checks: asked, candidate: nature, stable: nature, each: [60, 500], windows: 10, seed }))).toBe(-1);
+  });
+
+  test('more tokens in few runs are an accident, and fewer are fine', () => {
+    const few = trial({ checks, candidate: { asks: 0.06, tokens: 4000 }, stable: { asks: 0.05 }, each: [60, 500] });
+    expect(failedAt(few)).toBe(-1);
+    expect(verdictOf(trial({ checks, candidate: { tokens: 300, waits: 0.02 } }).at(-1)!, checks).state).toBe('fine');
+  });
+
+  test('runs whose models tell no tokens are waited for, and so is a deployment whose models tell none at all', () => {
+    const message = 'The check of tokens needs 50 runs of each revision whose models say how many they used.';
+    expect(verdictOf(trial({ checks, candidate: { tells: 0 } }).at(-1)!, checks)).toEqual({ state: 'waits', message });
+    const unasked = { asks: 0 };
+    expect(verdictOf(trial({ checks, candidate: unasked, stable: unasked }).at(-1)!, checks)).toEqual({ state: 'waits', message });
+  });
+
+  test('the chance of ranks is that of published tables', () => {
+    const at = (...buckets: number[]): number[] => histogramOf(buckets.map((bucket) => [bucket, 1]));
+    // Every value of one is above every one of the other: by exact tables 1 of 252, and of 184,756.
+    expect(chanceOfGreater(at(6, 7, 8, 9, 10), at(1, 2, 3, 4, 5))).toBeCloseTo(1 / 252, 2);
+    expect(chanceOfGreater(at(11, 12, 13, 14, 15, 16, 17, 18, 19, 20), at(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))).toBeLessThan(1e-3);
+    // scipy.stats.mannwhitneyu([3, 4, 2, 6, 2, 5], [9, 7, 5, 10, 6, 8], alternative='less') with ties and continuity.
+    expect(chanceOfGreater(at(9, 7, 5, 10, 6, 8), at(3, 4, 2, 6, 2, 5))).toBeCloseTo(0.0063, 3);
+    expect(chanceOfGreater(histogramOf([[4, 50]]), histogramOf([[4, 500]]))).toBe(1);
+    expect(chanceOfGreater(at(1, 2, 3), at(4, 5, 6))).toBeGreaterThan(0.9);
+  });
+});
+
+describe('a query', () => {
+  const UNCOUNTED = { candidate: NO_RUNS, stable: NO_RUNS, ages: NO_AGES, everySeconds: EVERY, of: 'x', share: 10 };
+  const query = 'sum(cost{revision="{revision}"})';
+  const checks: RolloutCheck[] = [{ query, worseBy: 50 }];
+  const at = (now: number, answer?: QueryAnswer): VerdictSituation => ({
+    ...UNCOUNTED,
+    checks,
+    now: now * 1000,
+    answers: new Map(answer === undefined ? [] : [[query, answer]]),
+  });
+  const numbers = (seconds: number, candidate: number, stable: number): QueryAnswer => ({ at: seconds * 1000, candidate, stable });
+  const begun = decideVerdict(undefined, at(0));
+
+  test('is asked once its window is over, and waits for answers of that time', () => {
+    expect(dueQueries(begun, at(59))).toEqual([]);
+    expect(dueQueries(begun, at(60))).toEqual([query]);
+    const early = decideVerdict(begun, at(60, numbers(59, 9, 1)));
+    expect(verdictOf(early, checks).message).toBe(`The check of the query ${query} waits for its first answers.`);
+    const fine = decideVerdict(early, at(62, numbers(61, 1.5, 1)));
+    expect(verdictOf(fine, checks)).toEqual({ state: 'fine', message: `the query ${query}: 1.5, and 1 of the other` });
+    expect(dueQueries(fine, at(100))).toEqual([]);
+  });
+
+  test('whose answer is greater by more than is asked, times in a row, gives the revision up', () => {
+    const once = decideVerdict(begun, at(61, numbers(61, 1.6, 1)));
+    expect(verdictOf(once, checks)).toMatchObject({ state: 'waits', message: expect.stringContaining('is worse') as string });
+    const twice = decideVerdict(once, at(122, numbers(122, 2, 1)));
+    expect(verdictOf(twice, checks)).toEqual({ state: 'failed', message: `the query ${query}: 2, and 1 of the other` });
+    expect(dueQueries(twice, at(300))).toEqual([]);
+    const better = decideVerdict(once, at(122, numbers(122, -1, -1)));
+    expect(verdictOf(better, checks).message).toContain('was worse, and is fine since');
+    expect(verdictOf(decideVerdict(better, at(183, numbers(183, 1, 1))), checks).state).toBe('fine');
+    // Of 0, any more is beyond every percentage.
+    expect(decideVerdict(begun, at(61, numbers(61, 0.1, 0))).checks[0]!.failures).toBe(1);
+  });
+
+  test('without an answer waits, says why, and is no failure', () => {
+    const without = decideVerdict(begun, at(61, { at: 61_000, lacks: 'Prometheus has no data (chat-00002)' }));
+    expect(verdictOf(without, checks)).toEqual({
+      state: 'waits',
+      message: `The check of the query ${query} waits, because Prometheus has no data (chat-00002).`,
+    });
+    expect(without.checks[0]!.failures).toBe(0);
+    expect(dueQueries(without, at(62))).toEqual([query]);
+    expect(verdictOf(decideVerdict(without, at(70, numbers(69, 1, 1))), checks).state).toBe('fine');
+  });
 });
 
 test('one that is worse by less than is asked is fine', () => {
@@ -146,7 +259,7 @@ describe('runs that do not end', () => {
 test('a single window that is worse is no failure, and the step waits meanwhile', () => {
   const next = chances(3);
   const checks: RolloutCheck[] = [{ figure: 'errors', worseBy: 5, least: 20, failures: 2 }];
-  const shared = { of: 'x', share: 10, ages: NO_AGES, checks, everySeconds: EVERY };
+  const shared = { of: 'x', share: 10, ages: NO_AGES, answers: new Map(), checks, everySeconds: EVERY };
   const bad = { candidate: runs(60, next, { fails: 0.5 }), stable: runs(500, next) };
   const good = { candidate: plus(bad.candidate, runs(60, next)), stable: plus(bad.stable, runs(500, next)) };
   const first = decideVerdict(undefined, { ...shared, candidate: NO_RUNS, stable: NO_RUNS, now: 0 });

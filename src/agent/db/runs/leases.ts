@@ -24,6 +24,8 @@ export type Claimed = {
   cancel: 'interrupt' | 'rollback' | null;
   /** The one that the run is pinned to. */
   revision: string | null;
+  /** Seconds from the time that it was due. Null: it had begun before. */
+  waited: number | null;
   readers: string[];
   /** True when the thread has no checkpoint. */
   empty: boolean;
@@ -60,9 +62,10 @@ const TAKE = `taken as (
       lease_until = now() + $2 * interval '1 second', begun = false, started_at = now(), updated_at = now(),
       revision = ${takenRevision('r', OWN)}
     from head where r.run_id = head.run_id
-    returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.revision, r.readers),
+    returning r.run_id, r.thread_id, r.graph_id, r.attempt, r.kwargs, r.temporary, r.resumable, r.alone, r.cancel, r.revision, r.readers,
+      case when r.attempt = 1 then extract(epoch from now() - r.due_at)::float8 end as waited),
   claimed as (
-    select r.run_id, r.thread_id, graph_id, attempt, kwargs, temporary, resumable, alone, cancel, r.revision, r.readers || t.readers as readers,
+    select r.run_id, r.thread_id, graph_id, attempt, kwargs, temporary, resumable, alone, cancel, r.revision, r.waited, r.readers || t.readers as readers,
       (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text limit 1) is null as empty,
       ${LAST_SEQ_FOR_RUN} as thread_seq
     from taken r, lateral (select t.thread_id, t.readers, t.event_seq from gx.thread t where t.thread_id = r.thread_id limit 1) t)`;

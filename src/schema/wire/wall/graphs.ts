@@ -29,11 +29,12 @@ import { Outcome, RunSpec, Span } from './run-in-thread.ts';
  * nothing of the run after it. `abort` asks it to stop as soon as it can: its `done` then says "interrupted". Where the
  * run `goes_on` elsewhere, the thread reports no end of the work under way in it. `drain` asks a run to stop between
  * two of its steps, once the step that ended is stored: its `done` then says `drained`. A thread that knows no steps
- * ignores it, and the run goes on. An `abort` or a `drain` for a run that the thread does not have is ignored. Of a run
- * that is `unheard`, the thread sends no `events` until the server says `hear`. Before a run whose stream is resumable
- * (`kwargs.resumable`) stores a checkpoint, the thread sends `wait` and stores nothing until `written` answers with the
- * same `wait_id`: only then are the earlier events where the run's next attempt looks for them. A thread that finds,
- * when it stores a checkpoint, that this attempt has lost the run stores nothing, stops the run, and says `lost`.
+ * ignores it, and the run goes on. The `done` of a run that `counts_tokens` says how many its models have used. An
+ * `abort` or a `drain` for a run that the thread does not have is ignored. Of a run that is `unheard`, the thread sends
+ * no `events` until the server says `hear`. Before a run whose stream is resumable (`kwargs.resumable`) stores a
+ * checkpoint, the thread sends `wait` and stores nothing until `written` answers with the same `wait_id`: only then are
+ * the earlier events where the run's next attempt looks for them. A thread that finds, when it stores a checkpoint,
+ * that this attempt has lost the run stores nothing, stops the run, and says `lost`.
  *
  * Calls. `call` asks one of the operations (operations.ts); calls and runs may overlap. Each call gets exactly one
  * answer with its `call_id`, in any order: `result`, whose `json` is the answer as JSON text, or `failed` with an HTTP

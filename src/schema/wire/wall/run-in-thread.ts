@@ -18,6 +18,8 @@ export const RunSpec = Type.Object({
   alone: Type.Boolean(),
   /** True while nobody reads the run's events, which need not be made then. */
   unheard: Type.Boolean(),
+  /** True when its end is to say how many tokens its models have used. */
+  counts_tokens: Type.Optional(Type.Boolean()),
 });
 export type RunSpec = Static<typeof RunSpec>;
 
@@ -45,6 +47,8 @@ export const Outcome = Type.Object({
   drained: Type.Optional(Type.Boolean()),
   /** True when the run is another attempt's by now. */
   lost: Type.Optional(Type.Boolean()),
+  /** The tokens that its models have used, input and output. Absent when one of them did not say, or nobody asked. */
+  tokens: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 export type Outcome = Static<typeof Outcome>;
 

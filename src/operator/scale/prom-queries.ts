@@ -1,0 +1,148 @@
+import { asError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { queryAbout } from '../../schema/platform/rollout-trial.ts';
+import { promValue, type PromValue } from './prom-answer.ts';
+import type { QueryAnswer } from './verdict.ts';
+
+/** Comparisons that are asked at a time. Others wait for their turn. */
+const AT_ONCE = 4;
+/** Milliseconds that the server has for one answer. */
+const PATIENCE = 10_000;
+/** Milliseconds after which a query is asked again that got no number. */
+const AGAIN = 5000;
+/** Bytes of an answer that are read at most. One with a single number has some hundred. */
+const MOST_BYTES = 65_536;
+
+type Revisions = { candidate: string; stable: string };
+type Options = { url: string; log: Log; clock?: () => number };
+
+/**
+ * Asks Prometheus about revisions that are tried out and those that serve, beside all reconciles, and keeps the last
+ * answers. A server that never answers holds up nothing but its checks.
+ */
+export class PromQueries {
+  readonly #options: Options;
+  /** By deployment (`namespace/name`), and by the revisions and the query. */
+  readonly #answers = new Map<string, Map<string, QueryAnswer>>();
+  /** Those that are asked or wait for their turn. */
+  readonly #open = new Set<string>();
+  readonly #turns: (() => void)[] = [];
+  #underWay = 0;
+  readonly #clock: () => number;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#clock = options.clock ?? Date.now;
+  }
+
+  /** Asks those of the queries that are not being asked already. Returns at once. */
+  ask(deployment: string, { queries, ...revisions }: Revisions & { queries: readonly string[] }, signal: AbortSignal): void {
+    for (const query of queries) {
+      const key = keyOf(revisions, query);
+      const id = `${deployment} ${key}`;
+      const last = this.#answers.get(deployment)?.get(key);
+      const isEarly = last !== undefined && 'lacks' in last && this.#clock() - last.at < AGAIN;
+      if (this.#open.has(id) || isEarly) continue;
+      this.#open.add(id);
+      void this.#inTurn(async () => this.#compare(deployment, { ...revisions, query }, signal)).finally(() => this.#open.delete(id));
+    }
+  }
+
+  /** Returns the last answers about these revisions, by their query. */
+  answers(deployment: string, revisions: Revisions & { checks: readonly { query?: string }[] }): ReadonlyMap<string, QueryAnswer> {
+    const known = this.#answers.get(deployment);
+    return new Map(
+      revisions.checks.flatMap(({ query }) => {
+        const answer = query === undefined ? undefined : known?.get(keyOf(revisions, query));
+        return answer === undefined ? [] : [[query!, answer]];
+      }),
+    );
+  }
+
+  /** Forgets the answers about a deployment. */
+  forget(deployment: string): void {
+    this.#answers.delete(deployment);
+  }
+
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    if (this.#underWay >= AT_ONCE) await new Promise<void>((resolve) => this.#turns.push(resolve));
+    else this.#underWay += 1;
+    try {
+      await work();
+    } finally {
+      // The next one takes this place.
+      const next = this.#turns.shift();
+      if (next === undefined) this.#underWay -= 1;
+      else next();
+    }
+  }
+
+  async #compare(deployment: string, { query, ...revisions }: Revisions & { query: string }, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const at = this.#clock();
+    const [namespace = '', name = ''] = deployment.split('/');
+    const about = (revision: string): Promise<PromValue> =>
+      this.#value(queryAbout(query, { namespace, deployment: name, revision }), { at, signal });
+    const [candidate, stable] = await Promise.all([about(revisions.candidate), about(revisions.stable)]);
+    const known = this.#answers.get(deployment) ?? new Map<string, QueryAnswer>();
+    known.set(keyOf(revisions, query), { at, ...bothOf({ candidate, stable }, revisions) });
+    this.#answers.set(deployment, known);
+  }
+
+  async #value(query: string, { at, signal }: { at: number; signal: AbortSignal }): Promise<PromValue> {
+    const { url, log } = this.#options;
+    try {
+      const answer = await fetch(`${url}/api/v1/query`, {
+        method: 'POST',
+        body: new URLSearchParams({ query, time: String(at / 1000), timeout: `${PATIENCE / 1000}s` }),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
+        redirect: 'error',
+      });
+      const text = await textOf(answer);
+      if (text === undefined) return { lacks: 'Prometheus answers with more than a number' };
+      return jsonOf(text) ?? { lacks: `Prometheus answers ${answer.status}` };
+    } catch (error) {
+      log.debug({ err: asError(error), url }, 'Prometheus could not be asked');
+      return { lacks: 'Prometheus does not answer' };
+    }
+  }
+}
+
+const SERVERLESS = 'the installation names no Prometheus server (settings.prometheus.url)';
+
+/** Returns that no query gets an answer, at any time. */
+export const unanswered = ({ checks }: { checks: readonly { query?: string }[] }): ReadonlyMap<string, QueryAnswer> =>
+  new Map(checks.flatMap(({ query }) => (query === undefined ? [] : [[query, { at: Infinity, lacks: SERVERLESS }]])));
+
+const keyOf = ({ candidate, stable }: Revisions, query: string): string => `${candidate} ${stable} ${query}`;
+
+/** Returns the numbers of both revisions, or why one is missing. */
+function bothOf(
+  values: { candidate: PromValue; stable: PromValue },
+  names: Revisions,
+): { candidate: number; stable: number } | { lacks: string } {
+  const { candidate, stable } = values;
+  if ('lacks' in candidate) return { lacks: `${candidate.lacks} (${names.candidate})` };
+  if ('lacks' in stable) return { lacks: `${stable.lacks} (${names.stable})` };
+  return { candidate: candidate.value, stable: stable.value };
+}
+
+/** Returns undefined for an answer that is too long, whose rest is not read. */
+async function textOf({ body }: Response): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MOST_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function jsonOf(text: string): PromValue | undefined {
+  try {
+    return promValue(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+import type { CallbackManagerForLLMRun } from '@langchain/core/callbacks/manager';
+import { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import { BaseLLM } from '@langchain/core/language_models/llms';
+import { AIMessage } from '@langchain/core/messages';
+import type { ChatResult, LLMResult } from '@langchain/core/outputs';
+import { FakeListChatModel } from '@langchain/core/utils/testing';
+import { Annotation, END, START, StateGraph } from '@langchain/langgraph';
+
+const usage_metadata = { input_tokens: 100, output_tokens: 20, total_tokens: 120 };
+
+/** A model that says how many tokens its answers have used. */
+class Telling extends BaseChatModel {
+  override _llmType(): string {
+    return 'telling';
+  }
+  override _generate(): Promise<ChatResult> {
+    return Promise.resolve({ generations: [{ text: 'yes', message: Object.assign(new AIMessage('yes'), { usage_metadata }) }] });
+  }
+}
+
+/** One that writes no messages, and tells them beside its text. */
+class TellingText extends BaseLLM {
+  override _llmType(): string {
+    return 'telling-text';
+  }
+  override _generate(_prompts: string[], _options: unknown, _manager?: CallbackManagerForLLMRun): Promise<LLMResult> {
+    const tokenUsage = { promptTokens: 7, completionTokens: 2, totalTokens: 9 };
+    return Promise.resolve({ generations: [[{ text: 'yes' }]], llmOutput: { tokenUsage } });
+  }
+}
+
+const models = { telling: new Telling({}), text: new TellingText({}), silent: new FakeListChatModel({ responses: ['yes'] }) };
+
+const State = Annotation.Root({ ask: Annotation<(keyof typeof models)[]>() });
+const inner = new StateGraph(State)
+  .addNode('models', async ({ ask }, config) => {
+    for (const name of ask) await models[name].invoke('Is it?', config);
+    return {};
+  })
+  .addEdge(START, 'models')
+  .addEdge('models', END)
+  .compile();
+
+/** Asks each of the models that its input names, in a graph within it. */
+export const graph = new StateGraph(State).addNode('inner', inner).addEdge(START, 'inner').addEdge('inner', END).compile();
