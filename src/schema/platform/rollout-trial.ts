@@ -95,10 +95,10 @@ export type GateSpec = Static<typeof GateSpec>;
 
 /** Those that are read off histograms of seconds. */
 const TIMES: readonly string[] = ['p95', 'wait'];
-/** Percent by which durations that are counted in steps of a fifth can differ at least. */
+/** Percent by which durations that are counted in steps of a tenth can differ at least. */
 const FINEST = 20;
 const fine = (field: string): string =>
-  `${field} of p95 and wait must be at least ${FINEST}, because durations are counted in steps of a fifth`;
+  `${field} of p95 and wait must be at least ${FINEST}, because durations are counted in steps of a tenth`;
 
 const EITHER = 'each has either figure or query';
 const NAMED = `query must contain ${REVISION}, because it is asked of both revisions`;
