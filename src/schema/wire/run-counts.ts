@@ -15,7 +15,7 @@ export const BUCKETS = 146;
 export const bucketOf = (seconds: number): number =>
   Math.max(0, Math.min(BUCKETS - 1, Math.ceil(Math.log(seconds / FIRST) / Math.log(GROWTH) - 1e-9)));
 
-/** Tokens are counted in thousands, so the bounds are 10 of them to 7 million. */
+/** Tokens are counted in thousands, so the bounds are 10 of them to 10 million. */
 export const tokenBucketOf = (tokens: number): number => bucketOf(tokens / 1000);
 
 /** Returns the longest duration of a bucket. */
