@@ -15,6 +15,8 @@ import { until } from '../../kit/until.ts';
  * The agent server of the first release, from the commit that CHANGELOG.md names, on a database that one of today has
  * upgraded. It knows of no revisions, and both execute its runs.
  */
+/** Milliseconds for npm to install the packages of the first release, which are others than those of today. */
+const INSTALLS = 600_000;
 const GRAPHS = 'test/agent/wire/graphs/gx.json';
 
 let database: TestDatabase;
@@ -41,7 +43,7 @@ beforeAll(async () => {
     if (first.output().includes('agent-server:')) throw new Error(first.output());
     return (await fetch(`http://127.0.0.1:${port}/ok`)).ok;
   });
-});
+}, INSTALLS);
 
 afterAll(async () => {
   await Promise.all([first.stop(), today?.kill()]);
