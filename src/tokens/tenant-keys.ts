@@ -27,7 +27,8 @@ const FORM = /^gx_[\w-]{40,100}$/;
 export type Shown = { reads: boolean; source: string };
 
 type Checked<T> = { answer: T; at: number };
-type Options = { place: NonNullable<AgentAccess['tenantKeys']>; log: Log; clock?: () => number };
+/** `patience`: milliseconds that the control plane has for an answer. */
+type Options = { place: NonNullable<AgentAccess['tenantKeys']>; log: Log; clock?: () => number; patience?: number };
 
 /** The name by which the keys of all callers are counted. */
 const OF_ALL = 'all';
@@ -42,12 +43,14 @@ export class TenantKeys {
   readonly #asking = new Map<string, Promise<AuthCheck | undefined>>();
   readonly #inVain: Rate;
   readonly #inVainOfAddress: Rate;
+  readonly #patience: number;
   #awayUntil = -Infinity;
 
-  constructor({ place, log, clock = () => performance.now() }: Options) {
+  constructor({ place, log, clock = () => performance.now(), patience = PATIENCE }: Options) {
     this.#place = place;
     this.#log = log;
     this.#clock = clock;
+    this.#patience = patience;
     this.#inVain = new Rate({ perMinute: IN_VAIN.perMinute, message: GUESSING, clock });
     this.#inVainOfAddress = new Rate({ perMinute: IN_VAIN.perMinuteOfAddress, message: GUESSING, clock });
   }
@@ -122,7 +125,7 @@ export class TenantKeys {
         method: 'POST',
         headers: { 'x-api-key': key, [FOR_DEPLOYMENT]: deploymentId, 'content-type': 'application/json' },
         body: JSON.stringify({ deployment_id: deploymentId }),
-        signal: AbortSignal.timeout(PATIENCE),
+        signal: AbortSignal.timeout(this.#patience),
         redirect: 'error',
       });
       if (response.ok) return (await response.json()) as AuthCheck;

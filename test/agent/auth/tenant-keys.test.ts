@@ -39,7 +39,7 @@ beforeEach(async () => {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  keys = new TenantKeys({ place: { url, deploymentId: 'the-id' }, log: silentLog(), clock: () => now });
+  keys = new TenantKeys({ place: { url, deploymentId: 'the-id' }, log: silentLog(), clock: () => now, patience: 60_000 });
 });
 
 afterEach(() => {
