@@ -2,12 +2,13 @@ import { render } from 'preact';
 import { ConsoleApp, AppProvider } from './shell/app.ts';
 import { FaultWall } from './shell/fault-wall.tsx';
 import { Shell } from './shell/shell.tsx';
+import { failureText } from './api/failure-text.ts';
 
 /** Starts the page. A failure that nobody caught becomes a sentence on it. */
 function start(app: ConsoleApp): void {
   const report = (error: unknown): void => {
     if (error instanceof DOMException && error.name === 'AbortError') return;
-    app.fault.value = error instanceof Error ? error.message : String(error);
+    app.fault.value = failureText(error);
   };
   addEventListener('error', ({ error, message }) => report(error ?? message));
   addEventListener('unhandledrejection', ({ reason }) => report(reason));

@@ -84,7 +84,7 @@ export class WorkFollower implements WorkView {
   readonly #verdicts = new Map<string, { state: VerdictState; verdict: VerdictOnShare }>();
   /** The last words on the gates of deployments, as one text each. */
   readonly #gates = new Map<string, string>();
-  /** When a deployment was last woken for a count. */
+  /** When deployments were woken for a count of late. */
   readonly #counted = new Map<string, number>();
   readonly #pages = new Map<string, Pick<ReportsAnswer, 'instance' | 'cursor' | 'key'>>();
   /** Deployments with more pods than the least, which may have fewer with time alone. */
@@ -152,10 +152,14 @@ export class WorkFollower implements WorkView {
   /** Returns whether another number of threads waits for people than the status says. Statuses are written seldom. */
   #isCountNews(deployment: string, { interrupted }: WorkSummary): boolean {
     const known = this.#options.interrupted(deployment);
-    if (known === undefined) this.#counted.delete(deployment);
     if (interrupted === undefined || known === undefined || known === interrupted) return false;
     const now = this.#clock();
-    if (now - (this.#counted.get(deployment) ?? -Infinity) < COUNT_EVERY) return false;
+    // The oldest stands first, so none stays for longer than it counts.
+    for (const [name, at] of this.#counted) {
+      if (now - at < COUNT_EVERY) break;
+      this.#counted.delete(name);
+    }
+    if (this.#counted.has(deployment)) return false;
     this.#counted.set(deployment, now);
     return true;
   }

@@ -75,9 +75,9 @@ test('two clicks roll back, and the first one shows the differences', async () =
   await tab.until('the new one serves', `document.querySelector('.timeline > li').innerText.includes('serves now')`);
   await tab.press('Roll back to this', '.timeline > li:last-child');
   await tab.shows('After the rollback');
-  expect(await tab.texts('dialog tbody tr')).toEqual([
-    expect.stringMatching(/image_uri\s+registry\.example\/agent:2\s+registry\.example\/agent:1/),
-  ]);
+  await expect
+    .poll(() => tab.texts('dialog tbody tr'))
+    .toEqual([expect.stringMatching(/image_uri\s+registry\.example\/agent:2\s+registry\.example\/agent:1/)]);
   await tab.press('Roll back', 'dialog');
   await tab.shows('It is being rolled back.');
   await expect.poll(async () => (await revisions('chat'))[0]?.source_revision_config.image_uri).toBe('registry.example/agent:1');
@@ -98,7 +98,7 @@ test('any two revisions are compared, and the address names them', async () => {
   const all = await revisions('chat');
   await open(place('chat', `/compare/${all.at(-1)?.id}/${all[1]?.id}`));
   await tab.shows('Compare two revisions');
-  expect(await tab.texts('.differences tbody tr')).toEqual([expect.stringMatching(/image_uri\s+\S+agent:1\s+\S+agent:2/)]);
+  await expect.poll(() => tab.texts('.differences tbody tr')).toEqual([expect.stringMatching(/image_uri\s+\S+agent:1\s+\S+agent:2/)]);
 });
 
 test('a sleeper is woken by a click and never by looking', async () => {

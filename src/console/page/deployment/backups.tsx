@@ -2,10 +2,12 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { BackupAnswer } from '../../../schema/wire/backup-answer.ts';
 import { useApp } from '../shell/app.ts';
+import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
+import { failureText } from '../api/failure-text.ts';
 
 const MEGABYTE = 1_000_000;
 
@@ -19,7 +21,7 @@ export function Backups({ detail }: { detail: DeploymentDetail }) {
   const read = (): void => {
     calls.json<{ resources: BackupAnswer[] }>(path, { query: { limit: 20 } }).then(
       ({ resources }) => (backups.value = resources),
-      (error: unknown) => (unread.value = error instanceof Error ? error.message : String(error)),
+      (error: unknown) => (unread.value = failureText(error)),
     );
   };
   useEffect(read, [detail.details.value?.version]);
@@ -30,7 +32,7 @@ export function Backups({ detail }: { detail: DeploymentDetail }) {
     <section>
       <h2>Backups</h2>
       <WriteNotes detail={detail} refused={refused ?? unread.value} />
-      <Table backups={backups.value ?? []} />
+      <BackupTable backups={backups.value ?? []} />
       <button type="button" disabled={isOff} onClick={() => void request()}>
         Back up now
       </button>
@@ -38,34 +40,23 @@ export function Backups({ detail }: { detail: DeploymentDetail }) {
   );
 }
 
-function Table({ backups }: { backups: readonly BackupAnswer[] }) {
+function BackupTable({ backups }: { backups: readonly BackupAnswer[] }) {
   if (backups.length === 0) return <p>There are none.</p>;
   return (
-    <table>
-      <thead>
-        <tr>
-          {['Backup', 'State', 'Complete', 'Size', 'Verified'].map((column) => (
-            <th key={column} scope="col">
-              {column}
-            </th>
-          ))}
+    <Table heads={['Backup', 'State', 'Complete', 'Size', 'Verified']}>
+      {backups.map((backup) => (
+        <tr key={backup.name}>
+          <th scope="row" class="mono">
+            {backup.name}
+          </th>
+          <td>
+            {backup.status} {backup.message}
+          </td>
+          <td>{backup.until !== null && <Time at={backup.until} />}</td>
+          <td>{backup.size_bytes === null ? '' : `${(backup.size_bytes / MEGABYTE).toFixed(1)} MB`}</td>
+          <td>{backup.verified_at === null ? 'not yet' : <Time at={backup.verified_at} />}</td>
         </tr>
-      </thead>
-      <tbody>
-        {backups.map((backup) => (
-          <tr key={backup.name}>
-            <th scope="row" class="mono">
-              {backup.name}
-            </th>
-            <td>
-              {backup.status} {backup.message}
-            </td>
-            <td>{backup.until !== null && <Time at={backup.until} />}</td>
-            <td>{backup.size_bytes === null ? '' : `${(backup.size_bytes / MEGABYTE).toFixed(1)} MB`}</td>
-            <td>{backup.verified_at === null ? 'not yet' : <Time at={backup.verified_at} />}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

@@ -4,6 +4,7 @@ import type { RevisionDetails } from '../../../schema/platform/revision.ts';
 import { useApp } from '../shell/app.ts';
 import { DifferencesShown } from './differences-shown.tsx';
 import { comparedFields } from './revision-words.ts';
+import { failureText } from '../api/failure-text.ts';
 
 type ComparedProps = { deployment: string; from: string; to: string; heads: [before: string, after: string] };
 
@@ -17,7 +18,7 @@ export function ComparedRevisions({ deployment, from, to, heads }: ComparedProps
       calls.json(`v2/deployments/${encodeURIComponent(deployment)}/revisions/${encodeURIComponent(id)}`, { query: { view: 'full' } });
     Promise.all([read(from), read(to)]).then(
       (found) => (both.value = found),
-      (error: unknown) => (refused.value = error instanceof Error ? error.message : String(error)),
+      (error: unknown) => (refused.value = failureText(error)),
     );
   }, [deployment, from, to]);
   if (refused.value !== undefined)

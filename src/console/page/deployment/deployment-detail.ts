@@ -5,6 +5,7 @@ import { RequestRefused } from '../api/calls.ts';
 import { isNewer } from '../live/newer.ts';
 import type { ConsoleApp } from '../shell/app.ts';
 import { gitOpsManager, type Marked } from './git-ops-manager.ts';
+import { failureText } from '../api/failure-text.ts';
 
 /** The most revisions that are shown. */
 const REVISIONS = 100;
@@ -76,6 +77,6 @@ export class DeploymentDetail {
   #failed(error: unknown): void {
     const isMissing = error instanceof RequestRefused && error.status === 404;
     if (isMissing && this.details.value !== undefined) this.goneAt.value = Date.now();
-    else this.refused.value = error instanceof Error ? error.message : String(error);
+    else this.refused.value = failureText(error);
   }
 }

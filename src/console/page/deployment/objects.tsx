@@ -2,8 +2,10 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { DeploymentKubeEvent, DeploymentPod } from '../../../schema/platform/deployment-objects.ts';
 import { useApp } from '../shell/app.ts';
+import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
+import { failureText } from '../api/failure-text.ts';
 
 /** Milliseconds between two looks, while the page is seen. */
 const EVERY = 10_000;
@@ -29,7 +31,7 @@ export function Objects({ detail }: { detail: DeploymentDetail }) {
         found.value = { pods, events, complete };
         refused.value = undefined;
       } catch (error) {
-        if (!signal.aborted) refused.value = error instanceof Error ? error.message : String(error);
+        if (!signal.aborted) refused.value = failureText(error);
       }
     };
     void read();
@@ -62,37 +64,26 @@ function Pods({ pods, detail }: { pods: readonly DeploymentPod[]; detail: Deploy
       {pods.length === 0 ? (
         <p>There are none now.</p>
       ) : (
-        <table>
-          <thead>
-            <tr>
-              {['Pod', 'Part', 'Revision', 'Ready', 'Restarts', 'Reason', 'Node', 'Since'].map((column) => (
-                <th key={column} scope="col">
-                  {column}
-                </th>
-              ))}
+        <Table heads={['Pod', 'Part', 'Revision', 'Ready', 'Restarts', 'Reason', 'Node', 'Since']}>
+          {pods.map((pod) => (
+            <tr key={pod.name}>
+              <th scope="row" class="mono">
+                {pod.name}
+              </th>
+              <td>{pod.component}</td>
+              <td>{pod.revision_id === null ? '' : (numbers.get(pod.revision_id) ?? pod.revision_id.slice(0, 8))}</td>
+              <td>{pod.ready ? '✓ yes' : `✗ no, ${pod.phase}`}</td>
+              <td>{pod.restarts}</td>
+              <td>
+                {pod.reason !== null && <strong>{pod.reason}</strong>} {pod.message}
+              </td>
+              <td>{pod.node}</td>
+              <td>
+                <Time at={pod.created_at} />
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {pods.map((pod) => (
-              <tr key={pod.name}>
-                <th scope="row" class="mono">
-                  {pod.name}
-                </th>
-                <td>{pod.component}</td>
-                <td>{pod.revision_id === null ? '' : (numbers.get(pod.revision_id) ?? pod.revision_id.slice(0, 8))}</td>
-                <td>{pod.ready ? '✓ yes' : `✗ no, ${pod.phase}`}</td>
-                <td>{pod.restarts}</td>
-                <td>
-                  {pod.reason !== null && <strong>{pod.reason}</strong>} {pod.message}
-                </td>
-                <td>{pod.node}</td>
-                <td>
-                  <Time at={pod.created_at} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </section>
   );
@@ -106,33 +97,22 @@ function Events({ events, complete }: Pick<Found, 'events' | 'complete'>) {
       {events.length === 0 ? (
         <p>There are none. Kubernetes forgets an event after an hour.</p>
       ) : (
-        <table>
-          <thead>
-            <tr>
-              {['Last seen', 'Type', 'Reason', 'Object', 'Message', 'Times'].map((column) => (
-                <th key={column} scope="col">
-                  {column}
-                </th>
-              ))}
+        <Table heads={['Last seen', 'Type', 'Reason', 'Object', 'Message', 'Times']}>
+          {events.map(({ type, reason, note, object, count, last_seen_at: at }, index) => (
+            <tr key={index} class={type === 'Warning' ? 'warning' : ''}>
+              <td>
+                <Time at={at} />
+              </td>
+              <td>{type}</td>
+              <td>{reason}</td>
+              <td class="mono">
+                {object.kind} {object.name}
+              </td>
+              <td>{note}</td>
+              <td>{count}</td>
             </tr>
-          </thead>
-          <tbody>
-            {events.map(({ type, reason, note, object, count, last_seen_at: at }, index) => (
-              <tr key={index} class={type === 'Warning' ? 'warning' : ''}>
-                <td>
-                  <Time at={at} />
-                </td>
-                <td>{type}</td>
-                <td>{reason}</td>
-                <td class="mono">
-                  {object.kind} {object.name}
-                </td>
-                <td>{note}</td>
-                <td>{count}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </section>
   );

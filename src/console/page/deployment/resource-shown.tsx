@@ -3,8 +3,10 @@ import { useEffect } from 'preact/hooks';
 import type { Condition } from '../../../schema/platform/conditions.ts';
 import { useApp } from '../shell/app.ts';
 import { CopyButton } from '../shell/copy-button.tsx';
+import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
+import { failureText } from '../api/failure-text.ts';
 
 /** The conditions, and the resource as kubectl shows it. */
 export function ResourceShown({ detail }: { detail: DeploymentDetail }) {
@@ -15,7 +17,7 @@ export function ResourceShown({ detail }: { detail: DeploymentDetail }) {
     const path = `v2/deployments/${encodeURIComponent(detail.id)}/resource`;
     calls.text(path, { headers: { accept: 'application/yaml' } }).then(
       (text) => (yaml.value = text),
-      (error: unknown) => (yaml.value = `# ${error instanceof Error ? error.message : String(error)}`),
+      (error: unknown) => (yaml.value = `# ${failureText(error)}`),
     );
   }, [details?.version]);
   if (details === undefined) return null;
@@ -40,30 +42,19 @@ function Conditions({ conditions }: { conditions: readonly Condition[] }) {
   return (
     <section>
       <h2>Conditions</h2>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Type</th>
-            <th scope="col">Status</th>
-            <th scope="col">Reason</th>
-            <th scope="col">Message</th>
-            <th scope="col">Since</th>
+      <Table heads={['Type', 'Status', 'Reason', 'Message', 'Since']}>
+        {conditions.map(({ type, status, reason, message, lastTransitionTime }) => (
+          <tr key={type}>
+            <th scope="row">{type}</th>
+            <td>{status}</td>
+            <td>{reason}</td>
+            <td>{message}</td>
+            <td>
+              <Time at={lastTransitionTime} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {conditions.map(({ type, status, reason, message, lastTransitionTime }) => (
-            <tr key={type}>
-              <th scope="row">{type}</th>
-              <td>{status}</td>
-              <td>{reason}</td>
-              <td>{message}</td>
-              <td>
-                <Time at={lastTransitionTime} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </section>
   );
 }

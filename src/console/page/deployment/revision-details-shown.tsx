@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import type { RevisionDetails } from '../../../schema/platform/revision.ts';
 import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
+import { failureText } from '../api/failure-text.ts';
 
 type RevisionOf = { deployment: string; revision: string };
 
@@ -15,7 +16,7 @@ export function RevisionDetailsShown({ deployment, revision }: RevisionOf) {
     if (!currentTarget.open) return;
     calls.json<RevisionDetails>(`v2/deployments/${encodeURIComponent(deployment)}/revisions/${revision}`, { query: { view: 'full' } }).then(
       (details) => (read.value = details),
-      (error: unknown) => (refused.value = error instanceof Error ? error.message : String(error)),
+      (error: unknown) => (refused.value = failureText(error)),
     );
   };
   return (

@@ -8,6 +8,7 @@ import type { DeploymentDetail } from './deployment-detail.ts';
 import { readDotEnv } from './dot-env.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
+import { failureText } from '../api/failure-text.ts';
 
 type SecretOf = Deployment['secrets'][number];
 
@@ -103,7 +104,7 @@ function Value({ name, isOff, read }: ValueProps) {
   const show = (): void =>
     void read().then(
       (secrets) => (value.value = secrets.find((one) => one.name === name)?.value ?? ''),
-      (error: unknown) => app.say(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => app.say(failureText(error)),
     );
   if (value.value === undefined)
     return (

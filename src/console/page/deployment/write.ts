@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useApp } from '../shell/app.ts';
 import type { DeploymentDetail } from './deployment-detail.ts';
+import { failureText } from '../api/failure-text.ts';
 
 /** A change of a deployment that a button makes. */
 export type Write = {
@@ -26,7 +27,7 @@ export function useWrite(detail: DeploymentDetail): Write {
       await detail.read();
       return true;
     } catch (error) {
-      refused.value = error instanceof Error ? error.message : String(error);
+      refused.value = failureText(error);
       return false;
     } finally {
       isBusy.value = false;

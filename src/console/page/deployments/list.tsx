@@ -4,6 +4,7 @@ import { useApp } from '../shell/app.ts';
 import { Filters } from './filters.tsx';
 import { filterIn, firstPageQuery, queryWith, shownRows, type ListFilter } from './list-query.ts';
 import { Rows } from './rows.tsx';
+import { failureText } from '../api/failure-text.ts';
 
 /** All deployments of the tenant, live. */
 export function DeploymentList() {
@@ -20,7 +21,7 @@ export function DeploymentList() {
     const leaving = new AbortController();
     if (store.value.loaded.peek() === 'none')
       store.value.first(app.calls, firstPageQuery(filter.peek()), leaving.signal).catch((error: unknown) => {
-        if (!leaving.signal.aborted) refused.value = error instanceof Error ? error.message : String(error);
+        if (!leaving.signal.aborted) refused.value = failureText(error);
       });
     return () => leaving.abort();
   }, [store.value]);

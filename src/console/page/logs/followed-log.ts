@@ -3,6 +3,7 @@ import type { Calls } from '../api/calls.ts';
 import type { StreamMessage } from '../live/event-blocks.ts';
 import { followStream, type Connection } from '../live/follow-stream.ts';
 import { LogLines, withoutColours, type LineFilter, type LogLevel, type ShownLine } from './log-lines.ts';
+import { failureText } from '../api/failure-text.ts';
 
 /** Past lines with which a log begins. */
 const TAIL = 1000;
@@ -23,7 +24,7 @@ export class FollowedLog {
     const message = (one: StreamMessage): void => this.#take(one);
     const state = (connection: Connection): void => void (this.connection.value = connection);
     followStream({ calls, path, query, after: undefined, signal: abort, message, state }).catch((error: unknown) => {
-      if (!abort.aborted) this.ended.value = error instanceof Error ? error.message : String(error);
+      if (!abort.aborted) this.ended.value = failureText(error);
     });
   }
 

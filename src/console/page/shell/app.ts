@@ -8,6 +8,7 @@ import type { Connection } from '../live/follow-stream.ts';
 import { SharedEvents } from '../live/shared-events.ts';
 import { keptPreferences } from './preferences.ts';
 import { Router } from './router.ts';
+import { failureText } from '../api/failure-text.ts';
 
 /** The parts that the whole page shares. */
 export class ConsoleApp {
@@ -49,7 +50,7 @@ export class ConsoleApp {
       this.session.value = await readSession(this.calls);
       this.fault.value = undefined;
     } catch (error) {
-      this.fault.value = error instanceof Error ? error.message : String(error);
+      this.fault.value = failureText(error);
     }
   }
 
@@ -103,7 +104,7 @@ export class ConsoleApp {
   #failed(error: unknown): void {
     if (error instanceof DOMException && error.name === 'AbortError') return;
     if (error instanceof RequestRefused && error.status === 401) return;
-    this.say(error instanceof Error ? error.message : String(error));
+    this.say(failureText(error));
   }
 }
 

@@ -1,11 +1,12 @@
 import { Component, type ComponentChildren } from 'preact';
+import { failureText } from '../api/failure-text.ts';
 
 /** Stands between a part that failed and an empty page: a sentence, and the way on. */
 export class FaultWall extends Component<{ children: ComponentChildren }, { fault: string | undefined }> {
   override state = { fault: undefined };
 
   static override getDerivedStateFromError(error: unknown): { fault: string } {
-    return { fault: error instanceof Error ? error.message : String(error) };
+    return { fault: failureText(error) };
   }
 
   override render() {

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { endingText } from '../api/refusal.ts';
 import { signIn } from '../api/session.ts';
 import { useApp } from './app.ts';
+import { failureText } from '../api/failure-text.ts';
 
 /** Asks for an API key, and says why a former session has ended. The address stays, so the reader comes back to it. */
 export function SignIn() {
@@ -18,7 +19,7 @@ export function SignIn() {
       if (typeof answer === 'string') refused.value = answer;
       else app.session.value = answer;
     } catch (error) {
-      refused.value = error instanceof Error ? error.message : String(error);
+      refused.value = failureText(error);
     } finally {
       isBusy.value = false;
     }

@@ -1,0 +1,17 @@
+import type { ComponentChildren } from 'preact';
+
+/** A table with a head for each column. Its children are the rows. */
+export const Table = ({ heads, children }: { heads: readonly string[]; children: ComponentChildren }) => (
+  <table>
+    <thead>
+      <tr>
+        {heads.map((head) => (
+          <th key={head} scope="col">
+            {head}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>{children}</tbody>
+  </table>
+);
