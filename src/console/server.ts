@@ -49,7 +49,8 @@ export function consoleApp(parts: ConsoleParts) {
 /** Returns the application that the cluster asks, on a port of its own: nobody else needs the metrics. */
 export const consoleHealthApp = (parts: ConsoleParts) => createApp<undefined>({ ...shared, log: parts.log, routes: probesOf(parts) });
 
-const probesOf = ({ metrics, isReady }: ConsoleParts) => probeRoutes({ isReady, missing: 'the console stops', metrics: metrics.print });
+const probesOf = ({ metrics, isReady }: ConsoleParts) =>
+  probeRoutes({ missing: () => (isReady() ? undefined : 'the console stops'), metrics: metrics.print });
 
 /** Gives every answer its headers, and lets only the console's own page use a session. */
 const ofOwnPages: Middleware = async (ctx, next) => {

@@ -1,6 +1,6 @@
 import type { ControlPlaneConfig } from '../config/control-plane.ts';
 import type { GitPlaces } from '../git/places.ts';
-import type { Kube } from '../kube/kube.ts';
+import type { CountedKube } from '../kube/client.ts';
 import type { Log } from '../log.ts';
 import type { ListenerLock } from './listener-lock.ts';
 import type { SecretValues } from './secrets.ts';
@@ -11,9 +11,9 @@ import type { Stored } from './stored/stored.ts';
 /** The parts that the handlers of the control plane work with. */
 export type ControlPlane = {
   config: ControlPlaneConfig;
-  kube: Kube;
+  kube: CountedKube;
   /** The same for the logs of pods, so that nothing else waits for them. */
-  logs: Kube;
+  logs: CountedKube;
   stored: Stored;
   /** How each deployment is. */
   overview: Overview;

@@ -5,9 +5,9 @@ import { openApiDocument } from '../http/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { createApp } from '../http/server.ts';
 import { whileAllowed } from '../http/while-allowed.ts';
-import type { Kube } from '../kube/kube.ts';
+import type { CountedKube } from '../kube/client.ts';
 import { auditTo } from './audit.ts';
-import { Authenticator, permit } from './auth/authenticate.ts';
+import { Authenticator, LOGIN_FAILURES, loginFailureOf, permit } from './auth/authenticate.ts';
 import { BearerTokens } from './auth/bearer.ts';
 import { limitingFailures, streamPlaces } from './auth/limits.ts';
 import type { Caller } from './caller.ts';
@@ -105,14 +105,24 @@ const endingStreams =
 export const controlPlaneDocument = (routes: Route<Caller>[]): Json => openApiDocument(routes, INFO, SECURITY, ERRORS);
 
 /** Builds the control plane as a koa application. API keys are looked up through `keys`. */
-export function controlPlaneApp(plane: ControlPlane, health: Health, keys: Kube) {
-  const metrics = createControlPlaneMetrics(plane.stored);
+export function controlPlaneApp(plane: ControlPlane, health: Health, keys: CountedKube) {
+  const { stored, integrations } = plane;
+  const metrics = createControlPlaneMetrics({
+    stored,
+    watches: () => [...stored.watches, integrations.watch].map(({ state }) => state),
+    loginFailures: LOGIN_FAILURES,
+  });
+  for (const client of new Set([plane.kube, plane.logs, keys])) client.onRequest?.(metrics.onRequest);
   const { config, log } = plane;
   const tokens = config.oidc && new BearerTokens({ config: config.oidc, log });
   const authenticator = new Authenticator({ kube: keys, namespace: config.namespace, log, tokens });
   const audit = auditTo(log);
+  const failed = (error: unknown): void => {
+    const reason = loginFailureOf(error);
+    if (reason !== undefined) metrics.onFailedLogin(reason);
+  };
   const isDeployment = (id: string): boolean => plane.stored.withId(id).length > 0;
-  const limited = limitingFailures({ authenticator, isDeployment, perMinute: config.limits.failedLoginsPerMinute });
+  const limited = limitingFailures({ authenticator, isDeployment, perMinute: config.limits.failedLoginsPerMinute, failed });
   const routes: Route<Caller>[] = controlPlaneRoutes(plane).map(endingStreams(authenticator));
   const all: Route<Caller>[] = [...routes, ...controlPlaneSystemRoutes({ metrics, health, document: () => controlPlaneDocument(all) })];
   return createApp<Caller>({
@@ -125,7 +135,7 @@ export function controlPlaneApp(plane: ControlPlane, health: Health, keys: Kube)
     },
     trusts: trusting(config.trustedProxies),
     nameOf: ({ tenantId }) => tenantId,
-    opens: streamPlaces(config.limits),
+    opens: streamPlaces(config.limits, metrics.opens),
     body: config.body,
     permit,
     onAnswer: (answer) => {

@@ -3,7 +3,7 @@ import type { ControlPlaneConfig } from '../config/control-plane.ts';
 import { gitPlaces } from '../git/places.ts';
 import { listen } from '../http/listen.ts';
 import { Lookups } from '../http/lookups.ts';
-import type { Kube } from '../kube/kube.ts';
+import type { CountedKube } from '../kube/client.ts';
 import type { Log } from '../log.ts';
 import { ListenerLock } from './listener-lock.ts';
 import { LONGEST_PAGE } from './paging.ts';
@@ -15,11 +15,11 @@ import { Stored } from './stored/stored.ts';
 
 type StartOptions = {
   config: ControlPlaneConfig;
-  kube: Kube;
+  kube: CountedKube;
   /** Has connections of its own for looking up API keys, so that no amount of other calls keeps a caller waiting. */
-  keys: Kube;
+  keys: CountedKube;
   /** Has connections of its own for the logs of pods, which may be long. */
-  logs: Kube;
+  logs: CountedKube;
   log: Log;
   signal: AbortSignal;
 };

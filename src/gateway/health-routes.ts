@@ -1,4 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { watchMetrics } from '../kube/kube-metrics.ts';
+import type { WatchState } from '../kube/watch.ts';
 import { probeRoutes } from '../http/probes.ts';
 import type { Route } from '../http/route.ts';
 import type { HeldRequests } from './held-requests.ts';
@@ -11,6 +13,7 @@ type Parts = {
   doors: () => number;
   held: Pick<HeldRequests, 'count' | 'refused'>;
   waking: Pick<Waking, 'count'>;
+  watches: () => WatchState[];
   isReady: () => boolean;
 };
 
@@ -19,12 +22,16 @@ export function healthRoutes({ isReady, ...parts }: Parts): Route<undefined>[] {
   const registry = new Registry();
   const measured = metricsIn(registry, parts);
   const metrics = async () => ({ body: await measured(), contentType: registry.contentType });
-  return probeRoutes({ isReady, missing: 'the deployments are not known yet', metrics });
+  return probeRoutes({ missing: () => (isReady() ? undefined : 'the deployments are not known yet'), metrics });
 }
 
 /** Registers the metrics of this process. Returns the function that measures and prints them. */
-function metricsIn(registry: Registry, { reports, deployments, doors, held, waking }: Omit<Parts, 'isReady'>): () => Promise<string> {
+function metricsIn(
+  registry: Registry,
+  { reports, deployments, doors, held, waking, watches }: Omit<Parts, 'isReady'>,
+): () => Promise<string> {
   collectDefaultMetrics({ register: registry });
+  watchMetrics(registry, watches);
   const gaugeOf = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
   const known = gaugeOf('gx_gateway_deployments', 'Deployments that the gateway knows.');
   const reporting = gaugeOf('gx_gateway_reporting_deployments', 'Deployments that have reported work here lately.');

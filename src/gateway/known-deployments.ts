@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { Cache } from '../kube/cache.ts';
 import { kinds, type ConfigMapObject, type Kube } from '../kube/kube.ts';
 import { Limiter } from '../kube/limiter.ts';
-import { Reflector } from '../kube/watch.ts';
+import { Reflector, type WatchState } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { gatewayKeyHash } from '../schema/wire/agent-key.ts';
 import { ASKED_OPEN, UNAUTHENTICATED } from '../schema/platform/conditions.ts';
@@ -69,7 +69,7 @@ export type KnownDeployment = {
 export class KnownDeployments {
   readonly #cache = new Cache<DeploymentResource>();
   readonly #portsObject = new Cache<ConfigMapObject>();
-  readonly #watches: Pick<Reflector, 'start' | 'synced' | 'stop'>[];
+  readonly #watches: Pick<Reflector, 'start' | 'synced' | 'stop' | 'state'>[];
   /** The ports, by the uid of a deployment. */
   #ports = new Map<string, KeptPorts>();
   #gatewayKeys: string[] = [];
@@ -101,6 +101,11 @@ export class KnownDeployments {
 
   async stop(): Promise<void> {
     await Promise.all(this.#watches.map((watch) => watch.stop()));
+  }
+
+  /** Returns how each watch is. */
+  watches(): WatchState[] {
+    return this.#watches.map(({ state }) => state);
   }
 
   get size(): number {

@@ -51,7 +51,7 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
   const { host, port, healthPort, reportsPort } = config;
   const working = { known, reports, gatewayKeys: parts.gatewayKeys, isReady: () => state.synced };
   const work = await listen(createApp({ ...shared, body: REPORT_BODIES, routes: workRoutes(working) }), { host, port });
-  const measured = { deployments: () => known.size, doors: () => doors.count, held, waking };
+  const measured = { deployments: () => known.size, doors: () => doors.count, held, waking, watches: () => known.watches() };
   const health = await listen(createApp({ ...shared, routes: healthRoutes({ reports, isReady, ...measured }) }), {
     host,
     port: healthPort,

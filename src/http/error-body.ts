@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { Invalid, Problem } from '../errors.ts';
 
 /** How a server words a 422: as a list in FastAPI's form (control plane), or as one sentence (agent server). */
@@ -16,4 +17,10 @@ export function errorReply(
 /** True when the failure is ours and belongs in the log with its stack. */
 export function isFault(thrown: unknown): boolean {
   return !(thrown instanceof Problem) || thrown.status >= 500;
+}
+
+/** Returns the word for a refusal, such as `Conflict` or `TooManyRequests`; undefined for a failure of ours. */
+export function refusalReason(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Problem) || thrown.status >= 500) return undefined;
+  return (STATUS_CODES[thrown.status] ?? 'Other').replaceAll(/[^A-Za-z]/g, '');
 }

@@ -5,14 +5,13 @@ import { json, routeFor, text, type Route } from './route.ts';
 export type Probes = {
   /** Throws `Unavailable`, with the reason, if the process should be started again. */
   alive?: () => void;
-  isReady: () => boolean;
-  /** The parts that are not ready yet. */
-  missing: string;
-  metrics: () => Promise<{ body: string; contentType: string }>;
+  /** Says which parts are not ready, or returns undefined when all are. */
+  missing: () => string | undefined;
+  metrics: () => Promise<{ body: string | AsyncIterable<Uint8Array>; contentType: string }>;
 };
 
 /** Returns /healthz, /readyz and /metrics. */
-export function probeRoutes({ alive, isReady, missing, metrics }: Probes): Route<undefined>[] {
+export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefined>[] {
   const route = routeFor<undefined>();
   const shared = { method: 'get', tag: 'System', access: 'open', answers: { 200: { description: 'Well.' } } } as const;
   return [
@@ -32,7 +31,8 @@ export function probeRoutes({ alive, isReady, missing, metrics }: Probes): Route
       id: 'readyz',
       summary: 'Does it know all that it works with',
       handler: () => {
-        if (!isReady()) throw new Unavailable(missing);
+        const lacks = missing();
+        if (lacks !== undefined) throw new Unavailable(lacks);
         return json({ ok: true });
       },
     }),
@@ -43,7 +43,7 @@ export function probeRoutes({ alive, isReady, missing, metrics }: Probes): Route
       summary: 'Prometheus metrics',
       handler: async () => {
         const { body, contentType } = await metrics();
-        return text(body, contentType);
+        return typeof body === 'string' ? text(body, contentType) : { kind: 'chunks', status: 200, chunks: body, type: contentType };
       },
     }),
   ];

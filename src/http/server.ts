@@ -6,7 +6,7 @@ import { Forbidden, Invalid, NotFound, Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { announced, bytesWithin, readJson, type BodyLimits } from './body.ts';
 import { CostlyBodies } from './costly-bodies.ts';
-import { errorReply, isFault, type InvalidStyle } from './error-body.ts';
+import { errorReply, isFault, refusalReason, type InvalidStyle } from './error-body.ts';
 import { trustsNobody, type Trusts } from './client.ts';
 import { clientIn, clientOfRequest, insideOf } from './in-process.ts';
 import type { Reply, Request, Route } from './route.ts';
@@ -36,6 +36,8 @@ export type Answered<Caller> = {
   source: string;
   /** Undefined where no route fits the request. */
   asked: Asked<Caller> | undefined;
+  /** The word for a refusal; undefined for any other answer. */
+  refusal?: string | undefined;
 };
 
 export type AppOptions<Caller> = {
@@ -126,6 +128,7 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders, trusts = trust
     const given = ctx.get('x-request-id');
     const requestId = REQUEST_ID.test(given) ? given : randomUUID();
     let child: Log | undefined;
+    let refusal: string | undefined;
     // The logger is made on demand, because most requests log nothing and a logger costs as much as a route.
     const headers = loggedHeaders?.(ctx.headers);
     const own = (): Log => (child ??= log.child({ request_id: requestId, ...(headers && { headers }) }));
@@ -136,6 +139,7 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders, trusts = trust
       await next();
     } catch (error) {
       if (isFault(error)) own().error({ err: error }, 'request failed');
+      refusal = refusalReason(error);
       const reply = worded(errorReply(error, invalid), ctx.state as { asked?: Asked<Caller> });
       ctx.set(reply.headers);
       if (!ctx.headerSent) leaveUnread(ctx.req, ctx.res);
@@ -145,7 +149,7 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders, trusts = trust
     const answered = { method: ctx.method, status: ctx.status, seconds: (performance.now() - started) / 1000 };
     const { asked, elsewhere } = ctx.state as { asked?: Asked<Caller>; elsewhere?: Elsewhere };
     const route = routeOf(ctx);
-    if (elsewhere?.passedOn !== true) onAnswer?.({ ...answered, route, requestId, source: client.source, asked });
+    if (elsewhere?.passedOn !== true) onAnswer?.({ ...answered, route, requestId, source: client.source, asked, refusal });
     // Users who log headers look for their requests in the log.
     const level = headers === undefined ? 'debug' : 'info';
     if (log.isLevelEnabled(level)) own()[level]({ ...answered, path: ctx.path }, 'request answered');

@@ -39,6 +39,9 @@ export type ConnectedKube = Kube & {
   openApi(groupVersion: string, signal?: AbortSignal): Promise<OpenApi | undefined>;
 };
 
+/** A client whose requests may be counted. */
+export type CountedKube = Kube & Partial<Pick<ConnectedKube, 'onRequest'>>;
+
 /** The part of an OpenAPI document that its readers here need. */
 type OpenApi = { components?: { schemas?: Record<string, { description?: string } | undefined> } };
 

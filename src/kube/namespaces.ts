@@ -3,7 +3,7 @@ import { asError, Forbidden } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Cache } from './cache.ts';
 import { kinds, type Kube, type KubeObject } from './kube.ts';
-import type { Watch } from './watch.ts';
+import type { Watch, WatchState } from './watch.ts';
 
 /** Milliseconds between two reads of a namespace. A label that was removed counts at most a little longer than this. */
 const EVERY = 15_000;
@@ -36,6 +36,7 @@ export class NamespaceReader implements Watch {
   readonly #options: NamespaceOptions;
   readonly #stopped = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
+  #heardAt = performance.now();
   #running: Promise<void> | undefined;
 
   constructor(options: NamespaceOptions) {
@@ -47,7 +48,12 @@ export class NamespaceReader implements Watch {
     return this.#synced.promise;
   }
 
+  get state(): WatchState {
+    return { kind: 'Namespace', namespace: '', selector: '', silent: performance.now() - this.#heardAt };
+  }
+
   start(): void {
+    this.#heardAt = performance.now();
     this.#running ??= this.#run();
   }
 
@@ -77,6 +83,7 @@ export class NamespaceReader implements Watch {
     for (let failures = 0; !signal.aborted;) {
       try {
         await this.#readAll();
+        this.#heardAt = performance.now();
         this.#synced.resolve();
         failures = 0;
       } catch (error) {

@@ -41,10 +41,19 @@ const PAGE = 250;
 const CATCH_UP = 10;
 
 /** A running watch, whatever its kind. */
-export type Watch = Pick<Reflector, 'synced' | 'start' | 'stop' | 'reach'>;
+export type Watch = Pick<Reflector, 'synced' | 'start' | 'stop' | 'reach' | 'state'>;
 
 /** The events that a watch reports about itself. */
-export type WatchObserver = { relisted(kind: string): void; missed(kind: string, count: number): void; active(kind: string): void };
+export type WatchObserver = { relisted(kind: string): void; missed(kind: string, count: number): void };
+
+/** The objects of a watch, and the milliseconds since its last sign of life. `namespace` is empty for all of them. */
+export type WatchState = {
+  kind: string;
+  namespace: string;
+  selector: string;
+  /** Undefined while the API server does not have the kind. */
+  silent: number | undefined;
+};
 
 export type WatchOptions<T extends KubeObject> = {
   kube: Kube;
@@ -82,6 +91,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
   readonly #inScope = (key: string): boolean => this.#options.namespace === undefined || key.startsWith(`${this.#options.namespace}/`);
   #version: string | undefined;
   #listedAt = 0;
+  /** When the API server last answered: with a page of a list, an event, or the end of a watch in its time. */
+  #heardAt = performance.now();
   #failures = 0;
   #isMissing = false;
   #running: Promise<void> | undefined;
@@ -96,7 +107,15 @@ export class Reflector<T extends KubeObject = KubeObject> {
     return this.#synced.promise;
   }
 
+  /** Which objects it watches, and how long it has heard nothing of them. */
+  get state(): WatchState {
+    const { kind, namespace = '', labelSelector, only } = this.#options;
+    const selector = labelSelector ?? (only === undefined ? '' : `metadata.name=${only}`);
+    return { kind: kind.kind, namespace, selector, silent: this.#isMissing ? undefined : performance.now() - this.#heardAt };
+  }
+
   start(): void {
+    this.#heardAt = performance.now();
     this.#running ??= this.#run();
   }
 
@@ -211,6 +230,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     return pages.run(async () => {
       const options = { ...scope, limit: PAGE, ...(next !== undefined && { continue: next }) };
       const { items, ...page } = await kube.list(kind, options, this.#signal);
+      this.#heardAt = performance.now();
       for (const item of items) {
         if (this.#signal.aborted) break;
         const { metadata } = item;
@@ -232,9 +252,10 @@ export class Reflector<T extends KubeObject = KubeObject> {
     // The signal may have been aborted since the list, and then the listener below would never be called.
     if (this.#signal.aborted) stop();
     let timer = setTimeout(stop, this.#timings.inactivity);
+    const began = performance.now();
+    const timeoutSeconds = Math.round(least + Math.random() * (most - least));
     try {
       const scope = this.#scope;
-      const timeoutSeconds = Math.round(least + Math.random() * (most - least));
       const options = { ...scope, resourceVersion: this.#version as string, timeoutSeconds };
       for await (const event of kube.watch(kind, options, silence.signal)) {
         if (this.#signal.aborted) return;
@@ -242,6 +263,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
         timer = setTimeout(stop, this.#timings.inactivity);
         this.#take(event);
       }
+      // A proxy may end watches at once, however dead the API server behind it is.
+      if (!silence.signal.aborted && performance.now() - began > timeoutSeconds * 500) this.#heardAt = performance.now();
     } finally {
       clearTimeout(timer);
       this.#signal.removeEventListener('abort', stop);
@@ -249,12 +272,12 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   #take(event: WatchEvent<T>): void {
-    const { cache, kind, observer } = this.#options;
+    const { cache } = this.#options;
     if (event.type === 'ERROR') throw kubeError(event.object.code, JSON.stringify(event.object));
     const { metadata } = event.object;
     this.#version = metadata.resourceVersion;
     this.#failures = 0;
-    observer?.active(kind.kind);
+    this.#heardAt = performance.now();
     if (event.type === 'DELETED') cache.remove(keyOf(metadata), BigInt(metadata.resourceVersion ?? '0'));
     else if (event.type !== 'BOOKMARK') this.#offer(event.object, 'watch');
   }

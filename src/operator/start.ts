@@ -3,7 +3,7 @@ import type { OperatorConfig, OperatorSettings } from '../config/operator.ts';
 import { asError } from '../errors.ts';
 import { gitPlaces } from '../git/places.ts';
 import { Lookups } from '../http/lookups.ts';
-import type { ConnectedKube } from '../kube/client.ts';
+import type { ConnectedKube, CountedKube } from '../kube/client.ts';
 import { keyOf } from '../kube/cache.ts';
 import { createRecorder } from '../kube/events.ts';
 import type { Kube } from '../kube/kube.ts';
@@ -11,7 +11,6 @@ import { Election, type LeaseOptions } from '../kube/lease.ts';
 import type { WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { OPERATOR, OPERATOR_VERSION } from '../schema/platform/labels.ts';
-import { lastBackups } from './backup/last.ts';
 import { BranchFollower } from './branches/branch-follower.ts';
 import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
 import { InTurn } from './view/in-turn.ts';
@@ -23,7 +22,6 @@ import { createCaches, writable, type Caches } from './view/caches.ts';
 import { createControllers } from './controllers.ts';
 import { faultyIn, tellOfFaults } from './faulty.ts';
 import type { OperatorDeps } from './view/deps.ts';
-import { givenUpIn } from './rollout/given-up.ts';
 import { drainingQueues, interruptedIn, trialsIn, scalableIn, sleepConcernIn } from './rollout/scalable.ts';
 import type { KindTable } from './kinds/row.ts';
 import { OPERATOR_KINDS } from './kinds/table.ts';
@@ -35,10 +33,11 @@ import { sweepBuilds } from './revision/build/sweep.ts';
 import { gatewayUrls } from './scale/gateways.ts';
 import { PromQueries } from './scale/prom-queries.ts';
 import { WorkFollower } from './scale/work-follower.ts';
+import { exportObjects } from './series/export-objects.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
 import { ownVersion } from './versions.ts';
 import { wakeForDrain, wakeForFacts, wakeForWork, wireWakeUps, type Queues } from './wake.ts';
-import { watches } from './watches.ts';
+import { deadWatches, watches } from './watches.ts';
 
 /** Milliseconds after which Secrets and builds that nothing refers to are removed. */
 const SWEEP_EVERY = 600_000;
@@ -47,7 +46,7 @@ const OVERDUE = 30_000;
 
 export type OperatorOptions = {
   config: OperatorConfig;
-  kube: Kube & Partial<Pick<ConnectedKube, 'onRequest' | 'fenced'>>;
+  kube: CountedKube & Partial<Pick<ConnectedKube, 'fenced'>>;
   log: Log;
   /** Aborted on SIGTERM. */
   signal: AbortSignal;
@@ -73,16 +72,16 @@ export type Operator = {
 /** Starts watching at once, and starts working when this process leads. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
   const { config, kube, log, signal, times = {} } = options;
-  const metrics = new OperatorMetrics();
-  kube.onRequest?.(metrics.requests());
+  const metrics = countingRequests(kube);
   const parts = assemble(options, metrics);
+  metrics.watchAges(() => parts.reflectors.map(({ state }) => state));
   const state = { synced: false, leads: false };
   const health = await serveHealth({
     host: config.host,
     port: config.port,
     log,
     metrics,
-    isReady: () => state.synced,
+    missing: () => (state.synced ? deadWatches(parts.reflectors) : 'the caches are not filled yet'),
     isOverdue: () => state.leads && parts.election.renewAge > OVERDUE,
   });
   for (const reflector of parts.reflectors) reflector.start();
@@ -202,11 +201,16 @@ const electionOf = ({ config, kube, log, times }: Omit<OperatorOptions, 'signal'
     ...(times?.lease && { seconds: times.lease }),
   });
 
-/** Lets the metrics read the caches at each scrape. */
+function countingRequests(kube: OperatorOptions['kube']): OperatorMetrics {
+  const metrics = new OperatorMetrics();
+  kube.onRequest?.(metrics.requests());
+  return metrics;
+}
+
+/** Lets the metrics read the caches, at each change or at each scrape. */
 function measure(metrics: OperatorMetrics, caches: Caches): void {
+  exportObjects(metrics, caches);
   metrics.faulty(() => faultyIn(caches));
-  metrics.givenUp(() => givenUpIn(caches.deployments.list()));
-  metrics.backups(() => lastBackups(caches.backups.list()));
 }
 
 type Following = { caches: Caches; settings: OperatorSettings; queues: Queues; log: Log };

@@ -23,6 +23,19 @@ type Parts = {
 /** How many pages are fetched at once. One is parsed and added while the API server makes the next. */
 const PAGES_AT_ONCE = 2;
 
+/** Milliseconds of silence after which a watch is dead. One that lives is heard of every 18 seconds. */
+const DEAD_AFTER = 60_000;
+
+/** Says which watches are dead, or returns undefined if none is. */
+export function deadWatches(all: readonly Pick<Watch, 'state'>[]): string | undefined {
+  const dead = all.map(({ state }) => state).filter(({ silent = 0 }) => silent > DEAD_AFTER);
+  if (dead.length === 0) return undefined;
+  const names = dead.map(
+    ({ kind, namespace, silent = 0 }) => `${kind}${namespace && ` in ${namespace}`} for ${Math.round(silent / 1000)} s`,
+  );
+  return `nothing was heard of ${names.slice(0, 5).join(', ')}`;
+}
+
 /** Creates the watches of each cached kind, and the reader of namespaces. */
 export function watches({ kube, log, caches, table, missing, observer, config, timings }: Parts): Watch[] {
   const pages = new Limiter(PAGES_AT_ONCE);

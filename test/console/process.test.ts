@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { leaveUnread } from '../../src/http/unread-body.ts';
+import { expectListedMetrics } from '../kit/metric-names.ts';
 import { until } from '../kit/until.ts';
 import { Browser, openConsole, SCRIPT, type RunningConsole } from './kit.ts';
 
@@ -343,6 +344,7 @@ test('probes answer at both ports, and metrics at the one of the cluster alone',
   expect((await fetch(`${running.url}/metrics`)).status).toBe(404);
   const metrics = await (await fetch(`http://127.0.0.1:${running.healthPort}/metrics`)).text();
   expect(metrics).toMatch(/gx_http_request_duration_seconds_count\{method="GET",route="\/console\/api",status="200"\}/);
+  expectListedMetrics('console', metrics);
 });
 
 test('a secret that is short or no file is named, and the process does not start', async () => {

@@ -26,7 +26,7 @@ export const DIGEST = digestFor('agent:1');
 export function fakeKubelet(kube: Kube, namespace: string): FakeKubelet {
   const cache = new Cache();
   const log = silentLog();
-  const nobody = { relisted() {}, missed() {}, active() {} };
+  const nobody = { relisted() {}, missed() {} };
   const reflector = new Reflector({ kube, kind: kinds.pod, cache, namespace, log, observer: nobody });
   const stopped = new AbortController();
   cache.onChange(({ after }) => {

@@ -1,6 +1,7 @@
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube, type KubeObject } from '../../src/kube/kube.ts';
 import { startOperator, type Operator, type OperatorOptions } from '../../src/operator/start.ts';
+import type { OperatorMetrics } from '../../src/operator/kernel/metrics.ts';
 import type { OperatorConfig, OperatorSettings } from '../../src/config/operator.ts';
 import type { Log } from '../../src/log.ts';
 import type { DeploymentResource, RevisionResource } from '../../src/schema/platform/custom-resources.ts';
@@ -47,6 +48,12 @@ export async function operatorFor(
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= operator.stop().then(() => kube.close()));
   return { ...operator, stop, userAgent };
+}
+
+/** Returns all metrics as a scrape reads them. */
+export async function printed(metrics: Pick<OperatorMetrics, 'print'>): Promise<string> {
+  const parts = await Array.fromAsync(metrics.print().body);
+  return Buffer.concat(parts).toString();
 }
 
 /** Returns the sum of a metric of the operator over all its labels, or over the lines that have this label. */

@@ -60,7 +60,6 @@ async function observe(userAgent: string, timings: Partial<WatchTimings> = {}, t
       missed: (_, count) => {
         seen.missed += count;
       },
-      active: () => undefined,
     },
     timings,
   });

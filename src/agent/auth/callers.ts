@@ -11,6 +11,7 @@ export class Callers {
   readonly #limits: CallerLimits;
   readonly #streams = new Places();
   readonly #runs: Rate;
+  #open = 0;
 
   constructor(limits: CallerLimits) {
     this.#limits = limits;
@@ -25,12 +26,22 @@ export class Callers {
     return !this.#streams.isEmpty;
   }
 
+  /** How many streams and waits are open. */
+  get open(): number {
+    return this.#open;
+  }
+
   /** Takes a place for a stream or a wait, and returns a function that frees it. Throws a 429 when none is left. */
   opens(caller: AgentCaller): () => void {
     const most = this.#limits.streams;
-    return this.#streams.enter([
+    const leave = this.#streams.enter([
       { name: boundedName(caller), most, message: `You have ${most} streams or waits for runs open; close one first.` },
     ]);
+    this.#open += 1;
+    return () => {
+      this.#open -= 1;
+      leave();
+    };
   }
 
   /**

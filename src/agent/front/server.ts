@@ -20,11 +20,11 @@ import { underContexts } from './encryption-contexts.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { LOCAL_CORS, localPages } from './local-pages.ts';
-import { createMetrics } from '../parts/metrics.ts';
+import { createMetrics, type Metrics } from '../parts/metrics.ts';
 import type { Feature } from '../routes/feature.ts';
 import { withSmallIds } from '../routes/ids.ts';
 import type { AgentRoute } from '../routes/route.ts';
-import { healthRoute, systemRoutes, type ServerInfo } from '../routes/system.ts';
+import { healthRoute, metricsRoute, systemRoutes, type ServerInfo } from '../routes/system.ts';
 import { loggedHeaders } from '../runs/headers.ts';
 import type { UserCode } from '../user-code/host.ts';
 
@@ -143,6 +143,12 @@ function customOf(
   return custom;
 }
 
+/** Returns the routes that probes and scrapers ask without the mount prefix. */
+const routesAtRoot = (deps: AgentDeps, { metrics, http }: { metrics: Metrics; http: NonNullable<GxJson['http']> }): AgentRoute[] => [
+  { ...healthRoute(deps, '/ok'), id: 'health_at_root' },
+  ...(http.disable_meta === true ? [] : [{ ...metricsRoute({ metrics }), id: 'metrics_at_root' }]),
+];
+
 /** Makes an application of the agent server's routes. */
 export function agentApp(
   deps: AgentDeps,
@@ -166,8 +172,7 @@ export function agentApp(
   ];
   const prefix = mountPrefix(config, settings);
   routes.push(...own.map((one) => withSmallIds({ ...one, path: prefix + one.path })));
-  // Probes are written without the prefix.
-  if (prefix !== '') routes.push({ ...healthRoute(deps, '/ok'), id: 'health_at_root' });
+  if (prefix !== '') routes.push(...routesAtRoot(deps, { metrics, http }));
   const custom = customOf(deps, { config, http, callerOf, code }, { prefix, routes });
   const app = createApp<AgentCaller>({
     routes,

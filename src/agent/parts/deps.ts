@@ -79,6 +79,8 @@ export type AgentDeps = {
   signing: SigningKeys;
   requests: CreateDeps['requests'] & PlanDeps['requests'] & { below: string };
   log: Log;
-  /** How many lines of the log arrived at the collector, and how many were given up; undefined when none are sent. */
-  shippedLines: { exported: number; dropped: number } | undefined;
+  /** Count the lines of the log and the spans that arrived at a collector, and those given up, where some are sent. */
+  shipped: { lines: Shipped | undefined; spans: Shipped | undefined };
 };
+
+type Shipped = { counts: { exported: number; dropped: number } };

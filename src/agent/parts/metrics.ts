@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { databaseMetrics, inTime } from './database-metrics.ts';
 import { queueStats } from '../db/base/stats.ts';
+import { untilNextTick } from '../db/crons/cron-ticks.ts';
 import type { AgentDeps } from './deps.ts';
 
 export type Metrics = {
@@ -27,7 +28,10 @@ function twice({ name, ...own }: { name: string; help: string; registers: Regist
   };
 }
 
-type Sources = Pick<AgentDeps, 'db' | 'reencryption' | 'executor' | 'endedRuns' | 'jobs' | 'courier' | 'log' | 'shippedLines' | 'streamed'>;
+type Sources = Pick<
+  AgentDeps,
+  'db' | 'graphs' | 'pinning' | 'reencryption' | 'executor' | 'endedRuns' | 'jobs' | 'callers' | 'courier' | 'log' | 'shipped' | 'streamed'
+>;
 type MakeGauge = (name: string, help: string) => Settable;
 /** Brings its metrics up to date, and returns them as JSON. */
 type Read = () => object | Promise<object>;
@@ -63,13 +67,30 @@ function workerMetrics({ executor, jobs }: Sources, gauge: MakeGauge): Read {
   };
 }
 
+/** A counter that takes its values at each scrape, each under one value of its label. */
+function labelled<K extends string>(
+  given: { name: string; help: string; label: string; registers: Registry[] },
+  read: () => Record<K, number>,
+) {
+  const { label, ...own } = given;
+  const counter = new Counter({ ...own, labelNames: [label] });
+  return (): void => {
+    counter.reset();
+    for (const [value, count] of Object.entries<number>(read())) counter.inc({ [label]: value }, count);
+  };
+}
+
 function runMetrics({ endedRuns }: Sources, registers: Registry[]): Read {
   const ended = new Counter({ name: 'gx_api_runs_total', help: 'Runs that ended here, by status.', labelNames: ['status'], registers });
   const seconds = (name: string, help: string): Histogram => new Histogram({ name, help, buckets: RUN_SECONDS, registers });
   const waits = seconds('gx_api_run_wait_seconds', 'Time from when a run was due until it began here.');
   const durations = seconds('gx_api_run_seconds', 'Time from the beginning of a run here to its end.');
   endedRuns.tell({ waited: (time) => waits.observe(time), ran: (time) => durations.observe(time) });
+  const began = { name: 'gx_api_run_attempts_total', help: 'Attempts of runs that began here.', label: 'attempt', registers };
+  const lost = { name: 'gx_api_runs_lost_total', help: 'Runs under way whose worker was found gone here.', label: 'outcome', registers };
+  const others = [labelled(began, () => endedRuns.attempts), labelled(lost, () => endedRuns.lostRuns)];
   return () => {
+    for (const read of others) read();
     ended.reset();
     for (const [status, count] of endedRuns.byStatus) ended.inc({ status }, count);
     return Object.fromEntries(endedRuns.byStatus);
@@ -105,16 +126,43 @@ function encryptionMetrics({ reencryption }: Sources, registers: Registry[]): Re
   };
 }
 
-function logMetrics({ shippedLines }: Sources, registers: Registry[]): Read {
-  if (shippedLines === undefined) return () => ({});
-  const sent = new Counter({ name: 'gx_api_log_lines_sent_total', help: 'Lines of the log that a collector took.', registers });
-  const dropped = new Counter({ name: 'gx_api_log_lines_dropped_total', help: 'Lines of the log that no collector got.', registers });
+/** Counts records that a collector took, and those that were given up. */
+function shippedMetrics(
+  shipped: AgentDeps['shipped']['lines'],
+  { name, words, registers }: { name: string; words: string; registers: Registry[] },
+): Read {
+  if (shipped === undefined) return () => ({});
+  const sent = new Counter({ name: `gx_api_${name}_sent_total`, help: `${words} that a collector took.`, registers });
+  const dropped = new Counter({ name: `gx_api_${name}_dropped_total`, help: `${words} that no collector got.`, registers });
   return () => {
     sent.reset();
-    sent.inc(shippedLines.exported);
+    sent.inc(shipped.counts.exported);
     dropped.reset();
-    dropped.inc(shippedLines.dropped);
-    return { ...shippedLines };
+    dropped.inc(shipped.counts.dropped);
+    return { ...shipped.counts };
+  };
+}
+
+/** Measures how late crons fire. Those of graphs that this revision lacks fire nowhere, and are not late. */
+function cronMetrics({ db, graphs, pinning, log }: Sources, registers: Registry[]): Read {
+  const lag = new Gauge({ name: 'gx_api_cron_lag_seconds', help: 'How late the latest due cron is.', registers });
+  return async () => {
+    const wait = await inTime(
+      untilNextTick(db, { graphs, except: [], revision: pinning.revision }).then((found = 0) => found),
+      log,
+    );
+    const late = wait === undefined ? Number.NaN : Math.max(0, -wait / 1000);
+    lag.set(late);
+    return { lag_secs: late };
+  };
+}
+
+function callerMetrics({ callers }: Sources, registers: Registry[]): Read {
+  const help = 'Streams and waits for runs that clients hold open here.';
+  const open = new Gauge({ name: 'gx_api_open_streams', help, registers });
+  return () => {
+    open.set(callers.open);
+    return { open_streams: callers.open };
   };
 }
 
@@ -192,8 +240,11 @@ export function createMetrics(sources: Sources, { deployment = '', revision = ''
     postgres: poolMetrics(sources, gauge),
     database: databaseMetrics(sources, registers),
     encryption: encryptionMetrics(sources, registers),
-    log: logMetrics(sources, registers),
+    log: shippedMetrics(sources.shipped.lines, { name: 'log_lines', words: 'Lines of the log', registers }),
+    traces: shippedMetrics(sources.shipped.spans, { name: 'spans', words: 'Spans', registers }),
+    callers: callerMetrics(sources, registers),
     streams: streamMetrics(sources, registers),
+    crons: cronMetrics(sources, registers),
     http: () => requestMetrics(requests),
   };
   const json = async (): Promise<object> => {

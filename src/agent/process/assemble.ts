@@ -95,7 +95,7 @@ export async function assemble(parts: Parts, opened: Opened): Promise<AgentDeps>
   const { webhooks, courier } = openWebhooks({ ...file, db, worker: signals.processId, config, notification: notificationOf, log });
   opened.add(() => courier.close());
   const apart = partsApart(parts, signals);
-  const shared = { ...apart, db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shippedLines: lines?.counts, log };
+  const shared = { ...apart, db, tickets, signals, readers, host, jobs, webhooks, graphFaults, shipped: { lines, spans: exporter }, log };
   const executor = new Executor({ ...shared, publisher, eventLog, exporter, spanContents: config.tracing?.contents === true });
   const pump = new Pump({ db, tickets, jobs, log, graphs, ...claiming(config, signals), ...execution(executor, host, jobs) });
   const keeper = new Keeper({ ...shared, eventLog, executor, pump });

@@ -110,7 +110,8 @@ const infoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
       }),
   });
 
-const metricsRoute = ({ metrics }: SystemFacts): AgentRoute =>
+/** Answers with the metrics of this process. */
+export const metricsRoute = ({ metrics }: Pick<SystemFacts, 'metrics'>): AgentRoute =>
   route({
     method: 'get',
     path: '/metrics',

@@ -7,7 +7,7 @@ type Counts = { done: number; errors: number; lost: number; used: number; durati
 type UnderWay = { revision: string | null; since: number; tokens?: number | undefined };
 
 /** `waited`: seconds from the time that it was due; null for one that had begun before. */
-type Beginning = { run_id: string; revision: string | null; waited: number | null };
+type Beginning = { run_id: string; revision: string | null; attempt: number; waited: number | null };
 
 /** Hears of each run that begins or ends here, in seconds. */
 type RunTimes = { waited: (seconds: number) => void; ran: (seconds: number) => void };
@@ -16,6 +16,10 @@ type RunTimes = { waited: (seconds: number) => void; ran: (seconds: number) => v
 export class EndedRuns {
   /** By their status. */
   readonly byStatus = new Map<RunStatus, number>();
+  /** Attempts that began here; a later one goes on with a run of another worker. */
+  readonly attempts = { first: 0, later: 0 };
+  /** Runs under way whose worker was found gone here, by their fate. */
+  readonly lostRuns = { continued: 0, ended: 0 };
   readonly #counts = new Map<string, Counts>();
   readonly #underWay = new Map<string, UnderWay>();
   #times: RunTimes | undefined;
@@ -36,7 +40,8 @@ export class EndedRuns {
     this.#isCompared = isCompared;
   }
 
-  began({ run_id, revision, waited }: Beginning): void {
+  began({ run_id, revision, attempt, waited }: Beginning): void {
+    this.attempts[attempt === 1 ? 'first' : 'later'] += 1;
     this.#underWay.set(run_id, { revision, since: Date.now() });
     if (waited === null) return;
     this.#times?.waited(waited);
@@ -72,7 +77,8 @@ export class EndedRuns {
   }
 
   /** Counts a worker that was gone before the end of its run. */
-  lost(revision: string | null): void {
+  lost({ revision, ended }: { revision: string | null; ended: boolean }): void {
+    this.lostRuns[ended ? 'ended' : 'continued'] += 1;
     if (revision !== null) this.#of(revision).lost += 1;
   }
 

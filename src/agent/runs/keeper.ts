@@ -115,7 +115,7 @@ export class Keeper {
       for (const run of await find(tx)) settled.push(await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts, eventLog }));
       return settled;
     });
-    for (const { revision, begun } of lost) if (begun) this.#deps.endedRuns.lost(revision);
+    for (const run of lost) if (run.begun) this.#deps.endedRuns.lost(run);
     for (const { run_id, lost: lives, begun } of lost) log.warn({ run_id, lost: begun ? lives + 1 : lives }, message);
     // A worker that lives after all stops its lost runs at once, and not when it next renews its leases.
     await Promise.all(lost.map(({ run_id, worker }) => signals.send({ about: 'stop', run_id }, worker)));

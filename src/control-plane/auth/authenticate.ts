@@ -10,6 +10,26 @@ import { LastUse } from './last-use.ts';
 import { type Caller, includesRole, type Role } from '../caller.ts';
 import type { Log } from '../../log.ts';
 
+/** Why credentials are refused. Those of an identity provider have one reason. */
+export const LOGIN_FAILURES = ['NoCredentials', 'UnknownKey', 'ExpiredKey', 'TokensNotAccepted', 'TokenRefused'] as const;
+type LoginFailure = (typeof LOGIN_FAILURES)[number];
+
+/** 401 of which metrics know the reason. */
+class FailedLogin extends Unauthorized {
+  readonly reason: LoginFailure;
+
+  constructor(reason: LoginFailure, message: string, headers: Record<string, string>) {
+    super(message, { headers });
+    this.reason = reason;
+  }
+}
+
+/** Returns why credentials were refused, or undefined if the request failed for something else. */
+export function loginFailureOf(thrown: unknown): LoginFailure | undefined {
+  if (thrown instanceof FailedLogin) return thrown.reason;
+  return thrown instanceof Unauthorized ? 'TokenRefused' : undefined;
+}
+
 type AuthenticatorOptions = {
   /** Used for keys alone, so that other calls never keep one waiting. */
   kube: Kube;
@@ -19,6 +39,8 @@ type AuthenticatorOptions = {
   clock?: () => number;
   today?: () => number;
 };
+
+const NO_CREDENTIALS = 'No credentials: send an API key in X-Api-Key, or a token in Authorization: Bearer.';
 
 /** Finds out who calls, by the headers of a request: an API key, or a bearer token where an issuer is configured. */
 export class Authenticator {
@@ -60,8 +82,8 @@ export class Authenticator {
     const given = single(headers['x-api-key']);
     if (given === undefined) return this.#identityOfToken(headers.authorization);
     const key = await this.#keys.find(given);
-    if (key === undefined) throw this.#unauthorized('The API key is not known.');
-    if (isExpired(key, this.#today())) throw this.#unauthorized('The API key has expired.');
+    if (key === undefined) throw this.#unauthorized('UnknownKey', 'The API key is not known.');
+    if (isExpired(key, this.#today())) throw this.#unauthorized('ExpiredKey', 'The API key has expired.');
     this.#lastUse.note(key);
     return { tenants: [key.tenantId], role: key.role, name: key.name, keyId: key.id, expiresAt: key.expiresAt };
   }
@@ -69,18 +91,18 @@ export class Authenticator {
   async #identityOfToken(authorization: string | undefined): Promise<Identity> {
     const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(authorization ?? '')?.[1];
     if (this.#tokens === undefined)
-      throw this.#unauthorized(
-        token === undefined ? 'No API key: send one in X-Api-Key.' : 'Bearer tokens are not accepted here: send an API key in X-Api-Key.',
-      );
-    if (token === undefined) throw this.#unauthorized('No credentials: send an API key in X-Api-Key, or a token in Authorization: Bearer.');
+      throw token === undefined
+        ? this.#unauthorized('NoCredentials', 'No API key: send one in X-Api-Key.')
+        : this.#unauthorized('TokensNotAccepted', 'Bearer tokens are not accepted here: send an API key in X-Api-Key.');
+    if (token === undefined) throw this.#unauthorized('NoCredentials', NO_CREDENTIALS);
     return this.#tokens.identify(token);
   }
 
   /** A 401 names the credentials that would help (RFC 9110, section 11.6.1). */
-  #unauthorized(message: string): Unauthorized {
+  #unauthorized(reason: LoginFailure, message: string): Unauthorized {
     const schemes = this.#tokens === undefined ? ['ApiKey'] : ['ApiKey', 'Bearer'];
     const challenges = schemes.map((scheme) => `${scheme} realm="gx-platform"`).join(', ');
-    return new Unauthorized(message, { headers: { 'www-authenticate': challenges } });
+    return new FailedLogin(reason, message, { 'www-authenticate': challenges });
   }
 }
 

@@ -17,6 +17,8 @@ type Limited = {
   /** Returns true if there is a deployment with this id. */
   isDeployment: (id: string) => boolean;
   perMinute: number;
+  /** Hears of each failure. */
+  failed: (error: unknown) => void;
 };
 
 /**
@@ -28,6 +30,7 @@ export function limitingFailures({
   authenticator,
   isDeployment,
   perMinute,
+  failed,
 }: Limited): (headers: IncomingHttpHeaders, access: Route['access'], source: string) => Promise<Caller> {
   const failures = new Rate({ perMinute, message: GUESSING });
   const ofAll = new Rate({ perMinute: perMinute * BEHIND_ONE_ADDRESS, message: GUESSING });
@@ -48,6 +51,7 @@ export function limitingFailures({
       return caller;
     } catch (error) {
       if (!(error instanceof Unauthorized)) giveBack();
+      failed(error);
       throw error;
     }
   };
@@ -57,11 +61,17 @@ export function limitingFailures({
  * Returns a function that takes a place for a stream of a caller's key and tenant, and returns the function that gives
  * it back.
  */
-export function streamPlaces({ streamsPerKey, streamsPerTenant }: KeyLimits): (caller: Caller) => () => void {
+export function streamPlaces({ streamsPerKey, streamsPerTenant }: KeyLimits, opened: () => () => void): (caller: Caller) => () => void {
   const places = new Places();
-  return ({ tenantId, keyName }) =>
-    places.enter([
+  return ({ tenantId, keyName }) => {
+    const leave = places.enter([
       { name: `key ${tenantId} ${keyName}`, most: streamsPerKey, message: `This key has ${streamsPerKey} streams open; close one first.` },
       { name: `tenant ${tenantId}`, most: streamsPerTenant, message: `This tenant has ${streamsPerTenant} streams open; close one first.` },
     ]);
+    const closed = opened();
+    return () => {
+      leave();
+      closed();
+    };
+  };
 }

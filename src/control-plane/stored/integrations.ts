@@ -17,13 +17,13 @@ export class StoredIntegrations {
   readonly #kube: Kube;
   readonly #config: Settings;
   readonly #cache = new Cache<GitIntegrationResource>();
-  readonly #reflector: Watch;
+  readonly watch: Watch;
 
   constructor({ kube, config, log }: { kube: Kube; config: Settings; log: Log }) {
     this.#kube = kube;
     this.#config = config;
     const { namespace } = config;
-    this.#reflector = new Reflector({
+    this.watch = new Reflector({
       kube,
       kind: kinds.gitIntegration,
       cache: this.#cache,
@@ -34,12 +34,12 @@ export class StoredIntegrations {
   }
 
   async start(): Promise<void> {
-    this.#reflector.start();
-    await this.#reflector.synced;
+    this.watch.start();
+    await this.watch.synced;
   }
 
   stop(): Promise<void> {
-    return this.#reflector.stop();
+    return this.watch.stop();
   }
 
   /** Returns all connections. Where two have one id, that of the settings counts, then the one of the first name. */

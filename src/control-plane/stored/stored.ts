@@ -43,7 +43,7 @@ export class Stored {
   readonly #caches: StoredCaches;
   readonly #newest = new NewestFirst();
   readonly #labels: NamespaceReader;
-  readonly #reflectors: Watch[];
+  readonly watches: readonly Watch[];
   #owners: Owners | undefined;
   #search: Promise<void> | undefined;
   #searchAfter = -Infinity;
@@ -67,7 +67,7 @@ export class Stored {
     const listeners = watch(kinds.listener, this.#caches.listeners, own);
     const after = Promise.all(listeners.map(({ synced }) => synced));
     this.#labels = new NamespaceReader({ kube, cache: this.#caches.namespaces, names: () => this.#claimed(), after, log });
-    this.#reflectors = [
+    this.watches = [
       ...watch(kinds.deployment, this.#caches.deployments, everywhere),
       ...watch(kinds.revision, this.#caches.revisions, everywhere),
       ...listeners,
@@ -117,12 +117,12 @@ export class Stored {
     this.#caches.namespaces.onChange(() => this.#newOwners());
     for (const { faults } of Object.values(this.#caches))
       faults.onFault(({ object, fault }) => this.#log.warn({ kind: object.kind, ...object.metadata, ...fault }, 'object is shown in part'));
-    for (const reflector of this.#reflectors) reflector.start();
-    await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
+    for (const reflector of this.watches) reflector.start();
+    await Promise.all(this.watches.map((reflector) => reflector.synced));
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+    await Promise.all(this.watches.map((reflector) => reflector.stop()));
   }
 
   /** Returns the objects that are out of bounds, and are shown with parts cut, or can't be read, and are left out. */

@@ -16,9 +16,9 @@ export type HealthOptions = {
   host: string;
   port: number;
   log: Log;
-  metrics: Pick<OperatorMetrics, 'text'>;
-  /** Returns true when the caches are filled. A standby is ready too. */
-  isReady: () => boolean;
+  metrics: Pick<OperatorMetrics, 'print'>;
+  /** Says what is missing, or returns undefined for a process that is ready. A standby is ready too. */
+  missing: () => string | undefined;
   /** Returns true when this process leads and has not renewed its Lease in time. */
   isOverdue: () => boolean;
 };
@@ -34,9 +34,8 @@ export async function serveHealth(options: HealthOptions): Promise<ListeningServ
       if (blocked) throw new Unavailable('the event loop was blocked');
       if (options.isOverdue()) throw new Unavailable('the lease is overdue');
     },
-    isReady: options.isReady,
-    missing: 'the caches are not filled yet',
-    metrics: () => options.metrics.text(),
+    missing: options.missing,
+    metrics: async () => options.metrics.print(),
   });
   const app = createApp({ routes, log: options.log, invalid: 'sentence', authenticate: () => undefined, body: NO_BODIES });
   return listen(app, options);

@@ -1,40 +1,48 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Faulty } from '../../kube/faulty-objects.ts';
 import type { RequestSample } from '../../kube/client.ts';
-import type { WatchObserver } from '../../kube/watch.ts';
+import { requestMetrics, watchMetrics } from '../../kube/kube-metrics.ts';
+import type { WatchObserver, WatchState } from '../../kube/watch.ts';
 import type { ControllerObserver, Result } from './controller.ts';
+import { ObjectSeries } from './object-series.ts';
 import type { QueueObserver } from './queue.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+/** Milliseconds of a scrape after which others have a turn. */
+const TURN = 10;
 const RESULTS: Result[] = ['success', 'error', 'requeue_after', 'stalled'];
-
-/** The last backups of a deployment, in seconds since the epoch. */
-export type LastBackup = {
-  namespace: string;
-  deployment: string;
-  succeededAt?: number;
-  verifiedAt?: number;
-  failedAt?: number;
-  bytes?: number;
-};
-
-/** A revision that was tried out and given up, and when, in seconds since the epoch. */
-export type GivenUp = { labels: { namespace: string; deployment: string; revision: string; cause: string }; at: number };
 
 /** The operator's metrics have controller-runtime's names, so that its dashboards and alerts work here too. */
 export class OperatorMetrics {
   readonly #registry = new Registry();
-  readonly #lastActivity = new Map<string, number>();
+  readonly #objects: ObjectSeries[] = [];
   readonly #atScrape: (() => void)[] = [];
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry });
   }
 
-  /** Returns all metrics in the text format of Prometheus. */
-  async text(): Promise<{ body: string; contentType: string }> {
+  /**
+   * Returns all metrics in the text format of Prometheus, in parts: with ten thousand deployments it has tens of
+   * megabytes.
+   */
+  print(): { body: AsyncIterable<Uint8Array>; contentType: string } {
+    return { body: this.#parts(), contentType: this.#registry.contentType };
+  }
+
+  async *#parts(): AsyncGenerator<Uint8Array> {
     for (const measure of this.#atScrape) measure();
-    return { body: await this.#registry.metrics(), contentType: this.#registry.contentType };
+    yield Buffer.from(await this.#registry.metrics());
+    let since = performance.now();
+    for (const series of this.#objects)
+      for (const text of series.chunks()) {
+        yield Buffer.from(text);
+        // A socket that takes everything at once would leave no turn to others.
+        if (performance.now() - since < TURN) continue;
+        await nextTurn();
+        since = performance.now();
+      }
   }
 
   controller(name: string, workers: number): ControllerObserver {
@@ -100,20 +108,18 @@ export class OperatorMetrics {
   watches(): WatchObserver {
     const relists = this.#counter('informer_relists_total', 'Complete lists read.', ['kind']);
     const missed = this.#counter('missed_events_total', 'Changes that only a list reported.', ['kind']);
-    const age = this.#gauge('watch_last_event_age_seconds', 'Time since the last event of a watch.', ['kind']);
-    const active = (kind: string): unknown => this.#lastActivity.set(kind, performance.now());
-    this.#atScrape.push(() => {
-      for (const [kind, at] of this.#lastActivity) age.set({ kind }, (performance.now() - at) / 1000);
-    });
     return {
       relisted: (kind) => {
         relists.inc({ kind });
         missed.inc({ kind }, 0);
-        active(kind);
       },
       missed: (kind, count) => missed.inc({ kind }, count),
-      active,
     };
+  }
+
+  /** Measures how long each watch has been silent. */
+  watchAges(now: () => WatchState[]): void {
+    watchMetrics(this.#registry, now);
   }
 
   /** Counts changes of queues' sizes, and looks at a gateway that got no answer. */
@@ -133,42 +139,15 @@ export class OperatorMetrics {
     });
   }
 
-  /** Tells of the last backups of each deployment, at each scrape. */
-  backups(now: () => LastBackup[]): void {
-    const gaugeOf = (name: string, help: string): Gauge => this.#gauge(name, help, ['namespace', 'deployment']);
-    const success = gaugeOf('gx_backup_last_success_timestamp_seconds', 'The moment that the data of the last good backup is of.');
-    const failure = gaugeOf('gx_backup_last_failure_timestamp_seconds', 'When the last backup that failed was begun.');
-    const verified = gaugeOf('gx_backup_last_verified_timestamp_seconds', 'When a backup was last verified.');
-    const size = gaugeOf('gx_backup_size_bytes', 'Size of the last good backup.');
-    this.#atScrape.push(() => {
-      for (const gauge of [success, failure, verified, size]) gauge.reset();
-      for (const { namespace, deployment, succeededAt, failedAt, verifiedAt, bytes } of now()) {
-        const labels = { namespace, deployment };
-        if (succeededAt !== undefined) success.set(labels, succeededAt);
-        if (failedAt !== undefined) failure.set(labels, failedAt);
-        if (verifiedAt !== undefined) verified.set(labels, verifiedAt);
-        if (bytes !== undefined) size.set(labels, bytes);
-      }
-    });
-  }
-
-  /** Tells of the revisions that were given up, at each scrape. */
-  givenUp(now: () => GivenUp[]): void {
-    const name = 'gx_rollout_given_up_timestamp_seconds';
-    const gauge = this.#gauge(name, 'When a revision that was tried out was given up.', ['namespace', 'deployment', 'revision', 'cause']);
-    this.#atScrape.push(() => {
-      gauge.reset();
-      for (const { labels, at } of now()) gauge.set(labels, at);
-    });
+  /** Registers a gauge whose series belong to objects. */
+  objects(name: string, help: string): ObjectSeries {
+    const series = new ObjectSeries(name, help);
+    this.#objects.push(series);
+    return series;
   }
 
   requests(): (sample: RequestSample) => void {
-    const total = this.#counter('rest_client_requests_total', 'Requests to the API server.', ['code', 'method', 'host']);
-    const duration = this.#histogram('rest_client_request_duration_seconds', 'Time to an answer.', ['method', 'host']);
-    return ({ method, code, host, seconds }) => {
-      total.inc({ code, method, host });
-      duration.observe({ method, host }, seconds);
-    };
+    return requestMetrics(this.#registry);
   }
 
   leader(name: string): (leads: boolean) => void {

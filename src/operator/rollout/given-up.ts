@@ -1,10 +1,10 @@
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { GivenUp } from '../kernel/metrics.ts';
 
-/** Returns the revisions that were given up and that nothing newer has replaced, one of a deployment at most. */
-export const givenUpIn = (deployments: readonly DeploymentResource[]): GivenUp[] =>
-  deployments.flatMap(({ metadata: { namespace = '', name }, status }) => {
-    const { revision, since, cause = 'Failure' } = status?.rollout?.aborted ?? {};
-    if (revision === undefined || since === undefined) return [];
-    return [{ labels: { namespace, deployment: name, revision, cause }, at: Date.parse(since) / 1000 }];
-  });
+/** A revision that was tried out and given up, and when, in seconds since the epoch. */
+type GivenUp = { labels: { revision: string; cause: string }; value: number };
+
+/** Returns the revision that was given up and that nothing newer has replaced, if there is one. */
+export function givenUpIn({ status }: DeploymentResource): GivenUp[] {
+  const { revision, since, cause = 'Failure' } = status?.rollout?.aborted ?? {};
+  return revision === undefined || since === undefined ? [] : [{ labels: { revision, cause }, value: Date.parse(since) / 1000 }];
+}

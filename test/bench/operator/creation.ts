@@ -34,7 +34,7 @@ export type Given = { server: ApiServer; kube: Kube; count: number; flags: strin
 async function serve({ server, kube, count, flags }: Given) {
   const operator = await startOperatorProcess({ kubeconfig: server.kubeconfig, flags });
   const cache = new Cache<DeploymentResource>();
-  const observer = { relisted() {}, missed() {}, active() {} };
+  const observer = { relisted() {}, missed() {} };
   const reflector = new Reflector({ kube, kind: kinds.deployment, cache, log: silentLog(), observer });
   reflector.start();
   const ready = (): number => cache.list().filter((deployment) => conditionOf(deployment, READY) === 'True').length;

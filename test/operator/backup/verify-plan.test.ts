@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lastBackups } from '../../../src/operator/backup/last.ts';
+import { backupEndOf, lastBackups } from '../../../src/operator/backup/last.ts';
 import { planBackup } from '../../../src/operator/backup/plan.ts';
 import { backupStatement } from '../../../src/operator/backup/statement.ts';
 import { planVerification } from '../../../src/operator/backup/verify-plan.ts';
@@ -70,5 +70,6 @@ test('a backup that did not come back as it was makes BackedUp False, until anot
     status: 'True',
     message: expect.stringContaining('last verified at 2026-11-02T03:00:00Z') as string,
   });
-  expect(lastBackups([failed, better])).toMatchObject([{ verifiedAt: Date.parse('2026-11-02T03:00:00Z') / 1000 }]);
+  const ends = [better, failed].map((one) => backupEndOf(one)!);
+  expect(lastBackups(ends)).toMatchObject({ verifiedAt: Date.parse('2026-11-02T03:00:00Z') / 1000 });
 });

@@ -56,7 +56,7 @@ test('they are watched where the operator works, by its label, and may be missin
     },
     watch: async function* () {},
   } as unknown as Kube;
-  const observer = { relisted: () => undefined, missed: () => undefined, active: () => undefined };
+  const observer = { relisted: () => undefined, missed: () => undefined };
   const missing = { note: () => undefined };
   const parts = { kube, log: silentLog(), caches: createCaches({ table }), table, missing, observer };
   const running = watches({ ...parts, config: config({ namespace: 'gx', namespaces: ['team'] }) });

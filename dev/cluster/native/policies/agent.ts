@@ -19,7 +19,7 @@ const log = createLog({ level: 'info', process: 'policy-agent' });
 
 async function main(kubeconfig: string): Promise<void> {
   const kube = await connect({ fieldManager: 'policy-agent', userAgent: 'policy-agent', kubeconfig });
-  const observer = { relisted: () => {}, missed: () => {}, active: () => {} };
+  const observer = { relisted: () => {}, missed: () => {} };
   const watched = (kind: Kind): { cache: Cache; reflector: Reflector } => {
     const cache = new Cache();
     return { cache, reflector: new Reflector({ kube, kind, cache, log, observer }) };

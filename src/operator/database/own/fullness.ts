@@ -52,6 +52,12 @@ export const withoutGuards = (pods: KubeObject[]): KubeObject[] =>
     return { ...pod, status: { ...status, ...(containerStatuses && { containerStatuses: containerStatuses.filter(isOther) }) } };
   });
 
+/** Returns how many bytes of the volume are used, and how many it has, if the guard in this pod has reported it. */
+export function volumeLevelOf(pod: KubeObject | undefined): Pick<Fullness, 'used' | 'size'> | undefined {
+  const reported = reportedBy(guardIn(pod));
+  return reported && { used: reported.used, size: reported.size };
+}
+
 const isOther = ({ name }: ContainerStatus): boolean => name !== GUARD;
 
 const guardIn = (pod: KubeObject | undefined): ContainerStatus | undefined =>

@@ -30,7 +30,7 @@ beforeAll(async () => {
   stage.startKubelet();
   const cache = new Cache();
   cache.onChange(({ after }) => seen.push(after?.status ?? {}));
-  const observer = { relisted() {}, missed() {}, active() {} };
+  const observer = { relisted() {}, missed() {} };
   reflector = new Reflector({ kube, kind: kinds.deployment, cache, namespace, log: silentLog(), observer });
   reflector.start();
   await stage.startOperator();

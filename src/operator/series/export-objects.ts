@@ -1,0 +1,123 @@
+import { keyOf, type Cache } from '../../kube/cache.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import type { BackupResource, DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { COMPONENT, DEPLOYMENT } from '../../schema/platform/labels.ts';
+import { ENDED, type RevisionStatus } from '../../schema/platform/revision.ts';
+import { backupEndOf, decisiveEnds, lastBackups, type BackupEnd } from '../backup/last.ts';
+import { volumeLevelOf } from '../database/own/fullness.ts';
+import { GUARD } from '../database/own/guard.ts';
+import type { OperatorMetrics } from '../kernel/metrics.ts';
+import { statusOfPod } from '../pods/diagnose.ts';
+import { givenUpIn } from '../rollout/given-up.ts';
+import { BY_DEPLOYMENT, type Caches } from '../view/caches.ts';
+import { PhaseCounts } from './phase-counts.ts';
+import { shownConditions } from './shown-conditions.ts';
+
+type Metrics = Pick<OperatorMetrics, 'objects'>;
+
+/** Lets metrics follow the objects of these caches, from their next change on. */
+export function exportObjects(metrics: Metrics, caches: Pick<Caches, 'deployments' | 'revisions' | 'backups' | 'pods'>): void {
+  exportDeployments(metrics, caches.deployments);
+  exportRevisions(metrics, caches.revisions);
+  exportBackups(metrics, caches.backups);
+  exportPods(metrics, caches.pods);
+}
+
+/** Returns the one sample of a value that is known. */
+const sampleOf = (value: number | undefined) => (value === undefined ? [] : [{ labels: {}, value }]);
+const secondsOf = (moment: string | undefined): number | undefined => (moment === undefined ? undefined : Date.parse(moment) / 1000);
+
+function exportDeployments(metrics: Metrics, cache: Cache<DeploymentResource>): void {
+  const conditions = metrics.objects('gx_deployment_condition', 'Ready, Serving, and conditions in a bad state.');
+  const expiry = metrics.objects('gx_database_certificate_expiry_timestamp_seconds', 'When the certificate of a managed database expires.');
+  const givenUp = metrics.objects('gx_rollout_given_up_timestamp_seconds', 'When a revision that was tried out was given up.');
+  cache.onChange(({ key, after }) => {
+    const { namespace = '', name: deployment = '' } = after?.metadata ?? {};
+    const common = { namespace, deployment };
+    const shown = shownConditions(after?.status?.conditions);
+    conditions.put(
+      key,
+      common,
+      shown.map(({ type, status, reason }) => ({ labels: { condition: type, status, reason }, value: 1 })),
+    );
+    expiry.put(key, common, sampleOf(secondsOf(after?.status?.databaseCertificateUntil)));
+    givenUp.put(key, common, after === undefined ? [] : givenUpIn(after));
+  });
+}
+
+function exportRevisions(metrics: Metrics, cache: Cache<RevisionResource>): void {
+  const underWay = metrics.objects('gx_revision_phase', 'Revisions that have not ended, by their phase.');
+  const revisions = metrics.objects('gx_revisions', 'Revisions of a namespace, by their phase.');
+  const counts = new PhaseCounts();
+  cache.onChange(({ key, before, after }) => {
+    const { metadata, spec } = (after ?? before) as RevisionResource;
+    const { namespace = '', name } = metadata;
+    const phase = after && (after.status?.phase ?? 'CREATING');
+    const named = phase === undefined || isOver(phase) ? [] : [{ labels: { revision: name, phase }, value: 1 }];
+    underWay.put(key, { namespace, deployment: spec.deployment }, named);
+    counts.note(key, namespace, phase);
+    const samples = counts.of(namespace).map(([one, value]) => ({ labels: { phase: one }, value }));
+    revisions.put(namespace, { namespace }, samples);
+  });
+}
+
+/** `UNKNOWN` is the phase of a revision whose deployment was deleted. */
+const isOver = (phase: RevisionStatus): boolean => phase === 'UNKNOWN' || ENDED.includes(phase);
+
+function exportBackups(metrics: Metrics, cache: Cache<BackupResource>): void {
+  const series = {
+    succeededAt: metrics.objects('gx_backup_last_success_timestamp_seconds', 'The moment that the data of the last good backup is of.'),
+    failedAt: metrics.objects('gx_backup_last_failure_timestamp_seconds', 'When the last backup that failed was begun.'),
+    verifiedAt: metrics.objects('gx_backup_last_verified_timestamp_seconds', 'When a backup was last verified.'),
+    bytes: metrics.objects('gx_backup_size_bytes', 'Size of the last good backup.'),
+  };
+  const decisive = new Map<string, BackupEnd[]>();
+  cache.onChange(({ before, after, via }) => {
+    const { metadata, spec } = (after ?? before) as BackupResource;
+    const { namespace = '' } = metadata;
+    const { deployment } = spec;
+    const owner = keyOf({ namespace, name: deployment });
+    // The first list brings tens of thousands. Later changes are few, and all backups of the deployment are read again.
+    const isFirst = via === 'list' && before === undefined;
+    const others = isFirst ? (decisive.get(owner) ?? []) : [];
+    const changed = isFirst && after ? [after] : cache.byIndex(BY_DEPLOYMENT, owner);
+    const ends = decisiveEnds([...others, ...changed.flatMap((backup) => backupEndOf(backup) ?? [])]);
+    if (ends.length === 0) decisive.delete(owner);
+    else decisive.set(owner, ends);
+    const last = lastBackups(ends);
+    for (const [name, one] of Object.entries(series))
+      one.put(owner, { namespace, deployment }, sampleOf(last[name as keyof typeof series]));
+  });
+}
+
+/** The components whose pods belong to a deployment that works. Those of Jobs come and go. */
+const LASTING = ['api', 'queue', 'database', 'store'];
+
+function exportPods(metrics: Metrics, cache: Cache): void {
+  const used = metrics.objects('gx_database_volume_used_bytes', 'Used part of the volume of a managed database when it was last reported.');
+  const size = metrics.objects('gx_database_volume_size_bytes', 'Size of the volume of a managed database when it was last reported.');
+  const restarts = metrics.objects('gx_pod_restarts', 'Restarts of the containers of a pod that has had some.');
+  cache.onChange(({ key, after }) => {
+    const { common, component } = after === undefined ? NOBODY : ownerOf(after);
+    const level = component === 'database' ? volumeLevelOf(after) : undefined;
+    used.put(key, common, sampleOf(level?.used));
+    size.put(key, common, sampleOf(level?.size));
+    const count = LASTING.includes(component) ? restartsOf(after) : 0;
+    restarts.put(key, common, count === 0 ? [] : [{ labels: { component, pod: after?.metadata.name ?? '' }, value: count }]);
+  });
+}
+
+type Owner = { common: { namespace: string; deployment: string }; component: string };
+const NOBODY: Owner = { common: { namespace: '', deployment: '' }, component: '' };
+
+const ownerOf = ({ metadata: { namespace = '', labels = {}, annotations = {} } }: KubeObject): Owner => ({
+  common: { namespace, deployment: annotations[DEPLOYMENT] ?? '' },
+  component: labels[COMPONENT] ?? '',
+});
+
+/** Returns how often its containers began again. The guard of a database ends whenever it has something to report. */
+const restartsOf = (pod: KubeObject | undefined): number =>
+  ((pod && statusOfPod(pod).containerStatuses) ?? []).reduce(
+    (sum, { name, restartCount = 0 }) => sum + (name === GUARD ? 0 : restartCount),
+    0,
+  );
