@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ensureTools } from '../../dev/cluster/parts.ts';
+import { CASES, QUIET, type Labels } from './alert-cases.ts';
 import { renderer, type KubeYaml, type Renderer } from './render.ts';
 
 /* Alerts of the chart: their form, their pages, and that they fire when they should, by Prometheus' own tool. */
@@ -59,10 +60,14 @@ describe('the rules', () => {
   });
 });
 
+/** Alerts about the platform itself. */
+const PLATFORM = (parse(readFileSync('charts/gx-platform/alerts/platform.yaml', 'utf8')) as { alert: string }[]).map(({ alert }) => alert);
+
 test('each alert says how bad it is, which deployment it is about, and where its page is', () => {
-  for (const { labels, annotations } of all()) {
+  for (const { alert, labels, annotations } of all()) {
     expect(labels['severity']).toMatch(/^(critical|warning|info)$/);
-    expect(annotations['summary']).toContain('{{ $labels.namespace }}/{{ $labels.deployment }}');
+    const names = PLATFORM.includes(alert) ? '' : '{{ $labels.namespace }}/{{ $labels.deployment }}';
+    expect(annotations['summary']).toContain(names);
     expect(annotations['runbook_url']).toMatch(new RegExp(`^${BASE}/[a-z-]+[.]md$`));
   }
 });
@@ -88,38 +93,15 @@ test('each alert has its page, each page its alert, and each of them a test', ()
 
 test('each metric of an alert is one that the pages of metrics name', () => {
   const text = readFileSync('docs/reference/metrics.md', 'utf8');
-  for (const { expr } of all()) for (const [name] of expr.matchAll(/\bgx_[a-z_]+/g)) expect(text).toContain(`\`${name}\``);
+  for (const { expr } of all())
+    for (const [name] of expr.matchAll(/\bgx_[a-z_]+/g)) expect(text).toContain(`\`${name.replace(/_(count|bucket)$/, '')}\``);
 });
-
-/** Series of an alert, and the deployments about which it fires after so long. */
-type Case = { alert: string; series: Record<string, string>; at: Record<string, string[]> };
-const gaveUp = (deployment: string, cause: string): string =>
-  `gx_rollout_given_up_timestamp_seconds{namespace="team", deployment="${deployment}", revision="${deployment}-00002", cause="${cause}"}`;
-const CASES: Case[] = [
-  {
-    alert: 'GxRolloutGivenUp',
-    series: {
-      // By a check at the beginning; by a person; after an hour, until a newer revision is asked for after another one.
-      [gaveUp('checked', 'Check')]: '0x3000',
-      [gaveUp('asked', 'Person')]: '0x3000',
-      [gaveUp('mended', 'Failure')]: '_x59 3600x60 stale',
-    },
-    at: { '30m': ['checked'], '90m': ['checked', 'mended'], '150m': ['checked'], '25h': [] },
-  },
-];
 
 test.each(CASES)('$alert fires about those that it is about, and no longer than that', async ({ alert, series, at }) => {
   const rule = all().find((one) => one.alert === alert)!;
-  const shown = (text: string, labels: Record<string, string>): string =>
-    text.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => labels[name]!);
-  const labelsOf = (deployment: string): Record<string, string> => {
-    const found = Object.keys(series).find((one) => one.includes(`deployment="${deployment}"`))!;
-    const labels = found.slice(found.indexOf('{') + 1, -1).split(', ');
-    return Object.fromEntries(labels.map((label) => label.replaceAll('"', '').split('=') as [string, string]));
-  };
-  const expected = (deployment: string): object => ({
-    exp_labels: { ...labelsOf(deployment), ...rule.labels },
-    exp_annotations: Object.fromEntries(Object.entries(rule.annotations).map(([key, text]) => [key, shown(text, labelsOf(deployment))])),
+  const expected = (labels: Labels): object => ({
+    exp_labels: { ...labels, ...rule.labels },
+    exp_annotations: Object.fromEntries(Object.entries(rule.annotations).map(([key, text]) => [key, shown(text, labels)])),
   });
   const tests = {
     rule_files: ['rules.json'],
@@ -128,10 +110,10 @@ test.each(CASES)('$alert fires about those that it is about, and no longer than 
       {
         interval: '1m',
         input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
-        alert_rule_test: Object.entries(at).map(([eval_time, deployments]) => ({
+        alert_rule_test: Object.entries(at).map(([eval_time, found]) => ({
           eval_time,
           alertname: alert,
-          exp_alerts: deployments.map(expected),
+          exp_alerts: found.map(expected),
         })),
       },
     ],
@@ -139,6 +121,39 @@ test.each(CASES)('$alert fires about those that it is about, and no longer than 
   const file = path.join(folder, `${alert}.json`);
   await writeFile(file, JSON.stringify(tests));
   expect((await promisify(execFile)(promtool, ['test', 'rules', file])).stdout).toContain('SUCCESS');
+});
+
+/** Returns the text as Prometheus shows it for these labels. */
+const shown = (text: string, labels: Labels): string =>
+  text.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => labels[name] ?? '');
+
+test('deployments that sleep, hibernate, drain, are tried out or work well fire nothing', async () => {
+  const tests = {
+    rule_files: ['rules.json'],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: Object.entries(QUIET).map(([name, values]) => ({ series: name, values })),
+        alert_rule_test: all().flatMap(({ alert }) =>
+          ['5m', '1h', '3h'].map((eval_time) => ({ eval_time, alertname: alert, exp_alerts: [] })),
+        ),
+      },
+    ],
+  };
+  const file = path.join(folder, 'quiet.json');
+  await writeFile(file, JSON.stringify(tests));
+  expect((await promisify(execFile)(promtool, ['test', 'rules', file])).stdout).toContain('SUCCESS');
+});
+
+test.each([
+  ['30s', ['30s']],
+  ['5m', ['1m', '2m', '5m']],
+])('a value shortens each time that an alert waits: %s', async (longestFor, times) => {
+  const shorter = ruleIn(await render.chart(monitoring({ longestFor }), PRESENT))!.spec as unknown as Rules;
+  const waits = shorter.groups.flatMap((group) => group.rules.flatMap((rule) => rule.for ?? []));
+  expect([...new Set(waits)].toSorted()).toEqual(times);
+  expect(waits).toHaveLength(all().filter((rule) => rule.for !== undefined).length);
 });
 
 test('Prometheus takes all of them, and the files of the chart have nothing that no rule shows', async () => {
