@@ -10,8 +10,22 @@ const CENSOR = '[redacted]';
 /** Returns the paths of keys at the top of a line, and one level below. */
 const pathsOf = (keys: string[]): string[] => keys.flatMap((key) => (key.startsWith('[') ? [key, `*${key}`] : [key, `*.${key}`]));
 
-/** `also` hears each line, besides its destination. */
-type LogOptions = { level: string; process: string; destination?: DestinationStream; also?: ((line: string) => void) | undefined };
+type LogOptions = {
+  level: string;
+  process: string;
+  /** Fields of every line, such as the name of the deployment. */
+  fields?: Readonly<Record<string, string>> | undefined;
+  destination?: DestinationStream;
+  /** Hears each line, besides its destination. */
+  also?: ((line: string) => void) | undefined;
+};
+
+/** Returns the id of the trace of a run, which is that of the run. */
+export const traceIdOf = (runId: string): string => runId.replaceAll('-', '').toLowerCase();
+
+/** Adds the id of its trace to a line about a run. */
+const withTrace = (line: Record<string, unknown>): Record<string, unknown> =>
+  typeof line['run_id'] === 'string' ? { ...line, trace_id: traceIdOf(line['run_id']) } : line;
 
 /**
  * The root logger: one JSON object a line, ids under fixed snake_case keys, errors under `err`.
@@ -22,9 +36,9 @@ export function createLog(options: LogOptions): Log {
   return pino(
     {
       level: options.level,
-      base: { process: options.process },
+      base: { process: options.process, ...options.fields },
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
+      formatters: { level: (label) => ({ level: label }), log: withTrace },
       redact: { paths: pathsOf([...CREDENTIALS, ...CONTENTS]), censor: CENSOR },
     },
     options.also === undefined ? destination : both(destination, options.also),

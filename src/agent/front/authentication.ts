@@ -18,7 +18,7 @@ import { TenantKeys } from '../../tokens/tenant-keys.ts';
 import { UserCache } from '../auth/user-cache.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
 import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
-import type { Logging } from '../tracing/agent-log.ts';
+import { logFieldsOf, type Logging } from '../tracing/agent-log.ts';
 import { UserCode } from '../user-code/host.ts';
 import { openPythonCode } from './python-code.ts';
 
@@ -33,7 +33,10 @@ export type Authentication = {
 };
 
 type Settings = {
-  config: Pick<AgentConfig, 'access' | 'authTimeoutSeconds' | 'encryptionTimeoutSeconds' | 'appTimeoutSeconds' | 'logLevel' | 'python'>;
+  config: Pick<
+    AgentConfig,
+    'access' | 'authTimeoutSeconds' | 'encryptionTimeoutSeconds' | 'appTimeoutSeconds' | 'logLevel' | 'deployment' | 'revision' | 'python'
+  >;
   file: Pick<GraphsFile, 'auth' | 'app' | 'encryption' | 'codeLanguage' | 'env' | 'folder' | 'settings'>;
 } & Logging;
 
@@ -68,8 +71,9 @@ export async function openUserCode({ config, file, log, lines }: Settings): Prom
   const guarded = settings.http?.enable_custom_route_auth === true && settings.http.middleware_order !== 'auth_first';
   // The port of the debugger is that of the graphs.
   const development = config.python.development && { ...config.python.development, debugPort: undefined };
+  const logging = { logLevel: config.logLevel, logFields: logFieldsOf(config) };
   const code = new UserCode({
-    start: { auth, app, encryption: encryption && { ...encryption, seconds }, guarded, env, logLevel: config.logLevel, development },
+    start: { auth, app, encryption: encryption && { ...encryption, seconds }, guarded, env, ...logging, development },
     within,
     log,
     line: lines && ((line) => lines.line(line)),

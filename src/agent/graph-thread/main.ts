@@ -141,6 +141,7 @@ async function start({
   graphs: sources,
   partial,
   logLevel,
+  logFields,
   env,
   traced,
   spanContents,
@@ -148,7 +149,8 @@ async function start({
   allowedModules: allowed,
   ...storing
 }: ThreadStart): Promise<void> {
-  const log = createLog({ level: logLevel, process: 'graph-thread', also: sendsLog ? (line) => tell({ kind: 'log', line }) : undefined });
+  const also = sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
+  const log = createLog({ level: logLevel, process: 'graph-thread', fields: logFields, also });
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   serveEnvironment(env);
   survive(log);

@@ -1,5 +1,6 @@
+import { traceIdOf } from '../../log.ts';
 import type { RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
-import { contentAttribute, newSpanId, rootSpanId, traceIdOf } from '../tracing/span.ts';
+import { contentAttribute, newSpanId, rootSpanId } from '../tracing/span.ts';
 import { toJson } from './serialise.ts';
 
 /*

@@ -149,7 +149,7 @@ const forRunner = ({ graphs, partial, logLevel, env, traced, spanContents, sends
 /** Opens the storage and the runner, and serves them until the runner ends. */
 async function start(given: ThreadStart): Promise<void> {
   const also = given.sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
-  const log = createLog({ level: given.logLevel, process: 'process-runner', also });
+  const log = createLog({ level: given.logLevel, process: 'process-runner', fields: given.logFields, also });
   const embeddings = new RunnerEmbeddings({ language: given.index?.language, send: (message) => send(message), tell });
   const embed: Embed = (texts) => embeddings.embed(texts);
   const ciphers: AskedCiphers = new OpenQuestions((cipher_id, call) => tell({ kind: 'cipher', cipher_id, call }));

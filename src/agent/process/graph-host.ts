@@ -14,7 +14,7 @@ import { openProcess } from '../graphs/process.ts';
 import { interpreterFault, pythonRunner } from '../graphs/python.ts';
 import type { AnswersAsked } from '../graphs/asked.ts';
 import type { EncryptionModule } from '../encryption/codec-of.ts';
-import type { Logging } from '../tracing/agent-log.ts';
+import { logFieldsOf, type Logging } from '../tracing/agent-log.ts';
 
 /**
  * `partial`: the graphs that can be loaded are served without the others. `asked` is the module of `encryption.path`
@@ -104,6 +104,7 @@ function hostSettings(
         ? { encryptionModule: file.encryption && { ...file.encryption, seconds: config.encryptionTimeoutSeconds } }
         : { askedCipher: { encrypts: asked.encrypts } }),
       logLevel: config.logLevel,
+      logFields: logFieldsOf(config),
       env: file.env,
       traced: config.tracing !== undefined,
       spanContents: config.tracing?.contents,

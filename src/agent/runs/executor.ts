@@ -191,7 +191,7 @@ export class Executor {
       if (unheard && publisher.isHeard(held)) host.hear(run_id);
       this.#dispatch(held, { event: 'given' });
     } catch (error) {
-      log.error({ err: asError(error), run_id }, 'run could not be given to a graph thread');
+      log.error({ err: asError(error), run_id, thread_id }, 'run could not be given to a graph thread');
       this.#dispatch(held, { event: 'not-given' });
     }
   }

@@ -116,7 +116,7 @@ export class Keeper {
       return settled;
     });
     for (const run of lost) if (run.begun) this.#deps.endedRuns.lost(run);
-    for (const { run_id, lost: lives, begun } of lost) log.warn({ run_id, lost: begun ? lives + 1 : lives }, message);
+    for (const { run_id, thread_id, lost: lives, begun } of lost) log.warn({ run_id, thread_id, lost: begun ? lives + 1 : lives }, message);
     // A worker that lives after all stops its lost runs at once, and not when it next renews its leases.
     await Promise.all(lost.map(({ run_id, worker }) => signals.send({ about: 'stop', run_id }, worker)));
     await tellLost(this.#deps, lost);

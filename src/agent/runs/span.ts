@@ -1,6 +1,7 @@
+import { traceIdOf } from '../../log.ts';
 import type { Span } from '../../schema/wire/wall/run-in-thread.ts';
 import type { Claimed } from '../db/runs/leases.ts';
-import { contentAttribute, rootSpanId, traceIdOf } from '../tracing/span.ts';
+import { contentAttribute, rootSpanId } from '../tracing/span.ts';
 import type { End } from './end.ts';
 
 const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {

@@ -48,7 +48,7 @@ export class Publisher {
   publish(published: PublishedRun, batch: [event: string, json: string][], now = Date.now()): void {
     const { run_id, thread_id, attempt, kwargs } = published.run;
     const events = batch
-      .filter((one) => this.#fits(run_id, one))
+      .filter((one) => this.#fits(published.run, one))
       .map(([event, json]): RunEvent => {
         published.at = { ms: Math.max(now, published.at.ms), seq: published.at.seq + 1 };
         if (!isProtocolEvent(event)) return { ...published.at, event, json };
@@ -115,12 +115,12 @@ export class Publisher {
    * Returns whether streams carry a message. One that no reader could take is left out; the run and its result stay
    * whole.
    */
-  #fits(run_id: string, [event, json]: [event: string, json: string]): boolean {
+  #fits({ run_id, thread_id }: Pick<PublishedRun['run'], 'run_id' | 'thread_id'>, [event, json]: [event: string, json: string]): boolean {
     const max = this.#deps.maxEventBytes;
     // A character takes one to three bytes, so most messages are decided without counting.
     if (json.length * 3 <= max || (json.length <= max && Buffer.byteLength(json) <= max)) return true;
     this.skipped += 1;
-    this.#deps.log.warn({ run_id, event, characters: json.length, max }, 'message is too large for streams and is left out');
+    this.#deps.log.warn({ run_id, thread_id, event, characters: json.length, max }, 'message is too large for streams and is left out');
     return false;
   }
 }

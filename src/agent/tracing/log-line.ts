@@ -1,5 +1,6 @@
+import { traceIdOf } from '../../log.ts';
 import type { AttributeValue } from '../../schema/wire/wall/run-in-thread.ts';
-import { attributesOf, nanoseconds, traceIdOf } from './span.ts';
+import { attributesOf, nanoseconds } from './span.ts';
 
 /** SeverityNumber of the protocol (OpenTelemetry's data model of logs), by the words of our lines. */
 const SEVERITIES: Readonly<Record<string, number>> = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21 };

@@ -5,7 +5,6 @@ import type { AttributeValue, Span } from '../../schema/wire/wall/run-in-thread.
  * Returns the id of a run's trace. All attempts of a run belong to one trace, and a reader who has the run's id has the
  * trace's.
  */
-export const traceIdOf = (runId: string): string => runId.replaceAll('-', '').toLowerCase();
 
 /** Returns the id of an attempt's span, which the thread that runs the graph needs before the attempt has ended. */
 export const rootSpanId = (runId: string, attempt: number): string =>

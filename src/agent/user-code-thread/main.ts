@@ -81,9 +81,9 @@ async function cipherFrom(encryption: UserCodeStart['encryption'], log: Log): Pr
   return userCipher(await importExport(encryption, 'encryption.path'), { at: nameOf(encryption), seconds, log });
 }
 
-async function start({ auth, encryption, logLevel, sendsLog, env, ...own }: UserCodeStart): Promise<void> {
+async function start({ auth, encryption, logLevel, logFields, sendsLog, env, ...own }: UserCodeStart): Promise<void> {
   const also = sendsLog ? (line: string) => tell({ kind: 'log', line }) : undefined;
-  const log = createLog({ level: logLevel, process: 'user-code-thread', also });
+  const log = createLog({ level: logLevel, process: 'user-code-thread', fields: logFields, also });
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
   process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a handler'));
   process.on('uncaughtException', (thrown) => log.error({ err: asError(thrown) }, 'uncaught exception in a handler'));

@@ -23,6 +23,7 @@ beforeAll(async () => {
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20canary',
       OTEL_BLRP_SCHEDULE_DELAY: '20',
       GX_DEPLOYMENT: 'chat',
+      GX_REVISION: 'chat-00001',
     },
   });
 });
@@ -45,6 +46,15 @@ test('lines of the server and of its graphs arrive beside the trace of their run
   expect(said.attributes['data']).toContain('[redacted]');
   const failed = await until('the error arrives', () => collector.lines.find(({ body }) => body.stringValue === 'later ada'));
   expect(failed).toMatchObject({ severityText: 'ERROR', attributes: { 'exception.message': 'broken' } });
+  const lines = agent
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, string>);
+  for (const line of lines) expect(line).toMatchObject({ deployment: 'chat', revision: 'chat-00001' });
+  const ofRun = lines.filter((line) => line['run_id'] !== undefined);
+  for (const message of ['run started', 'hello ada', 'run ended']) expect(ofRun.map(({ msg }) => msg)).toContain(message);
+  for (const line of ofRun) expect(line).toMatchObject({ run_id, thread_id, trace_id: run_id.replaceAll('-', '') });
   const metrics = await (await fetch(`${agent.url}/metrics`)).text();
   expect(metrics).toMatch(/^gx_api_log_lines_sent_total\{.*\} [1-9]\d*$/m);
   expect(metrics).toMatch(/^gx_api_log_lines_dropped_total\{.*\} 0$/m);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { otlpBody, rootSpanId, traceIdOf } from '../../../src/agent/tracing/span.ts';
+import { traceIdOf } from '../../../src/log.ts';
+import { otlpBody, rootSpanId } from '../../../src/agent/tracing/span.ts';
 
 const RUN = '0199aabb-ccdd-7eef-8011-223344556677';
 

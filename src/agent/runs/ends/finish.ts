@@ -90,7 +90,7 @@ export async function finish(
   const { run } = published;
   const finished = await written(deps, run, end);
   if (finished === 'to-roll-back') return finished;
-  log.info({ run_id: run.run_id, status: finished?.status ?? end.status }, 'run ended');
+  log.info({ run_id: run.run_id, thread_id: run.thread_id, status: finished?.status ?? end.status }, 'run ended');
   if (finished === undefined) {
     await dropIfDeleted(db, run);
     return { more: true };

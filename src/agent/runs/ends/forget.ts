@@ -7,7 +7,7 @@ type Ids = { run_id: string; thread_id: string };
 
 /** Leaves alone a run that is no longer this process's, because another worker has it or it was deleted. */
 export async function forget({ db, log }: { db: Db; log: Log }, run: Ids): Promise<{ more: boolean }> {
-  log.info({ run_id: run.run_id }, 'run is no longer here');
+  log.info({ run_id: run.run_id, thread_id: run.thread_id }, 'run is no longer here');
   await dropIfDeleted(db, run);
   return { more: false };
 }

@@ -30,7 +30,7 @@ export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: H
     await tickets.send(db, run, { continued: true });
     await signals.send({ about: 'ticket' });
   }
-  log.info({ run_id: run.run_id }, 'run handed back');
+  log.info({ run_id: run.run_id, thread_id: run.thread_id }, 'run handed back');
   return { more: true };
 }
 

@@ -26,6 +26,6 @@ export async function rollBack({ db, publisher, readers, webhooks, log }: Deps, 
   publisher.publishDone(published);
   if (deleted?.told === true) webhooks.poke();
   await readers.end(run_id, deleted?.readers ?? [...published.readers], { last });
-  log.info({ run_id }, 'run rolled back');
+  log.info({ run_id, thread_id }, 'run rolled back');
   return { more: true };
 }

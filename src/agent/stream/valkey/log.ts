@@ -222,7 +222,9 @@ export class StoreLog implements StreamLog {
     void this.#deps.table
       .written()
       .then(() => this.#deps.wake(part, readers))
-      .catch((error: unknown) => this.#deps.log.warn({ err: asError(error), run_id: run.run_id }, 'readers could not be woken'));
+      .catch((error: unknown) =>
+        this.#deps.log.warn({ err: asError(error), run_id: run.run_id, thread_id: run.thread_id }, 'readers could not be woken'),
+      );
   }
 
   #spill(run: HeldRun): void {

@@ -95,6 +95,8 @@ export const RunnerStart = Type.Object(ofAnyRunner);
 
 export const ThreadStart = Type.Object({
   ...ofAnyRunner,
+  /** Fields of each line of its log. */
+  logFields: Maybe(Variables),
   /** The process that runs the graphs; absent where the thread runs them itself. */
   runner: Maybe(RunnerCommand),
   /** The thread opens a pool of its own: runs read and write their checkpoints there. */

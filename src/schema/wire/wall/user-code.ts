@@ -31,6 +31,8 @@ const UserCodeStart = Type.Object({
   /** Whether the application's own routes ask who calls. */
   guarded: Type.Boolean(),
   logLevel: Type.String(),
+  /** Fields of each line of its log. */
+  logFields: Maybe(Variables),
   /** Whether the other side sends the lines of its log. */
   sendsLog: Type.Boolean(),
   env: Variables,
