@@ -1,3 +1,4 @@
+import type { Route } from '../http/route.ts';
 import type { Answered, Asked } from '../http/server.ts';
 import type { Log } from '../log.ts';
 import type { Caller } from './caller.ts';
@@ -5,8 +6,8 @@ import type { Caller } from './caller.ts';
 type Fields = Record<string, unknown>;
 
 /**
- * Writes one line for each request of a known caller that writes, also for one that is refused. Lines are written
- * whatever the level of the log.
+ * Writes one line for each request of a known caller that writes or makes a pass, also for one that is refused. Lines
+ * are written whatever the level of the log.
  */
 export function auditTo(log: Log): (answer: Answered<Caller>) => void {
   const lines = log.child({ audit: true }, { level: 'info' });
@@ -20,7 +21,7 @@ function auditLine({ asked, status, requestId, source }: Answered<Caller>): Fiel
   const { caller } = asked ?? {};
   if (asked === undefined) return undefined;
   if (isSignedEvent(asked, status)) return { action: asked.route.id, ...objectOf(asked), ...end(status), source, request_id: requestId };
-  if (caller === undefined || !['write', 'admin'].includes(asked.route.access)) return undefined;
+  if (caller === undefined || !isOnRecord(asked.route)) return undefined;
   if ((asked.query as Fields | undefined)?.dry_run === true) return undefined;
   const { keyId, keyName, tenantId, role } = caller;
   return {
@@ -34,6 +35,9 @@ function auditLine({ asked, status, requestId, source }: Answered<Caller>): Fiel
     request_id: requestId,
   };
 }
+
+const isOnRecord = ({ access, audited }: Pick<Route<Caller>, 'access' | 'audited'>): boolean =>
+  audited === true || access === 'write' || access === 'admin';
 
 /** Returns true for an event that came without a key and was taken, because it was signed. Others leave no line. */
 const isSignedEvent = ({ route }: Asked<Caller>, status: number): boolean =>

@@ -15,6 +15,7 @@ import type { ControlPlane } from './control-plane.ts';
 import { refusing } from './kube-refusal.ts';
 import { createControlPlaneMetrics } from './metrics.ts';
 import { agentKeyRoutes } from './routes/agent-keys.ts';
+import { agentPassRoutes } from './routes/agent-passes.ts';
 import { authCheckRoutes } from './routes/auth-check.ts';
 import { backupRoutes } from './routes/backups.ts';
 import { deploymentRoutes } from './routes/deployments.ts';
@@ -67,6 +68,7 @@ export function controlPlaneRoutes(plane: ControlPlane): Route<Caller>[] {
   const parts = [
     deploymentRoutes,
     agentKeyRoutes,
+    agentPassRoutes,
     backupRoutes,
     authCheckRoutes,
     whoamiRoutes,

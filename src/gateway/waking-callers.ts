@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Unauthorized } from '../errors.ts';
+import { Conflict, Unauthorized } from '../errors.ts';
 import { credentialOf, withKeyOfSocket } from '../http/shown-key.ts';
 import { Lookups } from '../http/lookups.ts';
 import type { Log } from '../log.ts';
+import { isAgentPass } from '../schema/wire/agent-pass.ts';
 import { IssuerTokens } from '../tokens/issuer-tokens.ts';
 import { TenantKeys } from '../tokens/tenant-keys.ts';
 import type { KnownDeployment } from './known-deployments.ts';
@@ -36,11 +37,13 @@ export class WakingCallers {
 
   /**
    * Settles if the request's caller may wake the deployment. Throws `Unauthorized` if not, and `Unavailable` if that
-   * can't be known now. The deployment itself decides what a caller may do once it is awake.
+   * can't be known now. The deployment itself decides what a caller may do once it is awake. A pass wakes nobody, so
+   * that people may look at a deployment without disturbing it: that is a `Conflict`.
    */
   async admit(deployment: KnownDeployment, { headers, source }: { headers: IncomingHttpHeaders; source: string }): Promise<void> {
-    if (deployment.isOpen) return;
     const shown = credentialOf(withKeyOfSocket(headers));
+    if (shown !== undefined && isAgentPass(shown.text)) throw new Conflict('The deployment sleeps, and a pass does not wake it.');
+    if (deployment.isOpen) return;
     if (shown === undefined) throw new Unauthorized('Send the key of this deployment in X-Api-Key, or as a bearer token.');
     if (deployment.isOpenedBy(shown.text)) return;
     const { tenant, tokens } = this.#checksOf(deployment);

@@ -129,6 +129,8 @@ export type Route<Caller = unknown> = {
   bodyOptional?: boolean;
   /** True when the body only selects records, so that it may be smaller than one that brings content. */
   selects?: boolean;
+  /** True when a request is on record though it only reads. */
+  audited?: boolean;
   /** True when the answer waits for a run, so that the request counts as an open stream. */
   waits?: boolean;
   /** True when pages are refused, unless those of their origin may call: the server has no page that uses the route. */

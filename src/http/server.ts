@@ -17,8 +17,8 @@ import { leaveUnread } from './unread-body.ts';
 import { createValidator, type Check } from './validate.ts';
 import { whileLetIn } from './while-allowed.ts';
 
-/** The address, method and URL of a request. */
-export type Origin = { source: string; method: string; url: string };
+/** The address, method and URL of a request. `isAgain`: it was let in before, and its answer is still open. */
+export type Origin = { source: string; method: string; url: string; isAgain?: true };
 
 /** Returns who calls, by the request's headers and origin. Throws `Unauthorized` or `Forbidden`. */
 type Authenticate<Caller> = (headers: Koa.Context['headers'], access: Route['access'], origin: Origin) => Promise<Caller> | Caller;
@@ -34,6 +34,7 @@ export type Answered<Caller> = {
   requestId: string;
   /** The address of the client. */
   source: string;
+  headers: IncomingHttpHeaders;
   /** Undefined where no route fits the request. */
   asked: Asked<Caller> | undefined;
   /** The word for a refusal; undefined for any other answer. */
@@ -148,8 +149,8 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders, trusts = trust
     }
     const answered = { method: ctx.method, status: ctx.status, seconds: (performance.now() - started) / 1000 };
     const { asked, elsewhere } = ctx.state as { asked?: Asked<Caller>; elsewhere?: Elsewhere };
-    const route = routeOf(ctx);
-    if (elsewhere?.passedOn !== true) onAnswer?.({ ...answered, route, requestId, source: client.source, asked, refusal });
+    const about = { route: routeOf(ctx), requestId, source: client.source, headers: ctx.headers };
+    if (elsewhere?.passedOn !== true) onAnswer?.({ ...answered, ...about, asked, refusal });
     // Users who log headers look for their requests in the log.
     const level = headers === undefined ? 'debug' : 'info';
     if (log.isLevelEnabled(level)) own()[level]({ ...answered, path: ctx.path }, 'request answered');
@@ -214,9 +215,9 @@ function endpoint<Caller>(
 
 type Door<Caller> = { route: Pick<Route<Caller>, 'access'>; origin: Origin };
 
-/** Returns who calls, if they may. */
+/** Returns who calls, if they still may. */
 async function allowed<Caller>(ctx: RouterContext, { route, origin }: Door<Caller>, options: AppOptions<Caller>): Promise<Caller> {
-  const caller = await options.authenticate(ctx.headers, route.access, origin);
+  const caller = await options.authenticate(ctx.headers, route.access, { ...origin, isAgain: true });
   options.permit?.(caller, route.access);
   return caller;
 }

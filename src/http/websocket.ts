@@ -195,7 +195,7 @@ async function open<Caller>(socket: WebSocket, { request, params, route }: Upgra
       log: log.child({ request_id: requestId }),
       signal: left.signal,
     };
-    checkAgain(socket, { again: () => authenticate(request.headers, asked), left: left.signal }, options);
+    checkAgain(socket, { again: () => authenticate(request.headers, { ...asked, isAgain: true }), left: left.signal }, options);
     const connected = surrounded(() => route.connect(own, textSocket(socket)));
     receive = (text) => surrounded(() => connected.receive(text));
     for (const text of waiting.splice(0)) receive(text);

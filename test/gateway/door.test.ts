@@ -195,6 +195,14 @@ describe('nobody is woken by', () => {
     expect([got.status, Object.keys((await got.json()) as object), asked()]).toEqual([401, ['detail'], 0]);
   });
 
+  test('a pass, though the deployment is open to all: who has one only looks', async () => {
+    for (const isOpen of [false, true]) {
+      const { url, asked } = await door(undefined, { ...chat, isOpen });
+      const got = await fetch(`${url}/threads`, { headers: { authorization: 'Bearer gxp_any' } });
+      expect([got.status, await got.json(), asked()]).toEqual([409, { detail: 'The deployment sleeps, and a pass does not wake it.' }, 0]);
+    }
+  });
+
   test('a WebSocket without a key', async () => {
     const { url, asked } = await door();
     const client = new WebSocket(url.replace('http', 'ws'));

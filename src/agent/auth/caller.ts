@@ -11,8 +11,11 @@ export type Authorize = (question: { event: AuthEvent; value: string; user: Auth
 /** The authorization of one caller: who it is, and the handlers that are asked. */
 export type Guard = { user: AuthUser; handles: ReadonlySet<string>; authorize: Authorize };
 
-/** Who calls, and from where. Without a guard, everybody may do everything. `readsOnly`: it may change nothing. */
-export type AgentCaller = { identity: string; source: string; guard?: Guard; readsOnly?: true };
+/**
+ * Who calls, and from where. Without a guard, everybody may do everything. `readsOnly`: it may change nothing.
+ * `byPass`: it came by a pass of the control plane. Its reads and its open streams are no use of the deployment.
+ */
+export type AgentCaller = { identity: string; source: string; guard?: Guard; readsOnly?: true; byPass?: true };
 
 /** The identity of those who did not say who they are. */
 export const ANONYMOUS = 'anonymous';

@@ -10,6 +10,8 @@ export const boundedName = ({ identity, source }: AgentCaller): string => (ident
 export class Callers {
   readonly #limits: CallerLimits;
   readonly #streams = new Places();
+  /** Those of callers who only look, by a pass. */
+  readonly #looks = new Places();
   readonly #runs: Rate;
   #open = 0;
 
@@ -21,7 +23,7 @@ export class Callers {
     });
   }
 
-  /** True while anybody holds a stream or a wait open. */
+  /** True while anybody but those who came by a pass holds a stream or a wait open. */
   get areHere(): boolean {
     return !this.#streams.isEmpty;
   }
@@ -34,12 +36,14 @@ export class Callers {
   /** Takes a place for a stream or a wait, and returns a function that frees it. Throws a 429 when none is left. */
   opens(caller: AgentCaller): () => void {
     const most = this.#limits.streams;
-    const leave = this.#streams.enter([
+    const leave = (caller.byPass === true ? this.#looks : this.#streams).enter([
       { name: boundedName(caller), most, message: `You have ${most} streams or waits for runs open; close one first.` },
     ]);
     this.#open += 1;
+    let isOpen = true;
     return () => {
-      this.#open -= 1;
+      if (isOpen) this.#open -= 1;
+      isOpen = false;
       leave();
     };
   }

@@ -12,7 +12,11 @@ import type { TenantKeys } from '../../tokens/tenant-keys.ts';
 /** Schemes of the OpenAPI document of an agent that asks for a key. */
 export const KEY_SCHEMES = {
   ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'The key of the deployment.' },
-  Bearer: { type: 'http', scheme: 'bearer', description: 'The same key, or a token where an issuer is configured.' },
+  Bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The same key, a pass of the control plane, or a token where an issuer is configured.',
+  },
 };
 
 /** The credentials that open an agent: the key of its deployment, keys of its tenant, tokens of an issuer. */

@@ -1,10 +1,8 @@
-import { createHash, hkdfSync } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { AgentConfig } from '../../config/agent.ts';
 import type { Log } from '../../log.ts';
+import { signingKey } from '../../schema/wire/agent-key.ts';
 import { AgentKeys } from './agent-keys.ts';
-
-/** Bytes of a key for HMAC with SHA-256 (RFC 2104, section 3). */
-const BYTES = 32;
 
 /** Keys that all processes of the deployment have, and nobody else. */
 export type SigningKeys = {
@@ -21,5 +19,5 @@ export function signingKeys({ access, database }: Pick<AgentConfig, 'access' | '
   let keys: AgentKeys | undefined;
   const secrets = (): Buffer[] =>
     hasKey ? (keys ??= new AgentKeys({ access, log })).hashes() : [createHash('sha256').update(database.uri).digest()];
-  return { of: (use) => secrets().map((secret) => new Uint8Array(hkdfSync('sha256', secret, '', `gx ${use}`, BYTES))) };
+  return { of: (use) => secrets().map((secret) => signingKey(secret, use)) };
 }

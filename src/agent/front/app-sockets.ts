@@ -6,9 +6,10 @@ import type { AcceptedSocket, MessagesHeard, MessageSocket, OtherSockets, Refuse
 import { withKeyOfSocket } from '../../http/shown-key.ts';
 import type { Log } from '../../log.ts';
 import { SocketFrames, socketFrame } from '../../schema/wire/wall/socket-frames.ts';
-import { openToAll, type CallerRequest } from '../auth/authenticate.ts';
+import type { CallerRequest } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { Callers } from '../auth/callers.ts';
+import { openToLook } from '../auth/passes.ts';
 import type { IncomingBody } from '../exchange/bodies.ts';
 import type { Replied } from '../exchange/exchanges.ts';
 import type { UserCode } from '../user-code/host.ts';
@@ -71,24 +72,24 @@ export class AppSockets implements OtherSockets {
     const client = clientOfRequest(request, trusts);
     if (headers.origin !== undefined && !permits(headers.origin, { headers, ...client }))
       throw new Forbidden(`Pages of ${headers.origin} may not connect.`);
-    const who = (): Promise<AgentCaller> | AgentCaller =>
-      callerOf({ headers: withKeyOfSocket(headers), access: 'read', source: client.source, method: 'GET', url });
-    const caller = guarded ? await who() : undefined;
-    const leave = callers.opens(caller ?? openToAll(client));
+    const asked = { headers: withKeyOfSocket(headers), access: 'read', source: client.source, method: 'GET', url } as const;
+    const caller = guarded ? await callerOf(asked) : undefined;
+    const holder = caller ?? openToLook(headers, client);
+    const leave = callers.opens(holder);
     try {
       const messages = new ClientMessages();
       const gone = new AbortController();
       const either = AbortSignal.any([signal, gone.signal]);
       const answer = await this.#answerOf(request, { caller, source: client.source, messages, signal: either });
       if (answer.head.status !== ACCEPTED) return await refused(answer).finally(leave);
-      this.#settings.used();
+      if (holder.byPass !== true) this.#settings.used();
       const end = (): void => gone.abort(LEFT);
       const accepted = new AppConnection({ answer, messages, leave, end, ...this.#settings });
       const abandon = (): void => {
         leave();
         end();
       };
-      const again = guarded ? who : undefined;
+      const again = guarded ? () => callerOf({ ...asked, isAgain: true }) : undefined;
       return { ...acceptance(answer.head.headers), connect: (socket) => accepted.connect(socket), abandon, again };
     } catch (error) {
       leave();

@@ -1,4 +1,5 @@
 import type { AgentConfig } from '../../config/agent.ts';
+import { Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import { AgentKeys } from '../auth/agent-keys.ts';
@@ -7,6 +8,7 @@ import {
   byOwner,
   openToAll,
   openToOwners,
+  openToUser,
   type AuthenticateDeps,
   type CallerRequest,
   type Guarding,
@@ -14,6 +16,8 @@ import {
 import type { AgentCaller } from '../auth/caller.ts';
 import { byCredentials } from '../auth/closed.ts';
 import { namesWithoutEvent } from '../auth/events.ts';
+import { orByPass, type PassRules } from '../auth/passes.ts';
+import { passKeyOf } from '../../tokens/agent-pass.ts';
 import { TenantKeys } from '../../tokens/tenant-keys.ts';
 import { UserCache } from '../auth/user-cache.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
@@ -35,7 +39,15 @@ export type Authentication = {
 type Settings = {
   config: Pick<
     AgentConfig,
-    'access' | 'authTimeoutSeconds' | 'encryptionTimeoutSeconds' | 'appTimeoutSeconds' | 'logLevel' | 'deployment' | 'revision' | 'python'
+    | 'access'
+    | 'reports'
+    | 'authTimeoutSeconds'
+    | 'encryptionTimeoutSeconds'
+    | 'appTimeoutSeconds'
+    | 'logLevel'
+    | 'deployment'
+    | 'revision'
+    | 'python'
   >;
   file: Pick<GraphsFile, 'auth' | 'app' | 'encryption' | 'codeLanguage' | 'env' | 'folder' | 'settings'>;
 } & Logging;
@@ -56,7 +68,37 @@ export async function openAuthentication({ config, file, log }: Settings, openin
     handles: () => code.handles,
     cache: cache && new UserCache(cache),
   };
-  return { guard: 'handlers', callerOf: byHandlers(handlers), callerFor: byOwner(handlers), code };
+  const passes = settings.auth?.disable_studio_auth === false ? passRules(config, log) : undefined;
+  const callerOf =
+    passes === undefined ? byHandlers(handlers) : orByPass(passes, { others: byHandlers(handlers), as: studioUser(handlers) });
+  return { guard: 'handlers', callerOf, callerFor: byOwner(handlers), code };
+}
+
+/**
+ * Returns the caller that a user of the platform is where handlers decide what each may do. Its name begins with a
+ * word of its own, so that nobody there passes for a user of the deployment.
+ */
+const studioUser =
+  ({ authorize, handles }: Pick<AuthenticateDeps, 'authorize' | 'handles'>) =>
+  (user: AuthUser, { source }: Pick<CallerRequest, 'source'>): AgentCaller => {
+    const identity = `studio:${user.identity}`;
+    return { identity, source, guard: { user: { ...user, identity }, handles: handles(), authorize } };
+  };
+
+/** Returns how passes are checked; undefined for a server that has no key of its deployment. */
+function passRules({ access, reports }: Pick<AgentConfig, 'access' | 'reports'>, log: Log): PassRules | undefined {
+  const keyFolder = access.keyFolder ?? (access.key === undefined ? reports?.keyFolder : undefined);
+  if (access.key === undefined && keyFolder === undefined) return undefined;
+  let known: AgentKeys | undefined;
+  const keys = (): Uint8Array[] => {
+    try {
+      known ??= new AgentKeys({ access: { key: access.key, keyFolder }, log });
+    } catch (error) {
+      throw new Unavailable('The key of this deployment can not be read now, so the pass is not checked; try again.', { cause: error });
+    }
+    return known.hashes().map(passKeyOf);
+  };
+  return { keys, deploymentId: access.tenantKeys?.deploymentId };
 }
 
 /**
@@ -88,7 +130,8 @@ export async function openUserCode({ config, file, log, lines }: Settings): Prom
   return code;
 }
 
-function withoutHandlers({ access }: Pick<AgentConfig, 'access'>, log: Log): Omit<Authentication, 'code'> {
+function withoutHandlers(config: Pick<AgentConfig, 'access' | 'reports'>, log: Log): Omit<Authentication, 'code'> {
+  const { access } = config;
   const hasKey = access.key !== undefined || access.keyFolder !== undefined;
   const openers = {
     keys: hasKey ? new AgentKeys({ access, log }) : undefined,
@@ -97,8 +140,9 @@ function withoutHandlers({ access }: Pick<AgentConfig, 'access'>, log: Log): Omi
   };
   const isOpen = Object.values(openers).every((opener) => opener === undefined);
   const { roleClaim } = access.tokens ?? {};
-  const who = isOpen
-    ? ({ guard: 'open', callerOf: openToAll } as const)
-    : ({ guard: 'key', callerOf: byCredentials({ ...openers, roleClaim }) } as const);
-  return { ...who, callerFor: openToOwners };
+  const others = isOpen ? openToAll : byCredentials({ ...openers, roleClaim });
+  // An open agent looks at passes, too: somebody who may only read reaches it by one.
+  const passes = passRules(config, log);
+  const callerOf = passes === undefined ? others : orByPass(passes, { others, as: openToUser });
+  return { guard: isOpen ? 'open' : 'key', callerOf, callerFor: openToOwners };
 }

@@ -9,9 +9,10 @@ import type { GxJson } from '../../schema/agent/gx-json.ts';
 import type { HeaderPairs } from '../../schema/wire/wall/exchange.ts';
 import type { ForServer } from '../../schema/wire/wall/user-code.ts';
 import { accessOf, builtIn, concernOf, FETCH_METHODS } from './app-concerns.ts';
-import { openToAll, type CallerRequest } from '../auth/authenticate.ts';
+import type { CallerRequest } from '../auth/authenticate.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { Callers } from '../auth/callers.ts';
+import { openToLook } from '../auth/passes.ts';
 import { pathBelow, pathIn, type AskInside } from './calls-inside.ts';
 import type { BodySource } from '../exchange/bodies.ts';
 import type { AnswerHere, Asking, Replied, AskedHere } from '../exchange/exchanges.ts';
@@ -128,7 +129,7 @@ export class CustomRoutes implements OwnRoutes {
       exchange = number;
       this.#open.set(number, open);
     };
-    const leave = callers.opens(caller ?? openToAll(client));
+    const leave = callers.opens(caller ?? openToLook({}, client));
     const answer = await code.fetch({ ...asked, purpose: { user: caller?.guard?.user, source: client.source } }, begins).finally(() => {
       this.#open.delete(exchange);
       leave();
@@ -172,7 +173,7 @@ export class CustomRoutes implements OwnRoutes {
     const client = clientIn(ctx);
     const asked = { source: client.source, method: ctx.method, url: ctx.url, headers: ctx.headers };
     const caller = await this.#callerBefore(asked, { path, serves });
-    const leave = callers.opens(caller ?? openToAll(client));
+    const leave = callers.opens(caller ?? openToLook(ctx.headers, client));
     const elsewhere: Elsewhere = { route: ROUTE, passedOn: false };
     (ctx.state as { elsewhere?: Elsewhere }).elsewhere = elsewhere;
     const pass = (): void => {
@@ -274,10 +275,7 @@ function send(ctx: Context, { head: { status, headers }, body }: Replied, log: L
   for (const [name, list] of Object.entries(values))
     if (name === 'vary') ctx.vary(list.join(', '));
     else res.setHeader(name, list.length === 1 ? list[0]! : list);
-  if (body === undefined) {
-    res.end();
-    return;
-  }
+  if (body === undefined) return void res.end();
   res.flushHeaders();
   pipeline(body, res).catch((error: unknown) => log.debug({ err: asError(error) }, 'an answer of http.app broke off'));
 }

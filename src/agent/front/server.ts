@@ -3,16 +3,17 @@ import type { AgentConfig } from '../../config/agent.ts';
 import { trusting, type FromPage, type Trusts } from '../../http/client.ts';
 import { InProcess } from '../../http/in-process.ts';
 import { openApiDocument } from '../../http/openapi.ts';
-import { createApp, type AppOptions } from '../../http/server.ts';
+import { createApp, type Answered, type AppOptions } from '../../http/server.ts';
 import { serveSockets, type Sockets } from '../../http/websocket.ts';
 import type { Cors, GxJson } from '../../schema/agent/gx-json.ts';
 import { withAppDocument } from './app-document.ts';
-import { openToAll, type CallerRequest, type Guarding } from '../auth/authenticate.ts';
+import type { CallerRequest, Guarding } from '../auth/authenticate.ts';
 import { permitAccess, type AgentCaller } from '../auth/caller.ts';
 import { KEY_SCHEMES } from '../auth/closed.ts';
 import { KEY_PROTOCOL, withKeyOfSocket } from '../../http/shown-key.ts';
 import { requiredSchemes, securitySchemes, withSecurity } from '../auth/document.ts';
 import { boundedName } from '../auth/callers.ts';
+import { bearsPass, openToLook } from '../auth/passes.ts';
 import { bringsForeignCookies, cors, permitsOrigin, refuseForeignCookies } from './cors.ts';
 import { AppSockets, type AppSocketSettings } from './app-sockets.ts';
 import { askingInside } from './calls-inside.ts';
@@ -125,9 +126,15 @@ function middlewareOf({ pages, config, custom }: OfMiddleware): Middlewares {
 /** Paths that monitors ask, with any kind of access to the agent. */
 const MONITORED = ['/ok', '/metrics', '/info'];
 
-/** Returns true for a request that shows that the agent is used. A stranger's does not. */
-const isOfClient = ({ route, status }: { route: string; status: number }): boolean =>
-  status !== 401 && !MONITORED.some((path) => route.endsWith(path));
+type AgentAnswer = Answered<AgentCaller>;
+
+/** Returns true for a request that shows that the agent is used. A stranger's does not, nor one that only looks. */
+const isOfClient = (answer: AgentAnswer): boolean =>
+  answer.status !== 401 && !isLook(answer) && !MONITORED.some((path) => answer.route.endsWith(path));
+
+/** Returns true for a request that reads by a pass: somebody looks at the agent, and nobody needs it. */
+const isLook = ({ headers, method, asked }: AgentAnswer): boolean =>
+  bearsPass(headers) && (asked?.route.access === 'read' || ['GET', 'HEAD'].includes(method));
 
 type CustomSettings = Pick<AppSettings, 'config' | 'callerOf' | 'code'> & { http: NonNullable<AppSettings['settings']['http']> };
 
@@ -178,7 +185,7 @@ export function agentApp(
     routes,
     log: deps.log,
     invalid: 'sentence',
-    authenticate: (headers, access, origin) => (access === 'open' ? openToAll(origin) : callerOf({ headers, access, ...origin })),
+    authenticate: (headers, access, origin) => (access === 'open' ? openToLook(headers, origin) : callerOf({ headers, access, ...origin })),
     permit: permitAccess,
     nameOf: boundedName,
     surrounding: surroundingOf({ settings, code }),

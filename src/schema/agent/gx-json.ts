@@ -103,7 +103,7 @@ const Auth = Type.Object(
       pattern: CODE,
       description: 'File and export of the handlers: ./auth.ts:auth; in Python also a module: package.auth:auth',
     }),
-    disable_studio_auth: Type.Optional(Type.Boolean()),
+    disable_studio_auth: Type.Optional(Type.Boolean({ description: 'false: passes of the platform open it beside the handlers' })),
     allow_langsmith_api_keys: Type.Optional(Type.Boolean()),
     openapi: Type.Optional(FreeForm('securitySchemes, security, paths')),
     cache: Type.Optional(

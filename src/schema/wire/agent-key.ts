@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hkdfSync } from 'node:crypto';
 import { Type, type Static } from 'typebox';
 import { DateTime, Nullable } from '../types.ts';
 
@@ -30,6 +30,13 @@ export const newAgentKey = (random: (bytes: number) => Buffer): string => AGENT_
 
 /** Returns the hash by which a key is compared. Being random, a key can be neither guessed nor reversed from it. */
 export const agentKeyHash = (key: string): Buffer => createHash('sha256').update(key).digest();
+
+/** Bytes of a key for HMAC with SHA-256 (RFC 2104, section 3). */
+const SIGNING_BYTES = 32;
+
+/** Returns the key that signs for one use, derived from the hash of a deployment's key or another secret of it. */
+export const signingKey = (secret: Uint8Array, use: string): Uint8Array =>
+  new Uint8Array(hkdfSync('sha256', secret, '', `gx ${use}`, SIGNING_BYTES));
 
 /**
  * Returns the hash by which the gateway knows a key. It stands in the status of the deployment, so it is another one

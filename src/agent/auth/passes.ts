@@ -1,0 +1,78 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Unauthorized } from '../../errors.ts';
+import { credentialOf } from '../../http/shown-key.ts';
+import type { AuthUser } from '../../schema/wire/wall/auth.ts';
+import { isAgentPass, type PassWords } from '../../schema/wire/agent-pass.ts';
+import { wordsOfPass } from '../../tokens/agent-pass.ts';
+import { openToAll, type CallerRequest } from './authenticate.ts';
+import type { AgentCaller } from './caller.ts';
+
+/** Seconds by which the clocks of nodes may differ. */
+const SKEW = 30;
+
+/** How passes are checked. `deploymentId`: undefined where the server does not know it; then its key alone tells. */
+export type PassRules = {
+  /** Returns the keys that sign passes for this deployment: the present one, and during a rotation the former. */
+  keys: () => Uint8Array[];
+  deploymentId: string | undefined;
+  /** Returns milliseconds since 1970. */
+  now?: () => number;
+};
+
+type Identifies = (request: CallerRequest) => Promise<AgentCaller> | AgentCaller;
+type Beside = {
+  /** Identifies all others. */
+  others: Identifies;
+  /** Returns the caller that the user of a pass is. */
+  as: (user: AuthUser, request: CallerRequest) => AgentCaller;
+};
+
+/**
+ * Returns a function that lets in callers with a pass, and leaves those without to `others`. It throws `Unauthorized`
+ * for a pass that is not valid. A stream may outlast its pass: the console ends it with the right of its user.
+ */
+export function orByPass(rules: PassRules, { others, as }: Beside): Identifies {
+  return (request) => {
+    const shown = passIn(request.headers);
+    if (shown === undefined) return others(request);
+    const words = checked(shown, rules, request.isAgain === true);
+    return { ...as(userOfPass(words), request), byPass: true, ...(!['write', 'admin'].includes(words.role) && { readsOnly: true }) };
+  };
+}
+
+/** Returns a caller of a place that is open to all, where one with a pass only looks, too. */
+export const openToLook = (headers: IncomingHttpHeaders, from: Pick<CallerRequest, 'source'>): AgentCaller => ({
+  ...openToAll(from),
+  ...(bearsPass(headers) && { byPass: true }),
+});
+
+/** Returns whether a request has a pass. It is not checked here. */
+export const bearsPass = (headers: IncomingHttpHeaders): boolean => passIn(headers) !== undefined;
+
+function passIn(headers: IncomingHttpHeaders): string | undefined {
+  const shown = credentialOf(headers);
+  return shown?.from === 'Authorization' && isAgentPass(shown.text) ? shown.text : undefined;
+}
+
+function checked(shown: string, { keys, deploymentId, now = Date.now }: PassRules, isAgain: boolean): PassWords {
+  const words = wordsOfPass(shown, keys());
+  const isOwn = words !== undefined && (deploymentId === undefined || words.deployment === deploymentId);
+  if (!isOwn) throw refused('The pass does not open this deployment.');
+  if (!isAgain && words.exp + SKEW < now() / 1000) throw refused('The pass has expired.');
+  return words;
+}
+
+/** `isStudioUser` of the SDKs knows such a user by its kind. */
+const userOfPass = ({ subject, name, role }: PassWords): AuthUser => ({
+  identity: subject,
+  display_name: name,
+  is_authenticated: true,
+  permissions: [role],
+  kind: 'StudioUser',
+});
+
+/** A 401 says the same in its challenge (RFC 6750, section 3). */
+const refused = (text: string): Unauthorized =>
+  new Unauthorized(text, {
+    headers: { 'www-authenticate': `Bearer realm="agent", error="invalid_token", error_description="${text}"` },
+  });
