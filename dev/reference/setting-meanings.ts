@@ -32,6 +32,7 @@ export const WRITTEN: Readonly<Record<string, string>> = {
   GX_HOSTING: 'cloud, self-hosted or both: the sources of deployments that REST takes (controlPlane.hosting).',
   GX_GIT_INTEGRATIONS: 'Connections to git hosts, as JSON (controlPlane.gitIntegrations).',
   GX_TRUSTED_PROXIES: 'Addresses and blocks of proxies whose X-Forwarded-* headers count.',
+  GX_CONSOLE: 'Whether there is a console, whose pods reach agents (console.enabled).',
   GX_GATEWAY_SERVICE: 'The Service of the gateway. Empty: nothing scales by work, or sleeps.',
   'control-plane GX_PROMETHEUS_URL': 'The Prometheus server that checks of rollouts ask. Empty: REST refuses their queries.',
   GX_DEFAULT_CPU_MILLI: "CPU of an agent's pod in thousandths of a core (settings.cpuMilli).",

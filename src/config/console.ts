@@ -10,6 +10,8 @@ export type ConsoleConfig = {
   logLevel: string;
   /** Where the control plane answers. */
   controlPlaneUrl: URL;
+  /** The domain of Services, in which agents answer. */
+  clusterDomain: string;
   /** The file with the secret that seals sessions. Undefined: this process makes one for itself. */
   sessionKeyFile: string | undefined;
   /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
@@ -31,6 +33,7 @@ export function consoleConfig(env: Env): ConsoleConfig {
     healthPort: read.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
     controlPlaneUrl: controlPlaneUrl(read),
+    clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     sessionKeyFile: read.optional(['GX_SESSION_KEY_FILE']),
     trustedProxies: trustedProxies(read),
     shutdownDelaySeconds: read.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 5, { min: 0, max: 600 }),

@@ -72,6 +72,8 @@ export type OperatorSettings = Routes & {
   controlPlaneUrl?: string;
   /** The Service of the gateway, to which agents report their work. Without it nothing scales by work, or sleeps. */
   gateway?: { service: string; namespace: string };
+  /** Where the console's pods are, which reach agents. Without it there is none. */
+  console?: { namespace: string };
   /** The work that keeps to its revision, where a deployment does not say it. */
   pin: Pin;
   /** The Prometheus server that checks of rollouts ask. */
@@ -169,7 +171,7 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
     imagePullPatienceSeconds: read.integer(['GX_IMAGE_PULL_PATIENCE_SECONDS'], 90, { min: 1, max: 86_400 }),
     keyOverlapHours: read.integer(['GX_KEY_OVERLAP_HOURS'], 24, { min: 0, max: 8760 }),
     ...(controlPlaneUrl !== undefined && { controlPlaneUrl }),
-    ...gateway(read),
+    ...ownPods(read),
     pin: spelled(read.oneOf(['GX_ROLLOUT_PIN'], 'run', ['run', 'thread', 'none']), PINS),
     ...(prometheus !== undefined && { prometheusUrl: prometheus }),
     queueScaleDownSeconds: read.integer(['GX_QUEUE_SCALE_DOWN_SECONDS'], 300, { min: 1, max: 86_400 }),
@@ -184,9 +186,13 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
 
 const ownNamespace = (read: SettingsReader): string => read.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default');
 
-function gateway(read: SettingsReader): Pick<OperatorSettings, 'gateway'> {
-  const service = read.optional(['GX_GATEWAY_SERVICE']);
-  return service === undefined ? {} : { gateway: { service, namespace: ownNamespace(read) } };
+/** Reads which other processes of the platform there are. They stand in the operator's own namespace. */
+function ownPods(read: SettingsReader): Pick<OperatorSettings, 'gateway' | 'console'> {
+  const [service, namespace] = [read.optional(['GX_GATEWAY_SERVICE']), ownNamespace(read)];
+  return {
+    ...(service !== undefined && { gateway: { service, namespace } }),
+    ...(read.flag(['GX_CONSOLE'], false) && { console: { namespace } }),
+  };
 }
 
 function prodReplicas(read: SettingsReader): Profile['prod'] {

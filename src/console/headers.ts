@@ -48,6 +48,55 @@ export function headersInwards(given: IncomingHttpHeaders, { key, source, reques
 /** Returns the headers with which an answer of the control plane goes on to the page. */
 export const headersOutwards = (given: IncomingHttpHeaders): Record<string, string> => picked(given, OUTWARDS);
 
+/** Headers of a page's request that an agent reads. */
+const TO_AGENTS = [
+  'accept',
+  'accept-language',
+  'content-length',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'last-event-id',
+  'transfer-encoding',
+  'x-gx-revision',
+];
+
+/** Returns the headers with which a request goes on to an agent: with a pass in place of every other credential. */
+export const headersToAgent = (given: IncomingHttpHeaders, { pass, requestId }: { pass: string; requestId: string }) => ({
+  ...picked(given, TO_AGENTS),
+  authorization: `Bearer ${pass}`,
+  // Nobody unpacks answers of agents, so that a small one is no large one.
+  'accept-encoding': 'identity',
+  'x-request-id': requestId,
+  via: VIA,
+});
+
+/** Headers of an agent's answer that a page may see, besides its type. */
+const FROM_AGENTS = ['content-length', 'content-location', 'retry-after', 'x-pagination-next', 'x-pagination-total'];
+
+/** Types that a page reads. All others are bytes to keep: a browser that opens one shows nothing of it. */
+const READ_TYPES = ['application/json', 'text/event-stream', 'text/plain'];
+
+/**
+ * Returns the headers with which an agent's answer goes on to the page. The agent chooses none of them freely: its code
+ * is somebody else's, and a browser would act on them in the name of the page.
+ */
+export function headersFromAgent(given: IncomingHttpHeaders): Record<string, string> {
+  const type = (given['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
+  const isRead = READ_TYPES.includes(type);
+  return {
+    ...picked(given, FROM_AGENTS),
+    'content-type': isRead ? `${type}; charset=utf-8` : 'application/octet-stream',
+    ...(!isRead && { 'content-disposition': 'attachment' }),
+    ...(type === EVENTS && { 'x-accel-buffering': 'no' }),
+  };
+}
+
+const EVENTS = 'text/event-stream';
+
+/** Returns whether an answer is a stream of events, which may go on for long. */
+export const isEvents = (headers: Record<string, string>): boolean => headers['content-type']?.startsWith(EVENTS) === true;
+
 const picked = (given: IncomingHttpHeaders, names: string[]): Record<string, string> =>
   Object.fromEntries(
     names.flatMap((name) => {

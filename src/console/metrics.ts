@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 export type ConsoleMetrics = {
   print: () => Promise<{ body: string; contentType: string }>;
   onAnswer: (answer: { method: string; route: string; status: number; seconds: number }) => void;
-  /** Counts an answer of the control plane that is under way. Returns the function to call when it has ended. */
+  /** Counts an answer of another process that is under way. Returns the function to call when it has ended. */
   opens: () => () => void;
   signedIn: (result: 'done' | 'refused' | 'failed') => void;
 };
@@ -22,7 +22,7 @@ export function consoleMetrics(): ConsoleMetrics {
   });
   const passed = new Gauge({
     name: 'gx_console_passed_requests',
-    help: 'Requests passed on to the control plane that are under way.',
+    help: 'Requests passed on to the control plane or to agents that are under way.',
     registers,
   });
   const signIns = new Counter({

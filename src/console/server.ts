@@ -9,6 +9,7 @@ import type { BuiltPage } from './files/built-files.ts';
 import { COMMON_HEADERS } from './files/security-headers.ts';
 import { servedPage } from './files/serve.ts';
 import type { ConsoleMetrics } from './metrics.ts';
+import { passingToAgents, type AgentPassing } from './passing/agents.ts';
 import { passing } from './passing/pass.ts';
 import { PASSED } from './passing/target.ts';
 import { refuseOtherPages } from './session/own-pages.ts';
@@ -25,6 +26,7 @@ export type ConsoleParts = {
   page: BuiltPage | undefined;
   sessions: BrowserSessions;
   door: Pick<ControlPlaneDoor, 'ask'>;
+  agents: Pick<AgentPassing, 'door' | 'passes' | 'placeOf'>;
   metrics: ConsoleMetrics;
   isReady: () => boolean;
   log: Log;
@@ -32,16 +34,17 @@ export type ConsoleParts = {
 
 const shared = { invalid: 'sentence', authenticate: () => undefined, body: SMALL_BODIES } as const;
 
-/** Returns the application of the page: its files, its session, and the way to the control plane. */
+/** Returns the application of the page: its files, its session, and the ways to the control plane and to agents. */
 export function consoleApp(parts: ConsoleParts) {
-  const { config, page, sessions, door, metrics, log } = parts;
+  const { config, page, sessions, door, agents, metrics, log } = parts;
+  const { opens } = metrics;
   const probes = probesOf(parts).filter(({ id }) => id !== 'metrics');
   return createApp<undefined>({
     ...shared,
     log,
     routes: [...sessionRoutes({ sessions, door, signedIn: metrics.signedIn }), ...probes],
     trusts: trusting(config.trustedProxies),
-    middleware: [ofOwnPages, servedPage(page), passing({ sessions, door, opens: metrics.opens })],
+    middleware: [ofOwnPages, servedPage(page), passingToAgents({ sessions, opens, ...agents }), passing({ sessions, door, opens })],
     onAnswer: metrics.onAnswer,
   });
 }

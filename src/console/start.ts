@@ -2,12 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ConsoleConfig } from '../config/console.ts';
-import { asError, StartError } from '../errors.ts';
+import { asError, Problem, StartError } from '../errors.ts';
 import { listen } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { ControlPlaneDoor } from './control-plane.ts';
 import { BUILT, builtPage } from './files/built-files.ts';
+import { ProcessDoor } from './door.ts';
 import { consoleMetrics } from './metrics.ts';
+import { AgentPasses } from './passing/agent-passes.ts';
+import type { AgentPassing } from './passing/agents.ts';
+import { agentPlaceOf } from './passing/target.ts';
 import { consoleApp, consoleHealthApp } from './server.ts';
 import { LEAST_SECRET, Seal } from './session/seal.ts';
 import { BrowserSessions } from './session/sessions.ts';
@@ -18,17 +22,35 @@ type StartOptions = {
   signal: AbortSignal;
   /** The folder of the built page, if it is another one than the build's. */
   folder?: string;
+  /** Returns where the host of a Service is reached, if it is elsewhere than at its port. */
+  reach?: (host: string) => { host: string; port: number };
 };
 
 export type Console = { port: number; healthPort: number; stop(): Promise<void> };
 
+/** Milliseconds that an agent may take to begin an answer. */
+const ANSWERS = 60_000;
+
+const atPort80 = (host: string): { host: string; port: number } => ({ host, port: 80 });
+
+/** Returns the function that finds agents by the names in their passes. */
+const placesIn =
+  ({ clusterDomain }: Pick<ConsoleConfig, 'clusterDomain'>, reach: NonNullable<StartOptions['reach']>): AgentPassing['placeOf'] =>
+  (pass) => {
+    const named = agentPlaceOf(pass, clusterDomain);
+    if (named === undefined) throw new Problem(502, 'The names of the agent make no address.');
+    return { ...reach(named.host), prefix: named.prefix, isSecure: false };
+  };
+
 /** Listens, and is ready at once: whether the control plane answers, the page says itself. */
-export async function startConsole({ config, log, signal, folder = BUILT }: StartOptions): Promise<Console> {
+export async function startConsole({ config, log, signal, folder = BUILT, reach = atPort80 }: StartOptions): Promise<Console> {
   const page = builtPage(folder);
   if (page === undefined) log.warn({ folder }, 'the page of the console is not built: run node dev/console/build.ts');
   const sessions = new BrowserSessions(new Seal(secretIn(config, log)));
   const door = new ControlPlaneDoor(config.controlPlaneUrl);
-  const parts = { config, page, sessions, door, metrics: consoleMetrics(), isReady: () => !signal.aborted, log };
+  const agentDoor = new ProcessDoor({ called: 'The agent', within: ANSWERS });
+  const agents = { door: agentDoor, passes: new AgentPasses(door), placeOf: placesIn(config, reach) };
+  const parts = { config, page, sessions, door, agents, metrics: consoleMetrics(), isReady: () => !signal.aborted, log };
   const { host, port, healthPort } = config;
   const served = await listen(consoleApp(parts), { host, port });
   const health = await listen(consoleHealthApp(parts), { host, port: healthPort });
@@ -42,6 +64,7 @@ export async function startConsole({ config, log, signal, folder = BUILT }: Star
       await served.stop(config.graceSeconds * 1000);
       await health.stop(0);
       door.close();
+      agentDoor.close();
       log.info({}, 'console stopped');
     },
   };

@@ -29,6 +29,17 @@ test('its settings reach the process', async () => {
   expect(config.controlPlaneUrl.href).toBe('http://gx-control-plane.gx-system.svc.cluster.local/');
 });
 
+test('it finds agents in the domain of the cluster, and the operator lets it in to them', async () => {
+  const variable = async (deployment: string, name: string, own: object = {}): Promise<string | undefined> => {
+    const objects = await rendered(own, { settings: { clusterDomain: 'example.internal' } });
+    const env = find(objects, `Deployment/gx-system/${deployment}`)?.spec?.template?.spec.containers[0]?.env ?? [];
+    return env.find((one) => one.name === name)?.value;
+  };
+  expect(await variable('gx-console', 'GX_CLUSTER_DOMAIN')).toBe('example.internal');
+  expect(await variable('gx-operator', 'GX_CONSOLE')).toBe('true');
+  expect(await variable('gx-operator', 'GX_CONSOLE', { enabled: false })).not.toBe('true');
+});
+
 test('without a cluster no secret is made, because everybody with the manifest would read it; one of the own is required', async () => {
   const volumes = async (own: object): Promise<unknown> => find(await rendered(own), DEPLOYMENT)?.spec?.template?.spec.volumes;
   expect((await rendered()).filter(({ kind }) => kind === 'Secret')).toEqual([]);

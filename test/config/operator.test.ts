@@ -39,6 +39,11 @@ test('the address of Prometheus is one that queries can be appended to', () => {
     expect(() => operatorConfig({ GX_PROMETHEUS_URL: wrong })).toThrow(/GX_PROMETHEUS_URL must be an http or https address/);
 });
 
+test('the console reaches agents where there is one, from its own namespace', () => {
+  expect(operatorConfig({ GX_NAMESPACE: 'gx' }).settings.console).toBeUndefined();
+  expect(operatorConfig({ GX_CONSOLE: 'true', GX_NAMESPACE: 'gx' }).settings.console).toEqual({ namespace: 'gx' });
+});
+
 test('every problem is told at once', () => {
   expect(() => operatorConfig({ GX_HEALTH_PORT: 'x', GX_PROFILE: 'huge' })).toThrow(StartError);
 });

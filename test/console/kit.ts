@@ -30,8 +30,13 @@ export function secretFile(): string {
 
 export type RunningConsole = Console & { url: string };
 
-/** Starts a console in front of the control plane at the address. */
-export async function openConsole(controlPlane: string, settings: Partial<ConsoleConfig> = {}, folder?: string): Promise<RunningConsole> {
+/** Starts a console in front of the control plane at the address. `reach`: where it finds the hosts of agents. */
+export async function openConsole(
+  controlPlane: string,
+  settings: Partial<ConsoleConfig> = {},
+  folder?: string,
+  reach?: Parameters<typeof startConsole>[0]['reach'],
+): Promise<RunningConsole> {
   const config: ConsoleConfig = {
     ...consoleConfig({ GX_CONTROL_PLANE_URL: controlPlane }),
     host: '127.0.0.1',
@@ -43,7 +48,13 @@ export async function openConsole(controlPlane: string, settings: Partial<Consol
     ...settings,
   };
   const stopping = new AbortController();
-  const running = await startConsole({ config, log: silentLog(), signal: stopping.signal, folder: folder ?? builtFolder() });
+  const running = await startConsole({
+    config,
+    log: silentLog(),
+    signal: stopping.signal,
+    folder: folder ?? builtFolder(),
+    ...(reach && { reach }),
+  });
   const stop = async (): Promise<void> => {
     stopping.abort();
     await running.stop();

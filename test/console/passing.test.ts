@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { encodingFor, aimOf, withBase } from '../../src/console/files/place.ts';
 import { PAGE_HEADERS } from '../../src/console/files/security-headers.ts';
-import { headersInwards, headersOutwards } from '../../src/console/headers.ts';
-import { targetOf } from '../../src/console/passing/target.ts';
+import { headersFromAgent, headersInwards, headersOutwards, headersToAgent } from '../../src/console/headers.ts';
+import { agentPlaceOf, agentTargetOf, isReading, targetOf } from '../../src/console/passing/target.ts';
 
 describe('the address at the control plane', () => {
   test('is that behind api/, with its query as it came', () => {
@@ -36,7 +36,83 @@ describe('the address at the control plane', () => {
   });
 });
 
+describe('the address at an agent', () => {
+  const ID = '3F0C4A2E-0000-4000-8000-00000000000a';
+
+  test('is that behind the id of its deployment, with its query as it came', () => {
+    const deploymentId = ID.toLowerCase();
+    expect(agentTargetOf(`/console/api/agents/${ID}/threads/a%20b?x=..//?`)).toEqual({ deploymentId, path: '/threads/a%20b?x=..//?' });
+  });
+
+  test.each(['', '/', '//a', '/../x', '/%2e%2e/x', '/a/./b', '/a%2Fb', '/a%5cb', '/a\\b', '/a%0d%0ab', '/a%zz', '/a/'])(
+    'is none for %s',
+    (path) => {
+      expect(agentTargetOf(`/console/api/agents/${ID}${path}`)).toBeUndefined();
+    },
+  );
+
+  test('is none without an id, or at another place', () => {
+    for (const url of [
+      '/console/api/agents/chat/info',
+      `/console/api/agents/../agents/${ID}/info`,
+      `http://evil/console/api/agents/${ID}/info`,
+    ])
+      expect(agentTargetOf(url)).toBeUndefined();
+  });
+
+  test('has a host of names alone', () => {
+    const names = { service: 'chat-agent', namespace: 'team', mount_prefix: '/a/b.c/' };
+    expect(agentPlaceOf(names, 'cluster.local')).toEqual({ host: 'chat-agent.team.svc.cluster.local', prefix: '/a/b.c' });
+    for (const odd of [
+      { service: '' },
+      { service: 'a.b' },
+      { service: '-a' },
+      { namespace: 'a/b' },
+      { namespace: 'A' },
+      { mount_prefix: '/..' },
+    ])
+      expect(agentPlaceOf({ ...names, ...odd }, 'cluster.local')).toBeUndefined();
+  });
+
+  test('says of reads that they are', () => {
+    expect([isReading('GET', '/threads'), isReading('POST', '/threads/a/history?b=c')]).toEqual([true, true]);
+    expect([isReading('POST', '/threads'), isReading('POST', '/threads?a=/search'), isReading('PUT', '/a/search')]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
 describe('headers', () => {
+  test('of a request to an agent: a pass is its only credential, and it is asked for plain bytes', () => {
+    const given = {
+      accept: '*/*',
+      'accept-encoding': 'br',
+      authorization: 'Bearer other',
+      cookie: 'a',
+      'x-api-key': 'k',
+      'x-tenant-id': 't',
+    };
+    expect(headersToAgent(given, { pass: 'gxp_a', requestId: 'r' })).toEqual({
+      accept: '*/*',
+      'accept-encoding': 'identity',
+      authorization: 'Bearer gxp_a',
+      'x-request-id': 'r',
+      via: '1.1 gx-console',
+    });
+  });
+
+  test('of an agent’s answer: only its length and the places of pages go on', () => {
+    const given = { 'content-length': '2', 'content-type': 'image/svg+xml', etag: '"1"', 'x-pagination-total': '3', 'set-cookie': ['a=b'] };
+    expect(headersFromAgent(given)).toEqual({
+      'content-disposition': 'attachment',
+      'content-length': '2',
+      'content-type': 'application/octet-stream',
+      'x-pagination-total': '3',
+    });
+  });
+
   test('of a request: no credential, cookie or word of a proxy goes on, and the key of the session does', () => {
     const given = {
       accept: 'text/event-stream',

@@ -141,6 +141,12 @@ export const OURS: Case[] = [
     expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '- x/a > node', '- x/a > metadata'],
   },
   {
+    situation: 'the console reaches agents, and no database; other pods of the platform do not',
+    policies: chatPolicies(undefined, { console: { namespace: 'y' } }),
+    labels: { ...CHAT, ...PLATFORM, 'y/a': { pod: 'a', ...podLabels('gx-console') } },
+    expected: ['- * > x/b', '+ x/a > x/b tcp/80', '- * > x/a', '+ x/b > x/a', '+ y/a > x/a', '- x/a > node', '- x/a > metadata'],
+  },
+  {
     situation: 'a key-value store takes no connection of the gateway',
     policies: [policyFrom(storePolicy(chat(), 80))],
     labels: { 'x/a': is('queue'), 'x/b': is('store'), ...PLATFORM },

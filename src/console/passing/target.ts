@@ -1,5 +1,6 @@
-/** Where the requests begin that go on to the control plane. */
+/** Where the requests begin that go on to the control plane, and those that go on to an agent. */
 export const PASSED = '/console/api/';
+export const PASSED_TO_AGENTS = `${PASSED}agents/`;
 
 /** The parts of the control plane's interface that a page may ask. */
 const ASKED = /^\/v[12](?:\/|$)/;
@@ -13,10 +14,54 @@ const HIDING = /%(?:2e|2f|5c|[01][\da-f]|7f)/i;
  * mean another one to somebody on the way.
  */
 export function targetOf(url: string): string | undefined {
-  const [path = '', ...query] = url.slice(PASSED.length - 1).split('?');
+  if (!url.startsWith(PASSED)) return undefined;
+  const asked = unambiguous(url.slice(PASSED.length - 1));
+  return asked !== undefined && ASKED.test(asked) ? asked : undefined;
+}
+
+/** A request to an agent: the id of its deployment, and the path there, with the query. */
+export type AgentTarget = { deploymentId: string; path: string };
+
+const AGENT = /^\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(\/.*)$/i;
+
+/** Returns the agent that a request asks for, and the path there; undefined where the path could mean another one. */
+export function agentTargetOf(url: string): AgentTarget | undefined {
+  if (!url.startsWith(PASSED_TO_AGENTS)) return undefined;
+  const [, deploymentId = '', path = ''] = AGENT.exec(unambiguous(url.slice(PASSED_TO_AGENTS.length - 1)) ?? '') ?? [];
+  return path === '' ? undefined : { deploymentId: deploymentId.toLowerCase(), path };
+}
+
+/** Returns a path with its query, unless somebody on the way could take it for another one. */
+function unambiguous(address: string): string | undefined {
+  const [path = '', ...query] = address.split('?');
   const segments = path.split('/').slice(1);
   const isPlain = PLAIN.test(path) && !HIDING.test(path) && !/%(?![\da-f]{2})/i.test(path);
   const stays = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..');
-  if (!url.startsWith(PASSED) || !isPlain || !stays || !ASKED.test(path)) return undefined;
+  if (!isPlain || !stays) return undefined;
   return query.length === 0 ? path : `${path}?${query.join('?')}`;
 }
+
+/** Names of Kubernetes, as in addresses of Services. */
+const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** A prefix before all paths of a server, as pods report it. */
+const PREFIX = /^(?:\/[\w~-][\w.~-]*)*$/;
+
+/** The names that make the address of an agent. A user chooses none of them, nor writes an address. */
+type AgentNames = { service: string; namespace: string; mount_prefix: string };
+
+/** Returns the host of an agent and the prefix of its paths; undefined for names that could mean another place. */
+export function agentPlaceOf({ service, namespace, mount_prefix: given }: AgentNames, domain: string): AgentPlaceNamed | undefined {
+  const prefix = given.replace(/\/$/, '');
+  const isPlain = NAME.test(service) && NAME.test(namespace) && PREFIX.test(prefix);
+  return isPlain ? { host: `${service}.${namespace}.svc.${domain}`, prefix } : undefined;
+}
+
+/** Where an agent answers. */
+export type AgentPlaceNamed = { host: string; prefix: string };
+
+/** Routes that only read, though they are asked with a body. */
+const READING = /\/(?:search|count|history|versions|namespaces|checkpoint|events)$/;
+
+/** Returns whether a request only reads, as far as its method and path tell. */
+export const isReading = (method: string, path: string): boolean =>
+  ['GET', 'HEAD'].includes(method) || (method === 'POST' && READING.test(path.split('?')[0] ?? ''));

@@ -53,7 +53,9 @@ export function agentPolicy(deployment: DeploymentResource, settings: OperatorSe
       component: 'agent',
       name: names.agentPolicy(deployment.metadata.name),
       pods: ['api', 'queue'],
-      ...(ingress === 'Namespace' && { ingress: [{ peers: [...callersOf(settings), ...gatewayOf(deployment, settings)] }] }),
+      ...(ingress === 'Namespace' && {
+        ingress: [{ peers: [...callersOf(settings), ...gatewayOf(deployment, settings), ...consoleOf(settings)] }],
+      }),
       ...(egress === 'Limited' && { egress: [DNS, { peers: reachedBeside([...agentNetwork.blocked, ...apiServer]) }] }),
     }),
   ];
@@ -78,14 +80,15 @@ const callersOf = ({ agentNetwork, routeProxies }: OperatorSettings): Peer[] => 
 
 /** The platform's gateway reaches agents that may sleep. */
 const gatewayOf = (deployment: DeploymentResource, settings: OperatorSettings): Peer[] =>
-  settings.gateway === undefined || !isSleeper(deployment, settings)
-    ? []
-    : [
-        {
-          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': settings.gateway.namespace } },
-          podSelector: { matchLabels: { 'app.kubernetes.io/name': 'gx-platform', 'app.kubernetes.io/component': 'gateway' } },
-        },
-      ];
+  settings.gateway === undefined || !isSleeper(deployment, settings) ? [] : [podsOfPlatform('gateway', settings.gateway)];
+
+/** The console shows agents to the users of the platform. */
+const consoleOf = ({ console: place }: OperatorSettings): Peer[] => (place === undefined ? [] : [podsOfPlatform('console', place)]);
+
+const podsOfPlatform = (component: string, { namespace }: { namespace: string }): Peer => ({
+  namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+  podSelector: { matchLabels: { 'app.kubernetes.io/name': 'gx-platform', 'app.kubernetes.io/component': component } },
+});
 
 /** DNS servers may have an address that is blocked: that of a node, or a link-local one. */
 const DNS: Rule = {

@@ -1,0 +1,143 @@
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import { Conflict, Forbidden, NotFound, Problem, Unauthorized } from '../../errors.ts';
+import { clientIn } from '../../http/in-process.ts';
+import { Places } from '../../http/quota.ts';
+import type { AppOptions, Elsewhere } from '../../http/server.ts';
+import { leaveUnreadLate } from '../../http/unread-body.ts';
+import type { ProcessPlace, ProcessDoor } from '../door.ts';
+import { bringsBody, headersFromAgent, headersToAgent, isEvents } from '../headers.ts';
+import { notSignedIn, type BrowserSessions } from '../session/sessions.ts';
+import { boundedAnswer, LARGEST_ANSWER } from './agent-answer.ts';
+import type { AgentPasses, HeldPass, PassAsked } from './agent-passes.ts';
+import { agentTargetOf, isReading, PASSED_TO_AGENTS, type AgentPlaceNamed, type AgentTarget } from './target.ts';
+import { whileItMay } from './while-it-may.ts';
+
+type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
+type Context = Parameters<Middleware>[0];
+
+export type AgentPassing = {
+  sessions: Pick<BrowserSessions, 'of'>;
+  passes: Pick<AgentPasses, 'of' | 'instead'>;
+  door: Pick<ProcessDoor, 'ask'>;
+  /** Returns where the agents of a pass answer. Throws for names that could mean another place. */
+  placeOf: (pass: HeldPass) => ProcessPlace & Pick<AgentPlaceNamed, 'prefix'>;
+  /** Hears that an answer is under way. Returns the function to call when it has ended. */
+  opens: () => () => void;
+};
+
+const ROUTE = '/console/api/agents';
+/** Answers of agents that one session may have open. */
+const MOST_OPEN = 100;
+
+/**
+ * Passes requests below `/console/api/agents/` on to agents, each with a pass of its user. A tenant's code writes the
+ * answers. They go to the page as data that no browser runs, and decide about no cookie and no address.
+ */
+export function passingToAgents(parts: AgentPassing): Middleware {
+  const open = new Places();
+  return async (ctx, next) => {
+    if (!ctx.path.startsWith(PASSED_TO_AGENTS)) return next();
+    (ctx.state as { elsewhere?: Elsewhere }).elsewhere = { route: ROUTE, passedOn: false };
+    refuseNavigation(ctx);
+    const target = agentTargetOf(ctx.req.url ?? '');
+    if (target === undefined) throw new NotFound('There is no such path of an agent.');
+    const session = parts.sessions.of(ctx.headers);
+    if (typeof session === 'string') return refuse(ctx, session);
+    if (session.renewed !== undefined) ctx.set('set-cookie', session.renewed);
+    const message = `You have ${MOST_OPEN} answers of agents open; close one first.`;
+    const leave = open.enter([{ name: session.key, most: MOST_OPEN, message }]);
+    const closed = parts.opens();
+    const left = new AbortController();
+    ctx.res.once('close', () => {
+      left.abort();
+      leave();
+      closed();
+    });
+    await answered(ctx, parts, { target, asked: askedBy(ctx, session.key, target), left: left.signal });
+  };
+}
+
+/** Throws `Forbidden` unless a script of the page asks: no answer is opened as a page, a frame or an image. */
+function refuseNavigation({ headers }: Context): void {
+  const aim = headers['sec-fetch-dest'];
+  if (aim !== undefined && aim !== 'empty') throw new Forbidden('Answers of agents are read by the page alone.');
+}
+
+function refuse(ctx: Context, reason: Parameters<typeof notSignedIn>[0]): void {
+  ctx.status = 401;
+  ctx.body = notSignedIn(reason);
+}
+
+function askedBy(ctx: Context, key: string, { deploymentId }: AgentTarget): PassAsked {
+  const { requestId } = ctx.state as { requestId: string };
+  return { key, tenant: ctx.get('x-tenant-id') || undefined, deploymentId, source: clientIn(ctx).source, requestId };
+}
+
+/** `left` is aborted when the page has its answer, or has left. */
+type Asking = { target: AgentTarget; asked: PassAsked; left: AbortSignal };
+
+async function answered(ctx: Context, parts: AgentPassing, asking: Asking): Promise<void> {
+  const { target, asked, left } = asking;
+  try {
+    const pass = await parts.passes.of(asked);
+    if (pass.asleep_since !== null) throw new Conflict('The deployment sleeps. Looking at it does not wake it.');
+    refuseUnchecked(ctx.method, target, pass);
+    const answer = await letIn(ctx, parts, { ...asking, pass });
+    send(ctx, answer);
+    whileItMay({ passes: parts.passes, asked, pass, until: left, end: () => void answer.destroy() });
+  } catch (error) {
+    // The key of the session is refused, and not the request.
+    if (error instanceof Unauthorized) return refuse(ctx, 'revoked');
+    throw error;
+  }
+}
+
+/** An agent without a guard may know nothing of passes, so that the console keeps those from acting who only read. */
+function refuseUnchecked(method: string, { path }: AgentTarget, { role, guard }: HeldPass): void {
+  if (role !== 'read' || guard === 'key' || guard === 'handlers' || isReading(method, path)) return;
+  throw new Forbidden('Your key may only read.');
+}
+
+type Passed = Asking & { pass: HeldPass };
+
+/** Returns the agent's answer. A pass that it refuses is renewed once, where the request can be sent again. */
+async function letIn(ctx: Context, parts: AgentPassing, passed: Passed): Promise<IncomingMessage> {
+  const first = await askAgent(ctx, parts, passed);
+  if (first.statusCode !== 401) return first;
+  first.destroy();
+  const pass = await parts.passes.instead(passed.asked, passed.pass);
+  const again = pass === undefined || bringsBody(ctx.headers) ? undefined : await askAgent(ctx, parts, { ...passed, pass });
+  if (again !== undefined && again.statusCode !== 401) return again;
+  again?.destroy();
+  throw new Forbidden('The agent does not let you in. If it has handlers of its own, they may admit users of the platform.');
+}
+
+function askAgent(ctx: Context, { door, placeOf }: AgentPassing, { target, asked, pass, left: signal }: Passed): Promise<IncomingMessage> {
+  const { prefix, ...place } = placeOf(pass);
+  const body = bringsBody(ctx.headers) ? ctx.req : undefined;
+  const headers = headersToAgent(ctx.headers, { pass: pass.pass, requestId: asked.requestId });
+  return door.ask(place, { method: ctx.method, path: `${prefix}${target.path}`, headers, body, signal });
+}
+
+/** Sends an agent's answer on, as far as it is one that a page may have. */
+function send(ctx: Context, answer: IncomingMessage): void {
+  const fault = faultOf(answer);
+  if (fault !== undefined) answer.destroy();
+  if (fault !== undefined) throw new Problem(502, fault);
+  const headers = headersFromAgent(answer.headers);
+  ctx.status = answer.statusCode ?? 502;
+  ctx.set(headers);
+  // An answer may come before the body was read, which nobody reads then.
+  if (bringsBody(ctx.headers)) leaveUnreadLate(ctx.req, ctx.res);
+  ctx.body = boundedAnswer(answer, { bytes: isEvents(headers) ? Infinity : LARGEST_ANSWER });
+  ctx.flushHeaders();
+}
+
+/** Returns why an answer goes no further. */
+function faultOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
+  if (statusCode >= 300 && statusCode < 400) return `The agent sends elsewhere: ${headers.location ?? 'it does not say where'}`;
+  if (STATUS_CODES[statusCode] === undefined) return `The agent answers with the status ${statusCode}, which means nothing.`;
+  if (!['identity', undefined].includes(headers['content-encoding'])) return 'The agent packs its answer, though nobody asked for that.';
+  if (Number(headers['content-length'] ?? 0) > LARGEST_ANSWER) return `The agent's answer has more than ${LARGEST_ANSWER} bytes.`;
+  return undefined;
+}
