@@ -37,7 +37,7 @@ const GOALS = { milliseconds: 1000, blocked: 250, bytes: 40 * 2 ** 20 };
 
 /** Messages of the measured process. Memory is in bytes, the rest in milliseconds. */
 type Filled = { port: number; held: number };
-type Seen = { blocked: number; peak: number };
+type Seen = { blocked: number; peak: number; cpu: number };
 
 let version = 0;
 const meta = (name: string) => ({ name, namespace: `team-${name.slice(-2)}`, resourceVersion: String((version += 1)) });
@@ -127,10 +127,13 @@ async function serve(): Promise<void> {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();
   let peak = resting;
+  let used = process.cpuUsage();
   setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), 5).unref();
   process.on('message', () => {
-    process.send?.({ blocked: delay.max / 1e6, peak: peak - resting } satisfies Seen);
+    const { user, system } = process.cpuUsage(used);
+    process.send?.({ blocked: delay.max / 1e6, peak: peak - resting, cpu: (user + system) / 1000 } satisfies Seen);
     delay.reset();
+    used = process.cpuUsage();
   });
   process.once('disconnect', () => process.exit());
   process.send?.({ port: server.port, held } satisfies Filled);
@@ -157,13 +160,14 @@ async function measure(): Promise<void> {
     series = text.split('\n').filter((line) => line.includes('deployment="')).length;
     await wait(200);
   }
-  const { blocked, peak } = await ask();
+  const { blocked, peak, cpu } = await ask();
   child.disconnect();
   const table = new Table();
   const slowest = Math.max(...times);
   table.title(`Scrapes of ${COUNT} deployments (${Math.round(series / COUNT)} series each, ${megabytes(bytes)} of text)`);
   table.row('a scrape: median', `${Math.round(quantile(times, 0.5))} ms`);
   table.row('the slowest', `${Math.round(slowest)} ms`, { says: `<= ${GOALS.milliseconds} ms`, met: slowest <= GOALS.milliseconds });
+  table.row('its CPU, with all threads', `${Math.round(cpu / ROUNDS)} ms`);
   table.row('longest block of the event loop', `${Math.round(blocked)} ms`, {
     says: `<= ${GOALS.blocked} ms`,
     met: blocked <= GOALS.blocked,
