@@ -1,7 +1,15 @@
+import { execFile } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { ensureTools } from '../../dev/cluster/parts.ts';
+import { OperatorMetrics } from '../../src/operator/kernel/metrics.ts';
+import { exportObjects } from '../../src/operator/series/export-objects.ts';
+import { createCaches } from '../../src/operator/view/caches.ts';
 import { labelsOfSeries } from '../kit/metric-names.ts';
+import { deployment } from '../kit/objects.ts';
+import { printed } from '../kit/operator.ts';
 import { idOf, renderer, type KubeYaml, type Renderer } from './render.ts';
 
 /* Monitors and dashboards of the chart, and that every query asks for metrics and labels that the processes have. */
@@ -87,6 +95,22 @@ describe('monitors', () => {
     expect(endpointOf(monitors[0]!)).toMatchObject({ port: 'https', scheme: 'https' });
   });
 });
+
+test("the series of objects are text that Prometheus' own tool reads", async () => {
+  const [caches, metrics] = [createCaches(), new OperatorMetrics()];
+  exportObjects(metrics, caches);
+  const conditions = [
+    { type: 'Ready', status: 'False', reason: 'a"b\\c', message: '', lastTransitionTime: '2026-11-01T00:00:00Z' } as const,
+  ];
+  const status = { conditions, databaseCertificateUntil: '2027-01-01T00:00:00Z' };
+  for (const name of ['one', 'two']) caches.deployments.offer(deployment({ metadata: { name, resourceVersion: '1' }, status }));
+  const { promtool } = await ensureTools(['promtool']);
+  const checked = execFile(promtool, ['check', 'metrics']);
+  checked.stdin!.end(await printed(metrics));
+  const problems = (await text(checked.stderr!)).split('\n').filter((line) => line !== '');
+  // The library's own metrics of Node have names that the tool does not like.
+  expect(problems.filter((line) => !line.startsWith('nodejs_'))).toEqual([]);
+}, 600_000);
 
 /** Returns the names of series that a query asks for, each with the labels by which it selects or groups. */
 function askedBy(query: string): { series: Set<string>; labels: Set<string>; faults: number } {
