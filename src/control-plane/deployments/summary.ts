@@ -1,5 +1,6 @@
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import type { DeploymentDetails, DeploymentSummary, Lifecycle, RevisionSummary } from '../../schema/platform/deployment-summary.ts';
+import { PUSHED_AT } from '../../schema/platform/labels.ts';
 import { isManaged } from './patch.ts';
 import { deploymentStatus } from './resource.ts';
 import { revisionStatus } from '../revisions/resource.ts';
@@ -43,7 +44,20 @@ export function detailsOf(summarized: Summarized): DeploymentDetails {
       certificate_until: status.databaseCertificateUntil ?? null,
     },
     key: { previous_until: status.keyPreviousUntil ?? null },
-    branch: status.followedRef === undefined ? null : { ref: status.followedRef, commit: status.followedCommit ?? null },
+    branch: branchOf(summarized.deployment),
+  };
+}
+
+/** Returns the branch that a deployment follows, and the last push event, as the operator and the push route noted them. */
+function branchOf({ metadata, spec, status }: DeploymentResource): DeploymentDetails['branch'] {
+  if (status?.followedRef === undefined) return null;
+  const { integrationId } = spec.sourceConfig ?? {};
+  const [commit, at] = metadata.annotations?.[PUSHED_AT]?.split(' ') ?? [];
+  return {
+    ref: status.followedRef,
+    commit: status.followedCommit ?? null,
+    push_path: integrationId === undefined ? null : `/v1/integrations/git/${integrationId}/push`,
+    pushed: commit === undefined || at === undefined || Number.isNaN(Date.parse(at)) ? null : { commit, at },
   };
 }
 

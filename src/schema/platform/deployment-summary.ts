@@ -116,6 +116,15 @@ export const DeploymentDetails = Type.Object({
     Type.Object({
       ref: Type.String({ description: 'Branch whose pushes make revisions.' }),
       commit: Nullable(Type.String({ description: 'Its head when it was last looked at.' })),
+      push_path: Nullable(
+        Type.String({ description: 'Path of the control plane that takes the push events of its connection; null: it has no connection.' }),
+      ),
+      pushed: Nullable(
+        Type.Object(
+          { commit: Type.String({ description: 'The commit that it named.' }), at: DateTime('When it came.') },
+          { description: 'The last push event; null: none has come.' },
+        ),
+      ),
     }),
   ),
 });

@@ -2,9 +2,10 @@ import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { ownLabels } from '../../../src/schema/platform/labels.ts';
+import { ownLabels, PUSHED_AT } from '../../../src/schema/platform/labels.ts';
 import type { Revision } from '../../../src/schema/platform/revision.ts';
 import { creation, letGo, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
+import { fromGit, GIT, newDeployment } from '../../kit/objects.ts';
 import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';
 
 let plane: Plane;
@@ -110,6 +111,18 @@ test('a sleeper is woken by a click and never by looking', async () => {
   await tab.press('Wake');
   await tab.shows('It is being woken.');
   expect(await annotations()).toContain('gx.dev/wake');
+});
+
+test('a deployment that follows a branch shows the last push event, and where its host sends the next one', async () => {
+  const at = '2026-01-02T03:04:05.000Z';
+  const given = fromGit('main', { metadata: { name: 'follower', annotations: { [PUSHED_AT]: `c0ffee ${at}` } } });
+  const { uid } = (await plane.kube.create(kinds.deployment, newDeployment(plane.namespace, given))).metadata;
+  await report('follower', { followedRef: 'main', followedCommit: 'c0ffee', conditions: [] });
+  tab = await stage.open(`d/${uid}/settings`);
+  if ((await tab.text('h1')) === 'Sign in') await tab.signIn(plane.keys.write);
+  await tab.shows('Pushes to main make revisions.');
+  const text = await tab.text('main');
+  for (const part of ['The last push event came', `/v1/integrations/git/${GIT.id}/push`]) expect(text).toContain(part);
 });
 
 test('a deployment that Argo CD keeps warns before a change', async () => {

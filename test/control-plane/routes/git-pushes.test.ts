@@ -2,6 +2,8 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
 import { GIT_KINDS, type GitKind } from '../../../src/schema/platform/git-integration.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import type { DeploymentDetails } from '../../../src/schema/platform/deployment-summary.ts';
 import { PUSHED_AT } from '../../../src/schema/platform/labels.ts';
 import { AFTER, deleted, HEADERS, PAYLOADS } from '../../git/payloads.ts';
 import { creation, startPlane, type Plane } from '../kit/api-server-plane.ts';
@@ -64,6 +66,21 @@ describe.each(GIT_KINDS)('a push event of %s', (kind) => {
       .split('\n')
       .filter((line) => line.includes('"audit":true') && line.includes('"pushGitEvent"'));
     expect(JSON.parse(audited.at(-1)!)).toMatchObject({ action: 'pushGitEvent', id, outcome: 'done', status: 202 });
+  });
+
+  test('is shown with the deployment, and so is where the next one goes', async () => {
+    const { id: deployment } = (await plane.call<{ resources: Deployment[] }>('GET', `/v2/deployments?name_contains=${name}`)).body
+      .resources[0]!;
+    await plane.kube.patchStatus(kinds.deployment, { namespace: plane.namespace, name }, { followedRef: 'main', followedCommit: AFTER });
+    const branch = {
+      ref: 'main',
+      commit: AFTER,
+      push_path: `/v1/integrations/git/${id}/push`,
+      pushed: { commit: AFTER, at: (await noted())!.split(' ')[1] },
+    };
+    await expect
+      .poll(async () => (await plane.call<DeploymentDetails>('GET', `/v2/deployments/${deployment}/state`)).body.branch)
+      .toEqual(branch);
   });
 
   test.each([

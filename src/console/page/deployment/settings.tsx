@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { DeploymentDetails } from '../../../schema/platform/deployment-summary.ts';
 import { useApp } from '../shell/app.ts';
+import { CopyButton } from '../shell/copy-button.tsx';
 import { Time } from '../shell/time.tsx';
 import { Backups } from './backups.tsx';
 import { Deletion } from './deletion.tsx';
@@ -108,11 +109,28 @@ function DatabaseAndBranch({ details: { database, branch } }: { details: Deploym
           </>
         )}
       </p>
-      {branch !== null && (
+      {branch !== null && <Branch branch={branch} />}
+    </section>
+  );
+}
+
+function Branch({ branch: { ref, commit, pushed, push_path: path } }: { branch: NonNullable<DeploymentDetails['branch']> }) {
+  return (
+    <>
+      <p>
+        Pushes to <code>{ref}</code> make revisions. Its head was last <code>{commit ?? 'not seen'}</code>.
+      </p>
+      {pushed !== null && (
         <p>
-          Pushes to <code>{branch.ref}</code> make revisions. Its head was last <code>{branch.commit ?? 'not seen'}</code>.
+          The last push event came <Time at={pushed.at} />, for <code>{pushed.commit}</code>.
         </p>
       )}
-    </section>
+      {path !== null && (
+        <p>
+          {pushed === null && 'No push event has come yet. '}The host sends its push events to this path of the control plane:{' '}
+          <code>{path}</code> <CopyButton text={path} label="Copy" />
+        </p>
+      )}
+    </>
   );
 }
