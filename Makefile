@@ -82,7 +82,7 @@ test-kind: install ## make run, the quick start and the system tests on kind, wi
 test-scale: install ## five hundred runs over four queue pods, wakes by the clock, and api pods under load with a real metrics server, in real pods (25 minutes)
 	@node dev/test/main.ts scale
 
-test-rollouts: install ## new revisions that fail, are slow, never end or leak are given up, and twenty equal ones serve, in real pods (40 minutes)
+test-rollouts: install ## new revisions that fail, are slow, never end or leak are given up, and twenty equal ones serve, in real pods; then everything is killed at each step of two more (45 minutes)
 	@node dev/test/main.ts rollouts
 
 test-restore: install ## a database whose volume is lost comes back from a real S3 server over TLS, in real pods (10 minutes)

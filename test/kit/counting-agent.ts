@@ -57,20 +57,25 @@ export async function deployCounting(
   };
 }
 
-/** Returns how often each node was executed, by round: `{ quick-1: ['first', 'second'] }`. */
-export async function executions(client: Client): Promise<Record<string, string[]>> {
-  const found: Record<string, string[]> = {};
+/** One execution of a node, as the graph recorded it when it began. */
+export type Mark = { round: string; node: string; revision: string };
+
+/** Returns a mark for each time that a node was executed. */
+export async function marks(client: Client): Promise<Mark[]> {
   // Marks that are left meanwhile move others to the next page, where they come once more.
-  const seen = new Set<string>();
+  const found = new Map<string, Mark>();
   for (let offset = 0; ; offset += PAGE) {
     const { items } = await client.store.searchItems(['executions'], { limit: PAGE, offset });
-    for (const { key, namespace, value } of items) {
-      if (seen.has(key)) continue;
-      seen.add(key);
-      (found[String(namespace[1])] ??= []).push(String(value.node));
-    }
-    if (items.length < PAGE) return Object.fromEntries(Object.entries(found).map(([round, nodes]) => [round, nodes.toSorted()]));
+    for (const { key, namespace, value } of items)
+      found.set(key, { round: String(namespace[1]), node: String(value['node']), revision: String(value['revision']) });
+    if (items.length < PAGE) return [...found.values()];
   }
+}
+
+/** Returns how often each node was executed, by round: `{ quick-1: ['first', 'second'] }`. */
+export async function executions(client: Client): Promise<Record<string, string[]>> {
+  const rounds = Map.groupBy(await marks(client), ({ round }) => round);
+  return Object.fromEntries([...rounds].map(([round, own]) => [round, own.map(({ node }) => node).toSorted()]));
 }
 
 /** Makes this many runs that take their time, and returns their rounds. */

@@ -6,6 +6,7 @@ import type { Revision } from '../../src/schema/platform/revision.ts';
 import { deployCounting, executions, type CountingAgent } from '../kit/counting-agent.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
+import { feed, type Feeder } from './feeder.ts';
 
 /*
  * New revisions of a deployment under load, in real pods. Each gets half of the new threads, and is compared with the
@@ -39,27 +40,7 @@ const ROLLOUT = {
 };
 
 let agent: CountingAgent;
-let feeder: { stop: () => Promise<void>; made: string[]; failures: string[] };
-
-/** Makes a run again and again, each on a thread of its own, and waits for none. */
-function feed(): typeof feeder {
-  const [made, failures]: string[][] = [[], []];
-  const stopping = new AbortController();
-  const create = async (round: string): Promise<void> => {
-    await agent.client.runs.create(null, 'counting', { input: { round, milliseconds: STEP } }).then(
-      () => made!.push(round),
-      (error: unknown) => failures!.push(String(error)),
-    );
-  };
-  const loop = async (): Promise<void> => {
-    for (let at = 1; !stopping.signal.aborted; at += 1) {
-      void create(`round-${at}`);
-      await wait(EVERY);
-    }
-  };
-  const done = loop();
-  return { made: made!, failures: failures!, stop: async () => (stopping.abort(), done) };
-}
+let feeder: Feeder;
 
 beforeAll(async () => {
   agent = await deployCounting(cluster, name, {
@@ -67,7 +48,7 @@ beforeAll(async () => {
     resources: { queue_memory_mb: 300, queue_memory_limit_mb: 500 },
     secrets: { FAULT: 'none', N_JOBS_PER_WORKER: '20' },
   });
-  feeder = feed();
+  feeder = feed({ client: agent.client, every: EVERY, milliseconds: STEP });
 });
 afterAll(async () => {
   await feeder.stop();
@@ -133,7 +114,7 @@ test('equal revisions all serve, and each of their runs is executed once', async
   const ends: string[] = [];
   for (let at = 0; at < EQUAL; at += 1) ends.push((await tried(await ask('none'))).revision.status);
   expect(ends).toEqual(Array.from({ length: EQUAL }, () => 'DEPLOYED'));
-  const rounds = feeder.made.slice(from);
+  const rounds = feeder.made.slice(from).map(({ round }) => round);
   await until(
     'all of them are over',
     async () => {
