@@ -16,11 +16,13 @@ export type ConsoleServer = {
 
 /** Answers a request for a log in place of the control plane, whose API server has no pods. */
 export type LogFeed = (incoming: IncomingMessage, response: ServerResponse) => void;
-type Served = { folder: string; api: string; logs?: LogFeed };
+/** Returns where the host of an agent is. */
+export type Reach = NonNullable<Parameters<typeof openConsole>[3]>;
+type Served = { folder: string; api: string; logs?: LogFeed; reach?: Reach };
 
 /** Starts a console with the page of a folder, for the API at an address, behind a proxy. */
-export async function serveConsole({ folder, api, logs }: Served): Promise<ConsoleServer> {
-  const running = await openConsole(api, {}, folder);
+export async function serveConsole({ folder, api, logs, reach }: Served): Promise<ConsoleServer> {
+  const running = await openConsole(api, {}, folder, reach);
   const state = { isCut: false };
   const server = createServer((incoming, response) => {
     const path = (incoming.url ?? '').slice(PREFIX.length);

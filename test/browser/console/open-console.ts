@@ -1,15 +1,15 @@
 import { inject } from 'vitest';
 import { until } from '../../kit/until.ts';
 import { launch, type Browser, type Page, type Session } from '../chromium.ts';
-import { serveConsole, type ConsoleServer, type LogFeed } from './console-server.ts';
+import { serveConsole, type ConsoleServer, type LogFeed, type Reach } from './console-server.ts';
 
 /** A browser, and the page of the console for an API. */
 export type ConsoleStage = { browser: Browser; server: ConsoleServer; open(path?: string): Promise<OpenConsole>; stop(): Promise<void> };
 
-/** Serves the page for the API at an address, and starts a browser. */
-export async function openConsole(api: string, logs?: LogFeed): Promise<ConsoleStage> {
+/** Serves the page for the API at an address, and starts a browser. `reach`: where the hosts of agents are. */
+export async function openConsole(api: string, logs?: LogFeed, reach?: Reach): Promise<ConsoleStage> {
   const { chromium, packages, page } = inject('console');
-  const server = await serveConsole({ folder: page, api, ...(logs !== undefined && { logs }) });
+  const server = await serveConsole({ folder: page, api, ...(logs !== undefined && { logs }), ...(reach !== undefined && { reach }) });
   const browser = await launch(chromium, packages);
   return {
     browser,

@@ -4,6 +4,7 @@ import { StateShown } from '../deployments/state-shown.tsx';
 import { sourceText } from '../deployments/source-text.ts';
 import { useApp } from '../shell/app.ts';
 import { useKeys } from '../shell/keys.ts';
+import { lazily } from '../shell/lazy.tsx';
 import type { PlaceName } from '../shell/routes.ts';
 import { Time } from '../shell/time.tsx';
 import { Compare } from './compare.tsx';
@@ -18,13 +19,16 @@ import { Settings } from './settings.tsx';
 
 const TABS = {
   deployment: 'Revisions',
+  studio: 'Studio',
   logs: 'Logs',
   objects: 'Pods and events',
   secrets: 'Secrets and key',
   settings: 'Settings',
   resource: 'Conditions and YAML',
 } as const;
-type Tab = keyof typeof TABS | 'compare' | 'buildLog';
+type Tab = keyof typeof TABS | 'compare' | 'buildLog' | 'thread';
+
+const Studio = lazily(async () => (await import('../studio/studio.tsx')).Studio);
 
 /** One deployment. */
 export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
@@ -48,7 +52,11 @@ export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
       <Header detail={detail} />
       <nav class="tabs" aria-label="Parts of the deployment">
         {(Object.entries(TABS) as [keyof typeof TABS & PlaceName, string][]).map(([name, label]) => (
-          <a key={name} href={app.router.href(name, { id })} aria-current={name === tab ? 'page' : undefined}>
+          <a
+            key={name}
+            href={app.router.href(name, { id })}
+            aria-current={name === tab || (name === 'studio' && tab === 'thread') ? 'page' : undefined}
+          >
             {label}
           </a>
         ))}
@@ -63,6 +71,9 @@ function TabShown({ detail, tab }: { detail: DeploymentDetail; tab: Tab }) {
     case 'logs':
     case 'buildLog':
       return <Log detail={detail} />;
+    case 'studio':
+    case 'thread':
+      return <Studio detail={detail} />;
     case 'compare':
       return <Compare detail={detail} />;
     case 'secrets':

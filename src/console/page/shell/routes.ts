@@ -10,6 +10,8 @@ const PATHS = {
   secrets: 'd/:id/secrets',
   settings: 'd/:id/settings',
   resource: 'd/:id/resource',
+  studio: 'd/:id/studio',
+  thread: 'd/:id/studio/:thread',
 } as const;
 
 export type PlaceName = keyof typeof PATHS;

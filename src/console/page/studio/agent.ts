@@ -1,0 +1,73 @@
+import type { ApiRequest, Calls } from '../api/calls.ts';
+import {
+  studioCheckpoint,
+  listOf,
+  stateOfAnswer,
+  studioThread,
+  type ListedCheckpoint,
+  type StudioThread,
+  type ShownState,
+} from './agent-answers.ts';
+
+/** Some threads. `next` is the place of the next ones; undefined where there are none. */
+export type PageOfThreads = { threads: StudioThread[]; next: string | undefined };
+
+const THREADS = 30;
+const CHECKPOINTS = 50;
+
+/** The requests of the studio to the agent of one deployment. */
+export class StudioAgent {
+  readonly #calls: Calls;
+  readonly #root: string;
+
+  constructor(calls: Calls, deploymentId: string) {
+    this.#calls = calls;
+    this.#root = `agents/${encodeURIComponent(deploymentId)}`;
+  }
+
+  /** Returns threads, the last changed one first, from a place that an earlier page named. */
+  async threads(asked: { status: string; from: string | undefined; signal: AbortSignal }): Promise<PageOfThreads> {
+    const { status, from, signal } = asked;
+    const body = {
+      limit: THREADS,
+      offset: Number(from ?? 0),
+      sort_by: 'updated_at',
+      sort_order: 'desc',
+      select: ['thread_id', 'status', 'updated_at', 'metadata', 'values'],
+      ...(status !== '' && { status }),
+    };
+    const response = await this.#calls.open(`api/${this.#root}/threads/search`, { method: 'POST', body, signal });
+    const threads = listOf(await response.json()).map(studioThread);
+    return { threads, next: /^\d+$/.exec(response.headers.get('x-pagination-next') ?? '')?.[0] };
+  }
+
+  async thread(id: string, signal: AbortSignal): Promise<StudioThread> {
+    return studioThread(await this.#json(`threads/${encodeURIComponent(id)}`, { signal }));
+  }
+
+  /** Returns checkpoints without their states, the newest first, older than the one that is named. */
+  async checkpoints(id: string, before: string | undefined, signal: AbortSignal): Promise<{ found: ListedCheckpoint[]; more: boolean }> {
+    const select = ['checkpoint_id', 'created_at', 'metadata', 'next'];
+    const body = { limit: CHECKPOINTS, select, ...(before !== undefined && { before }) };
+    const found = listOf(await this.#json(`threads/${encodeURIComponent(id)}/history`, { method: 'POST', body, signal })).map(
+      studioCheckpoint,
+    );
+    return { found, more: found.length === CHECKPOINTS };
+  }
+
+  async state(id: string, checkpoint: string, signal: AbortSignal): Promise<ShownState> {
+    return stateOfAnswer(await this.#json(`threads/${encodeURIComponent(id)}/state/${encodeURIComponent(checkpoint)}`, { signal }));
+  }
+
+  /** Runs the thread's graph from a checkpoint on, and returns when the run has ended. */
+  async runFrom({ id, metadata }: StudioThread, checkpoint: string): Promise<void> {
+    const path = `threads/${encodeURIComponent(id)}/runs`;
+    const body = { assistant_id: metadata['assistant_id'] ?? metadata['graph_id'], checkpoint_id: checkpoint, input: null };
+    const run = await this.#json<{ run_id: string }>(path, { method: 'POST', body });
+    await this.#json(`${path}/${encodeURIComponent(run.run_id)}/join`, {});
+  }
+
+  #json<Answer>(path: string, asked: ApiRequest): Promise<Answer> {
+    return this.#calls.json<Answer>(`${this.#root}/${path}`, asked);
+  }
+}

@@ -1,0 +1,47 @@
+import { conversationIn, type ShownToolCall } from './shown-messages.ts';
+
+/** Messages that are shown. Those before them are counted. */
+const MOST = 200;
+
+/** The messages of a state. All of it is text: nothing of an agent is run, or opened, or drawn. */
+export function Conversation({ values }: { values: unknown }) {
+  const messages = conversationIn(values);
+  if (messages === undefined) return null;
+  const left = messages.length - MOST;
+  return (
+    <>
+      <h3>Messages</h3>
+      {left > 0 && <p class="note">{left} earlier ones are not shown.</p>}
+      <ol class="messages">
+        {messages.slice(-MOST).map(({ key, who, text, reasoning, calls }, index) => (
+          <li key={`${index} ${key}`}>
+            <strong>{who}</strong>
+            {reasoning !== '' && (
+              <details>
+                <summary>Reasoning</summary>
+                <p>{reasoning}</p>
+              </details>
+            )}
+            {text !== '' && <p>{text}</p>}
+            {calls.map((call, at) => (
+              <ToolCall key={at} call={call} />
+            ))}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function ToolCall({ call: { name, input, result, failed } }: { call: ShownToolCall }) {
+  return (
+    <details>
+      <summary>
+        {name}
+        {result === undefined ? ', without an answer' : failed ? ', failed' : ''}
+      </summary>
+      <pre>{input}</pre>
+      {result !== undefined && <pre>{result}</pre>}
+    </details>
+  );
+}

@@ -1,0 +1,93 @@
+/* Messages in the state of a thread, in the forms that LangChain's libraries store. */
+
+/** A call of a tool, with its result where there is one. */
+export type ShownToolCall = { id: string; name: string; input: string; result: string | undefined; failed: boolean };
+
+/** A message as people read it. */
+export type ShownMessage = { key: string; who: string; text: string; reasoning: string; calls: ShownToolCall[] };
+
+type Fields = Record<string, unknown>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+const textAt = (fields: Fields, name: string): string => (typeof fields[name] === 'string' ? fields[name] : '');
+const listAt = (fields: Fields, name: string): Fields[] => (Array.isArray(fields[name]) ? fields[name].filter(isFields) : []);
+
+/** A map has none of the names that every object of the language has. */
+const WHO = new Map(
+  Object.entries({
+    human: 'User',
+    user: 'User',
+    ai: 'Agent',
+    assistant: 'Agent',
+    AIMessageChunk: 'Agent',
+    system: 'System',
+    developer: 'System',
+    tool: 'Tool',
+    function: 'Tool',
+  }),
+);
+
+/** Returns the name of a message's form: that of its type, or of its role. */
+const formOf = (message: Fields): string => textAt(message, 'type') || textAt(message, 'role');
+
+/** Returns whether a list holds messages, so that it is shown as a conversation. */
+const isConversation = (list: unknown): list is Fields[] =>
+  Array.isArray(list) && list.length > 0 && list.every((one) => isFields(one) && WHO.has(formOf(one)) && 'content' in one);
+
+/**
+ * Returns the messages of a state, each tool's answer beside its call; undefined where the state holds none. An answer
+ * to a call that is not there stands for itself.
+ */
+export function conversationIn(values: unknown): ShownMessage[] | undefined {
+  if (!isFields(values) || !isConversation(values['messages'])) return undefined;
+  const list = values['messages'];
+  const answers = new Map(list.filter((one) => WHO.get(formOf(one)) === 'Tool').map((one) => [textAt(one, 'tool_call_id'), one]));
+  const called = new Set(list.flatMap((one) => listAt(one, 'tool_calls').map((call) => textAt(call, 'id'))));
+  return list
+    .filter((one) => WHO.get(formOf(one)) !== 'Tool' || !called.has(textAt(one, 'tool_call_id')))
+    .map((one, index) => shown(one, index, answers));
+}
+
+function shown(message: Fields, index: number, answers: ReadonlyMap<string, Fields>): ShownMessage {
+  const { text, reasoning } = partsOf(message['content']);
+  const extra = isFields(message['additional_kwargs']) ? textAt(message['additional_kwargs'], 'reasoning_content') : '';
+  return {
+    key: textAt(message, 'id') || String(index),
+    who: textAt(message, 'name') || WHO.get(formOf(message))!,
+    text,
+    reasoning: [reasoning, extra].filter((one) => one !== '').join('\n'),
+    calls: listAt(message, 'tool_calls').map((call) => shownCall(call, answers.get(textAt(call, 'id')))),
+  };
+}
+
+const shownCall = (call: Fields, answer: Fields | undefined): ShownToolCall => ({
+  id: textAt(call, 'id'),
+  name: textAt(call, 'name'),
+  input: JSON.stringify(call['args'] ?? {}, undefined, 2),
+  result: answer === undefined ? undefined : partsOf(answer['content']).text,
+  failed: answer !== undefined && textAt(answer, 'status') === 'error',
+});
+
+const REASONING = ['reasoning', 'thinking', 'reasoning_content'];
+/** Parts that stand elsewhere in the message, too. */
+const REPEATED = ['tool_use', 'tool_call', 'input_json_delta'];
+
+/** Returns the text of a content, which is one itself, or a list of parts. A part of another kind is named. */
+function partsOf(content: unknown): { text: string; reasoning: string } {
+  if (typeof content === 'string') return { text: content, reasoning: '' };
+  const parts = Array.isArray(content) ? content : [content];
+  const texts: string[] = [];
+  const reasons: string[] = [];
+  for (const part of parts) {
+    if (typeof part === 'string') texts.push(part);
+    else if (isFields(part) && REASONING.includes(textAt(part, 'type'))) reasons.push(reasonIn(part));
+    else if (isFields(part) && textAt(part, 'type') === 'text') texts.push(textAt(part, 'text'));
+    else if (isFields(part) && !REPEATED.includes(textAt(part, 'type'))) texts.push(`[${textAt(part, 'type') || 'part'}]`);
+  }
+  return { text: texts.join('\n'), reasoning: reasons.filter((one) => one !== '').join('\n') };
+}
+
+const reasonIn = (part: Fields): string =>
+  [textAt(part, 'reasoning'), textAt(part, 'thinking'), textAt(part, 'text'), ...listAt(part, 'summary').map((one) => textAt(one, 'text'))]
+    .filter((one) => one !== '')
+    .join('\n');

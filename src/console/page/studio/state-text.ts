@@ -1,0 +1,39 @@
+/** Letters of a state that are shown. A browser that lays out more than that does nothing else for a while. */
+const MOST = 100_000;
+
+/** A value as text: the beginning that is shown, and how many letters there are. */
+export type CutText = { shown: string; letters: number };
+
+/** Returns a value of an agent as indented JSON. */
+export function stateText(value: unknown, most: number = MOST): CutText {
+  const text = JSON.stringify(value, undefined, 2) ?? '';
+  return { shown: text.length > most ? text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '') : text, letters: text.length };
+}
+
+type Fields = Record<string, unknown>;
+
+/** Returns the state without its messages, which are shown as a conversation. */
+export function withoutMessages(values: unknown): unknown {
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) return values;
+  const { messages: _, ...rest } = values as Fields;
+  return rest;
+}
+
+const SOURCES = new Map(Object.entries({ input: 'Input', loop: 'Step', update: 'Written by hand', fork: 'Copied' }));
+
+/** Returns the words for a checkpoint, by its origin. */
+export function checkpointWords(metadata: unknown): string {
+  const { source, step } = (metadata ?? {}) as Fields;
+  const what = SOURCES.get(String(source)) ?? 'Checkpoint';
+  return typeof step === 'number' ? `${what} ${step}` : what;
+}
+
+/** Returns a line that tells a thread from others: its title, or the first words of its conversation. */
+export function threadTitle(metadata: unknown, values: unknown): string {
+  const { title } = (metadata ?? {}) as Fields;
+  if (typeof title === 'string' && title !== '') return title;
+  const { messages } = (values ?? {}) as Fields;
+  const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
+  const { content } = (first ?? {}) as Fields;
+  return typeof content === 'string' ? content.slice(0, 120) : '';
+}

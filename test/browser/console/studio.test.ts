@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json as bodyOf } from 'node:stream/consumers';
+import axe from 'axe-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { kinds } from '../../../src/kube/kube.ts';
+import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
+import type { Deployment } from '../../../src/schema/platform/deployment.ts';
+import { agentKeyHash } from '../../../src/schema/wire/agent-key.ts';
+import { passKeyOf, wordsOfPass } from '../../../src/tokens/agent-pass.ts';
+import { creation, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
+import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';
+
+/* The studio in front of a double of an agent, which writes whatever it likes. */
+
+const KEY = 'gxa_of-the-studio';
+const THREAD = '11111111-1111-4111-8111-111111111111';
+
+let plane: Plane;
+let stage: ConsoleStage;
+let tab: OpenConsole;
+let agent: Server;
+let deployment: Deployment;
+let asked: string[] = [];
+let roles: (string | undefined)[] = [];
+let runs = 0;
+
+const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>[a](javascript:window.hacked=1)';
+
+const state = (checkpoint: string) => ({
+  values: {
+    messages: [
+      { type: 'human', id: 'a', content: HOSTILE },
+      { type: 'ai', id: 'b', content: `answer at ${checkpoint}`, tool_calls: [{ id: 't', name: 'search', args: { q: 1 } }] },
+      { type: 'tool', id: 'c', tool_call_id: 't', content: 'found nothing' },
+    ],
+    topic: `of ${checkpoint}`,
+  },
+  next: checkpoint === 'c2' ? [] : ['say'],
+  interrupts: [],
+  created_at: '2026-01-01T00:00:00Z',
+});
+
+const checkpoint = (id: string, step: number) => ({
+  checkpoint_id: id,
+  parent_checkpoint_id: null,
+  created_at: '2026-01-01T00:00:00Z',
+  metadata: { source: 'loop', step },
+  next: [],
+});
+
+const thread = (id: string, title: string) => ({
+  thread_id: id,
+  status: 'idle',
+  updated_at: '2026-01-01T00:00:00Z',
+  metadata: { title, graph_id: 'chat' },
+  values: null,
+});
+
+type Answer = { body: unknown; headers?: Record<string, string> };
+
+function answerTo(line: string, body: Record<string, unknown>): Answer {
+  if (line === 'POST /threads/search' && body['offset'] === 0)
+    return { body: [thread(THREAD, HOSTILE)], headers: { 'x-pagination-next': '30' } };
+  if (line === 'POST /threads/search') return { body: [thread('22222222-2222-4222-8222-222222222222', 'an older one')] };
+  if (line === `GET /threads/${THREAD}`) return { body: thread(THREAD, 'x') };
+  if (line === `POST /threads/${THREAD}/history`)
+    return { body: [...(runs > 0 ? [checkpoint('c3', 3)] : []), checkpoint('c2', 2), checkpoint('c1', 1)] };
+  if (line.startsWith(`GET /threads/${THREAD}/state/`)) return { body: state(line.split('/').at(-1)!) };
+  if (line === `POST /threads/${THREAD}/runs`) runs += 1;
+  if (line === `POST /threads/${THREAD}/runs`) return { body: { run_id: 'r1' } };
+  return { body: {} };
+}
+
+async function answered(incoming: IncomingMessage, reply: ServerResponse): Promise<void> {
+  const line = `${incoming.method} ${incoming.url}`;
+  const body = incoming.method === 'POST' ? ((await bodyOf(incoming)) as Record<string, unknown>) : {};
+  asked.push(incoming.method === 'POST' && line.endsWith('/runs') ? `${line} ${JSON.stringify(body)}` : line);
+  const pass = incoming.headers.authorization?.replace('Bearer ', '') ?? '';
+  roles.push(wordsOfPass(pass, [passKeyOf(agentKeyHash(KEY))])?.role);
+  const { body: sent, headers = {} } = answerTo(line, body);
+  reply.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(sent));
+}
+
+beforeAll(async () => {
+  plane = await startPlane('console-studio');
+  deployment = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('chat') })).body;
+  const { uid = '' } = (await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'chat' })).metadata;
+  const owner = { apiVersion: API_VERSION, kind: 'Deployment', name: 'chat', uid };
+  const metadata = { name: 'chat-key', namespace: plane.namespace, ownerReferences: [owner] };
+  await plane.kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { 'api-key': KEY } });
+  agent = createServer((incoming, reply) => void answered(incoming, reply)).listen(0, '127.0.0.1');
+  await once(agent, 'listening');
+  const { port } = agent.address() as AddressInfo;
+  stage = await openConsole(plane.url, undefined, () => ({ host: '127.0.0.1', port }));
+});
+afterAll(async () => {
+  await stage?.stop();
+  agent?.closeAllConnections();
+  agent?.close();
+  await plane?.stop();
+});
+beforeEach(() => {
+  asked = [];
+  roles = [];
+});
+afterEach(async () => {
+  const { failures } = tab;
+  if ((await tab.page.evaluate('window.hacked')) !== undefined) failures.push('a script of the agent ran');
+  await tab.close();
+  if (failures.length > 0) throw new Error(`The page has failed: ${failures.join(', ')}`);
+});
+
+async function open(rest = '', key = plane.keys.write): Promise<void> {
+  tab = await stage.open(`d/${deployment.id}/studio${rest}`);
+  await tab.until('it is there', `document.querySelector('.top, [name=api_key]') !== null`);
+  if ((await tab.text('h1')) === 'Sign in') await tab.signIn(key);
+}
+
+test('threads are listed, the next ones on demand, and what they say is text', async () => {
+  await open();
+  await tab.shows(THREAD);
+  expect(await tab.texts('tbody tr')).toEqual([expect.stringContaining('<img src=x onerror=')]);
+  await tab.press('Older ones');
+  await tab.shows('an older one');
+  expect(await tab.texts('tbody tr')).toHaveLength(2);
+  expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
+});
+
+test('a thread shows its messages and its state at each checkpoint', async () => {
+  await open(`/${THREAD}`);
+  await tab.shows('answer at c2');
+  const messages = await tab.texts('.messages > li');
+  expect(messages).toEqual([expect.stringContaining('<script>'), expect.stringContaining('search')]);
+  await tab.shows('"topic": "of c2"');
+  await tab.page.evaluate(`(() => {
+    const select = document.querySelector('.thread select');
+    select.value = 'c1';
+    select.dispatchEvent(new Event('change', { bubbles: true }));
+  })()`);
+  await tab.shows('"topic": "of c1"');
+  expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
+  expect(await tab.page.evaluate(`document.querySelectorAll('.messages img, .messages script, .messages a').length`)).toBe(0);
+});
+
+test('a click runs from a checkpoint on, and shows where that ended', async () => {
+  await open(`/${THREAD}`);
+  await tab.shows('answer at c2');
+  await tab.press('Run from here');
+  await tab.shows('The run has ended.');
+  await tab.shows('answer at c3');
+  expect(asked).toContain(`POST /threads/${THREAD}/runs {"assistant_id":"chat","checkpoint_id":"c2","input":null}`);
+  expect(new Set(roles)).toEqual(new Set(['write']));
+});
+
+test('who may only read looks and does not run', async () => {
+  await open(`/${THREAD}`);
+  await tab.page.evaluate(`fetch('session', { method: 'DELETE', headers: { 'x-gx-console': '1' } })`);
+  await tab.close();
+  await open(`/${THREAD}`, plane.keys.read);
+  await tab.shows('answer at');
+  await tab.shows('Your key may only read.');
+  expect(
+    await tab.page.evaluate(`[...document.querySelectorAll('button')].find((one) => one.innerText === 'Run from here').disabled`),
+  ).toBe(true);
+  expect(roles.at(-1)).toBe('read');
+});
+
+test('a deployment that sleeps is shown as that, and its agent is not asked', async () => {
+  const name = { namespace: plane.namespace, name: 'chat' };
+  await plane.kube.patchStatus(kinds.deployment, name, { asleepSince: '2026-01-01T00:00:00Z', conditions: [] });
+  await open();
+  await tab.shows('Looking does not wake it.');
+  expect(asked).toEqual([]);
+});

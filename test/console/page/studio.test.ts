@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { studioCheckpoint, listOf, stateOfAnswer, studioThread } from '../../../src/console/page/studio/agent-answers.ts';
+import { conversationIn } from '../../../src/console/page/studio/shown-messages.ts';
+import { checkpointWords, stateText, threadTitle, withoutMessages } from '../../../src/console/page/studio/state-text.ts';
+
+describe('messages of a state', () => {
+  test('are shown with the tools that they call, and the answers of these', () => {
+    const messages = [
+      { type: 'human', id: 'a', content: 'How warm is it?' },
+      {
+        type: 'ai',
+        id: 'b',
+        content: '',
+        tool_calls: [
+          { id: 't1', name: 'weather', args: { at: 'Bonn' } },
+          { id: 't2', name: 'clock' },
+        ],
+      },
+      { type: 'tool', id: 'c', tool_call_id: 't1', content: [{ type: 'text', text: '20 °C' }] },
+      { type: 'tool', tool_call_id: 't2', content: 'no clock', status: 'error' },
+      { type: 'ai', id: 'd', name: 'forecaster', content: [{ type: 'text', text: '20 °C.' }] },
+    ];
+    expect(conversationIn({ messages })).toEqual([
+      { key: 'a', who: 'User', text: 'How warm is it?', reasoning: '', calls: [] },
+      {
+        key: 'b',
+        who: 'Agent',
+        text: '',
+        reasoning: '',
+        calls: [
+          { id: 't1', name: 'weather', input: '{\n  "at": "Bonn"\n}', result: '20 °C', failed: false },
+          { id: 't2', name: 'clock', input: '{}', result: 'no clock', failed: true },
+        ],
+      },
+      { key: 'd', who: 'forecaster', text: '20 °C.', reasoning: '', calls: [] },
+    ]);
+  });
+
+  test('keep reasons apart, name what is no text, and repeat no call', () => {
+    const content = [
+      { type: 'thinking', thinking: 'Hm.' },
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'So.' }] },
+      'Look: ',
+      { type: 'image_url', image_url: { url: 'javascript:alert(1)' } },
+      { type: 'tool_use', id: 't', name: 'x', input: {} },
+    ];
+    expect(conversationIn({ messages: [{ role: 'assistant', content }] })).toEqual([
+      { key: '0', who: 'Agent', text: 'Look: \n[image_url]', reasoning: 'Hm.\nSo.', calls: [] },
+    ]);
+  });
+
+  test('that answer no call stand for themselves', () => {
+    const messages = [{ type: 'tool', tool_call_id: 'gone', content: 'late' }];
+    expect(conversationIn({ messages })).toMatchObject([{ who: 'Tool', text: 'late' }]);
+  });
+
+  test.each([
+    [undefined],
+    [null],
+    ['text'],
+    [[]],
+    [{ messages: 'none' }],
+    [{ messages: [] }],
+    [{ messages: [{ type: 'letter', content: 'x' }] }],
+    [{ messages: [{ type: 'human' }] }],
+    [{ messages: [null] }],
+    [{ messages: [{ type: 'toString', content: 'x' }] }],
+  ])('are none in %j', (values) => {
+    expect(conversationIn(values)).toBeUndefined();
+  });
+});
+
+test('a large state is cut before it is shown, and never in the middle of a letter', () => {
+  expect(stateText({ a: 1 })).toEqual({ shown: '{\n  "a": 1\n}', letters: 12 });
+  const { shown, letters } = stateText('😀'.repeat(10), 4);
+  expect([shown, letters]).toEqual(['"😀', 22]);
+  expect(stateText(undefined)).toEqual({ shown: '', letters: 0 });
+});
+
+test('a state without its messages is what is left of it', () => {
+  expect(withoutMessages({ messages: [], topic: 'a' })).toEqual({ topic: 'a' });
+  expect([withoutMessages(null), withoutMessages([1])]).toEqual([null, [1]]);
+});
+
+test.each([
+  [{ source: 'input', step: -1 }, 'Input -1'],
+  [{ source: 'loop', step: 3 }, 'Step 3'],
+  [{ source: 'update', step: 4 }, 'Written by hand 4'],
+  [{ source: 'toString' }, 'Checkpoint'],
+  [null, 'Checkpoint'],
+])('a checkpoint of %j is called %s', (metadata, words) => {
+  expect(checkpointWords(metadata)).toBe(words);
+});
+
+test.each([
+  [{ title: 'Trip' }, {}, 'Trip'],
+  [{}, { messages: [{ content: 'x'.repeat(500) }] }, 'x'.repeat(120)],
+  [null, null, ''],
+  [{ title: 5 }, { messages: [{ content: [] }] }, ''],
+])('a thread of %j is known by its beginning', (metadata, values, title) => {
+  expect(threadTitle(metadata, values)).toBe(title);
+});
+
+test.each([
+  [null],
+  ['text'],
+  [[1]],
+  [{}],
+  [{ thread_id: {}, status: [], updated_at: 'never', created_at: 1, next: [{}], interrupts: 'x', metadata: 'm' }],
+])('an answer of %j is as good as an empty one', (answer) => {
+  expect(studioThread(answer)).toEqual({ id: '', status: '', changedAt: '', metadata: {}, values: undefined });
+  expect(studioCheckpoint(answer)).toEqual({ id: '', madeAt: '', metadata: {}, next: [] });
+  expect(stateOfAnswer(answer)).toEqual({ values: undefined, next: [], interrupts: [], madeAt: '' });
+});
+
+test('anything but a list has no items', () => {
+  expect([listOf({ length: 1 }), listOf(null), listOf([1])]).toEqual([[], [], [1]]);
+});
