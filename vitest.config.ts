@@ -22,6 +22,12 @@ const needs = (file: string): string => {
 const of = (name: string): string[] => files.filter((file) => needs(file) === name);
 
 /**
+ * Files of these projects share their modules, so that each of a suite's processes loads them once. A file that changes
+ * what others see, such as clocks and variables of the environment, puts it back.
+ */
+const isolate = false;
+
+/**
  * Milliseconds in which a polled value has to come true: a machine with other work is slow, and an idle one does not
  * wait.
  */
@@ -32,13 +38,14 @@ export default defineConfig({
     // A failure that only CI sees must tell all: lists of failed requests are not cut to their first words.
     chaiConfig: { truncateThreshold: 2000 },
     projects: [
-      { test: { name: 'unit', include: of('unit'), testTimeout: 30_000, expect } },
-      { test: { name: 'charts', include: of('charts'), testTimeout: 60_000 } },
+      { test: { name: 'unit', include: of('unit'), isolate, testTimeout: 30_000, expect } },
+      { test: { name: 'charts', include: of('charts'), isolate, testTimeout: 60_000 } },
       { test: { name: 'packets', include: of('packets'), testTimeout: 60_000, hookTimeout: 600_000 } },
       {
         test: {
           name: 'kube',
           include: of('kube'),
+          isolate,
           globalSetup: ['test/kit/api-server-global.ts'],
           expect,
           testTimeout: 240_000,
@@ -49,6 +56,7 @@ export default defineConfig({
         test: {
           name: 'agent',
           include: of('agent'),
+          isolate,
           globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts'],
           expect,
           testTimeout: 180_000,
