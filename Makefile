@@ -26,7 +26,7 @@ check: install ## the quick part: format, lint, types, unused code, generated fi
 	@node dev/test/main.ts check
 
 test: install ## everything: `check`, a real API server, a real Postgres, and real pods
-	@node dev/test/main.ts check agent kube builder charts system
+	@node dev/test/main.ts check agent kube console builder charts system
 
 test-kube: install ## control plane and operator on a real API server
 	@node dev/test/main.ts kube

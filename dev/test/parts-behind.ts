@@ -11,7 +11,7 @@ const LOG = '.run/test/parts.log';
 export const NEEDS_NO_PARTS: readonly string[] = ['check', 'agent'];
 
 /** Suites on a real API server or of builds. Their pods need the parts of their cluster. */
-const SUITES_WITH_PARTS: readonly string[] = ['kube', 'builder', 'charts'];
+const SUITES_WITH_PARTS: readonly string[] = ['kube', 'console', 'builder', 'charts'];
 const OF_TESTS: readonly PartName[] = ['kube', 'verdict', 'registry', 'gitea'];
 
 /** Returns the parts that later suites need, if there are suites during which they can be compiled. */
