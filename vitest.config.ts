@@ -23,7 +23,7 @@ const of = (name: string): string[] => files.filter((file) => needs(file) === na
 
 /**
  * Files of these projects share their modules, so that each of a suite's processes loads them once. A file that changes
- * what others see, such as clocks and variables of the environment, puts it back.
+ * clocks, variables of the environment or other things of its process puts them back.
  */
 const isolate = false;
 
@@ -92,7 +92,8 @@ export default defineConfig({
           globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts'],
           expect,
           testTimeout: 180_000,
-          hookTimeout: 300_000,
+          // The first time, the controllers are compiled.
+          hookTimeout: 1_200_000,
         },
       },
       {

@@ -32,9 +32,9 @@ beforeAll(async () => {
   way = await openWay(contour.entrance, { authority: issuer.certificate, direct: [new URL(stage.direct).hostname] });
 });
 afterAll(async () => {
-  await way.close();
+  await way?.close();
   await contour.stop();
-  await stage.stop();
+  await stage?.stop();
 });
 
 const host = `{name}-{namespace}.${DOMAIN}`;

@@ -40,9 +40,9 @@ beforeAll(async () => {
   await until('the proxy has the route', async () => (await fetch(`${url}/ok`)).ok);
 });
 afterAll(async () => {
-  await way.close();
-  await controller.stop();
-  await stage.stop();
+  await way?.close();
+  await controller?.stop();
+  await stage?.stop();
 });
 
 test('a stream of ninety seconds whose graph is silent for forty arrives whole, and a route without time limits is cut', async () => {

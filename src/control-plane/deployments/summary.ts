@@ -48,7 +48,7 @@ export function detailsOf(summarized: Summarized): DeploymentDetails {
   };
 }
 
-/** Returns the branch that a deployment follows, and the last push event, as the operator and the push route noted them. */
+/** Returns the branch that a deployment follows, and the last push event that came. */
 function branchOf({ metadata, spec, status }: DeploymentResource): DeploymentDetails['branch'] {
   if (status?.followedRef === undefined) return null;
   const { integrationId } = spec.sourceConfig ?? {};
