@@ -123,6 +123,7 @@ export default defineConfig({
         test: {
           name: 'console',
           include: of('browser/console'),
+          isolate,
           globalSetup: ['test/kit/api-server-global.ts', 'test/browser/console/console-global.ts'],
           expect,
           testTimeout: 180_000,
