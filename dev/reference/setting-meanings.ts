@@ -11,6 +11,8 @@ export const WRITTEN: Readonly<Record<string, string>> = {
   'console GX_CONTROL_PLANE_URL': 'Where the control plane answers.',
   GX_SESSION_KEY_FILE:
     'The file whose content, 32 bytes at least, seals sessions (console.sessionSecretName). Missing: the process makes one of its own.',
+  GX_CLIENT_KEY_FILE:
+    'The file whose content, 32 bytes at least, console and control plane share: the console signs its word about clients by it. Missing: only GX_TRUSTED_PROXIES count.',
   GX_REPORTS_PORT: "The port that takes agents' reports.",
   GX_POSTGRES_IMAGE: 'The image of databases (images.postgres).',
   GX_VALKEY_IMAGE: 'The image of key-value stores (images.valkey).',

@@ -16,6 +16,8 @@ export type ConsoleConfig = {
   sessionKeyFile: string | undefined;
   /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
   trustedProxies: string[];
+  /** The file with the secret by which it signs its word about clients to the control plane. Undefined: it does not. */
+  clientKeyFile: string | undefined;
   /** Seconds after SIGTERM in which requests are still served, because load balancers notice late. */
   shutdownDelaySeconds: number;
   /** Seconds that open requests get to finish after that. */
@@ -36,6 +38,7 @@ export function consoleConfig(env: Env): ConsoleConfig {
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     sessionKeyFile: read.optional(['GX_SESSION_KEY_FILE']),
     trustedProxies: trustedProxies(read),
+    clientKeyFile: read.optional(['GX_CLIENT_KEY_FILE']),
     shutdownDelaySeconds: read.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 5, { min: 0, max: 600 }),
     graceSeconds: 5,
   };

@@ -54,6 +54,8 @@ export type ControlPlaneConfig = {
   limits: KeyLimits;
   /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
   trustedProxies: string[];
+  /** The file with the secret by which the console's word about clients is known. Undefined: it is not. */
+  clientKeyFile: string | undefined;
   /** Undefined means that only API keys are accepted, and no bearer tokens. */
   oidc: OidcConfig | undefined;
   /** Seconds after SIGTERM in which requests are still served, because load balancers notice late. */
@@ -102,6 +104,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
       failedLoginsPerMinute: 600,
     },
     trustedProxies: trustedProxies(settings),
+    clientKeyFile: settings.optional(['GX_CLIENT_KEY_FILE']),
     oidc: oidcConfig(settings),
     shutdownDelaySeconds: settings.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 5, { min: 0, max: 600 }),
     graceSeconds: 20,

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ConsoleConfig } from '../config/console.ts';
 import { asError, Problem, StartError } from '../errors.ts';
+import { clientSignerIn } from '../http/client-key.ts';
 import { listen } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import { ControlPlaneDoor } from './control-plane.ts';
@@ -47,7 +48,7 @@ export async function startConsole({ config, log, signal, folder = BUILT, reach 
   const page = builtPage(folder);
   if (page === undefined) log.warn({ folder }, 'the page of the console is not built: run node dev/console/build.ts');
   const sessions = new BrowserSessions(new Seal(secretIn(config, log)));
-  const door = new ControlPlaneDoor(config.controlPlaneUrl);
+  const door = new ControlPlaneDoor(config.controlPlaneUrl, clientSignerIn(config.clientKeyFile));
   const agentDoor = new ProcessDoor({ called: 'The agent', within: ANSWERS });
   const agents = { door: agentDoor, passes: new AgentPasses(door), placeOf: placesIn(config, reach) };
   const parts = { config, page, sessions, door, agents, metrics: consoleMetrics(), isReady: () => !signal.aborted, log };

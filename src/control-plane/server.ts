@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { Unavailable } from '../errors.ts';
-import { trusting } from '../http/client.ts';
 import { openApiDocument } from '../http/openapi.ts';
 import type { Route } from '../http/route.ts';
 import { createApp } from '../http/server.ts';
@@ -8,6 +7,7 @@ import { whileAllowed } from '../http/while-allowed.ts';
 import type { CountedKube } from '../kube/client.ts';
 import { auditTo } from './audit.ts';
 import { Authenticator, LOGIN_FAILURES, loginFailureOf, permit } from './auth/authenticate.ts';
+import { trustedProxiesOf } from './auth/trusted-proxies.ts';
 import { BearerTokens } from './auth/bearer.ts';
 import { limitingFailures, streamPlaces } from './auth/limits.ts';
 import type { Caller } from './caller.ts';
@@ -135,7 +135,7 @@ export function controlPlaneApp(plane: ControlPlane, health: Health, keys: Count
       if (access !== 'open' && !health.synced()) throw new Unavailable('The control plane has not read the cluster yet; try again.');
       return limited(headers, access, source);
     },
-    trusts: trusting(config.trustedProxies),
+    trusts: trustedProxiesOf(config),
     nameOf: ({ tenantId }) => tenantId,
     opens: streamPlaces(config.limits, metrics.opens),
     body: config.body,

@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
 import type { AskedOver } from './client.ts';
 
 /*
@@ -17,7 +17,10 @@ const LIFE = 60;
 /** Headers that are signed: everything that a proxy says about a client. */
 const SIGNED = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-prefix'];
 
-/** `of`: the deployment that is asked. `at`: seconds since 1970. */
+/** The name of the control plane, as it is signed. A deployment's name is a path. */
+export const OF_CONTROL_PLANE = 'control-plane';
+
+/** `of`: the deployment that is asked, or the control plane. `at`: seconds since 1970. */
 type Signing = { of: string; at: number };
 
 const textOf = ({ method = '', url = '', headers }: AskedOver, { of, at }: Signing): Buffer =>
@@ -27,9 +30,19 @@ const textOf = ({ method = '', url = '', headers }: AskedOver, { of, at }: Signi
 export type ClientSigner = { key: string; sign(asked: AskedOver, signing: Signing): string };
 
 /** Makes a key that lives as long as the process, and returns the signer with it. */
-export function newClientSigner(): ClientSigner {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const { x: key = '' } = publicKey.export({ format: 'jwk' });
+export const newClientSigner = (): ClientSigner => signerWith(generateKeyPairSync('ed25519').privateKey);
+
+/** A private key of Ed25519 in PKCS #8, up to its 32 bytes (RFC 8410, 7). */
+const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** Returns the signer of those processes that share a secret. */
+export function clientSignerFrom(secret: Buffer): ClientSigner {
+  const seed = createHash('sha256').update(`${SIGNATURE_HEADER}\n`).update(secret).digest();
+  return signerWith(createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' }));
+}
+
+function signerWith(privateKey: KeyObject): ClientSigner {
+  const { x: key = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
   return {
     key,
     sign: (asked, signing) => [signing.at, key, sign(null, textOf(asked, signing), privateKey).toString('base64url')].join('.'),

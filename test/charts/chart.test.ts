@@ -101,7 +101,7 @@ describe.each([
           capabilities: { drop: ['ALL'] },
         });
       const secrets = (pod.volumes as object[]).filter((volume) => !('emptyDir' in volume));
-      expect(secrets).toHaveLength(pod.serviceAccountName === 'gx-console' ? 1 : 0);
+      expect(secrets).toHaveLength(['gx-console', 'gx-control-plane'].includes(pod.serviceAccountName ?? '') ? 1 : 0);
     }
   });
 
@@ -389,13 +389,14 @@ describe('settings', () => {
       ...own,
       agentNamespaces: ['gx-agents'],
       gateway: { service: 'gx-gateway', namespace: expect.any(String) as string },
+      console: { namespace: expect.any(String) as string },
       controlPlaneUrl: 'http://gx-control-plane.gx-system.svc.cluster.local:80',
       databaseImage: 'docker.io/gx/gx-postgres:0.1.0',
       storeImage: 'docker.io/gx/gx-valkey:0.1.0',
       backups: { ...own.backups, image: 'docker.io/gx/gx-platform:0.1.0' },
     });
     const { namespace: _namespace, namespaces: _all, agentNamespaces: _agents, ...rest } = controlPlaneConfig({});
-    expect(controlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject(rest);
+    expect(controlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject({ ...rest, clientKeyFile: '/etc/gx/console/client-key' });
   });
 
   test('one registry prefix moves every image', async () => {
@@ -485,16 +486,15 @@ describe('what stays and what goes', () => {
 
   test('the default Listener is a plain object that outlives the release, and follows the namespaces of agents', async () => {
     const [listener] = ofKind(await render.chart({ agents: { namespaces: ['a', 'b'] } }), 'Listener');
-    expect(listener?.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
-    expect(listener?.spec).toMatchObject({ namespaces: ['a', 'b'], computeId: 'default' });
+    const metadata = { annotations: { 'helm.sh/resource-policy': 'keep' } };
+    expect(listener).toMatchObject({ metadata, spec: { namespaces: ['a', 'b'], computeId: 'default' } });
   });
 
   test('the namespaces that it makes join the default tenant, and both processes know that they do', async () => {
     const defaultTenantId = '99999999-0000-4000-8000-000000000000';
     const objects = await render.chart({ watchAllNamespaces: true, agents: { namespaces: ['a', 'b'] }, settings: { defaultTenantId } });
-    const labels = ofKind(objects, 'Namespace').map(({ metadata }) => metadata.labels?.['gx.dev/tenant']);
-    expect(labels).toEqual([defaultTenantId, defaultTenantId]);
-    expect(controlPlaneConfig(envOf(objects, 'control-plane'))).toMatchObject({ agentNamespaces: ['a', 'b'], defaultTenantId });
-    expect(operatorConfig(envOf(objects, 'operator')).settings).toMatchObject({ agentNamespaces: ['a', 'b'], defaultTenantId });
+    for (const { metadata } of ofKind(objects, 'Namespace')) expect(metadata.labels?.['gx.dev/tenant']).toBe(defaultTenantId);
+    const known = [controlPlaneConfig(envOf(objects, 'control-plane')), operatorConfig(envOf(objects, 'operator')).settings];
+    for (const one of known) expect(one).toMatchObject({ agentNamespaces: ['a', 'b'], defaultTenantId });
   });
 });

@@ -20,17 +20,18 @@ const helmed = (...args: string[]) => {
   const values = ['--set=crds.install=false', '--set=agents.listener.create=false', `--set=agents.namespaces={${stage.namespace}-a}`];
   return run(helm, [...args, ...values, '--namespace', stage.namespace, '--kubeconfig', stage.kubeconfig]);
 };
-const key = async (): Promise<string> => {
+const key = async (name = 'key'): Promise<string> => {
   const { data } = await stage.kube.get(kinds.secret, { namespace: stage.namespace, name: 'gx-console' });
-  return Buffer.from(data?.key ?? '', 'base64').toString();
+  return Buffer.from(data?.[name] ?? '', 'base64').toString();
 };
 
 test('Helm makes one, keeps it at an upgrade, and makes none where there is another', async () => {
   await helmed('install', 'gx', 'charts/gx-platform');
-  const made = await key();
-  expect(made).toMatch(/^[A-Za-z0-9]{64}$/);
+  const [made, client] = [await key(), await key('client-key')];
+  for (const one of [made, client]) expect(one).toMatch(/^[A-Za-z0-9]{64}$/);
+  expect(client).not.toBe(made);
   await helmed('upgrade', 'gx', 'charts/gx-platform', '--set=console.replicas=2');
-  expect(await key()).toBe(made);
+  expect([await key(), await key('client-key')]).toEqual([made, client]);
   await helmed('upgrade', 'gx', 'charts/gx-platform', '--set=console.sessionSecretName=ours');
   await expect(key()).rejects.toThrow(/not found/i);
   await run(helm, ['uninstall', 'gx', '--namespace', stage.namespace, '--kubeconfig', stage.kubeconfig]);

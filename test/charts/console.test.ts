@@ -40,6 +40,15 @@ test('it finds agents in the domain of the cluster, and the operator lets it in 
   expect(await variable('gx-operator', 'GX_CONSOLE', { enabled: false })).not.toBe('true');
 });
 
+test('the control plane reads one key of its Secret, by which it knows the console', async () => {
+  const volumes = async (own: object): Promise<unknown> =>
+    find(await rendered(own), 'Deployment/gx-system/gx-control-plane')?.spec?.template?.spec.volumes;
+  const secret = { optional: true, items: [{ key: 'client-key', path: 'client-key' }] };
+  expect(await volumes({})).toContainEqual({ name: 'console', secret: { secretName: 'gx-console', ...secret } });
+  expect(await volumes({ sessionSecretName: 'ours' })).toContainEqual({ name: 'console', secret: { secretName: 'ours', ...secret } });
+  expect(JSON.stringify(await volumes({ enabled: false }))).not.toContain('client-key');
+});
+
 test('without a cluster no secret is made, because everybody with the manifest would read it; one of the own is required', async () => {
   const volumes = async (own: object): Promise<unknown> => find(await rendered(own), DEPLOYMENT)?.spec?.template?.spec.volumes;
   expect((await rendered()).filter(({ kind }) => kind === 'Secret')).toEqual([]);

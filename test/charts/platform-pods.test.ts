@@ -20,6 +20,12 @@ const pods = (objects: KubeYaml[]): PodSpec[] => Object.values(SECTIONS).map((na
 const budgets = (objects: KubeYaml[]): string[] =>
   objects.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ metadata }) => metadata.name);
 
+/** The Secrets that a process reads from its volumes. */
+const SECRETS: Record<string, { name: string; mountPath: string }[]> = {
+  console: [{ name: 'session', mountPath: '/etc/gx/session' }],
+  controlPlane: [{ name: 'console', mountPath: '/etc/gx/console' }],
+};
+
 describe.each(Object.entries(SECTIONS))('%s', (section, name) => {
   const labelSelector = {
     matchLabels: {
@@ -58,8 +64,7 @@ describe.each(Object.entries(SECTIONS))('%s', (section, name) => {
       extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
     };
     const { spec } = template(await render.chart({ [section]: values }), name);
-    const secret = section === 'console' ? [{ name: 'session', mountPath: '/etc/gx/session', readOnly: true }] : [];
-    const own = [{ name: 'tmp', mountPath: '/tmp' }, ...secret];
+    const own = [{ name: 'tmp', mountPath: '/tmp' }, ...(SECRETS[section] ?? []).map((secret) => ({ ...secret, readOnly: true }))];
     const volumes = [...own.map(({ name: volume }) => ({ name: volume })), ...values.extraVolumes];
     expect(spec).toMatchObject({ runtimeClassName: 'gvisor', volumes });
     expect(spec.containers[0]?.env).toContainEqual(values.extraEnv[0]);

@@ -6,7 +6,7 @@ import { messagesOf } from '../control-plane/kit/event-stream.ts';
 import { creation, startPlane, TENANT_A, type Plane } from '../control-plane/kit/api-server-plane.ts';
 import { joinSockets } from '../kit/tcp-proxy.ts';
 import { until } from '../kit/until.ts';
-import { Browser, openConsole, type RunningConsole } from './kit.ts';
+import { Browser, openConsole, secretFile, type RunningConsole } from './kit.ts';
 
 /* The console in front of a real control plane, whose address stays when it is another process. */
 
@@ -17,11 +17,13 @@ const service = createServer((client) => joinSockets(client, connect(target, '12
 let plane: Plane;
 let running: RunningConsole;
 beforeAll(async () => {
-  plane = await startPlane('console');
+  const clientKeyFile = secretFile();
+  plane = await startPlane('console', { clientKeyFile });
   target = Number(new URL(plane.url).port);
   service.listen(0, '127.0.0.1');
   await once(service, 'listening');
-  running = await openConsole(`http://127.0.0.1:${(service.address() as AddressInfo).port}`);
+  const at = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  running = await openConsole(at, { clientKeyFile, trustedProxies: ['127.0.0.1'] });
 });
 afterAll(async () => {
   await running.stop();
@@ -63,6 +65,22 @@ test('who signs in sees the deployments of the own tenant alone, and a key that 
   const foreign = await reader.ask('api/v2/deployments', { headers: { 'x-tenant-id': '11111111-1111-4111-8111-111111111111' } });
   expect(foreign.status).toBe(403);
   expect(await (await reader.ask('session')).json()).toMatchObject({ signed_in: true, name: 'reader', role: 'read', tenant_id: TENANT_A });
+});
+
+test('the control plane knows the client behind the console, and no other word counts', async () => {
+  const browser = await signedIn(plane.keys.write);
+  const headers = { 'x-forwarded-for': '203.0.113.7' };
+  await browser.ask('api/v2/deployments', { method: 'POST', body: creation('by-console'), headers });
+  const body = JSON.stringify(creation('direct'));
+  const own = { 'x-api-key': plane.keys.write, 'content-type': 'application/json' };
+  await fetch(`${plane.url}/v2/deployments`, { method: 'POST', body, headers: { ...headers, ...own } });
+  const sources = (): unknown[] =>
+    plane
+      .logged()
+      .split('\n')
+      .filter((line) => line.includes('"createDeployment"') && line.includes('"audit":true'))
+      .map((line) => (JSON.parse(line) as { source: unknown }).source);
+  await expect.poll(() => sources().slice(-2)).toEqual(['203.0.113.7', '127.0.0.1']);
 });
 
 test('a wrong key is refused in a sentence', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isClientSignedBy, newClientSigner, SIGNATURE_HEADER } from '../../src/http/signed-client.ts';
+import { clientSignerFrom, isClientSignedBy, newClientSigner, SIGNATURE_HEADER } from '../../src/http/signed-client.ts';
 
 /* The word of the gateway about a client is signed. Nobody else can write it, and it serves no other request. */
 
@@ -41,4 +41,11 @@ test('a signature for another deployment, or of another time, counts for nothing
   expect(counts(shown(), { of: '/v1/deployments/team/other/work' })).toBe(false);
   expect([counts(shown(), { at: AT + 61 }), counts(shown(), { at: AT - 61 })]).toEqual([false, false]);
   expect(counts(shown(), { keys: [] })).toBe(false);
+});
+
+test('processes that share a secret know the signatures of each other, and one with another secret does not', () => {
+  const [secret, other] = [Buffer.from('s'.repeat(32)), Buffer.from('t'.repeat(32))];
+  const seen = shown({ [SIGNATURE_HEADER]: clientSignerFrom(secret).sign(asked, { of: OF, at: AT }) });
+  expect(counts(seen, { keys: [clientSignerFrom(secret).key] })).toBe(true);
+  expect(counts(seen, { keys: [clientSignerFrom(other).key] })).toBe(false);
 });
