@@ -34,7 +34,7 @@ export function summaryOf({ id, deployment, latest, active, state }: Summarized)
 
 /** Returns all that is known of how a deployment is. */
 export function detailsOf(summarized: Summarized): DeploymentDetails {
-  const { status = {} } = summarized.deployment;
+  const { spec, status = {} } = summarized.deployment;
   return {
     ...summaryOf(summarized),
     conditions: status.conditions ?? [],
@@ -42,6 +42,8 @@ export function detailsOf(summarized: Summarized): DeploymentDetails {
     database: {
       external: !isManaged(summarized.deployment),
       certificate_until: status.databaseCertificateUntil ?? null,
+      storage_gi: spec.template.resourceSpec?.dbStorageGi ?? null,
+      storage_class: spec.database?.storageClass ?? null,
     },
     key: { previous_until: status.keyPreviousUntil ?? null },
     branch: branchOf(summarized.deployment),

@@ -110,6 +110,10 @@ export const DeploymentDetails = Type.Object({
   database: Type.Object({
     external: Type.Boolean({ description: 'Whether it is a database of the user.' }),
     certificate_until: Nullable(DateTime('When the certificate of the managed database expires. It is renewed long before.')),
+    storage_gi: Nullable(
+      Type.Integer({ description: 'GiB that its volume is to have; null: as the installation says, or it is your own.' }),
+    ),
+    storage_class: Nullable(Type.String({ description: 'Class of its volume; null: that of the installation, or it is your own.' })),
   }),
   key: Type.Object({ previous_until: Nullable(DateTime('Until when the former key opens the agents, too.')) }),
   branch: Nullable(

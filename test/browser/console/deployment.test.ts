@@ -115,14 +115,17 @@ test('a sleeper is woken by a click and never by looking', async () => {
 
 test('a deployment that follows a branch shows the last push event, and where its host sends the next one', async () => {
   const at = '2026-01-02T03:04:05.000Z';
-  const given = fromGit('main', { metadata: { name: 'follower', annotations: { [PUSHED_AT]: `c0ffee ${at}` } } });
+  const given = fromGit('main', {
+    spec: { database: { storageClass: 'fast' } },
+    metadata: { name: 'follower', annotations: { [PUSHED_AT]: `c0ffee ${at}` } },
+  });
   const { uid } = (await plane.kube.create(kinds.deployment, newDeployment(plane.namespace, given))).metadata;
   await report('follower', { followedRef: 'main', followedCommit: 'c0ffee', conditions: [] });
   tab = await stage.open(`d/${uid}/settings`);
   if ((await tab.text('h1')) === 'Sign in') await tab.signIn(plane.keys.write);
   await tab.shows('Pushes to main make revisions.');
   const text = await tab.text('main');
-  for (const part of ['The last push event came', `/v1/integrations/git/${GIT.id}/push`]) expect(text).toContain(part);
+  for (const part of ['of the class fast', 'The last push event came', `/v1/integrations/git/${GIT.id}/push`]) expect(text).toContain(part);
 });
 
 test('a deployment that Argo CD keeps warns before a change', async () => {

@@ -102,7 +102,7 @@ function DatabaseAndBranch({ details: { database, branch } }: { details: Deploym
     <section>
       <h2>Database and branch</h2>
       <p>
-        {database.external ? 'The database is your own.' : 'The platform runs the database.'}{' '}
+        {database.external ? 'The database is your own.' : `The platform runs the database. Its volume has ${volumeText(database)}.`}{' '}
         {database.certificate_until !== null && (
           <>
             Its certificate is valid until <Time at={database.certificate_until} />.
@@ -113,6 +113,9 @@ function DatabaseAndBranch({ details: { database, branch } }: { details: Deploym
     </section>
   );
 }
+
+const volumeText = ({ storage_gi: size, storage_class: named }: DeploymentDetails['database']): string =>
+  `${size === null ? 'the size that the installation says' : `${size} GiB`}${named === null ? '' : `, of the class ${named}`}`;
 
 function Branch({ branch: { ref, commit, pushed, push_path: path } }: { branch: NonNullable<DeploymentDetails['branch']> }) {
   return (
