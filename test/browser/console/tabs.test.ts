@@ -56,3 +56,20 @@ test('streams that are cut again and again lose no change', async () => {
   expect(tab.failures).toEqual([]);
   await tab.close();
 });
+
+test('a page of the release before says that a part is gone, and is whole when it is loaded again', async () => {
+  await create('after-an-upgrade');
+  const tab = await open();
+  await tab.shows('after-an-upgrade');
+  await tab.session.send('Network.enable');
+  await tab.session.send('Network.setBlockedURLs', { urls: ['*/assets/*'] });
+  await tab.press('after-an-upgrade');
+  await tab.shows("A part of this page can't be loaded");
+  expect(await tab.text('main')).toContain('A newer release may have replaced it');
+  await tab.session.send('Network.setBlockedURLs', { urls: [] });
+  await tab.press('Load the page again');
+  await tab.until('the deployment is shown', `document.querySelector('.about') !== null`);
+  expect(await tab.text('h1')).toContain('after-an-upgrade');
+  expect(tab.failures).toEqual([]);
+  await tab.close();
+});
