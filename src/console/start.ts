@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ConsoleConfig } from '../config/console.ts';
-import { asError, Problem, StartError } from '../errors.ts';
-import { clientSignerIn } from '../http/client-key.ts';
+import { Problem } from '../errors.ts';
 import { listen } from '../http/listen.ts';
+import { LEAST_SECRET, secretIn } from '../http/secret-file.ts';
+import { clientSignerIn } from '../http/signed-client.ts';
 import type { Log } from '../log.ts';
 import { ControlPlaneDoor } from './control-plane.ts';
 import { BUILT, builtPage } from './files/built-files.ts';
@@ -14,7 +14,7 @@ import { AgentPasses } from './passing/agent-passes.ts';
 import type { AgentPassing } from './passing/agents.ts';
 import { agentPlaceOf } from './passing/target.ts';
 import { consoleApp, consoleHealthApp } from './server.ts';
-import { LEAST_SECRET, Seal } from './session/seal.ts';
+import { Seal } from './session/seal.ts';
 import { BrowserSessions } from './session/sessions.ts';
 
 type StartOptions = {
@@ -47,7 +47,7 @@ const placesIn =
 export async function startConsole({ config, log, signal, folder = BUILT, reach = atPort80 }: StartOptions): Promise<Console> {
   const page = builtPage(folder);
   if (page === undefined) log.warn({ folder }, 'the page of the console is not built: run node dev/console/build.ts');
-  const sessions = new BrowserSessions(new Seal(secretIn(config, log)));
+  const sessions = new BrowserSessions(new Seal(sessionSecret(config, log)));
   const door = new ControlPlaneDoor(config.controlPlaneUrl, clientSignerIn(config.clientKeyFile));
   const agentDoor = new ProcessDoor({ called: 'The agent', within: ANSWERS });
   const agents = { door: agentDoor, passes: new AgentPasses(door), placeOf: placesIn(config, reach) };
@@ -72,23 +72,9 @@ export async function startConsole({ config, log, signal, folder = BUILT, reach 
 }
 
 /** Returns the secret that seals sessions. One of this process itself ends with it, and so do its sessions. */
-function secretIn({ sessionKeyFile }: Pick<ConsoleConfig, 'sessionKeyFile'>, log: Log): Buffer {
-  const secret = sessionKeyFile === undefined ? undefined : contentOf(sessionKeyFile);
-  if (secret === undefined) {
-    log.warn({ file: sessionKeyFile }, 'there is no secret for sessions: they end with this process, and other replicas do not know them');
-    return randomBytes(LEAST_SECRET);
-  }
-  if (secret.length < LEAST_SECRET)
-    throw new StartError(`GX_SESSION_KEY_FILE: ${sessionKeyFile} has ${secret.length} bytes; a secret needs ${LEAST_SECRET} at least.`);
-  return secret;
-}
-
-/** Returns the content of a file; undefined if there is none, because the Secret of a pod may be missing. */
-function contentOf(file: string): Buffer | undefined {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new StartError(`GX_SESSION_KEY_FILE: ${file} can't be read: ${asError(error).message}`, { cause: error });
-  }
+function sessionSecret({ sessionKeyFile: file }: Pick<ConsoleConfig, 'sessionKeyFile'>, log: Log): Buffer {
+  const secret = secretIn(file, 'GX_SESSION_KEY_FILE');
+  if (secret !== undefined) return secret;
+  log.warn({ file }, 'there is no secret for sessions: they end with this process, and other replicas do not know them');
+  return randomBytes(LEAST_SECRET);
 }

@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto';
 import type { AskedOver } from './client.ts';
+import { secretIn } from './secret-file.ts';
 
 /*
  * The word of the platform's own proxies about a client, signed: an address proves nothing where pods come and go,
@@ -39,6 +40,12 @@ const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 export function clientSignerFrom(secret: Buffer): ClientSigner {
   const seed = createHash('sha256').update(`${SIGNATURE_HEADER}\n`).update(secret).digest();
   return signerWith(createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' }));
+}
+
+/** Returns the signer by the secret of console and control plane; undefined if there is none. Throws `StartError`. */
+export function clientSignerIn(file: string | undefined): ClientSigner | undefined {
+  const secret = secretIn(file, 'GX_CLIENT_KEY_FILE');
+  return secret && clientSignerFrom(secret);
 }
 
 function signerWith(privateKey: KeyObject): ClientSigner {

@@ -1,8 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** Bytes that a secret must have at least: those of the key that comes of it. */
-export const LEAST_SECRET = 32;
-
 const CIPHER = 'aes-256-gcm';
 const NONCE = 12;
 const TAG = 16;

@@ -1,7 +1,6 @@
 import type { ControlPlaneConfig } from '../../config/control-plane.ts';
 import { trusting, type Trusts } from '../../http/client.ts';
-import { clientSignerIn } from '../../http/client-key.ts';
-import { isClientSignedBy, OF_CONTROL_PLANE } from '../../http/signed-client.ts';
+import { clientSignerIn, isClientSignedBy, OF_CONTROL_PLANE } from '../../http/signed-client.ts';
 
 /**
  * Returns the trust in the proxies that the settings list, and in the console, which signs its word about a client.
