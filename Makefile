@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-restore test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator bench-scrape release test-release generate golden pin-bases console-page fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator bench-scrape release test-release generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -84,6 +84,9 @@ test-scale: install ## five hundred runs over four queue pods, wakes by the cloc
 
 test-rollouts: install ## new revisions that fail, are slow, never end or leak are given up, and twenty equal ones serve, in real pods; then everything is killed at each step of two more (45 minutes)
 	@node dev/test/main.ts rollouts
+
+test-runbooks: install ## faults in real pods, each found by its alert and cured by the commands of its page (10 minutes; Linux, root)
+	@node dev/test/main.ts runbooks
 
 test-restore: install ## a database whose volume is lost comes back from a real S3 server over TLS, in real pods (10 minutes)
 	@node dev/test/main.ts restore

@@ -7,7 +7,20 @@ import { TWINS } from './test/python/twins/table.ts';
  */
 const files = globSync('test/**/*.test.ts').toSorted();
 /** Folders whose tests all need the same. */
-const OWN = ['browser/console', 'system', 'builds', 'scale', 'rollouts', 'packets', 'crash', 'browser', 'python', 'routes', 'restore'];
+const OWN = [
+  'browser/console',
+  'system',
+  'builds',
+  'scale',
+  'rollouts',
+  'runbooks',
+  'packets',
+  'crash',
+  'browser',
+  'python',
+  'routes',
+  'restore',
+];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
   if (own !== undefined) return own;
@@ -170,6 +183,16 @@ export default defineConfig({
         test: {
           name: 'rollouts',
           include: of('rollouts'),
+          globalSetup: ['test/kit/cluster-global.ts'],
+          testTimeout: 3_600_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'runbooks',
+          include: of('runbooks'),
           globalSetup: ['test/kit/cluster-global.ts'],
           testTimeout: 3_600_000,
           hookTimeout: 1_800_000,

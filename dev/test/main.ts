@@ -18,7 +18,7 @@ type Result = { check: Check; ok: boolean; seconds: number; output: string };
 async function main(names: string[]): Promise<void> {
   const unknown = names.filter((name) => SUITES[name] === undefined);
   if (names.length === 0 || unknown.length > 0) throw new UsageError(`Usage: node dev/test/main.ts ${Object.keys(SUITES).join('|')} ...`);
-  const provider = names.includes('system') ? await choose() : undefined;
+  const provider = names.some((name) => ['system', 'runbooks'].includes(name)) ? await choose() : undefined;
   await provider?.require();
   mkdirSync('.run/test', { recursive: true });
   const parts = compileBehind(partsFor(names, provider?.kind));

@@ -64,6 +64,7 @@ export const SUITES: Record<string, Check[]> = {
   restore: [vitest('restore')],
   scale: [vitest('scale')],
   rollouts: [vitest('rollouts')],
+  runbooks: [{ ...vitest('runbooks'), cluster: 'native' }],
   system: [
     { ...vitest('packets'), cluster: 'native' },
     { ...vitest('system'), nativeOnly: ['test/system/routes.test.ts'] },

@@ -1,8 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { commandsIn } from '../runbooks/cure.ts';
+import { FAULTS } from '../runbooks/faults.ts';
 
-/* The cures of docs/runbooks. */
+/* The cures of docs/runbooks. `make test-runbooks` runs their commands. */
 
 const PAGE = `# A fault
 
@@ -43,6 +44,10 @@ test.each([
   ['words of several entries', 'way', 'a.md has 2 cures with "way"'],
 ])('%s is refused', (_, entry, message) => {
   expect(() => commandsIn(PAGE, { file: 'a.md', entry })).toThrow(message);
+});
+
+test.each(FAULTS.map(({ name, page }) => [name, page] as const))('the page about this fault has commands that cure it: %s', (_, page) => {
+  expect(commandsIn(readFileSync(`docs/runbooks/${page.file}`, 'utf8'), page)).toMatch(/kubectl|helm|curl/);
 });
 
 const PAGES = globSync('docs/runbooks/*.md').filter((file) => !file.endsWith('README.md'));
