@@ -15,5 +15,5 @@ afterAll(() => watcher.stop());
 
 test.each(FAULTS)('$name is found by $found.alert, and cured by $page.file', async (fault) => {
   await exercise(fault, sceneOf(system, watcher));
-  expect(await watcher.value('sum(up{job="gx-operator"})')).toBe(1);
+  await expect.poll(() => watcher.value('sum(up{job="gx-operator"})'), { timeout: 60_000 }).toBe(1);
 });

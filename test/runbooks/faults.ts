@@ -1,6 +1,10 @@
 import type { Fault } from './fault.ts';
+import { deadWatch } from './faults/dead-watch.ts';
+import { fullVolume } from './faults/full-volume.ts';
+import { lostLeader } from './faults/lost-leader.ts';
 import { missingImage } from './faults/missing-image.ts';
 import { quota } from './faults/quota.ts';
+import { refusedRoute } from './faults/refused-route.ts';
 import { stuckFinalizer } from './faults/stuck-finalizer.ts';
 import { wrongPassword } from './faults/wrong-password.ts';
 
@@ -8,4 +12,4 @@ import { wrongPassword } from './faults/wrong-password.ts';
 export const CHEAP: readonly Fault[] = [missingImage, quota];
 
 /** All faults of the exercise. Those of the platform itself come last. */
-export const FAULTS: readonly Fault[] = [...CHEAP, stuckFinalizer, wrongPassword];
+export const FAULTS: readonly Fault[] = [...CHEAP, stuckFinalizer, wrongPassword, fullVolume, lostLeader, deadWatch, refusedRoute];
