@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createKey } from '../../src/control-plane/auth/keys.ts';
 import { expectListedMetrics } from '../kit/metric-names.ts';
-import { creation, startPlane, type Plane } from './kit/api-server-plane.ts';
+import { creation, startPlane, TENANT_A, type Plane } from './kit/api-server-plane.ts';
 
 /* The metrics of a control plane tell why callers are refused, and how it hears of the cluster. */
 
@@ -31,6 +32,13 @@ test('refusals are counted by reason, and log-ins that failed by theirs', async 
   expect(await valueOf('gx_control_plane_refusals_total{reason="Unauthorized"}')).toBe(2);
   expect(await valueOf('gx_control_plane_refusals_total{reason="Forbidden"}')).toBe(1);
   expect(await valueOf('gx_control_plane_refusals_total{reason="UnprocessableEntity"}')).toBe(1);
+});
+
+test('each use of an expired key is counted, also while the key is remembered', async () => {
+  const made = { name: 'over', tenantId: TENANT_A, role: 'read', expiresAt: '2020-01-01T00:00:00Z' } as const;
+  const { key } = await createKey(plane.kube, plane.namespace, made);
+  for (let at = 0; at < 5; at += 1) expect((await plane.call('GET', '/v2/deployments', { key })).status).toBe(401);
+  expect(await valueOf('gx_control_plane_failed_logins_total{reason="ExpiredKey"}')).toBe(5);
 });
 
 test('open streams are counted until their client leaves', async () => {

@@ -35,7 +35,12 @@ export function limitingFailures({
   const failures = new Rate({ perMinute, message: GUESSING });
   const ofAll = new Rate({ perMinute: perMinute * BEHIND_ONE_ADDRESS, message: GUESSING });
   return async (headers, access, source) => {
-    if (access === 'open' || authenticator.remembers(headers)) return authenticator.identify(headers, access);
+    const noted = (error: unknown): never => {
+      failed(error);
+      throw error;
+    };
+    // A key that is known may have expired meanwhile.
+    if (access === 'open' || authenticator.remembers(headers)) return authenticator.identify(headers, access).catch(noted);
     const id = [headers[FOR_DEPLOYMENT]].flat()[0]?.toLowerCase();
     const name = id !== undefined && isDeployment(id) ? `${source} ${id}` : source;
     // A failure is assumed until the opposite is shown, because thousands may be under way at a time.
@@ -51,8 +56,7 @@ export function limitingFailures({
       return caller;
     } catch (error) {
       if (!(error instanceof Unauthorized)) giveBack();
-      failed(error);
-      throw error;
+      return noted(error);
     }
   };
 }
