@@ -12,6 +12,7 @@ import { exportObjects } from '../../src/operator/series/export-objects.ts';
 import { createCaches, type Caches } from '../../src/operator/view/caches.ts';
 import type { Condition } from '../../src/schema/platform/conditions.ts';
 import type { BackupResource, DeploymentResource } from '../../src/schema/platform/custom-resources.ts';
+import { memorySettings } from '../kit/image-environment.ts';
 import { silentLog } from '../kit/log.ts';
 import { deployment, revision } from '../kit/objects.ts';
 import { megabytes, quantile, Table } from './operator/table.ts';
@@ -145,7 +146,8 @@ async function heard<T>(child: ChildProcess): Promise<T> {
 }
 
 async function measure(): Promise<void> {
-  const child = fork(import.meta.filename, process.argv.slice(2), { execArgv: ['--expose-gc'] });
+  const env = { PATH: process.env.PATH, ...memorySettings('gx-platform') };
+  const child = fork(import.meta.filename, process.argv.slice(2), { env });
   const { port, held } = await heard<Filled>(child);
   const ask = (): Promise<Seen> => (child.send('look'), heard<Seen>(child));
   await ask();

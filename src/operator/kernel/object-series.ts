@@ -1,5 +1,11 @@
 type Sample = { labels: Readonly<Record<string, string>>; value: number };
 
+/**
+ * The series of an object without their name: one line, or the labels that several have in common and then the rest of
+ * each. A list takes more memory than a text.
+ */
+type Kept = string | readonly [common: string, ...rest: string[]];
+
 /** Objects whose series are sent at once, some 20 KB. Larger texts would outlive the next small garbage collection. */
 const AT_ONCE = 20;
 /** Texts that are shared. A series that would be one more keeps its own. */
@@ -12,8 +18,7 @@ const SHARED = 10_000;
 export class ObjectSeries {
   readonly #name: string;
   readonly #help: string;
-  /** The series of each object: the labels that they have in common, and then the rest of each line. */
-  readonly #lines = new Map<string, readonly [common: string, ...rest: string[]]>();
+  readonly #lines = new Map<string, Kept>();
   readonly #shared = new Map<string, string>();
 
   constructor(name: string, help: string) {
@@ -23,8 +28,9 @@ export class ObjectSeries {
 
   /** Puts these samples in the place of those that the object had. The labels `common` name the object. */
   put(key: string, common: Readonly<Record<string, string>>, samples: readonly Sample[]): void {
-    if (samples.length === 0) this.#lines.delete(key);
-    else this.#lines.set(key, [printed(common), ...samples.map(({ labels, value }) => this.#rest(labels, value))]);
+    const rest = samples.map(({ labels, value }) => this.#rest(labels, value));
+    if (rest.length === 0) this.#lines.delete(key);
+    else this.#lines.set(key, rest.length === 1 ? [printed(common), ...rest].join('') : [printed(common), ...rest]);
   }
 
   /** Yields all series in the text format of Prometheus, those of some objects at a time. */
@@ -33,7 +39,11 @@ export class ObjectSeries {
     yield `# HELP ${name} ${this.#help}\n# TYPE ${name} gauge\n`;
     // Objects that change meanwhile must not come twice.
     const lines = [...this.#lines.values()];
-    const text = ([common, ...rest]: (typeof lines)[number]): string => rest.map((one) => `${name}{${common}${one}`).join('');
+    const text = (kept: Kept): string => {
+      if (typeof kept === 'string') return `${name}{${kept}`;
+      const [common, ...rest] = kept;
+      return rest.map((one) => `${name}{${common}${one}`).join('');
+    };
     for (let from = 0; from < lines.length; from += AT_ONCE)
       yield lines
         .slice(from, from + AT_ONCE)
