@@ -21,14 +21,17 @@ type Measured = {
   watches: () => WatchState[];
   /** The reasons of failed log-ins, which are 0 at first. */
   loginFailures: readonly string[];
+  /** Returns when the certificate of this process expires; undefined where it has none. */
+  certificateUntil: (() => Date | undefined) | undefined;
 };
 
 /** Registers the metrics of this process. */
-export function createControlPlaneMetrics({ stored, watches, loginFailures }: Measured): ControlPlaneMetrics {
+export function createControlPlaneMetrics({ stored, watches, loginFailures, certificateUntil }: Measured): ControlPlaneMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   watchMetrics(registry, watches);
   resourceMetrics(registry, stored);
+  if (certificateUntil !== undefined) certificateMetric(registry, certificateUntil);
   return { registry, onRequest: requestMetrics(registry), ...answerMetrics(registry), ...callerMetrics(registry, loginFailures) };
 }
 
@@ -95,6 +98,17 @@ function resourceMetrics(registry: Registry, stored: Measured['stored']): void {
     collect: () => {
       faulty.reset();
       for (const { object, fault } of stored.faulty()) faulty.inc({ kind: object.kind, reason: fault.reason });
+    },
+  });
+}
+
+function certificateMetric(registry: Registry, until: () => Date | undefined): void {
+  const expiry: Gauge = new Gauge({
+    name: 'gx_control_plane_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate of the REST API expires.',
+    registers: [registry],
+    collect: () => {
+      expiry.set((until()?.getTime() ?? NaN) / 1000);
     },
   });
 }

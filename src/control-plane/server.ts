@@ -107,12 +107,13 @@ const endingStreams =
 export const controlPlaneDocument = (routes: Route<Caller>[]): Json => openApiDocument(routes, INFO, SECURITY, ERRORS);
 
 /** Builds the control plane as a koa application. API keys are looked up through `keys`. */
-export function controlPlaneApp(plane: ControlPlane, health: Health, keys: CountedKube) {
+export function controlPlaneApp(plane: ControlPlane, health: Health & { certificateUntil: () => Date | undefined }, keys: CountedKube) {
   const { stored, integrations } = plane;
   const metrics = createControlPlaneMetrics({
     stored,
     watches: () => [...stored.watches, integrations.watch].map(({ state }) => state),
     loginFailures: LOGIN_FAILURES,
+    certificateUntil: plane.config.tls && health.certificateUntil,
   });
   for (const client of new Set([plane.kube, plane.logs, keys])) client.onRequest?.(metrics.onRequest);
   const { config, log } = plane;

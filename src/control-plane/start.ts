@@ -41,14 +41,16 @@ export async function startControlPlane({
   const integrations = new StoredIntegrations({ kube, config, log });
   let synced = false;
   const closing = new AbortController();
-  const health = { synced: () => synced, stopping: () => signal.aborted };
+  let certificateUntil: Date | undefined;
+  const health = { synced: () => synced, stopping: () => signal.aborted, certificateUntil: () => certificateUntil };
   const secrets = new SecretValues(kube);
   const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
   const given = { config, kube, logs, log, gitPlaces: gitPlaces(config, new Lookups()), now: () => new Date(), stopping: closing.signal };
   const plane = { ...given, stored, overview: new Overview(stored), integrations, secrets, listenerLock };
   const app = controlPlaneApp(plane, health, keys);
   const { host, port: wantedPort, tls } = config;
-  const listener = await listen(app, { host, port: wantedPort, tls: tls && { files: tls, log } });
+  const served = (until: Date): void => void (certificateUntil = until);
+  const listener = await listen(app, { host, port: wantedPort, tls: tls && { files: tls, log, served } });
   log.info({ port: listener.port, namespaces: config.namespaces, hosting: config.hosting }, 'control plane listens');
   const reading = async (): Promise<void> => {
     await Promise.all([stored.start(), integrations.start()]);

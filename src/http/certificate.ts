@@ -6,7 +6,7 @@ import { asError, StartError } from '../errors.ts';
 import type { Log } from '../log.ts';
 
 /** Paths of a certificate chain and its private key, in PEM. */
-export type CertificateFiles = { cert: string; key: string };
+type CertificateFiles = { cert: string; key: string };
 type Pair = { cert: Buffer; key: Buffer };
 
 /**
@@ -21,6 +21,8 @@ async function readPair({ cert, key }: CertificateFiles): Promise<Pair> {
   return pair;
 }
 
+const endOf = ({ cert }: Pair): Date => new X509Certificate(cert).validToDate;
+
 /** Reads them for the start of a server. Throws a `StartError` that names the files. */
 export async function firstPair(files: CertificateFiles): Promise<Pair> {
   try {
@@ -31,14 +33,17 @@ export async function firstPair(files: CertificateFiles): Promise<Pair> {
   }
 }
 
-type Following = { files: CertificateFiles; first: Pair; log: Log; every?: number };
+/** `served` hears of the end of each certificate that is served. */
+export type ServedCertificate = { files: CertificateFiles; log: Log; every?: number; served?: ((until: Date) => void) | undefined };
+type Following = ServedCertificate & { first: Pair };
 
 /**
  * Gives new connections the certificate that the files hold now. Files that can't be used, as in the middle of a
  * change, leave the last certificate in use. Returns a function that ends it.
  */
-export function followCertificate(server: Server, { files, first, log, every = LOOK_MILLISECONDS }: Following): () => void {
+export function followCertificate(server: Server, { files, first, log, every = LOOK_MILLISECONDS, served: tell }: Following): () => void {
   let served = first;
+  tell?.(endOf(first));
   let last = '';
   const look = async (): Promise<void> => {
     try {
@@ -47,7 +52,9 @@ export function followCertificate(server: Server, { files, first, log, every = L
       if (pair.cert.equals(served.cert) && pair.key.equals(served.key)) return;
       server.setSecureContext(pair);
       served = pair;
-      log.info({ not_after: new X509Certificate(pair.cert).validTo }, 'new certificate is served');
+      const until = endOf(pair);
+      tell?.(until);
+      log.info({ not_after: until.toISOString() }, 'new certificate is served');
     } catch (error) {
       const problem = asError(error).message;
       // The same problem is logged once.

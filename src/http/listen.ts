@@ -4,8 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import type Koa from 'koa';
 import { StartError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { firstPair, followCertificate, type CertificateFiles } from './certificate.ts';
+import { firstPair, followCertificate, type ServedCertificate } from './certificate.ts';
 import { answerUnreadable } from './unreadable.ts';
 
 /** Milliseconds that an idle connection is kept open. */
@@ -42,7 +41,7 @@ type ListenOptions = {
   host: string;
   port: number;
   /** With TLS, the files are looked at again while the server runs. Without, it speaks plain HTTP. */
-  tls?: { files: CertificateFiles; log: Log; every?: number } | undefined;
+  tls?: ServedCertificate | undefined;
 };
 
 /** Opens the port (0 = any free one). A port in use, or not allowed, is a `StartError` that names it. */

@@ -192,6 +192,14 @@ const PLATFORM: AlertCase[] = [
     at: { '5m': [], '20m': [{ pod: 'p-1' }] },
   },
   {
+    alert: 'GxCertificateExpires',
+    series: {
+      [print('gx_control_plane_certificate_expiry_timestamp_seconds', { pod: 'p-1' })]: `${13 * 86_400}x180`,
+      [print('gx_control_plane_certificate_expiry_timestamp_seconds', { pod: 'p-2' })]: `${30 * 86_400}x180`,
+    },
+    at: { '59m': [], '61m': [{ pod: 'p-1' }] },
+  },
+  {
     alert: 'GxExpiredKeyUsed',
     series: {
       [print('gx_control_plane_failed_logins_total', { reason: 'ExpiredKey', pod: 'p-1' })]: '0x10 0+1x20 20x100',

@@ -1,12 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID, X509Certificate } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connect } from '../../src/kube/client.ts';
 import { kinds, type Kube } from '../../src/kube/kube.ts';
@@ -74,13 +75,15 @@ test('with a certificate the process serves HTTPS, probes and all', async () => 
   const port = (): string => /"port":(\d+)/.exec(server.output())?.[1] ?? '';
   await until('it listens', () => port() !== '');
   const options = { host: '127.0.0.1', port: port(), servername: 'localhost', ca: authority.certificate, agent: false };
-  const statusOf = async (path: string): Promise<number | undefined> => {
+  const answerOf = async (path: string): Promise<{ status: number | undefined; body: string }> => {
     const [response] = (await once(get({ ...options, path }), 'response')) as [IncomingMessage];
-    response.resume();
-    return response.statusCode;
+    return { status: response.statusCode, body: await textOf(response) };
   };
+  const statusOf = async (path: string): Promise<number | undefined> => (await answerOf(path)).status;
   await until('it is ready', async () => (await statusOf('/readyz')) === 200);
   expect(await statusOf('/v2/deployments')).toBe(401);
+  const expiry = /^gx_control_plane_certificate_expiry_timestamp_seconds (\d+)$/m.exec((await answerOf('/metrics')).body)?.[1];
+  expect(Number(expiry)).toBe(new X509Certificate(certificate).validToDate.getTime() / 1000);
   server.child.kill('SIGTERM');
   expect((await ended(server))[0]).toBe(0);
 });

@@ -45,6 +45,7 @@ const METRIC_NAMES = {
     gx_control_plane_refusals_total: ['reason'],
     gx_control_plane_failed_logins_total: ['reason'],
     gx_control_plane_open_streams: [],
+    gx_control_plane_certificate_expiry_timestamp_seconds: [],
   },
   gateway: {
     ...OF_NODE,
