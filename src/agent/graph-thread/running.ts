@@ -7,6 +7,7 @@ import type { DuringRun } from './graph-log.ts';
 import { invoke, type InvokeDeps } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
 import { graphSpans } from './spans.ts';
+import { Starts } from './starts.ts';
 import { tokenCount } from './tokens.ts';
 import { StopOfRun } from './stop-of-run.ts';
 
@@ -22,6 +23,7 @@ type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
 export class Running {
   readonly #deps: Deps;
   readonly #stops = new Map<string, StopOfRun>();
+  readonly #starts = new Starts();
   readonly #unheard = new Set<string>();
   readonly #waiting = new Map<number, () => void>();
   #lastWait = 0;
@@ -53,6 +55,7 @@ export class Running {
     const heard = (): boolean => !this.#unheard.has(run_id);
     const invoked = { ...this.#deps, make, emit, heard, written, handlers, stop };
     const work = (): Promise<Outcome> => duringRun(spec, () => invoke(spec, invoked));
+    await this.#starts.turn();
     const outcome = await underContext(spec.kwargs.encryption_context, work).catch(broken);
     tracing?.close();
     this.#stops.delete(run_id);
