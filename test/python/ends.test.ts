@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -64,21 +64,32 @@ async function counting(record: Recorded): Promise<string[]> {
   return ids;
 }
 
-test('a cancel reaches a node that awaits within 50 ms', async () => {
+/** Cancels a run whose node ticks every 50 ms. Returns how many ticks came between the cancel and its end. */
+async function ticksUntilStopped(asks: AgentProcess): Promise<number> {
+  const { thread_id, run_id, note } = await begun('ticks', { seconds: 0.05 });
+  await until('it ticks', () => timesIn(note).length > 2);
+  const asked = Date.now();
+  await asks.client.runs.cancel(thread_id, run_id, true);
+  expect((await statusOf(run_id)).status).toBe('interrupted');
+  const times = timesIn(note);
+  // The last one is the end.
+  return times.slice(0, -1).filter((at) => at > asked).length;
+}
+
+test('a cancel reaches a node that awaits before its second tick, whichever process is asked', async () => {
   await start();
-  const taken: number[] = [];
-  for (let count = 0; count < 7; count += 1) {
-    const { thread_id, run_id, note } = await begun('waits');
-    const asked = Date.now();
-    await agent.client.runs.cancel(thread_id, run_id, true);
-    const [, stopped] = timesIn(note);
-    taken.push(stopped! - asked);
-    expect((await statusOf(run_id)).status).toBe('interrupted');
+  const answers = await startPython(database.uri, { N_JOBS_PER_WORKER: '0' }, 'ends/gx.json');
+  try {
+    for (const asks of [agent, answers]) {
+      const ticks: number[] = [];
+      for (let count = 0; count < 7; count += 1) ticks.push(await ticksUntilStopped(asks));
+      ticks.sort((a, b) => a - b);
+      // Only the database is slower at times. A second look at it, or a timer, would show in half of them.
+      expect(ticks[3]).toBeLessThanOrEqual(1);
+    }
+  } finally {
+    await answers.kill('SIGKILL');
   }
-  taken.sort((a, b) => a - b);
-  expect(taken[3]).toBeLessThan(50);
-  // A machine that has other work may be late at times.
-  expect(taken.at(-1)).toBeLessThan(2000);
 });
 
 test('a cancel that comes before the first step of a run ends that run alone', async () => {
@@ -113,6 +124,8 @@ test.each(['busy', 'holds'])('a loop that is held (%s) ends with its process, an
   // The graph has two seconds to obey. Twice the time, because the machine may have other work.
   expect(ended - asked).toBeLessThan(5000);
   expect(Math.max(...late)).toBeLessThan(6000);
+  const held = record.of(neighbours[0]!)[0]!.runner!;
+  await until('the machine knows its process no more', () => !existsSync(`/proc/${held}`));
   record.open();
   await until('they end', async () => (await Promise.all(neighbours.map(statusOf))).every(({ status }) => status === 'success'));
   record.remove();

@@ -1,6 +1,7 @@
 import { mkdtempSync, existsSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { AgentProcess } from '../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
@@ -33,8 +34,8 @@ async function begin(graph: string, input: Record<string, unknown>): Promise<Run
 }
 
 /** Starts a run that holds its loop, and returns once it does. */
-async function holding(note: string): Promise<Run> {
-  const run = await begin('holds', { note: path.join(folder, note), seconds: HELD });
+async function holding(note: string, seconds = HELD): Promise<Run> {
+  const run = await begin('holds', { note: path.join(folder, note), seconds });
   await until('it holds its loop', () => existsSync(path.join(folder, note)));
   return run;
 }
@@ -50,6 +51,18 @@ test('stalls all runs where they share one', async () => {
   agent = await startPython(database.uri, {}, 'ends/gx.json');
   await holding('shared');
   expect(await secondsBeside('echo', { question: 'x' })).toBeGreaterThan(HELD / 2);
+});
+
+test('stalls no later run where there may be another process', async () => {
+  agent = await startPython(database.uri, { GX_PYTHON_PROCESSES: '2' }, 'ends/gx.json');
+  const held = await holding('two processes', 60);
+  // Until the process counts as stuck, it is still given runs.
+  await until('a later run is done', async () => {
+    const later = await begin('echo', { question: 'x' });
+    await pause(1000);
+    return (await statusOf(later)) === 'success';
+  });
+  expect(await statusOf(held)).toBe('running');
 });
 
 test('stalls no other run where each has its own, and all threads of nodes are shared', async () => {

@@ -29,6 +29,16 @@ async def wait(state: Noted) -> Noted:
     return {}
 
 
+async def tick(state: Noted) -> Noted:
+    try:
+        while True:
+            _note(state["note"])
+            await asyncio.sleep(state["seconds"])
+    except asyncio.CancelledError:
+        _note(state["note"])
+        raise
+
+
 async def compute(state: Noted) -> Noted:
     _note(state["note"])
     until = time.monotonic() + state["seconds"]
@@ -51,6 +61,7 @@ async def eat(state: Noted) -> Noted:
 
 
 waits = StateGraph(Noted).add_node("wait", wait).add_edge(START, "wait").compile()
+ticks = StateGraph(Noted).add_node("tick", tick).add_edge(START, "tick").compile()
 busy = StateGraph(Noted).add_node("compute", compute).add_edge(START, "compute").compile()
 holds = StateGraph(Noted).add_node("sleep", sleep_in_the_loop).add_edge(START, "sleep").compile()
 eats = StateGraph(Noted).add_node("eat", eat).add_edge(START, "eat").compile()
