@@ -4,15 +4,16 @@ import { spawnAgent, startAgent, type AgentProcess } from '../kit/agent-server.t
 
 const GRAPHS = 'test/crash/graphs/gx.json';
 
-type Options = { database: string; env?: Record<string, string> };
+/** `config`: the file of the graphs, where they are not those in JavaScript. */
+type Options = { database: string; config?: string; env?: Record<string, string> };
 
 /** A process that answers requests and executes nothing. */
-export const api = ({ database, env = {} }: Options): Promise<AgentProcess> =>
-  startAgent({ database, config: GRAPHS, env: { ...env, N_JOBS_PER_WORKER: '0', GX_LOG_LEVEL: 'warn' } });
+export const api = ({ database, config = GRAPHS, env = {} }: Options): Promise<AgentProcess> =>
+  startAgent({ database, config, env: { ...env, N_JOBS_PER_WORKER: '0', GX_LOG_LEVEL: 'warn' } });
 
-const asWorker = ({ database, env = {} }: Options) => ({
+const asWorker = ({ database, config = GRAPHS, env = {} }: Options) => ({
   database,
-  config: GRAPHS,
+  config,
   env: { N_JOBS_PER_WORKER: '10', ...env },
 });
 

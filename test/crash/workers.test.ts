@@ -5,7 +5,7 @@ import { until } from '../kit/until.ts';
 import { untilLocksCount } from '../kit/locks-count.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
 import { api as startApi, Fleet, say } from './fleet.ts';
-import { byRun, movesOf, openJournal, quantile, seconds, type Line, type Move } from './journal.ts';
+import { byRun, movesOf, openJournal, quantile, seconds, stepUnderWay, type Line, type Move } from './journal.ts';
 import { callWitness, livesOf, type Life } from './lives.ts';
 
 /* Workers are killed with SIGKILL while they run. What becomes of their runs? */
@@ -60,17 +60,6 @@ async function create(number: number): Promise<string> {
   return run.run_id;
 }
 
-/** Returns a living worker that has just begun a step. A new one may work before anybody has seen that it is ready. */
-async function oneAtWork(): Promise<number> {
-  return until('a worker is at work', async () => {
-    await wait(50);
-    const alive = new Set(fleet.pids);
-    const pids = journal.recent().flatMap(({ pid, at }) => (alive.has(pid) && at > Date.now() - PAUSE ? [pid] : []));
-    const some = [...new Set(pids)];
-    return some[Math.floor(Math.random() * some.length)];
-  });
-}
-
 type Row = {
   run_id: string;
   status: string;
@@ -97,7 +86,7 @@ test(`${KILLS * RUNS_PER_KILL} runs come to an end while ${KILLS} workers are ki
     const numbers = Array.from({ length: RUNS_PER_KILL }, (_, at) => kill * RUNS_PER_KILL + at);
     for (const id of await Promise.all(numbers.map(create))) created.add(id);
     await wait(Math.random() * 2 * PAUSE);
-    await fleet.kill(await oneAtWork());
+    await fleet.kill((await stepUnderWay(journal, () => fleet.pids, PAUSE)).pid);
     await fleet.complete();
   }
   const unfinished = `select 1 from gx.run where status in ('pending', 'running')`;

@@ -5,6 +5,7 @@ import { measureGrowingPython } from './growing-python.ts';
 import { measureGrowingThread } from './growing-thread.ts';
 import { measureGuarded } from './guarded.ts';
 import { measureGuardedPython } from './guarded-python.ts';
+import { measureKilledPython } from './killed-python.ts';
 import { measureKeyed } from './keyed.ts';
 import { measureMcp } from './mcp.ts';
 import { measureA2a, measureA2aStreams } from './a2a.ts';
@@ -15,6 +16,7 @@ import type { Line } from './report.ts';
 import { measureRoundTrips } from './round-trips.ts';
 import { measureSearches } from './searches.ts';
 import { measureSubscriptions } from './subscriptions.ts';
+import { measureStoppedPython } from './stopped-python.ts';
 import { measureStreamsElsewhere } from './streams-elsewhere.ts';
 import { measureWebhooks } from './webhooks.ts';
 
@@ -71,7 +73,6 @@ async function subscriptionLines({ checkout, databases }: Work): Promise<Line[]>
 
 export const PARTS: Part[] = [
   { id: 'growing-thread', head: () => '1,000 runs on one thread, 2,000 messages', measure: measureGrowingThread },
-  { id: 'growing-python', head: () => '1,000 runs on one thread of a graph in Python', measure: measureGrowingPython },
   {
     id: 'memory',
     head: ({ memory }) =>
@@ -108,6 +109,14 @@ export const PARTS: Part[] = [
     isLong: true,
     measure: (work) => searchLines(work, 1_000_000, 20),
   },
+  {
+    id: 'growing-python',
+    head: () => '1,000 runs on one thread of a graph in Python',
+    ofPython: true,
+    measure: measureGrowingPython,
+  },
+  { id: 'killed-python', head: () => 'processes of graphs in Python that are killed', ofPython: true, measure: measureKilledPython },
+  { id: 'stopped-python', head: () => 'stops of runs of graphs in Python', ofPython: true, measure: measureStoppedPython },
   { id: 'python-pod', head: () => 'a pod with graphs in Python', ofPython: true, measure: measurePythonPod },
   {
     id: 'guarded-python',
