@@ -67,6 +67,6 @@ export const SUITES: Record<string, Check[]> = {
   runbooks: [{ ...vitest('runbooks'), cluster: 'native' }],
   system: [
     { ...vitest('packets'), cluster: 'native' },
-    { ...vitest('system'), nativeOnly: ['test/system/routes.test.ts'] },
+    { ...vitest('system'), nativeOnly: ['test/system/routes.test.ts', 'test/system/runbooks.test.ts'] },
   ],
 };
