@@ -1,5 +1,8 @@
 import type { Fault } from './fault.ts';
+import { collectorAway } from './faults/collector-away.ts';
 import { deadWatch } from './faults/dead-watch.ts';
+import { expiredCertificate } from './faults/expired-certificate.ts';
+import { expiredKey } from './faults/expired-key.ts';
 import { fullVolume } from './faults/full-volume.ts';
 import { lostLeader } from './faults/lost-leader.ts';
 import { missingImage } from './faults/missing-image.ts';
@@ -12,4 +15,15 @@ import { wrongPassword } from './faults/wrong-password.ts';
 export const CHEAP: readonly Fault[] = [missingImage, quota];
 
 /** All faults of the exercise. Those of the platform itself come last. */
-export const FAULTS: readonly Fault[] = [...CHEAP, stuckFinalizer, wrongPassword, fullVolume, lostLeader, deadWatch, refusedRoute];
+export const FAULTS: readonly Fault[] = [
+  ...CHEAP,
+  stuckFinalizer,
+  expiredKey,
+  wrongPassword,
+  expiredCertificate,
+  collectorAway,
+  fullVolume,
+  lostLeader,
+  deadWatch,
+  refusedRoute,
+];
