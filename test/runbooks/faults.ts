@@ -1,5 +1,6 @@
 import type { Fault } from './fault.ts';
 import { collectorAway } from './faults/collector-away.ts';
+import { deadNode } from './faults/dead-node.ts';
 import { deadWatch } from './faults/dead-watch.ts';
 import { expiredCertificate } from './faults/expired-certificate.ts';
 import { expiredKey } from './faults/expired-key.ts';
@@ -22,6 +23,7 @@ export const FAULTS: readonly Fault[] = [
   wrongPassword,
   expiredCertificate,
   collectorAway,
+  deadNode,
   fullVolume,
   lostLeader,
   deadWatch,
