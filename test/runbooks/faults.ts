@@ -1,4 +1,5 @@
 import type { Fault } from './fault.ts';
+import { badCertificate } from './faults/bad-certificate.ts';
 import { collectorAway } from './faults/collector-away.ts';
 import { deadNode } from './faults/dead-node.ts';
 import { deadWatch } from './faults/dead-watch.ts';
@@ -22,6 +23,7 @@ export const FAULTS: readonly Fault[] = [
   expiredKey,
   wrongPassword,
   expiredCertificate,
+  badCertificate,
   collectorAway,
   deadNode,
   fullVolume,
