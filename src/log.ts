@@ -20,12 +20,12 @@ type LogOptions = {
   also?: ((line: string) => void) | undefined;
 };
 
-/** Returns the id of the trace of a run, which is that of the run. */
+/** Returns the id of the trace of a run that no other trace has caused. */
 export const traceIdOf = (runId: string): string => runId.replaceAll('-', '').toLowerCase();
 
-/** Adds the id of its trace to a line about a run. */
+/** Adds the id of its trace to a line about a run that names none. */
 const withTrace = (line: Record<string, unknown>): Record<string, unknown> =>
-  typeof line['run_id'] === 'string' ? { ...line, trace_id: traceIdOf(line['run_id']) } : line;
+  typeof line['run_id'] === 'string' && line['trace_id'] === undefined ? { ...line, trace_id: traceIdOf(line['run_id']) } : line;
 
 /**
  * The root logger: one JSON object a line, ids under fixed snake_case keys, errors under `err`.

@@ -77,13 +77,16 @@ const commands: Record<string, RunCommand> = {
     return startControlPlane({ config, kube, keys, logs, log, signal });
   }),
   operator: withoutOptions('operator', OPERATOR_HELP, async (_args, signal) => {
-    const [{ operatorConfig }, { startOperator }, { watchHeap }, { ownVersion, requireSupportedJump }, { connect }] = await Promise.all([
-      import('./config/operator.ts'),
-      import('./operator/start.ts'),
-      import('./operator/heap.ts'),
-      import('./operator/versions.ts'),
-      import('./kube/client.ts'),
-    ]);
+    const [{ operatorConfig }, { ownVersion }, { startOperator }, { watchHeap }, { requireSupportedJump }, { connect }] = await Promise.all(
+      [
+        import('./config/operator.ts'),
+        import('./config/own-version.ts'),
+        import('./operator/start.ts'),
+        import('./operator/heap.ts'),
+        import('./operator/versions.ts'),
+        import('./kube/client.ts'),
+      ],
+    );
     watchHeap();
     const config = operatorConfig(processEnv());
     const log = createLog({ level: config.logLevel, process: 'operator' });

@@ -4,7 +4,7 @@ import { controlPlaneDocument, controlPlaneRoutes } from '../../src/control-plan
 import { customResourceDefinition } from '../../src/schema/platform/crd.ts';
 import { KINDS } from '../../src/schema/platform/custom-kinds.ts';
 import { GROUP } from '../../src/schema/platform/custom-resources.ts';
-import { ownVersion } from '../../src/operator/versions.ts';
+import { ownVersion } from '../../src/config/own-version.ts';
 import { referencePages } from '../reference/pages.ts';
 import { settingsPage } from '../reference/settings.ts';
 import { access, uninstallAccess } from './access.ts';

@@ -19,7 +19,12 @@ _LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal"
 
 def of_run(spec: dict[str, Any]) -> None:
     """From now on, lines of this task and of those that it starts carry the ids of the run."""
-    _IDS.set({name: spec[name] for name in ("run_id", "thread_id", "graph_id")})
+    kwargs = spec["kwargs"]
+    request_id = kwargs["config"].get("configurable", {}).get("langgraph_request_id")
+    # W3C's form: version, trace, span, flags.
+    trace_id = kwargs["trace"]["traceparent"].split("-")[1] if "trace" in kwargs else spec["run_id"].replace("-", "")
+    more = {"request_id": request_id} if isinstance(request_id, str) else {}
+    _IDS.set({**{name: spec[name] for name in ("run_id", "thread_id", "graph_id")}, **more, "trace_id": trace_id})
 
 
 def _node() -> dict[str, str]:

@@ -107,7 +107,8 @@ class Server:
         def send(spans: list[Span]) -> None:
             self._wall.send({"kind": "spans", "run_id": spec["run_id"], "spans": spans})
 
-        return Spans(spec, send, contents=settings.get("spanContents") is True) if settings["traced"] else None
+        trace = spec.get("trace")
+        return None if trace is None else Spans(trace, send, contents=settings.get("spanContents") is True)
 
     def _late(self) -> float:
         """Returns by how many milliseconds the loop is late, and asks it again. The wall calls it twice a second."""

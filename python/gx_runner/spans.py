@@ -6,7 +6,6 @@ other tracing of the graph's own.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import threading
 import time
@@ -45,10 +44,8 @@ class _Call:
 class Spans:
     """The spans of one run. Nodes that are plain functions report from threads of their own."""
 
-    def __init__(self, spec: dict[str, Any], send: Callable[[list[Span]], None], *, contents: bool) -> None:
-        run_id = spec["run_id"]
-        self._trace_id = run_id.replace("-", "").lower()
-        self._root = hashlib.sha256(f"{run_id}/{spec['attempt']}".encode()).hexdigest()[:16]
+    def __init__(self, trace: dict[str, str], send: Callable[[list[Span]], None], *, contents: bool) -> None:
+        self._trace_id, self._root = trace["trace_id"], trace["span_id"]
         self._send = send
         self._contents = contents
         self._lock = threading.Lock()

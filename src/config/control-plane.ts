@@ -8,6 +8,7 @@ import { objectKeys } from './object-keys.ts';
 import { prometheusUrl } from './prometheus.ts';
 import { routes, type RouteSettings } from './routes.ts';
 import { oidcConfig, type OidcConfig } from './oidc.ts';
+import { tracingSettings, type TracingSettings } from './tracing.ts';
 
 /** Parts of a pod, beyond the harmless ones, that an installation may let REST users set. */
 const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged', 'accounts', 'tokens', 'placement'] as const;
@@ -54,6 +55,8 @@ export type ControlPlaneConfig = {
   limits: KeyLimits;
   /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
   trustedProxies: string[];
+  /** Where spans of requests go; undefined where nothing is traced. */
+  tracing: TracingSettings | undefined;
   /** The file with the secret by which the console's word about clients is known. Undefined: it is not. */
   clientKeyFile: string | undefined;
   /** Undefined means that only API keys are accepted, and no bearer tokens. */
@@ -104,6 +107,7 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
       failedLoginsPerMinute: 600,
     },
     trustedProxies: trustedProxies(settings),
+    tracing: tracingSettings(settings, 'gx-control-plane'),
     clientKeyFile: settings.optional(['GX_CLIENT_KEY_FILE']),
     oidc: oidcConfig(settings),
     shutdownDelaySeconds: settings.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 5, { min: 0, max: 600 }),

@@ -1,5 +1,6 @@
 import { trustedProxies } from './address-blocks.ts';
 import { SettingsReader, type Env } from './env.ts';
+import { tracingSettings, type TracingSettings } from './tracing.ts';
 
 export type GatewayConfig = {
   host: string;
@@ -21,6 +22,8 @@ export type GatewayConfig = {
   issuerHosts: string[];
   /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
   trustedProxies: string[];
+  /** Where spans of requests go that it passes on; undefined where nothing is traced. */
+  tracing: TracingSettings | undefined;
   /** Seconds that a request for a deployment that wakes is held at most. */
   holdSeconds: number;
   /** How many requests are held at a time, of one deployment and in all. */
@@ -44,6 +47,7 @@ export function gatewayConfig(env: Env): GatewayConfig {
     controlPlaneUrl: read.optional(['GX_CONTROL_PLANE_URL']),
     issuerHosts: read.words(['GX_ISSUER_HOSTS']).map((host) => host.toLowerCase()),
     trustedProxies: trustedProxies(read),
+    tracing: tracingSettings(read, 'gx-gateway'),
     holdSeconds: read.integer(['GX_HOLD_SECONDS'], 90, { min: 1, max: 3600 }),
     held: {
       perDeployment: read.integer(['GX_HELD_PER_DEPLOYMENT'], 1000, { min: 1, max: 1_000_000 }),

@@ -14,6 +14,7 @@ import { PINS, type Pin } from '../schema/platform/pins.ts';
 import { prometheusUrl } from './prometheus.ts';
 import { placements, type PodPlaces } from './placement.ts';
 import { routes, type Routes } from './routes.ts';
+import { checkedUrl, tracingSettings, type TracingSettings } from './tracing.ts';
 
 /** Sizes that apply where a resource spec leaves them open. CPU is in cores, memory in Mi, storage in Gi. */
 export type Profile = {
@@ -96,6 +97,8 @@ export type OperatorSettings = Routes & {
 export type OperatorConfig = {
   host: string;
   port: number;
+  /** Where spans of its own reconciles go; undefined where they are not traced. */
+  tracing: TracingSettings | undefined;
   logLevel: string;
   /** Where this process, its Lease and the Listeners live. */
   namespace: string;
@@ -127,6 +130,7 @@ export function operatorConfig(env: Env): OperatorConfig {
     leaseName: read.text(['GX_LEASE_NAME'], 'gx-operator'),
     identity: read.text(['GX_IDENTITY', 'POD_NAME'], `${hostname()}-${process.pid}`),
     workers: read.integer(['GX_WORKERS'], 10, { min: 1, max: 100 }),
+    tracing: tracingSettings(read, 'gx-operator'),
     settings: { ...settings(read), ...routes(read, new Set(namespaces).size === 1) },
   };
   read.finish();
@@ -204,7 +208,7 @@ function otlp(read: SettingsReader): Pick<OperatorSettings, 'otlp'> {
   const endpoint = read.optional(['GX_OTLP_ENDPOINT']);
   const headersSecret = read.optional(['GX_OTLP_HEADERS_SECRET']);
   if (endpoint === undefined) return {};
-  if (!/^https?:\/\/[^/]/.test(endpoint)) read.problem('GX_OTLP_ENDPOINT must be an http or https URL');
+  checkedUrl(read, endpoint, 'GX_OTLP_ENDPOINT');
   return { otlp: { endpoint, ...(headersSecret !== undefined && { headersSecret }) } };
 }
 

@@ -10,12 +10,28 @@ export type CollectorSettings = {
   timeoutMilliseconds: number;
   /** How long they wait to be sent together. */
   delayMilliseconds: number;
+  compression: 'gzip' | 'none';
 };
 
 const MINUTE = 60_000;
 
+/** The forms of OTLP that are sent. */
+const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
+type OtlpProtocol = (typeof PROTOCOLS)[number];
+
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+/** Which traces are sent. `ratio` is the share of traces that one `traceidratio` takes. */
+export type SamplerSettings = { name: (typeof SAMPLERS)[number]; ratio: number };
+
 /** `contents`: spans hold inputs and outputs, too. */
-export type TracingSettings = CollectorSettings & { contents: boolean };
+export type TracingSettings = CollectorSettings & { protocol: OtlpProtocol; sampler: SamplerSettings; contents: boolean };
 
 /** OpenTelemetry's own switch, and its words for contents in spans. */
 const CONTENTS = ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'];
@@ -28,27 +44,64 @@ export const LANGSMITH_PROJECTS = ['LANGSMITH_PROJECT', 'LANGCHAIN_PROJECT', 'LA
 export const langsmithProject = (read: SettingsReader): string | undefined =>
   read.optional(LANGSMITH_PROJECTS) === undefined ? read.optional(['GX_DEPLOYMENT']) : undefined;
 
+const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+const TIMEOUT = { min: 1, max: MINUTE };
+
 /**
- * Reads where traces of runs go, by OpenTelemetry's own names (its environment variable specification). Returns
- * undefined without an endpoint, if tracing is switched off, and for gRPC, which other libraries in the process may
- * speak but this server does not.
+ * Reads where traces go, by OpenTelemetry's own names (its environment variable specification). Returns undefined
+ * without an endpoint, and if tracing is switched off. Values that this process can't follow are problems, so that
+ * nobody waits for traces in vain.
  */
-export function tracingSettings(read: SettingsReader): TracingSettings | undefined {
+export function tracingSettings(read: SettingsReader, service = 'gx-agent-server'): TracingSettings | undefined {
   const exact = read.optional(['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
-  const base = read.optional(['OTEL_EXPORTER_OTLP_ENDPOINT']);
-  const protocol = read.text(['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'], 'http/json');
-  const settings = {
-    url: exact ?? `${base?.replace(/\/+$/, '')}/v1/traces`,
+  const base = read.optional([ENDPOINT]);
+  if ((exact ?? base) === undefined || read.flag(['OTEL_SDK_DISABLED'], false)) return undefined;
+  if (read.oneOf(['OTEL_TRACES_EXPORTER'], 'otlp', ['otlp', 'none']) === 'none') return undefined;
+  return {
+    url: checkedUrl(
+      read,
+      exact ?? `${base?.replace(/\/+$/, '')}/v1/traces`,
+      exact === undefined ? ENDPOINT : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    ),
     headers: pairs(read, ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']),
-    resource: resource(read),
-    timeoutMilliseconds: read.integer(['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000, { min: 1, max: MINUTE }),
-    delayMilliseconds: read.integer(['OTEL_BSP_SCHEDULE_DELAY'], 5000, { min: 1, max: MINUTE }),
+    resource: resource(read, service),
+    timeoutMilliseconds: read.integer(['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000, TIMEOUT),
+    delayMilliseconds: read.integer(['OTEL_BSP_SCHEDULE_DELAY'], 5000, TIMEOUT),
+    compression: compression(read, 'TRACES'),
+    protocol: protocol(read, 'TRACES'),
+    sampler: sampler(read),
     contents: IN_SPANS.includes(read.text(CONTENTS, 'false').toLowerCase()),
   };
-  const off = read.flag(['OTEL_SDK_DISABLED'], false) || read.text(['OTEL_TRACES_EXPORTER'], 'otlp') !== 'otlp';
-  if ((exact ?? base) === undefined || off || protocol === 'grpc') return undefined;
-  if (!/^https?:\/\/[^/]/.test(settings.url)) read.problem('OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL');
-  return settings;
+}
+
+type Signal = 'TRACES' | 'LOGS';
+
+/** OpenTelemetry's default is none; every collector takes both. */
+const compression = (read: SettingsReader, of: Signal): CollectorSettings['compression'] =>
+  read.oneOf([`OTEL_EXPORTER_OTLP_${of}_COMPRESSION`, 'OTEL_EXPORTER_OTLP_COMPRESSION'], 'gzip', ['gzip', 'none']);
+
+function protocol(read: SettingsReader, of: Signal): OtlpProtocol {
+  const names = [`OTEL_EXPORTER_OTLP_${of}_PROTOCOL`, 'OTEL_EXPORTER_OTLP_PROTOCOL'];
+  const given = read.text(names, 'http/protobuf').toLowerCase();
+  const found = PROTOCOLS.find((one) => one === given);
+  if (found === undefined) read.problem(`${names.at(-1)} is ${given}, and this process speaks ${PROTOCOLS.join(' and ')} alone`);
+  return found ?? 'http/protobuf';
+}
+
+function sampler(read: SettingsReader): SamplerSettings {
+  const name = read.oneOf(['OTEL_TRACES_SAMPLER'], 'parentbased_always_on', SAMPLERS);
+  const ratio = name.endsWith('traceidratio') ? Number(read.text(['OTEL_TRACES_SAMPLER_ARG'], '1')) : 1;
+  if (ratio >= 0 && ratio <= 1) return { name, ratio };
+  read.problem('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1');
+  return { name, ratio: 1 };
+}
+
+/** Reads an address of a collector. One of another protocol than HTTP is a problem that names it. */
+export function checkedUrl(read: SettingsReader, url: string, setting: string): string {
+  // A user's name and password in front of the host are nobody's business.
+  const shown = url.replace(/\/\/[^@/]*@/, '//');
+  if (!/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) read.problem(`${setting} must be an http or https URL, and ${shown} is none`);
+  return url;
 }
 
 /** The switch and the address are the names of other servers of this interface. */
@@ -61,12 +114,15 @@ const LOGS_ENDPOINT = ['SELF_HOSTED_LOGS_ENDPOINT', 'LANGGRAPH_LOGS_ENDPOINT', '
  */
 export function logSettings(read: SettingsReader): CollectorSettings | undefined {
   if (!read.flag(LOGS, false)) return undefined;
+  // Lines are sent as JSON, which collectors take at the same address. One that speaks gRPC alone does not.
+  protocol(read, 'LOGS');
   return {
     url: logsUrl(read),
     headers: pairs(read, ['OTEL_EXPORTER_OTLP_LOGS_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']),
-    resource: resource(read),
-    timeoutMilliseconds: read.integer(['OTEL_EXPORTER_OTLP_LOGS_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000, { min: 1, max: MINUTE }),
-    delayMilliseconds: read.integer(['OTEL_BLRP_SCHEDULE_DELAY'], 1000, { min: 1, max: MINUTE }),
+    resource: resource(read, 'gx-agent-server'),
+    timeoutMilliseconds: read.integer(['OTEL_EXPORTER_OTLP_LOGS_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'], 10_000, TIMEOUT),
+    delayMilliseconds: read.integer(['OTEL_BLRP_SCHEDULE_DELAY'], 1000, TIMEOUT),
+    compression: compression(read, 'LOGS'),
   };
 }
 
@@ -86,8 +142,8 @@ function logsUrl(read: SettingsReader): string {
   return url.href;
 }
 
-const resource = (read: SettingsReader): Record<string, string> => ({
-  'service.name': read.text(['OTEL_SERVICE_NAME', 'GX_DEPLOYMENT'], 'gx-agent-server'),
+const resource = (read: SettingsReader, service: string): Record<string, string> => ({
+  'service.name': read.text(['OTEL_SERVICE_NAME', 'GX_DEPLOYMENT'], service),
   ...pairs(read, ['OTEL_RESOURCE_ATTRIBUTES']),
 });
 

@@ -3,8 +3,11 @@ import type { ControlPlaneConfig } from '../config/control-plane.ts';
 import { gitPlaces } from '../git/places.ts';
 import { listen } from '../http/listen.ts';
 import { Lookups } from '../http/lookups.ts';
+import { spanRequests } from '../http/request-spans.ts';
 import type { CountedKube } from '../kube/client.ts';
 import type { Log } from '../log.ts';
+import { requestSpans } from '../tracing/request-spans.ts';
+import { openTracing } from '../tracing/open.ts';
 import { ListenerLock } from './listener-lock.ts';
 import { LONGEST_PAGE } from './paging.ts';
 import { SecretValues } from './secrets.ts';
@@ -47,7 +50,9 @@ export async function startControlPlane({
   const listenerLock = new ListenerLock({ kube, log, namespace: config.namespace });
   const given = { config, kube, logs, log, gitPlaces: gitPlaces(config, new Lookups()), now: () => new Date(), stopping: closing.signal };
   const plane = { ...given, stored, overview: new Overview(stored), integrations, secrets, listenerLock };
+  const tracing = await openTracing(config.tracing, { name: 'gx-control-plane', log });
   const app = controlPlaneApp(plane, health, keys);
+  if (tracing !== undefined) spanRequests(app, requestSpans(tracing, { roots: true }));
   const { host, port: wantedPort, tls } = config;
   const served = (until: Date): void => void (certificateUntil = until);
   const listener = await listen(app, { host, port: wantedPort, tls: tls && { files: tls, log, served } });
@@ -67,6 +72,7 @@ export async function startControlPlane({
       closing.abort();
       await listener.stop(config.graceSeconds * 1000);
       await Promise.all([stored.stop(), integrations.stop()]);
+      await tracing?.close();
       await Promise.all([kube, keys, logs].map((one) => one.close()));
       log.info({}, 'control plane stopped');
     },

@@ -5,8 +5,10 @@ import { asError, NotFound, Problem } from '../errors.ts';
 import { clientOf, isOfProxies, passedOnAs, type Trusts } from '../http/client.ts';
 import { headerPairs } from '../http/in-process.ts';
 import { SIGNATURE_HEADER, type ClientSigner } from '../http/signed-client.ts';
+import type { BeginsSpan } from '../http/request-spans.ts';
 import { answerUnreadable } from '../http/unreadable.ts';
 import type { Log } from '../log.ts';
+import { headersOfTrace, underTrace, type TraceContext } from '../trace-context.ts';
 import { workPath } from '../schema/wire/work-report.ts';
 import type { HeldRequests } from './held-requests.ts';
 import type { KnownDeployment } from './known-deployments.ts';
@@ -22,6 +24,8 @@ export type DoorParts = {
   trusts: Trusts;
   /** Signs the door's word about a client, for the agents. */
   signer: Pick<ClientSigner, 'sign'>;
+  /** Begins spans of requests, where they are traced. */
+  begins?: BeginsSpan | undefined;
   log: Log;
 };
 
@@ -52,12 +56,25 @@ export function openDoor(parts: DoorParts): Server {
 async function answered(parts: DoorParts, incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
   try {
     if (answeredHere(incoming, answer)) return;
-    const asked = askedBy(incoming, parts);
-    const deployment = await admitted(parts, incoming, asked);
-    await passedOn(parts, { rewritten: () => asked.rewritten(deployment), incoming, answer }, deployment);
+    await underTrace(begun(parts, incoming, answer), async () => {
+      const asked = askedBy(incoming, parts);
+      const deployment = await admitted(parts, incoming, asked);
+      await passedOn(parts, { rewritten: () => asked.rewritten(deployment), incoming, answer }, deployment);
+    });
   } catch (error) {
     refuse(answer, problemOf(error, parts.log));
   }
+}
+
+/** Begins the span of a request, which ends with its answer. Returns its place in the trace. */
+function begun(
+  { begins }: DoorParts,
+  { method = '', url = '', headers }: IncomingMessage,
+  answer: ServerResponse,
+): TraceContext | undefined {
+  const span = begins?.({ method, path: url.split('?')[0] ?? '', headers });
+  if (span !== undefined) answer.once('close', () => span.end({ route: 'through the gateway', status: answer.statusCode }));
+  return span?.place;
 }
 
 /** Answers requests that the deployment need not see: probes of monitors, and CORS preflights of browsers. */
@@ -90,7 +107,7 @@ function askedBy(incoming: IncomingMessage, { trusts, signer }: Pick<DoorParts, 
   /** It is signed when it is sent: a request may have been held for longer than a signature counts. */
   const rewritten = ({ namespace, name }: KnownDeployment): Record<string, string> => {
     const signing = { of: workPath(namespace, name), at: Math.floor(Date.now() / 1000) };
-    return { ...word, [SIGNATURE_HEADER]: signer.sign({ headers: word, method, url }, signing) };
+    return { ...word, ...headersOfTrace(), [SIGNATURE_HEADER]: signer.sign({ headers: word, method, url }, signing) };
   };
   return { source: client.source, rewritten };
 }

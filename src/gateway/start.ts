@@ -3,11 +3,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { GatewayConfig } from '../config/gateway.ts';
 import { trusting } from '../http/client.ts';
 import { listen } from '../http/listen.ts';
+import type { BeginsSpan } from '../http/request-spans.ts';
 import { createApp } from '../http/server.ts';
 import { newClientSigner } from '../http/signed-client.ts';
 import type { Kube } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { names } from '../schema/names.ts';
+import { requestSpans } from '../tracing/request-spans.ts';
+import { openTracing } from '../tracing/open.ts';
 import { openDoor } from './door.ts';
 import { Doors } from './doors.ts';
 import { healthRoutes } from './health-routes.ts';
@@ -43,7 +46,8 @@ export type Gateway = { port: number; healthPort: number; reportsPort: number; s
 /** Listens at once, and is ready when all deployments are known and the ports of those that may sleep are open. */
 export async function startGateway(options: StartOptions): Promise<Gateway> {
   const { config, kube, log, signal } = options;
-  const parts = assemble(options);
+  const tracing = await openTracing(config.tracing, { name: 'gx-gateway', log });
+  const parts = assemble(options, tracing && requestSpans(tracing, { roots: true }));
   const { known, reports, doors, held, waking } = parts;
   const state = { synced: false };
   const isReady = (): boolean => state.synced && !signal.aborted;
@@ -80,13 +84,14 @@ export async function startGateway(options: StartOptions): Promise<Gateway> {
       doors.end();
       await Promise.all([health.stop(GRACE), read.stop(GRACE)]);
       await known.stop();
+      await tracing?.close();
       await kube.close();
       log.info({}, 'gateway stopped');
     },
   };
 }
 
-function assemble({ config, kube, log, placeOf }: StartOptions) {
+function assemble({ config, kube, log, placeOf }: StartOptions, begins: BeginsSpan | undefined) {
   const { host, namespaces, clusterDomain, controlPlaneUrl, issuerHosts, holdSeconds, trustedProxies } = config;
   const known = new KnownDeployments({ kube, log, namespace: config.namespace, namespaces });
   const direct = ({ name, namespace }: KnownDeployment): AgentPlace => ({
@@ -97,7 +102,7 @@ function assemble({ config, kube, log, placeOf }: StartOptions) {
   const held = new HeldRequests(config.held);
   const callers = new WakingCallers({ controlPlaneUrl, issuerHosts, log });
   const signer = newClientSigner();
-  const door = { callers, waking, held, trusts: trusting(trustedProxies), signer, log };
+  const door = { callers, waking, held, trusts: trusting(trustedProxies), signer, begins, log };
   const doors = new Doors({ host, log, open: (key) => openDoor({ ...door, find: () => known.get(key) }) });
   let timer: NodeJS.Timeout | undefined;
   const keepDoors = (): void => doors.keep(known.sleepers());

@@ -9,6 +9,7 @@ import { CostlyBodies } from './costly-bodies.ts';
 import { errorReply, isFault, refusalReason, type InvalidStyle } from './error-body.ts';
 import { trustsNobody, type Trusts } from './client.ts';
 import { clientIn, clientOfRequest, insideOf } from './in-process.ts';
+import { tracedFields } from './request-spans.ts';
 import type { Reply, Request, Route } from './route.ts';
 import { refuseUnstorable } from './storable.ts';
 import { send } from './send.ts';
@@ -113,10 +114,7 @@ const CLIENT_LEFT = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'];
 
 const koaPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-/**
- * A request id from a client or proxy is kept when it is short and plain, because every log line of the request carries
- * it.
- */
+/** A client's request id is kept when it is short and plain, because every log line of the request carries it. */
 const REQUEST_ID = /^[\w.:/+=-]{1,128}$/;
 
 /** A middleware's account of a request that it answered itself; one that it passed on is counted where it went. */
@@ -132,7 +130,7 @@ function frameOf<Caller>({ log, invalid, onAnswer, loggedHeaders, trusts = trust
     let refusal: string | undefined;
     // The logger is made on demand, because most requests log nothing and a logger costs as much as a route.
     const headers = loggedHeaders?.(ctx.headers);
-    const own = (): Log => (child ??= log.child({ request_id: requestId, ...(headers && { headers }) }));
+    const own = (): Log => (child ??= log.child({ request_id: requestId, ...tracedFields(), ...(headers && { headers }) }));
     const client = clientOfRequest(ctx.req, trusts);
     ctx.state = { requestId, log: own, client };
     ctx.set('x-request-id', requestId);

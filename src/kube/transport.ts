@@ -4,6 +4,7 @@ import type { ClientHttp2Stream } from 'node:http2';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
 import { Unavailable } from '../errors.ts';
+import { headersOfTrace } from '../trace-context.ts';
 import type { Credentials, Tls } from './credentials.ts';
 import { AnswerTooLong } from './errors.ts';
 import { Sessions } from './sessions.ts';
@@ -88,7 +89,7 @@ export class Transport {
     const { tls, headers } = await this.#credentials.access();
     const path = this.#credentials.server.pathname.replace(/\/$/, '') + request.path;
     const head = { ':method': request.method, ':path': path, accept: 'application/json', 'user-agent': this.#userAgent };
-    const opening = this.#agentsFor(tls).sessions.request({ ...head, ...headers, ...request.headers });
+    const opening = this.#agentsFor(tls).sessions.request({ ...head, ...headersOfTrace(), ...headers, ...request.headers });
     // A stream that opens too late is closed again.
     opening.then((stream) => stream && deadline.guard(stream)).catch(() => undefined);
     const stream = await Promise.race([opening, deadline.over]);
@@ -101,7 +102,8 @@ export class Transport {
     const { server } = this.#credentials;
     // Node sends no length with the body of a DELETE, so the API server would take the body for the next request.
     const length = request.body === undefined ? {} : { 'content-length': String(Buffer.byteLength(request.body)) };
-    const headers = { accept: 'application/json', 'user-agent': this.#userAgent, ...access.headers, ...request.headers, ...length };
+    const own = { accept: 'application/json', 'user-agent': this.#userAgent, ...headersOfTrace() };
+    const headers = { ...own, ...access.headers, ...request.headers, ...length };
     const sender = server.protocol === 'http:' ? http : https;
     return new Promise((resolve, reject) => {
       const target = new URL(server.pathname.replace(/\/$/, '') + request.path, server);

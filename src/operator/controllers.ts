@@ -3,6 +3,7 @@ import type { Recorder } from '../kube/events.ts';
 import { Denied } from '../kube/errors.ts';
 import { kinds } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
+import type { Tracing } from '../tracing/spans.ts';
 import type { RevisionResource } from '../schema/platform/custom-resources.ts';
 import { BUILD_FINALIZER, FINALIZER } from '../schema/platform/labels.ts';
 import { finalizeDeployment } from './deployment/finalize.ts';
@@ -24,13 +25,14 @@ type Parts = {
   log: Log;
   metrics: OperatorMetrics;
   config: Pick<OperatorConfig, 'workers'>;
+  tracing: Tracing | undefined;
 };
 
 type Running = { start(): void; stop(): Promise<void> };
 
 /** Creates one controller per kind. */
-export function createControllers({ deps, queues, record, log, metrics, config }: Parts): Running[] {
-  const shared = { kube: deps.kube, record, log, workers: config.workers, clock: () => new Date() };
+export function createControllers({ deps, queues, record, log, metrics, config, tracing }: Parts): Running[] {
+  const shared = { kube: deps.kube, record, log, tracing, workers: config.workers, clock: () => new Date() };
   const deployments = new Controller({
     ...shared,
     queue: queues.deployments,

@@ -1,5 +1,6 @@
 import { buildNamespaces } from '../config/builder.ts';
 import type { OperatorConfig, OperatorSettings } from '../config/operator.ts';
+import { ownVersion } from '../config/own-version.ts';
 import { asError } from '../errors.ts';
 import { gitPlaces } from '../git/places.ts';
 import { Lookups } from '../http/lookups.ts';
@@ -10,6 +11,8 @@ import type { Kube } from '../kube/kube.ts';
 import { Election, type LeaseOptions } from '../kube/lease.ts';
 import type { WatchTimings } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
+import { openTracing } from '../tracing/open.ts';
+import type { Tracing } from '../tracing/spans.ts';
 import { OPERATOR, OPERATOR_VERSION } from '../schema/platform/labels.ts';
 import { BranchFollower } from './branches/branch-follower.ts';
 import { branchPlace, followersIn, lookAtBranch } from './deployment/look-at-branch.ts';
@@ -35,7 +38,6 @@ import { PromQueries } from './scale/prom-queries.ts';
 import { WorkFollower } from './scale/work-follower.ts';
 import { exportObjects } from './series/export-objects.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
-import { ownVersion } from './versions.ts';
 import { wakeForDrain, wakeForFacts, wakeForWork, wireWakeUps, type Queues } from './wake.ts';
 import { deadWatches, watches } from './watches.ts';
 
@@ -72,8 +74,8 @@ export type Operator = {
 /** Starts watching at once, and starts working when this process leads. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
   const { config, kube, log, signal, times = {} } = options;
-  const metrics = countingRequests(kube);
-  const parts = assemble(options, metrics);
+  const [metrics, tracing] = [countingRequests(kube), await openTracing(config.tracing, { name: 'gx-operator', log })];
+  const parts = assemble({ ...options, tracing }, metrics);
   metrics.watchAges(() => parts.reflectors.map(({ state }) => state));
   const state = { synced: false, leads: false };
   const health = await serveHealth({
@@ -114,7 +116,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     await Promise.all(parts.controllers.map((controller) => controller.stop()));
     if (end === 'stopped') await parts.election.release();
     await Promise.all(parts.reflectors.map((reflector) => reflector.stop()));
-    await health.stop(1000);
+    await Promise.all([health.stop(1000), tracing?.close()]);
     signal.removeEventListener('abort', stop);
     log.info({ end }, 'operator ended');
     return end;
@@ -128,13 +130,15 @@ const sweeping = (options: SweepOptions, signal: AbortSignal): Promise<unknown> 
 
 type End = 'stopped' | 'lost';
 
+type TracedOptions = OperatorOptions & { tracing: Tracing | undefined };
+
 /**
  * Milliseconds that an object rests after a reconcile. A pod that starts changes its owners five times within a moment,
  * and the operator's own writes come back as changes.
  */
 const PACE = 100;
 
-function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, metrics: OperatorMetrics) {
+function assemble({ config, kube, log, tracing, times = {}, ...given }: TracedOptions, metrics: OperatorMetrics) {
   const table = given.table ?? OPERATOR_KINDS;
   const builds = buildNamespaces(config.settings.builder);
   const caches = createCaches({ buildNamespaces: builds, table });
@@ -170,7 +174,7 @@ function assemble({ config, kube, log, times = {}, ...given }: OperatorOptions, 
   } satisfies OperatorDeps;
   const record = createRecorder({ kube: door, log, controller: `gx.dev/${OPERATOR}`, instance: config.identity });
   const tell = tellOfFaults(caches, { record, log });
-  const controllers = createControllers({ deps, queues, record, log, metrics, config });
+  const controllers = createControllers({ deps, queues, record, log, metrics, config, tracing });
   return {
     deps,
     election,

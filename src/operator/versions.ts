@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { StartError, Unavailable } from '../errors.ts';
 import type { ConnectedKube } from '../kube/client.ts';
@@ -8,12 +7,6 @@ import { versionIn } from '../schema/platform/crd.ts';
 import { API_VERSION } from '../schema/platform/custom-resources.ts';
 import { OPERATOR_VERSION } from '../schema/platform/labels.ts';
 import { FIRST_VERSION, unsupportedJump } from './version-jump.ts';
-
-/** Returns the version of the platform that this process is of. */
-export function ownVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
-  return version;
-}
 
 type Given = {
   kube: Pick<ConnectedKube, 'find' | 'openApi'>;

@@ -14,7 +14,6 @@ test.each([
   ['no endpoint', {}],
   ['the SDK switched off', { ...ENDPOINT, OTEL_SDK_DISABLED: 'true' }],
   ['another exporter', { ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }],
-  ['gRPC', { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }],
 ])('no traces with %s', (_, env) => {
   expect(settings(env)).toBeUndefined();
 });
@@ -33,6 +32,9 @@ test('the names of OpenTelemetry are read', () => {
     resource: { 'service.name': 'chat', 'gx.tracing_project': 'chat', team: 'a,b' },
     timeoutMilliseconds: 500,
     delayMilliseconds: 5000,
+    compression: 'gzip',
+    protocol: 'http/protobuf',
+    sampler: { name: 'parentbased_always_on', ratio: 1 },
     contents: false,
   });
 });
@@ -50,9 +52,39 @@ test("the endpoint of traces is taken as it is, and the deployment's name serves
 test.each([
   ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
   ['OTEL_EXPORTER_OTLP_HEADERS', { ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'abc' }],
+  [
+    'OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL, and grpc://collector:4317/v1/traces is none',
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://me:secret@collector:4317' },
+  ],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'unix:///run/collector' }],
+  [
+    'OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and this process speaks http/protobuf and http/json alone',
+    { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+  ],
+  ['is http/thrift', { ...ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/thrift' }],
+  ['OTEL_EXPORTER_OTLP_COMPRESSION', { ...ENDPOINT, OTEL_EXPORTER_OTLP_COMPRESSION: 'zstd' }],
+  ['OTEL_TRACES_EXPORTER must be one of otlp, none', { ...ENDPOINT, OTEL_TRACES_EXPORTER: 'jaeger' }],
+  ['OTEL_TRACES_SAMPLER', { ...ENDPOINT, OTEL_TRACES_SAMPLER: 'jaeger_remote' }],
+  ['OTEL_TRACES_SAMPLER_ARG', { ...ENDPOINT, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: 'half' }],
   ['OTEL_EXPORTER_OTLP_TIMEOUT', { ...ENDPOINT, OTEL_EXPORTER_OTLP_TIMEOUT: 'soon' }],
 ])('%s is refused by name', (name, env) => {
   expect(() => settings(env)).toThrow(expect.objectContaining({ name: 'StartError', message: expect.stringContaining(name) as string }));
+});
+
+test('protocol, compression and sampler are those of the settings, and those for traces come first', () => {
+  const env = {
+    ...ENDPOINT,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+    OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: 'none',
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0.25',
+  };
+  expect(settings(env)).toMatchObject({
+    protocol: 'http/json',
+    compression: 'none',
+    sampler: { name: 'parentbased_traceidratio', ratio: 0.25 },
+  });
 });
 
 const logs = (env: Env): unknown => {
@@ -75,4 +107,8 @@ test('lines of the log go nowhere else unless that is asked for, and then need a
   expect(logs({ SELF_HOSTED_LOGS_ENABLED: 'false', ...ENDPOINT })).toBeUndefined();
   expect(() => logs({})).toThrow(/SELF_HOSTED_LOGS_ENABLED is set without SELF_HOSTED_LOGS_ENDPOINT/);
   expect(() => logs({ SELF_HOSTED_LOGS_ENDPOINT: 'collector:4318' })).toThrow(/SELF_HOSTED_LOGS_ENDPOINT must be an http or https URL/);
+});
+
+test.each(['grpc', 'http/thrift'])('lines of the log are not sent by %s, and the start says so', (protocol) => {
+  expect(() => logs({ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: protocol })).toThrow(`OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}`);
 });

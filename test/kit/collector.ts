@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 
 type Value = { stringValue?: string; intValue?: string; doubleValue?: number; boolValue?: boolean };
 type Attribute = { key: string; value: Value };
@@ -58,11 +59,18 @@ export type Collector = {
   stop(): Promise<void>;
 };
 
+/** Returns the body of a request that is JSON. Others have nothing that this collector reads. */
+async function bodyOf(request: IncomingMessage): Promise<Body> {
+  const bytes = await buffer(request);
+  const text = request.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes;
+  return request.headers['content-type'] === 'application/json' ? (JSON.parse(text.toString()) as Body) : {};
+}
+
 /** Starts an OpenTelemetry collector that accepts traces and logs by HTTP as JSON and keeps them. */
 export async function startCollector(): Promise<Collector> {
   const collector: Omit<Collector, 'url' | 'stop'> = { spans: [], lines: [], requests: [], answers: [] };
   const server = createServer(async (request, response) => {
-    const { resourceSpans = [], resourceLogs = [] } = (await json(request)) as Body;
+    const { resourceSpans = [], resourceLogs = [] } = await bodyOf(request);
     const status = collector.answers.shift() ?? 200;
     const arrived = resourceSpans.flatMap(({ resource, scopeSpans }) =>
       scopeSpans.flatMap(({ spans }) =>

@@ -90,7 +90,14 @@ describe('a run', () => {
           .filter((line) => line.startsWith('{') && line.includes(run_id));
         return lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => line['msg'] === msg);
       });
-    const ids = { run_id, thread_id, graph_id: 'echo', node: 'answer' };
+    const ids = {
+      run_id,
+      thread_id,
+      graph_id: 'echo',
+      node: 'answer',
+      request_id: expect.any(String) as string,
+      trace_id: run_id.replaceAll('-', ''),
+    };
     expect(await lineWith('answers a question')).toMatchObject({ ...ids, level: 'info', logger: 'graphs.plain' });
     expect(await lineWith('prints a line')).toMatchObject(ids);
   });

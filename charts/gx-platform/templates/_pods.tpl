@@ -47,6 +47,15 @@ seccompProfile: { type: RuntimeDefault }
 {{- end }}
 {{- end }}
 
+{{/* The collector's credential for a process of the platform. One that is missing must not keep it from starting. */}}
+{{- define "gx.otlpHeaders" -}}
+{{- $otlp := .Values.settings.otlp -}}
+{{- if and $otlp.endpoint $otlp.headersSecret -}}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom: { secretKeyRef: { name: {{ $otlp.headersSecret }}, key: headers, optional: true } }
+{{- end -}}
+{{- end }}
+
 {{/* Where the pods stand, and with which credentials their images are pulled. */}}
 {{- define "gx.placement" -}}
 {{- with include "gx.platformPullSecrets" .root | fromJsonArray }}

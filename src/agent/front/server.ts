@@ -3,9 +3,11 @@ import type { AgentConfig } from '../../config/agent.ts';
 import { trusting, type FromPage, type Trusts } from '../../http/client.ts';
 import { InProcess } from '../../http/in-process.ts';
 import { openApiDocument } from '../../http/openapi.ts';
+import { spanRequests } from '../../http/request-spans.ts';
 import { createApp, type Answered, type AppOptions } from '../../http/server.ts';
 import { serveSockets, type Sockets } from '../../http/websocket.ts';
 import type { Cors, GxJson } from '../../schema/agent/gx-json.ts';
+import { requestSpans } from '../../tracing/request-spans.ts';
 import { withAppDocument } from './app-document.ts';
 import type { CallerRequest, Guarding } from '../auth/authenticate.ts';
 import { permitAccess, type AgentCaller } from '../auth/caller.ts';
@@ -156,6 +158,12 @@ const routesAtRoot = (deps: AgentDeps, { metrics, http }: { metrics: Metrics; ht
   ...(http.disable_meta === true ? [] : [{ ...metricsRoute({ metrics }), id: 'metrics_at_root' }]),
 ];
 
+/** Has an application go on with the traces of its callers, where there is a collector. */
+function traced({ tracing }: Pick<AgentDeps, 'tracing'>, app: ReturnType<typeof createApp>): ReturnType<typeof createApp> {
+  if (tracing !== undefined) spanRequests(app, requestSpans(tracing, { roots: false }));
+  return app;
+}
+
 /** Makes an application of the agent server's routes. */
 export function agentApp(
   deps: AgentDeps,
@@ -202,7 +210,7 @@ export function agentApp(
       if (isOfClient(answer)) deps.reports?.asked();
     },
   });
-  const inside = askingInside(new InProcess(app), prefix);
+  const inside = askingInside(new InProcess(traced(deps, app)), prefix);
   custom?.passTo(inside);
   deps.host.serve((asked) => inside(asked));
   return { app, custom };

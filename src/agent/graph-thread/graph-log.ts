@@ -3,6 +3,7 @@ import { AsyncLocalStorageProviderSingleton } from '@langchain/core/singletons';
 import { forGraphs, type Log } from '../../log.ts';
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { isComposite } from '../../schema/json.ts';
+import { runFields } from '../kernel/run-fields.ts';
 
 /** Carries out the work of a run so that the log lines of its graph have the run's ids. */
 export type DuringRun = <T>(spec: RunSpec, work: () => Promise<T>) => Promise<T>;
@@ -24,7 +25,7 @@ const LEVELS = {
 
 type Method = (message: unknown, ...more: unknown[]) => GraphLogger;
 type GraphLogger = Record<keyof typeof LEVELS, Method>;
-type Ids = { run_id: string; thread_id: string; graph_id: string };
+type Ids = ReturnType<typeof runFields> & { graph_id: string };
 
 /** The place where `getLogger` of every copy of the SDK looks. */
 const LOGGER = Symbol.for('langgraph.api.sdk-logger');
@@ -47,7 +48,7 @@ export function serveLogger(log: Log): DuringRun {
       return logger;
     };
   Object.assign(globalThis, { [LOGGER]: logger });
-  return ({ run_id, thread_id, graph_id }, work) => ids.run({ run_id, thread_id, graph_id }, work);
+  return (spec, work) => ids.run({ ...runFields(spec), graph_id: spec.graph_id }, work);
 }
 
 /** Returns the node that the asking code is a part of, as far as LangGraph knows it. */

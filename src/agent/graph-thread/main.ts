@@ -143,7 +143,6 @@ async function start({
   logLevel,
   logFields,
   env,
-  traced,
   spanContents,
   sendsLog,
   allowedModules: allowed,
@@ -166,7 +165,7 @@ async function start({
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
   const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(steps, { allowed }), store: new GraphStore(items) };
   serve(
-    new Running({ ...deps, traced, spanContents, tell, duringRun }),
+    new Running({ ...deps, spanContents, tell, duringRun }),
     { ...deps, reader: new Saver(steps, { form: 'records', allowed }), embed },
     log,
   );

@@ -13,7 +13,6 @@ import { StopOfRun } from './stop-of-run.ts';
 
 type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
   graphOf: (graphId: string) => MakeGraph;
-  traced: boolean;
   spanContents?: boolean | undefined;
   tell: (message: FromThread) => void;
   duringRun: DuringRun;
@@ -34,7 +33,7 @@ export class Running {
 
   /** Carries out a run, and sends all that comes of it. Never fails. */
   async run(spec: RunSpec): Promise<void> {
-    const { tell, traced, spanContents, graphOf, duringRun } = this.#deps;
+    const { tell, spanContents, graphOf, duringRun } = this.#deps;
     const { run_id } = spec;
     const stop = new StopOfRun();
     this.#stops.set(run_id, stop);
@@ -46,9 +45,8 @@ export class Running {
       flush();
       await this.#written(run_id);
     };
-    const tracing = traced
-      ? graphSpans(spec, { contents: spanContents, send: (spans) => tell({ kind: 'spans', run_id, spans }) })
-      : undefined;
+    const tracing =
+      spec.trace && graphSpans(spec.trace, { contents: spanContents, send: (spans) => tell({ kind: 'spans', run_id, spans }) });
     const counting = spec.counts_tokens === true ? tokenCount() : undefined;
     const handlers = [tracing?.handler, counting?.handler].filter((handler) => handler !== undefined);
     const make = graphOf(spec.graph_id);

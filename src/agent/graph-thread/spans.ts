@@ -1,6 +1,5 @@
-import { traceIdOf } from '../../log.ts';
 import type { RunSpec, Span } from '../../schema/wire/wall/run-in-thread.ts';
-import { contentAttribute, newSpanId, rootSpanId } from '../tracing/span.ts';
+import { contentAttribute, newSpanId } from '../tracing/span.ts';
 import { toJson } from './serialise.ts';
 
 /*
@@ -25,6 +24,7 @@ type CallStart = {
   input: unknown;
 };
 type CallEnd = { output?: unknown; more?: Attributes; error?: unknown };
+type PlaceOfRun = NonNullable<RunSpec['trace']>;
 /** `contents`: spans hold inputs and outputs, too. */
 type SpanOptions = { send: (spans: Span[]) => void; contents?: boolean | undefined };
 
@@ -42,9 +42,9 @@ class GraphSpans {
   #done: Span[] = [];
   #made = 0;
 
-  constructor({ run_id, attempt }: Pick<RunSpec, 'run_id' | 'attempt'>, { send, contents = false }: SpanOptions) {
-    this.#traceId = traceIdOf(run_id);
-    this.#root = rootSpanId(run_id, attempt);
+  constructor({ trace_id, span_id }: PlaceOfRun, { send, contents = false }: SpanOptions) {
+    this.#traceId = trace_id;
+    this.#root = span_id;
     this.#send = send;
     this.#contents = contents;
   }
@@ -130,8 +130,8 @@ const nameOf = ([what, ...rest]: CallbackArgs, kind: Kind): string =>
   (rest[kind.name - 1] ?? (what as { id?: string[] } | undefined)?.id?.at(-1) ?? '') as string;
 
 /** Returns a callback handler for the config of a graph, and the function to call at the end of the run. */
-export function graphSpans(spec: Pick<RunSpec, 'run_id' | 'attempt'>, options: SpanOptions): { handler: object; close: () => void } {
-  const spans = new GraphSpans(spec, options);
+export function graphSpans(place: PlaceOfRun, options: SpanOptions): { handler: object; close: () => void } {
+  const spans = new GraphSpans(place, options);
   const begin =
     (kind: Kind) =>
     (...args: CallbackArgs): void => {

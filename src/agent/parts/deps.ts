@@ -1,5 +1,6 @@
 import type { JobSettings } from '../../config/agent.ts';
 import type { Log } from '../../log.ts';
+import type { Tracing } from '../../tracing/spans.ts';
 import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { Database } from '../db/base/pool.ts';
@@ -78,6 +79,8 @@ export type AgentDeps = {
   /** Sign the state that clients carry from one request to the next. */
   signing: SigningKeys;
   requests: CreateDeps['requests'] & PlanDeps['requests'] & { below: string };
+  /** Makes spans, where a collector takes them. */
+  tracing: Tracing | undefined;
   log: Log;
   /** Count the lines of the log and the spans that arrived at a collector, and those given up, where some are sent. */
   shipped: { lines: Shipped | undefined; spans: Shipped | undefined };

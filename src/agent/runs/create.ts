@@ -6,6 +6,7 @@ import type { Db } from '../db/base/pool.ts';
 import type { TaskOfRun } from '../db/webhooks/push-configs.ts';
 import type { RunProgress } from '../db/runs/runs.ts';
 import { onlyOnce } from './only-once.ts';
+import { runFields } from '../kernel/run-fields.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
 import { earlierRun, earlierRuns } from './earlier-run.ts';
@@ -131,7 +132,7 @@ async function make(
   try {
     await openFeedback(deps.db, next, deps.requests.address(request));
     const { run, thread_readers } = await insertPlanned(deps, next);
-    deps.log.debug({ run_id, thread_id: run.thread_id }, 'run created');
+    deps.log.debug(runFields({ run_id, thread_id: run.thread_id, kwargs }), 'run created');
     // The answer shows the run as it was made, however soon it started.
     return { run: { ...run, status: 'pending' }, subscription, readers: [...next.readers, ...thread_readers] };
   } catch (error) {

@@ -2,6 +2,7 @@ import type { JobSettings } from '../../config/agent.ts';
 import { asError, Conflict, Unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Cursor } from '../../schema/agent/stream-event.ts';
+import type { OpenSpan, Tracing } from '../../tracing/spans.ts';
 import { Batcher } from '../db/base/batcher.ts';
 import { finishRuns, type FinishRun, type WrittenEnd } from '../db/runs/ends.ts';
 import type { Claimed } from '../db/runs/leases.ts';
@@ -14,8 +15,8 @@ import type { StreamLog } from '../stream/log.ts';
 import { Publisher, type PublishedRun } from '../stream/publisher.ts';
 import { adoptEvents, lastStoredEvent } from '../stream/tail.ts';
 import { underContext } from '../kernel/encryption-context.ts';
+import { runFields } from '../kernel/run-fields.ts';
 import type { GraphHost } from '../graphs/host.ts';
-import type { SpanExporter } from '../tracing/exporter.ts';
 import type { CarriedOut, End, RunFacts, StopReason } from './end.ts';
 import type { EndedRuns } from './ended-runs.ts';
 import { finish, sayError, sayLastEvents } from './ends/finish.ts';
@@ -26,7 +27,7 @@ import type { Webhooks } from '../webhooks/webhooks.ts';
 import { beginLife, isLost, nextLife, type Effect, type Life, type LifeEvent, type LifeStep, type TimerName } from './life.ts';
 import { PendingRequests } from './pending-requests.ts';
 import type { Readers } from './readers.ts';
-import { runSpan } from './span.ts';
+import { beginRunSpan, endOfRunSpan, traceOfSpan } from './span.ts';
 
 type Deps = {
   db: Database;
@@ -38,8 +39,7 @@ type Deps = {
   tickets: Tickets;
   jobs: JobSettings;
   webhooks: Pick<Webhooks, 'poke'>;
-  /** Takes the spans of runs, where they are traced. */
-  exporter: SpanExporter | undefined;
+  tracing: Tracing | undefined;
   endedRuns: Pick<EndedRuns, 'began' | 'countingOf' | 'used' | 'ended' | 'over'>;
   /** Whether spans hold the inputs and outputs of runs. */
   spanContents: boolean;
@@ -51,7 +51,7 @@ type HeldRun = PublishedRun & {
   run: Claimed;
   facts: RunFacts;
   life: Life;
-  startedAt: number;
+  span: OpenSpan | undefined;
   at: Cursor;
   timers: Map<TimerName, NodeJS.Timeout>;
   /** Ends the waiting for somebody who reads the run's events, where nobody does so far. */
@@ -106,7 +106,7 @@ export class Executor {
       run,
       facts,
       life,
-      startedAt: Date.now(),
+      span: beginRunSpan(this.#deps.tracing, run),
       at: { ms: 0, seq: 0 },
       thread_seq: run.thread_seq,
       readers,
@@ -117,8 +117,7 @@ export class Executor {
     };
     this.#held.set(run.run_id, held);
     this.#deps.endedRuns.began(run);
-    const { run_id, thread_id, graph_id, attempt } = run;
-    this.#deps.log.info({ run_id, thread_id, graph_id, attempt }, 'run started');
+    this.#deps.log.info({ ...runFields(run), graph_id: run.graph_id, attempt: run.attempt }, 'run started');
     this.#carryOut(held, [life, effects]);
     if (this.#drains) this.#dispatch(held, { event: 'drain-requested' });
     void underContext(run.kwargs.encryption_context, () => this.#give(held));
@@ -170,19 +169,20 @@ export class Executor {
 
   async #give(held: HeldRun): Promise<void> {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
-    const { host, publisher, eventLog, exporter, endedRuns, log } = this.#deps;
+    const { host, publisher, eventLog, tracing, endedRuns, log } = this.#deps;
+    const more = { ...endedRuns.countingOf(attempt), ...traceOfSpan(held.span) };
     try {
       if (attempt > 1) await this.#goOn(held);
       const unheard = !publisher.isHeard(held);
       if (unheard) held.waitNoLonger = publisher.whenHeard(held, () => host.hear(run_id));
       await host.run(
-        { run_id, thread_id, graph_id, attempt, kwargs, empty, alone, unheard, ...endedRuns.countingOf(attempt) },
+        { run_id, thread_id, graph_id, attempt, kwargs, empty, alone, unheard, ...more },
         {
           events: (batch) => {
             if (!isLost(held.life)) publisher.publish(held, batch);
           },
           written: () => eventLog.written(thread_id),
-          spans: (spans) => exporter?.add(spans),
+          spans: (spans) => tracing?.add(spans),
           done: (outcome) => this.#dispatch(held, { event: 'graph-ended', outcome }),
           gone: (loss) => this.#dispatch(held, { event: 'thread-gone', loss }),
         },
@@ -191,7 +191,7 @@ export class Executor {
       if (unheard && publisher.isHeard(held)) host.hear(run_id);
       this.#dispatch(held, { event: 'given' });
     } catch (error) {
-      log.error({ err: asError(error), run_id, thread_id }, 'run could not be given to a graph thread');
+      log.error({ err: asError(error), ...runFields(held.run) }, 'run could not be given to a graph thread');
       this.#dispatch(held, { event: 'not-given' });
     }
   }
@@ -251,7 +251,7 @@ export class Executor {
         void this.#try(held, () => this.#write(held, effect));
         return;
       case 'log':
-        log[effect.level]({ err: effect.error, run_id }, effect.message);
+        log[effect.level]({ err: effect.error, ...runFields(held.run) }, effect.message);
         return;
       default:
         this.#release(held, effect);
@@ -288,12 +288,11 @@ export class Executor {
     }
   }
 
-  #release({ run, startedAt, waitNoLonger, released }: HeldRun, { end, more }: Extract<Effect, { do: 'release' }>): void {
+  #release({ run, span, waitNoLonger, released }: HeldRun, { end, more }: Extract<Effect, { do: 'release' }>): void {
     this.#held.delete(run.run_id);
     this.#deps.endedRuns.over(run.run_id);
     waitNoLonger();
-    const { exporter, spanContents: contents } = this.#deps;
-    exporter?.add([runSpan(run, end, { start: startedAt, end: Date.now(), contents })]);
+    span?.end(endOfRunSpan(run, end, this.#deps.spanContents));
     released(more ? run.thread_id : undefined);
   }
 }

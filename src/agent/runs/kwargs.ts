@@ -58,6 +58,7 @@ type CallFacts = {
   answers?: string[] | undefined;
   keepsWaiting?: true | undefined;
   encryptionContext?: JsonObject | undefined;
+  traced?: Pick<RunKwargs, 'trace'>;
 };
 
 /**
@@ -82,6 +83,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
     ...(ids.protocol && { protocol: true }),
     ...(ids.answers && { answers: ids.answers }),
     ...(ids.encryptionContext && { encryption_context: ids.encryptionContext }),
+    ...ids.traced,
     checkpoint_during: body.checkpoint_during ?? null,
     durability: body.durability ?? (body.checkpoint_during === false ? 'exit' : 'async'),
   };

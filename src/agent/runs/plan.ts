@@ -2,7 +2,8 @@ import type { JobSettings } from '../../config/agent.ts';
 import { Invalid, NotFound } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
 import type { JsonObject } from '../../schema/agent/agent-types.ts';
-import type { RunCreate } from '../../schema/agent/run.ts';
+import { currentTrace, traceHeaders } from '../../trace-context.ts';
+import type { RunCreate, RunKwargs } from '../../schema/agent/run.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { hasCheckpoint } from '../db/checkpoints/stored-checkpoints.ts';
@@ -79,6 +80,7 @@ export async function planRun(
     temporary: stateless && body.on_completion !== 'keep',
     ...facts,
     encryptionContext: currentContext(),
+    traced: traceOfWork(),
     origin: originOf(request, deps),
   });
   const place = await placeOf(deps, request, from.graph_id);
@@ -104,6 +106,12 @@ export async function planRun(
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
     thread: { create: stateless || makesThread(body), ...threadOf(body, from, permits) },
   };
+}
+
+/** Returns the place in a trace of the request under way, where it is traced. */
+function traceOfWork(): Pick<RunKwargs, 'trace'> {
+  const place = currentTrace();
+  return place === undefined ? {} : { trace: traceHeaders(place) };
 }
 
 /** Returns true if the request names another revision than that of the process. */

@@ -1,7 +1,9 @@
 import { traceIdOf } from '../../log.ts';
-import type { Span } from '../../schema/wire/wall/run-in-thread.ts';
+import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
+import type { OpenSpan, Tracing } from '../../tracing/spans.ts';
 import type { Claimed } from '../db/runs/leases.ts';
-import { contentAttribute, rootSpanId } from '../tracing/span.ts';
+import { traceOfRequest } from '../kernel/run-fields.ts';
+import { contentAttribute } from '../tracing/span.ts';
 import type { End } from './end.ts';
 
 const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
@@ -10,29 +12,34 @@ const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
   forget: 'lost',
 };
 
+type SpannedRun = Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt' | 'kwargs'>;
+
 /**
- * Returns the span of one attempt of a run, the root of its trace. Times are milliseconds since 1970. With `contents`,
- * it holds the run's input and the state that it left.
+ * Begins the span of one attempt of a run. It is below the request that made the run where that is traced, and else the
+ * root of a trace that has the run's id, as have all of its attempts.
  */
-export function runSpan(
-  { run_id, thread_id, graph_id, attempt, kwargs }: Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt' | 'kwargs'>,
-  runEnd: End,
-  { start, end, contents = false }: { start: number; end: number; contents?: boolean },
-): Span {
-  const error = runEnd.kind === 'finish' ? runEnd.error : null;
-  return {
+export function beginRunSpan(
+  tracing: Tracing | undefined,
+  { run_id, thread_id, graph_id, attempt, kwargs }: SpannedRun,
+): OpenSpan | undefined {
+  return tracing?.begin(`run ${graph_id}`, {
+    parent: traceOfRequest(kwargs),
     traceId: traceIdOf(run_id),
-    spanId: rootSpanId(run_id, attempt),
-    name: `run ${graph_id}`,
-    start,
-    end,
+    attributes: { 'gx.run_id': run_id, 'gx.thread_id': thread_id, 'gx.graph_id': graph_id, 'gx.attempt': attempt },
+  });
+}
+
+/** Returns the place of the run's span for its graph thread; nothing where its spans are not sent. */
+export const traceOfSpan = (span: OpenSpan | undefined): Pick<RunSpec, 'trace'> =>
+  span?.place.sampled === true ? { trace: { trace_id: span.place.traceId, span_id: span.place.spanId } } : {};
+
+/** Returns the facts of a run's span at its end: with `contents`, its input and the state that it left, too. */
+export function endOfRunSpan({ kwargs }: Pick<Claimed, 'kwargs'>, end: End, contents: boolean): Parameters<OpenSpan['end']>[0] {
+  const error = end.kind === 'finish' ? end.error : null;
+  return {
     attributes: {
-      'gx.run_id': run_id,
-      'gx.thread_id': thread_id,
-      'gx.graph_id': graph_id,
-      'gx.attempt': attempt,
-      'gx.run_end': runEnd.kind === 'finish' ? runEnd.status : NAMES[runEnd.kind],
-      ...(contents && contentsOf(kwargs, runEnd)),
+      'gx.run_end': end.kind === 'finish' ? end.status : NAMES[end.kind],
+      ...(contents && contentsOf(kwargs, end)),
       ...(error !== null && { 'error.type': error.error }),
     },
     ...(error !== null && { error: error.message }),

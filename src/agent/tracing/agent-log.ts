@@ -1,6 +1,6 @@
 import type { AgentConfig } from '../../config/agent.ts';
 import { createLog, type Log } from '../../log.ts';
-import { LogExporter } from './exporter.ts';
+import { LogExporter } from './log-exporter.ts';
 
 /** The log, and the exporter that sends its lines to a collector, if there is one. */
 export type Logging = { log: Log; lines?: LogExporter | undefined };

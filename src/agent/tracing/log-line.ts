@@ -18,7 +18,7 @@ export function otlpLogs(lines: string[], resource: Record<string, string>, scop
 function logRecord(text: string): object {
   const { level = 'info', time, msg = '', err, ...data } = parsed(text);
   const at = time === undefined ? Date.now() : Date.parse(time);
-  const { run_id: run } = data;
+  const { run_id: run, trace_id: own } = data;
   return {
     timeUnixNano: nanoseconds(at),
     observedTimeUnixNano: nanoseconds(at),
@@ -27,7 +27,7 @@ function logRecord(text: string): object {
     body: { stringValue: msg },
     attributes: attributesOf({ ...valuesOf(data), ...faultOf(err) }),
     // The record is found beside the trace of its run.
-    ...(typeof run === 'string' && { traceId: traceIdOf(run) }),
+    ...(typeof own === 'string' ? { traceId: own } : typeof run === 'string' && { traceId: traceIdOf(run) }),
   };
 }
 

@@ -1,14 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto';
-import type { AttributeValue, Span } from '../../schema/wire/wall/run-in-thread.ts';
-
-/**
- * Returns the id of a run's trace. All attempts of a run belong to one trace, and a reader who has the run's id has the
- * trace's.
- */
-
-/** Returns the id of an attempt's span, which the thread that runs the graph needs before the attempt has ended. */
-export const rootSpanId = (runId: string, attempt: number): string =>
-  createHash('sha256').update(`${runId}/${attempt}`).digest('hex').slice(0, 16);
+import { randomBytes } from 'node:crypto';
+import type { AttributeValue } from '../../schema/wire/wall/run-in-thread.ts';
 
 export const newSpanId = (): string => randomBytes(8).toString('hex');
 
@@ -20,28 +11,6 @@ export const contentAttribute = (of: 'input' | 'output', text: string): Record<s
   [`${of}.value`]: text.length > MOST_CONTENT ? `${text.slice(0, MOST_CONTENT)}...` : text,
   [`${of}.mime_type`]: text.length > MOST_CONTENT ? 'text/plain' : 'application/json',
 });
-
-/** Returns spans in the JSON form of OTLP, one resource for all of them. */
-export function otlpBody(spans: Span[], resource: Record<string, AttributeValue>, scope: { name: string; version: string }): object {
-  return {
-    resourceSpans: [{ resource: { attributes: attributesOf(resource) }, scopeSpans: [{ scope, spans: spans.map(otlpSpan) }] }],
-  };
-}
-
-/** SPAN_KIND_INTERNAL and STATUS_CODE_ERROR of the protocol. */
-const INTERNAL = 1;
-const FAILED = 2;
-
-function otlpSpan({ start, end, attributes, error, ...ids }: Span): object {
-  return {
-    ...ids,
-    kind: INTERNAL,
-    startTimeUnixNano: nanoseconds(start),
-    endTimeUnixNano: nanoseconds(end),
-    attributes: attributesOf(attributes),
-    status: error === undefined ? {} : { code: FAILED, message: error },
-  };
-}
 
 /** Returns nanoseconds as text, because a number can't hold 64 bits. */
 export const nanoseconds = (milliseconds: number): string => {

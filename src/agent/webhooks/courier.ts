@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { Pause } from '../../pause.ts';
-import type { WebhookStatus } from '../../schema/agent/run.ts';
+import type { RunKwargs, WebhookStatus } from '../../schema/agent/run.ts';
 import { Batcher } from '../db/base/batcher.ts';
 import type { Db } from '../db/base/pool.ts';
 import {
@@ -227,7 +227,7 @@ export class Courier {
     const { body } = given;
     const signed = signedHeaders({ id, seconds: Math.floor(Date.now() / 1000), body }, keys);
     const own = { 'content-type': 'application/json', 'user-agent': `gx-agent-server/${versions().version}` };
-    return { headers: { ...own, ...headers, ...given.headers, ...signed }, body };
+    return { headers: { ...own, ...traceIn(end), ...headers, ...given.headers, ...signed }, body };
   }
 
   /** Returns undefined when the name has no address, or no answer comes in time. */
@@ -237,6 +237,10 @@ export class Courier {
     return found === undefined || found.length === 0 ? undefined : found;
   }
 }
+
+/** Returns the headers that carry the trace of the request that made the run on, where it is traced. */
+const traceIn = ({ kwargs }: ReportedEnd): Partial<NonNullable<RunKwargs['trace']>> =>
+  (kwargs as Partial<RunKwargs> | undefined)?.trace ?? {};
 
 /** Returns the body: the run as it ended, when it is reported, and the state of its thread. */
 function bodyOf({ error, ...end }: ReportedEnd, fields: string[] | undefined): string {

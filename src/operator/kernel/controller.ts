@@ -9,6 +9,8 @@ import type { Log } from '../../log.ts';
 import type { ObjectMeta } from '../../schema/platform/custom-resources.ts';
 import type { ObjectFault } from '../../schema/platform/object-fault.ts';
 import { dateTimeOf } from '../../schema/types.ts';
+import { underTrace, type TraceContext } from '../../trace-context.ts';
+import type { OpenSpan, Tracing } from '../../tracing/spans.ts';
 import { conditionsOf, pausedConditions } from './conditions.ts';
 import { nextOf, stalled, type ReconcileOutcome, type Report } from './outcome.ts';
 import { failureReport, formerReport } from './former-report.ts';
@@ -52,6 +54,7 @@ export type ControllerOptions<T extends Resource<S>, S extends Status> = {
   log: Log;
   workers: number;
   observer: ControllerObserver;
+  tracing?: Tracing | undefined;
   clock: () => Date;
   /** Milliseconds that one reconcile may take. */
   deadline?: number;
@@ -110,10 +113,11 @@ export class Controller<T extends Resource<S>, S extends Status> {
     const { queue, observer } = this.#options;
     const started = performance.now();
     observer.started();
-    const log = this.#logFor(object);
+    const span = this.#spanOf(object);
+    const log = this.#logFor(object, span?.place);
     let outcome: ReconcileOutcome | 'failed' = 'failed';
     try {
-      outcome = await this.#pass(object, log);
+      outcome = await underTrace(span?.place, () => this.#pass(object, log));
     } catch (error) {
       this.#explain(error, log);
     }
@@ -125,10 +129,17 @@ export class Controller<T extends Resource<S>, S extends Status> {
     }
     if (next.do === 'later') queue.addAfter(key, next.seconds * 1000);
     observer.done(resultOf(outcome), (performance.now() - started) / 1000);
+    span?.end({ attributes: { 'gx.result': resultOf(outcome) }, ...(outcome === 'failed' && { error: 'The reconcile failed.' }) });
   }
 
-  #logFor({ kind, metadata }: T): Log {
-    return this.#options.log.child({ kind, namespace: metadata.namespace, name: metadata.name, reconcile_id: randomUUID() });
+  #spanOf({ metadata: { namespace = '', name } }: T): OpenSpan | undefined {
+    const attributes = { 'k8s.namespace.name': namespace, 'gx.object': name };
+    return this.#options.tracing?.begin(`reconcile ${this.#options.reconciler.name}`, { attributes });
+  }
+
+  #logFor({ kind, metadata }: T, place: TraceContext | undefined): Log {
+    const ids = { reconcile_id: randomUUID(), ...(place && { trace_id: place.traceId }) };
+    return this.#options.log.child({ kind, namespace: metadata.namespace, name: metadata.name, ...ids });
   }
 
   /** Logs a failure. Only the operator's own faults are errors: Lost races are normal, and an API server recovers. */

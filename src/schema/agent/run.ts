@@ -188,6 +188,8 @@ export const RunKwargs = Type.Object({
   answers: Type.Optional(Type.Array(Type.String())),
   /** The context under which `encryption.path` encrypts the run's values. */
   encryption_context: Type.Optional(Free),
+  /** W3C's `traceparent` and `tracestate` of the request that made the run, where both are traced. */
+  trace: Type.Optional(Type.Object({ traceparent: Type.String(), tracestate: Type.Optional(Type.String()) })),
   checkpoint_during: Type.Union([Type.Boolean(), Type.Null()]),
   durability: StringEnum(['sync', 'async', 'exit']),
 });

@@ -1,13 +1,7 @@
 import { expect, test } from 'vitest';
-import { runSpan } from '../../../src/agent/runs/span.ts';
+import { endOfRunSpan } from '../../../src/agent/runs/span.ts';
 
-const attempt = {
-  run_id: '0199aabb-ccdd-7eef-8011-223344556677',
-  thread_id: 't',
-  graph_id: 'chat',
-  attempt: 2,
-  kwargs: { input: { a: 1 } } as never,
-};
+const attempt = { kwargs: { input: { a: 1 } } as never };
 const said = { values: undefined, interrupts: undefined, stateUnknown: false };
 
 test.each([
@@ -17,6 +11,6 @@ test.each([
   ['was handed back', { kind: 'hand-back', alone: false, losesLife: false }, 'handed back', undefined],
   ['was taken over', { kind: 'forget' }, 'lost', undefined],
 ] as const)('the span of a run that %s', (_, end, told, error) => {
-  const span = runSpan(attempt, end, { start: 1, end: 2 });
-  expect([span.attributes['gx.run_end'], span.error]).toEqual([told, error]);
+  const span = endOfRunSpan(attempt, end, false);
+  expect([span?.attributes?.['gx.run_end'], span?.error]).toEqual([told, error]);
 });

@@ -125,7 +125,19 @@ const kwargs: RunKwargs = {
 
 async function run(thread_id: string, more: Partial<RunSpec> = {}, started?: (runId: string) => void, at = host): Promise<Outcome> {
   const run_id = randomUUID();
-  const spec: RunSpec = { run_id, thread_id, graph_id: 'steps', attempt: 1, kwargs, empty: true, alone: false, unheard: false, ...more };
+  const trace = { trace_id: run_id.replaceAll('-', ''), span_id: 'a'.repeat(16) };
+  const spec: RunSpec = {
+    run_id,
+    thread_id,
+    graph_id: 'steps',
+    attempt: 1,
+    kwargs,
+    empty: true,
+    alone: false,
+    unheard: false,
+    trace,
+    ...more,
+  };
   const { promise, resolve: done, reject } = Promise.withResolvers<Outcome>();
   const listener: RunListener = {
     events: () => undefined,

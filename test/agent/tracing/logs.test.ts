@@ -54,7 +54,8 @@ test('lines of the server and of its graphs arrive beside the trace of their run
   for (const line of lines) expect(line).toMatchObject({ deployment: 'chat', revision: 'chat-00001' });
   const ofRun = lines.filter((line) => line['run_id'] !== undefined);
   for (const message of ['run started', 'hello ada', 'run ended']) expect(ofRun.map(({ msg }) => msg)).toContain(message);
-  for (const line of ofRun) expect(line).toMatchObject({ run_id, thread_id, trace_id: run_id.replaceAll('-', '') });
+  const ids = { run_id, thread_id, request_id: expect.any(String) as string, trace_id: run_id.replaceAll('-', '') };
+  for (const line of ofRun) expect(line).toMatchObject(ids);
   const metrics = await (await fetch(`${agent.url}/metrics`)).text();
   expect(metrics).toMatch(/^gx_api_log_lines_sent_total\{.*\} [1-9]\d*$/m);
   expect(metrics).toMatch(/^gx_api_log_lines_dropped_total\{.*\} 0$/m);

@@ -82,7 +82,10 @@ const toThread: ToThread[] = [
       sendsLog: false,
     },
   },
-  { kind: 'run', spec: { ...ids, attempt: 1, kwargs, empty: true, alone: false, unheard: false } },
+  {
+    kind: 'run',
+    spec: { ...ids, attempt: 1, kwargs, empty: true, alone: false, unheard: false, trace: { trace_id: 'a1', span_id: 'b2' } },
+  },
   { kind: 'abort', run_id: 'run', goes_on: true },
   { kind: 'drain', run_id: 'run' },
   { kind: 'hear', run_id: 'run' },

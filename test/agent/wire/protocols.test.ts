@@ -21,6 +21,7 @@ beforeAll(async () => {
   const env = {
     LANGGRAPH_HTTP: JSON.stringify({ mount_prefix: '/agents', cors: { allow_origins: [PAGES] } }),
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     OTEL_BSP_SCHEDULE_DELAY: '20',
   };
   agent = await startAgent({ database: database.uri, config: 'test/agent/a2a/graphs/gx.json', env });

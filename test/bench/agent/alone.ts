@@ -18,6 +18,7 @@ import { measureSearches } from './searches.ts';
 import { measureSubscriptions } from './subscriptions.ts';
 import { measureStoppedPython } from './stopped-python.ts';
 import { measureStreamsElsewhere } from './streams-elsewhere.ts';
+import { measureTraced } from './traced.ts';
 import { measureWebhooks } from './webhooks.ts';
 
 type Work = { checkout: Checkout; databases: Databases; scale: number };
@@ -92,6 +93,7 @@ export const PARTS: Part[] = [
   { id: 'subscriptions', head: () => 'event streaming: idle subscriptions', measure: subscriptionLines },
   { id: 'guarded', head: () => 'calls beside those of an open server in turns, p50', measure: measureGuarded },
   { id: 'keyed', head: () => 'waits with an Idempotency-Key beside waits without one in turns, p50', measure: measureKeyed },
+  { id: 'traced', head: () => 'a server that sends traces, in turns with one that does not', measure: measureTraced },
   { id: 'mcp', head: () => 'calls of a tool beside waits for the same run in turns, p50', measure: measureMcp },
   { id: 'a2a', head: () => 'tasks beside waits for the same run in turns, p50', measure: measureA2a },
   { id: 'a2a-streams', head: () => 'streams of tasks', measure: measureA2aStreams },

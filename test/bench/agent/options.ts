@@ -27,8 +27,8 @@ export const HELP = `The agent server beside others that speak the same interfac
                      peers: python (PyPI langgraph-api, in memory) and aegra
   --only a,b         only these: rows (wait-1, wait-50, start, burst, burst-at-rest, long-thread, stream-1, stream-50, events-first,
                      events-whole, events-one-mode, events-50, state, search), or parts (memory, growing-thread, growing-python,
-                     killed-python, stopped-python, round-trips, subscriptions, guarded, keyed, mcp, a2a, a2a-streams, searches,
-                     searches-million, webhooks, python-pod, guarded-python, pods, floors)
+                     killed-python, stopped-python, round-trips, subscriptions, guarded, keyed, traced, mcp, a2a, a2a-streams,
+                     searches, searches-million, webhooks, python-pod, guarded-python, pods, floors)
   --against a,b      only these peers: js, aegra, aegra-redis, python, encrypted (this server with a key); "none" for this server alone
   --beside folder    also another checkout of this project, with its dependencies installed: before and after a change, as pairs in turns;
                      no peers unless --against names them

@@ -18,6 +18,7 @@ import type { Readers } from '../readers.ts';
 import { refreshThread } from '../refresh.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
 import { dropIfDeleted } from './forget.ts';
+import { runFields } from '../../kernel/run-fields.ts';
 
 type Deps = {
   db: Db;
@@ -90,7 +91,7 @@ export async function finish(
   const { run } = published;
   const finished = await written(deps, run, end);
   if (finished === 'to-roll-back') return finished;
-  log.info({ run_id: run.run_id, thread_id: run.thread_id, status: finished?.status ?? end.status }, 'run ended');
+  log.info({ ...runFields(run), status: finished?.status ?? end.status }, 'run ended');
   if (finished === undefined) {
     await dropIfDeleted(db, run);
     return { more: true };

@@ -1,13 +1,15 @@
 import type { Log } from '../../../log.ts';
 import { deleteCheckpoints, deleteRunCheckpoints } from '../../db/threads/checkpoint-upkeep.ts';
+import type { Claimed } from '../../db/runs/leases.ts';
 import type { Db } from '../../db/base/pool.ts';
 import { isThere } from '../../db/runs/runs.ts';
+import { runFields } from '../../kernel/run-fields.ts';
 
 type Ids = { run_id: string; thread_id: string };
 
 /** Leaves alone a run that is no longer this process's, because another worker has it or it was deleted. */
-export async function forget({ db, log }: { db: Db; log: Log }, run: Ids): Promise<{ more: boolean }> {
-  log.info({ run_id: run.run_id, thread_id: run.thread_id }, 'run is no longer here');
+export async function forget({ db, log }: { db: Db; log: Log }, run: Claimed): Promise<{ more: boolean }> {
+  log.info(runFields(run), 'run is no longer here');
   await dropIfDeleted(db, run);
   return { more: false };
 }

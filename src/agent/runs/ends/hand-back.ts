@@ -7,6 +7,7 @@ import type { Tickets } from '../../queue/tickets.ts';
 import type { StreamLog } from '../../stream/log.ts';
 import type { End } from '../end.ts';
 import { settleLost, tellLost, type TellLostDeps } from '../lost.ts';
+import { runFields } from '../../kernel/run-fields.ts';
 
 type Deps = TellLostDeps & {
   db: Database;
@@ -30,7 +31,7 @@ export async function handBack(deps: Deps, run: Claimed, { alone, losesLife }: H
     await tickets.send(db, run, { continued: true });
     await signals.send({ about: 'ticket' });
   }
-  log.info({ run_id: run.run_id, thread_id: run.thread_id }, 'run handed back');
+  log.info(runFields(run), 'run handed back');
   return { more: true };
 }
 

@@ -7,6 +7,7 @@ import { rootLifecycle } from '../../stream/protocol/root-lifecycle.ts';
 import type { Publisher, PublishedRun } from '../../stream/publisher.ts';
 import type { Readers } from '../readers.ts';
 import type { Webhooks } from '../../webhooks/webhooks.ts';
+import { runFields } from '../../kernel/run-fields.ts';
 
 type Deps = { db: Db; publisher: Publisher; readers: Pick<Readers, 'end'>; webhooks: Pick<Webhooks, 'poke'>; log: Log };
 
@@ -26,6 +27,6 @@ export async function rollBack({ db, publisher, readers, webhooks, log }: Deps, 
   publisher.publishDone(published);
   if (deleted?.told === true) webhooks.poke();
   await readers.end(run_id, deleted?.readers ?? [...published.readers], { last });
-  log.info({ run_id, thread_id }, 'run rolled back');
+  log.info(runFields(published.run), 'run rolled back');
   return { more: true };
 }

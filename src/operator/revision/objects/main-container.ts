@@ -111,7 +111,7 @@ function tracingEnvironment({ metadata, spec }: RevisionResource, deploymentId: 
   const reference = (name: string): object => ({ secretKeyRef: { name, key: HEADERS, optional: true } });
   return [
     { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: otlp.endpoint },
-    { name: 'OTEL_EXPORTER_OTLP_PROTOCOL', value: 'http/json' },
+    { name: 'OTEL_EXPORTER_OTLP_PROTOCOL', value: 'http/protobuf' },
     ...(secret === undefined ? [] : [{ name: 'OTEL_EXPORTER_OTLP_HEADERS', valueFrom: reference(secret) }]),
     { name: 'OTEL_SERVICE_NAME', value: spec.deployment },
     { name: 'OTEL_RESOURCE_ATTRIBUTES', value: pairs.join(',') },

@@ -62,7 +62,7 @@ const ofAnyRunner = {
   partial: Type.Boolean(),
   logLevel: Type.String(),
   env: Variables,
-  /** Whether the runner sends `spans`. */
+  /** Whether runs may be traced. The runner sends `spans` of those that have a `trace`. */
   traced: Type.Boolean(),
   /** Whether spans hold inputs and outputs. */
   spanContents: Maybe(Type.Boolean()),

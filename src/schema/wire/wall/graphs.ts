@@ -25,7 +25,7 @@ import { Outcome, RunSpec, Span } from './run-in-thread.ts';
  * Log. Where `sendsLog` asks for it, the thread sends each line of its log as `log`, besides writing it.
  *
  * Runs. `run` starts a run; many runs share a thread. The thread sends any number of `events`, of `spans` (where
- * `traced` asks for them) and of `wait`, then exactly one `done`, also for a run that failed or was stopped, and
+ * its `trace` asks for them) and of `wait`, then exactly one `done`, also for a run that failed or was stopped, and
  * nothing of the run after it. `abort` asks it to stop as soon as it can: its `done` then says "interrupted". Where the
  * run `goes_on` elsewhere, the thread reports no end of the work under way in it. `drain` asks a run to stop between
  * two of its steps, once the step that ended is stored: its `done` then says `drained`. A thread that knows no steps

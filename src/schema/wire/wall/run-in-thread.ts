@@ -18,6 +18,8 @@ export const RunSpec = Type.Object({
   alone: Type.Boolean(),
   /** True while nobody reads the run's events, which need not be made then. */
   unheard: Type.Boolean(),
+  /** The trace that the run's parts are of, and the span above them. Absent when they are not to be sent. */
+  trace: Type.Optional(Type.Object({ trace_id: Type.String(), span_id: Type.String() })),
   /** True when its end is to say how many tokens its models have used. */
   counts_tokens: Type.Optional(Type.Boolean()),
 });

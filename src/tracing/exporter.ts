@@ -1,12 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { CollectorSettings } from '../../config/tracing.ts';
-import { asError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
-import { slept } from '../../pause.ts';
-import type { Span } from '../../schema/wire/wall/run-in-thread.ts';
-import { versions } from '../kernel/versions.ts';
-import { otlpLogs } from './log-line.ts';
-import { otlpBody } from './span.ts';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { CollectorSettings } from '../config/tracing.ts';
+import { asError } from '../errors.ts';
+import { slept } from '../pause.ts';
 
 /**
  * OpenTelemetry's defaults for a batch, and for how many spans or lines may wait. They take some megabytes, whatever
@@ -23,19 +20,23 @@ const PAUSES = [1000, 4000];
 const QUIET_MILLISECONDS = 60_000;
 const FAREWELL_MILLISECONDS = 3000;
 
-type Scope = { name: string; version: string };
+const packed = promisify(gzip);
+
 type Sent<T> = {
   settings: CollectorSettings;
-  /** Returns the body of a request, in the JSON form of OTLP. */
-  body: (batch: T[], resource: Record<string, string>, scope: Scope) => object;
+  /** The content type of a body. */
+  type: string;
+  /** Returns the body of a request, in the form that the type names. */
+  body: (batch: T[]) => string | Uint8Array;
   /** Hears now and then that a batch was given up. */
   complain: (problem: string, lost: { batch: number; dropped: number }) => void;
 };
 
-/** Sends records to a collector (OTLP over HTTP, as JSON) in bounded batches, and never makes anybody wait. */
-class OtlpExporter<T> {
+type Body = { bytes: string | Uint8Array; headers: Record<string, string> };
+
+/** Sends records to a collector (OTLP over HTTP) in bounded batches, and never makes anybody wait. */
+export class OtlpExporter<T> {
   readonly #sent: Sent<T>;
-  readonly #scope = { name: 'gx-agent-server', version: versions().version };
   readonly #closing = new AbortController();
   #waiting: T[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -74,15 +75,23 @@ class OtlpExporter<T> {
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, BATCH);
-      const problem = await this.#deliver(JSON.stringify(this.#sent.body(batch, this.#sent.settings.resource, this.#scope)));
+      const problem = await this.#deliver(await this.#packed(this.#sent.body(batch)));
       this.#waiting = this.#waiting.slice(batch.length);
       this.counts[problem === undefined ? 'exported' : 'dropped'] += batch.length;
       if (problem !== undefined) this.#complain(problem, batch.length);
     }
   }
 
+  async #packed(body: string | Uint8Array): Promise<Body> {
+    const { compression } = this.#sent.settings;
+    const headers = { 'content-type': this.#sent.type };
+    return compression === 'gzip'
+      ? { bytes: await packed(body), headers: { ...headers, 'content-encoding': 'gzip' } }
+      : { bytes: body, headers };
+  }
+
   /** Returns the problem that remains after the last try; undefined when the batch arrived. */
-  async #deliver(body: string): Promise<string | undefined> {
+  async #deliver(body: Body): Promise<string | undefined> {
     for (let attempt = 0; ; attempt += 1) {
       const { status, problem } = await this.#post(body);
       const pause = PAUSES[attempt];
@@ -92,13 +101,13 @@ class OtlpExporter<T> {
     }
   }
 
-  async #post(body: string): Promise<{ status?: number; problem?: string }> {
+  async #post({ bytes, headers: own }: Body): Promise<{ status?: number; problem?: string }> {
     const { url, headers, timeoutMilliseconds } = this.#sent.settings;
     try {
       const response = await fetch(url, {
         method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
-        body,
+        headers: { ...headers, ...own },
+        body: bytes,
         signal: AbortSignal.timeout(timeoutMilliseconds),
       });
       await response.body?.cancel();
@@ -114,35 +123,5 @@ class OtlpExporter<T> {
     if (now - this.#complainedAt < QUIET_MILLISECONDS) return;
     this.#complainedAt = now;
     this.#sent.complain(problem, { batch, dropped: this.counts.dropped });
-  }
-}
-
-/** Sends spans, and logs how many are lost. */
-export class SpanExporter extends OtlpExporter<Span> {
-  constructor(settings: CollectorSettings, log: Log) {
-    super({
-      settings,
-      body: otlpBody,
-      complain: (problem, { batch, dropped }) => log.warn({ problem, spans: batch, dropped }, 'traces do not reach their collector'),
-    });
-  }
-}
-
-/** Characters of the longest line that is sent. */
-const LONGEST = 65_536;
-
-/** Sends lines of the log. Losses are reported by `warn`, which may be a line of the same log. */
-export class LogExporter extends OtlpExporter<string> {
-  constructor(settings: CollectorSettings, warn: (facts: object, message: string) => void) {
-    super({
-      settings,
-      body: otlpLogs,
-      complain: (problem, { batch, dropped }) => warn({ problem, lines: batch, dropped }, 'lines of the log do not reach their collector'),
-    });
-  }
-
-  line(line: string): void {
-    if (line.length <= LONGEST) this.add([line]);
-    else this.counts.dropped += 1;
   }
 }

@@ -1,0 +1,17 @@
+import type { RunKwargs } from '../../schema/agent/run.ts';
+import { traceContextOf, type TraceContext } from '../../trace-context.ts';
+
+type LoggedRun = { run_id: string; thread_id: string; kwargs: Pick<RunKwargs, 'config' | 'trace'> };
+
+/** Returns the trace of the request that made a run, where both are traced. */
+export const traceOfRequest = ({ trace }: Pick<RunKwargs, 'trace'>): TraceContext | undefined => trace && traceContextOf(trace);
+
+/**
+ * Returns the ids that a line of the log about a run has: those of the run and its thread, of the request that made it,
+ * and of its trace where that is not the run's own.
+ */
+export function runFields({ run_id, thread_id, kwargs }: LoggedRun): Record<string, string> {
+  const { langgraph_request_id: request } = (kwargs.config['configurable'] ?? {}) as { langgraph_request_id?: unknown };
+  const trace_id = traceOfRequest(kwargs)?.traceId;
+  return { run_id, thread_id, ...(typeof request === 'string' && { request_id: request }), ...(trace_id !== undefined && { trace_id }) };
+}
