@@ -80,7 +80,7 @@ export default defineConfig({
         test: {
           name: 'crash',
           include: of('crash'),
-          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts'],
+          globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts', 'test/kit/python-global.ts'],
           expect,
           testTimeout: 300_000,
           hookTimeout: 120_000,
