@@ -14,6 +14,12 @@ export type Check = {
 /** How many test files run at once. They mostly wait for servers and databases, so two cores carry two of them. */
 const FILES = Math.max(2, availableParallelism() - 1);
 
+/**
+ * How many of the suites that wait longest: with two files at once, tests on a real API server use less than one of two
+ * cores, and those on a real Postgres less than one and a half.
+ */
+const FILES_OF: Record<string, number> = { kube: FILES + 2, agent: FILES + 1 };
+
 /** The twins that tell most of a change to the runner of Python graphs, within a minute or two. */
 const FIRST_TWINS = ['contract', 'failed-calls', 'steering', 'thread-state', 'wire/streams', 'event-streaming', 'mcp/questions'];
 
@@ -24,7 +30,7 @@ const vitest = (project: string, files: string[] = []): Check => ({
     'run',
     '--project',
     project,
-    `--maxWorkers=${FILES}`,
+    `--maxWorkers=${FILES_OF[project] ?? FILES}`,
     '--reporter=dot',
     '--reporter=./dev/test/reporter.ts',
     ...files,
