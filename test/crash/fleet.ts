@@ -22,9 +22,11 @@ export const worker = (options: Options): Promise<AgentProcess> => startAgent(as
 
 export const pidOf = ({ process: { pid } }: AgentProcess): number => pid!;
 
+const readyLine = (one: AgentProcess): string | undefined => one.output().match(/^.*agent server ready.*$/m)?.[0];
+
 /** The name under which it holds runs, as its first log line stated. */
 function nameOf(one: AgentProcess): string {
-  const ready = one.output().match(/^.*agent server ready.*$/m)?.[0];
+  const ready = readyLine(one);
   if (ready === undefined) throw new Error(`worker ${pidOf(one)} was never ready:\n${one.output()}`);
   return (JSON.parse(ready) as { worker: string }).worker;
 }
@@ -37,6 +39,8 @@ export class Fleet {
   /** The time at which each process was killed, by its id and by the name under which it held runs. */
   readonly killed = new Map<number, number>();
   readonly dead = new Map<string, number>();
+  /** Milliseconds that each took to be ready: how fast this machine is just now. */
+  readonly starts: number[] = [];
 
   constructor(options: Options) {
     this.#options = options;
@@ -83,7 +87,15 @@ export class Fleet {
   }
 
   async #add(): Promise<void> {
-    this.#alive.push(await spawnAgent(asWorker(this.#options)));
+    const began = Date.now();
+    const one = await spawnAgent(asWorker(this.#options));
+    this.#alive.push(one);
+    const isReady = (): void => {
+      if (readyLine(one) === undefined) return;
+      this.starts.push(Date.now() - began);
+      one.process.stdout?.off('data', isReady);
+    };
+    one.process.stdout?.on('data', isReady);
   }
 }
 

@@ -63,6 +63,8 @@ beforeAll(async () => {
   await callStepWitness(database);
   const env = {
     GX_RESUMABLE_STREAM_TTL_SECONDS: '5',
+    // A run that was found by its lease alone would never go on.
+    GX_JOB_LEASE_SECS: '3600',
     GX_PYTHON: `${inject('python')}/python`,
     GX_PYTHON_MEMORY_MB: String(MEGABYTES),
   };
@@ -162,6 +164,12 @@ test('no checkpoint was written by the dead: each stands behind the one before, 
 
 const diedBy = (...ways: Way[]): [number, Death][] => [...kills.deaths].filter(([, { way }]) => ways.includes(way));
 
+/**
+ * Returns the milliseconds in which runs go on: three seconds, or on a busy machine the time that it takes to start a
+ * server, half as much again. Often no other runner is alive, and the next one's start is a part of a server's.
+ */
+const soon = (): number => Math.max(3000, 1.5 * quantile(fleet.starts, 0.5));
+
 /** Returns how long after the end of their process runs went on in another one. */
 function waits(...ways: Way[]): number[] {
   const deaths = new Map(diedBy(...ways));
@@ -177,6 +185,7 @@ test('a loop that is held in C ends with its process soon after the cancel, and 
   if (took.length > 0) say(`the process of a loop held in C was gone after the cancel: ${seconds(took)}`);
   // The graph has two seconds to obey.
   expect(quantile(took, 0.5)).toBeLessThanOrEqual(2500);
+  say(`servers took to start: ${seconds(fleet.starts)}`);
   for (const [what, ...ways] of [
     ['a runner that was killed', 'runner'],
     ['a worker that was killed', 'worker', 'holds, and its worker dies'],
@@ -185,7 +194,7 @@ test('a loop that is held in C ends with its process soon after the cancel, and 
   ] as const) {
     const waited = waits(...ways);
     say(`runs of ${what} went on after: ${seconds(waited)}`);
-    expect(quantile(waited, 0.5)).toBeLessThanOrEqual(3000);
+    expect(quantile(waited, 0.5)).toBeLessThanOrEqual(soon());
   }
 });
 
