@@ -4,7 +4,7 @@ import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
 import { startReceiver, type WebhookReceiver } from '../../kit/webhook-receiver.ts';
-import { ALL, isRunEnd, WireThread } from '../event-streaming/client.ts';
+import { ALL, isRunEnd, WireThread, type ReadEvent } from '../event-streaming/client.ts';
 import { openRecord, type Line } from './stopping/record.ts';
 
 /*
@@ -61,16 +61,22 @@ async function begin(graph: string, streamMode: ('custom' | 'updates' | 'values'
   return { thread_id, run_id: await created.promise, events };
 }
 
-/** Starts a run by event streaming. Its events are names of methods, with the place and the word of a lifecycle. */
-async function beginByCommand(graph: string): Promise<{ run_id: string; events: Promise<string[]> }> {
+type Spoken = { run_id: string; events: Promise<ReadEvent[]> };
+
+/** Starts a run by event streaming, and reads it to the end. */
+async function beginByCommand(graph: string): Promise<Spoken> {
   const thread = new WireThread(api.url, randomUUID());
   const { result } = await thread.command('run.start', { assistant_id: graph, input, config });
-  const read = thread.read({ channels: ALL }, isRunEnd);
-  const events = read.then((all) =>
-    all.filter(({ method }) => method === 'lifecycle').map(({ params }) => `${params.namespace.length} ${String(params.data['event'])}`),
-  );
-  return { run_id: (result as { run_id: string }).run_id, events };
+  return { run_id: (result as { run_id: string }).run_id, events: thread.read({ channels: ALL }, isRunEnd) };
 }
+
+/** Returns the words of the lifecycles, each with the depth of its place. */
+const lifecyclesOf = (events: ReadEvent[]): string[] =>
+  events.filter(({ method }) => method === 'lifecycle').map(({ params }) => `${params.namespace.length} ${String(params.data['event'])}`);
+
+/** Returns the steps that the graph has streamed, in the order in which they came. */
+const heardSteps = (events: ReadEvent[]): unknown[] =>
+  events.filter(({ method }) => method === 'custom').map(({ params }) => (params.data['payload'] as Line).step);
 
 /** Returns every status that clients see of the run until it ends. */
 async function statusesOf({ thread_id, run_id }: Begun): Promise<Set<string>> {
@@ -140,9 +146,16 @@ test('runs go on at another worker from the middle of the grace, behind the step
   // Whether a look meets the moment in the queue is a matter of luck.
   expect([...(await statuses)].filter((status) => status !== 'pending')).toEqual(['running', 'success']);
   for (const events of await Promise.all([spoken.events, within.events])) {
-    expect(events.filter((event) => /failed|interrupted/.test(event))).toEqual([]);
-    expect(events.at(-1)).toBe('0 completed');
+    expect(lifecyclesOf(events).filter((event) => /failed|interrupted/.test(event))).toEqual([]);
+    expect(lifecyclesOf(events).at(-1)).toBe('0 completed');
+    expect(events.map(({ seq }) => seq)).toEqual(events.map(({ seq }) => seq).toSorted((a, b) => a - b));
   }
+  // The stream of one run goes on behind the step that ended, too.
+  const heard = await spoken.events;
+  expect(heardSteps(heard)).toEqual(upTo(record.of(spoken.run_id).length));
+  expect(heard.findLast(({ method }) => method === 'values')).toMatchObject({
+    params: { data: { done: record.of(spoken.run_id).length } },
+  });
   await until('the webhook came', () => receiver.at('/counted').length > 0);
   expect(receiver.at('/counted').map(({ body }) => body.status)).toEqual(['success']);
   const rows = await database.sql<{ lost: number; status: string }>('select distinct lost, status from gx.run');

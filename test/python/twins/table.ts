@@ -98,6 +98,11 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/event-streaming/remote-graph.test.ts': {},
   'test/agent/wire/tool-stops.test.ts': {},
   'test/agent/wire/handed-on.test.ts': {},
+  'test/agent/wire/told-early.test.ts': {},
+  'test/agent/wire/leaving-readers.test.ts': {},
+  'test/agent/wire/message-ids.test.ts': {},
+  'test/agent/wire/crons.test.ts': {},
+  'test/agent/wire/key-rotation.test.ts': {},
 };
 
 const isIn = (test: string, name: string): boolean => test === name || test.startsWith(`${name} > `);
