@@ -100,7 +100,7 @@ test-crash: install ## the agent server under kill -9 of workers, of the process
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server
 	@node dev/test/main.ts faults
 
-test-routes: install ## routes read by Contour and Envoy Gateway, and streams, WebSockets and large bodies through their Envoy (needs python3; Envoy Gateway needs root; 4 minutes)
+test-routes: install ## routes read by Contour and Envoy Gateway, and streams, WebSockets and large bodies through their Envoy; and one trace of gateway, agent and tool in a real OpenTelemetry collector (needs python3; Envoy Gateway needs root; 4 minutes)
 	@node dev/test/main.ts routes
 
 test-abuse: install ## control plane, agent server and gateway attacked as one tenant while another one asks: bodies, streams, slow senders, forged keys, reports, issuers; measures time and memory (7 minutes, on a quiet machine)

@@ -266,6 +266,17 @@ export const parts = {
       programs: [program('versitygw', 'github.com/versity/versitygw/cmd/versitygw')],
     }),
   },
+  'otel-collector': {
+    what: 'an OpenTelemetry collector that writes spans to a file, for tests of traces',
+    for: 'tests',
+    from: goBuild({
+      name: 'otel-collector',
+      version: 'v0.165.0',
+      sources: ['go.mod', 'go.sum', '.'],
+      flags: [linkerFlags([])],
+      programs: [program('otel-collector', '.')],
+    }),
+  },
   kwok: {
     what: 'makes pods ready that nobody runs, for `make bench-operator`',
     for: 'tests',
