@@ -98,10 +98,16 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/event-streaming/remote-graph.test.ts': {},
   'test/agent/wire/tool-stops.test.ts': {},
   'test/agent/wire/handed-on.test.ts': {},
+  'test/agent/wire/lost-leases.test.ts': {},
+  'test/agent/wire/taken-up.test.ts': {},
+  'test/agent/wire/dead-workers.test.ts': {},
+  'test/agent/wire/processes.test.ts': {},
+  'test/agent/wire/adversity.test.ts': {},
   'test/agent/wire/told-early.test.ts': {},
   'test/agent/wire/leaving-readers.test.ts': {},
   'test/agent/wire/message-ids.test.ts': {},
   'test/agent/wire/crons.test.ts': {},
+  'test/agent/wire/cron-ticks.test.ts': {},
   'test/agent/wire/key-rotation.test.ts': {},
 };
 
