@@ -85,7 +85,7 @@ test-scale: install ## five hundred runs over four queue pods, wakes by the cloc
 test-rollouts: install ## new revisions that fail, are slow, never end or leak are given up, and twenty equal ones serve, in real pods; then everything is killed at each step of two more (45 minutes)
 	@node dev/test/main.ts rollouts
 
-test-runbooks: install ## faults in real pods, each found by its alert and cured by the commands of its page (20 minutes; Linux, root)
+test-runbooks: install ## faults in real pods, each found by its alert and cured by the commands of its page, then a quiet cluster that fires nothing for QUIET_MINUTES=30 (Linux, root)
 	@node dev/test/main.ts runbooks
 
 test-restore: install ## a database whose volume is lost comes back from a real S3 server over TLS, in real pods (10 minutes)

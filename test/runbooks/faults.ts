@@ -8,6 +8,7 @@ import { expiredKey } from './faults/expired-key.ts';
 import { fullVolume } from './faults/full-volume.ts';
 import { lostLeader } from './faults/lost-leader.ts';
 import { missingImage } from './faults/missing-image.ts';
+import { queueBacklog } from './faults/queue-backlog.ts';
 import { quota } from './faults/quota.ts';
 import { refusedRoute } from './faults/refused-route.ts';
 import { stuckFinalizer } from './faults/stuck-finalizer.ts';
@@ -26,6 +27,7 @@ export const FAULTS: readonly Fault[] = [
   badCertificate,
   collectorAway,
   deadNode,
+  queueBacklog,
   fullVolume,
   lostLeader,
   deadWatch,
