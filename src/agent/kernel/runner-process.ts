@@ -11,19 +11,25 @@ import { FrameReader, toFrame, fromFrame } from '../../schema/wire/wall/frames.t
 /** The messages of a wall: those to the runner, and those from it. */
 type Messages = { to: TSchema; from: TSchema };
 
-type Options<From> = { runner: RunnerCommand; messages: Messages; hear: (message: From) => void; log: Log };
+type Hearing<From> = { messages: Messages; hear: (message: From) => void; log: Log };
 
-/** A runner's process. Its file descriptor 3 is a socket of its own, which ends with either side. */
+/** The form of messages without attachments, which all are that are sent before the runner is heard. */
+const NO_ATTACHMENTS: TSchema = {};
+
+/**
+ * A runner's process. Its file descriptor 3 is a socket of its own, which ends with either side. All that it sends and
+ * prints waits until somebody hears it.
+ */
 export class RunnerProcess<To, From> {
-  readonly #messages: Messages;
+  #messages: Messages | undefined;
   readonly #child: ChildProcess;
   readonly #socket: Duplex;
+  readonly #end: (sentence: string) => void;
   #reason: string | undefined;
   /** Settles with a sentence once nothing more is heard of the runner. */
   readonly ended: Promise<string>;
 
-  constructor({ runner, messages, hear, log }: Options<From>) {
-    this.#messages = messages;
+  constructor(runner: RunnerCommand) {
     const [program = '', ...args] = runner.command;
     const env = { ...environmentOfOthers(), ...runner.variables };
     this.#child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], cwd: runner.folder, env });
@@ -31,13 +37,18 @@ export class RunnerProcess<To, From> {
     const { promise, resolve } = Promise.withResolvers<string>();
     this.ended = promise;
     this.#child.once('error', (error) => resolve(`The runner can't be started: ${error.message}`));
-    this.#read(hear, (sentence) => {
-      resolve(sentence);
-      this.kill();
-    });
+    // A runner that ends while it is written to tells the same by its exit.
+    this.#socket.on('error', () => undefined);
+    this.#end = resolve;
+    void this.#exited().then(resolve);
+  }
+
+  /** Hears the runner from now on, and all that it has sent and printed so far. */
+  hear({ messages, hear, log }: Hearing<From>): void {
+    this.#messages = messages;
+    this.#read(messages, hear);
     for (const name of ['stdout', 'stderr'] as const)
       createInterface(this.#child[name] as Readable).on('line', (line) => log.info({ stream: name }, line));
-    void this.#exited().then(resolve);
   }
 
   get pid(): number {
@@ -51,7 +62,7 @@ export class RunnerProcess<To, From> {
       this.#socket.cork();
       setImmediate(() => this.#socket.uncork());
     }
-    this.#socket.write(toFrame(this.#messages.to, message));
+    this.#socket.write(toFrame(this.#messages?.to ?? NO_ATTACHMENTS, message));
   }
 
   /** Ends the process. `ended` gives the reason if there is one, else how the process ended. */
@@ -60,17 +71,16 @@ export class RunnerProcess<To, From> {
     this.#child.kill('SIGKILL');
   }
 
-  #read(hear: Options<From>['hear'], fault: (sentence: string) => void): void {
+  #read(messages: Messages, hear: Hearing<From>['hear']): void {
     const frames = new FrameReader();
     this.#socket.on('data', (piece: Buffer) => {
       try {
-        for (const frame of frames.push(piece)) hear(fromFrame(this.#messages.from, frame) as From);
+        for (const frame of frames.push(piece)) hear(fromFrame(messages.from, frame) as From);
       } catch (error) {
-        fault(`The runner sent an invalid message: ${(error as Error).message}`);
+        this.#end(`The runner sent an invalid message: ${(error as Error).message}`);
+        this.kill();
       }
     });
-    // A runner that ends while it is written to tells the same by its exit.
-    this.#socket.on('error', () => undefined);
   }
 
   /** Settles when the process has ended and all that it sent is read. */

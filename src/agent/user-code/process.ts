@@ -32,7 +32,8 @@ export const codeProcess =
       listener.message(message);
     };
     const messages = { to: ToUserCode, from: FromUserCode };
-    const child = new RunnerProcess<ToUserCode, FromUserCode>({ runner, messages, hear, log });
+    const child = new RunnerProcess<ToUserCode, FromUserCode>(runner);
+    child.hear({ messages, hear, log });
     const untilEnd = async (): Promise<void> => {
       const sentence = await child.ended;
       if (state.isReady && !state.isKilled) listener.crashed(new StartError(sentence));

@@ -1,0 +1,169 @@
+import process from 'node:process';
+import type { MessagePort } from 'node:worker_threads';
+import { StartError } from '../../errors.ts';
+import { createLog } from '../../log.ts';
+import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
+import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
+import { FromRunner, ToRunner, type RunnerQuestion } from '../../schema/wire/wall/runner.ts';
+import { underContext } from '../kernel/encryption-context.ts';
+import type { RunnerProcess } from '../kernel/runner-process.ts';
+import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
+import { OpenQuestions } from '../kernel/open-questions.ts';
+import { openRunStorage } from '../run-storage/open.ts';
+import type { Embed } from '../gx-json/embed.ts';
+import { answerRunner, refusedAnswer, storeStep, storeWrites } from './answers.ts';
+import { RunnerEmbeddings } from './embeddings.ts';
+import { MemoryWatch } from './memory-watch.ts';
+import { RunsOfRunner } from './runs.ts';
+import { elementOf } from './stored-values.ts';
+
+/** Milliseconds by which the work in a runner may be late; beyond them its signs of life do not count. */
+const MOST_LATE = 1500;
+
+type Tell = (message: FromThread) => void;
+type Storage = Awaited<ReturnType<typeof openRunStorage<ReturnType<typeof elementOf>>>>;
+type Stored = Extract<FromRunner, { kind: 'put' | 'writes' }>;
+type AskedCiphers = OpenQuestions<CipherCall, CipherAnswer>;
+type Deps = {
+  storage: Storage;
+  runs: RunsOfRunner;
+  ciphers: AskedCiphers;
+  embeddings: RunnerEmbeddings;
+  isFull: () => boolean;
+  send: (message: ToRunner) => void;
+  tell: Tell;
+};
+
+async function store(message: Stored, { storage, runs, send }: Deps): Promise<void> {
+  const { ask_id } = message;
+  try {
+    const work = (): Promise<void> => (message.kind === 'put' ? storeStep(storage, message) : storeWrites(storage, message));
+    await runs.inOrder(message.run_id, () => underContext(message.context, work));
+    if (ask_id !== undefined) send({ kind: 'saved', ask_id });
+  } catch (thrown) {
+    // The end of the run reports a failure that no call waits for.
+    if (ask_id !== undefined) send(refusedAnswer(ask_id, thrown));
+  }
+}
+
+/** Answers a question. An answer about a thread holds all that was put for it before. */
+async function answer(question: RunnerQuestion, { storage, runs, send }: Deps): Promise<void> {
+  const threadId = question.kind === 'copy_thread' ? question.from : question.kind === 'read' ? question.thread_id : undefined;
+  if (threadId !== undefined) await runs.underWay(threadId);
+  const context = question.kind === 'store' ? question.context : undefined;
+  send(await underContext(context, () => answerRunner(storage, question)));
+}
+
+type OfStorage = Stored | RunnerQuestion;
+
+const OF_STORAGE = new Set<string>([
+  ...(['put', 'writes', 'read', 'begin', 'store'] satisfies OfStorage['kind'][]),
+  ...(['delete_thread', 'delete_runs', 'copy_thread', 'prune'] satisfies OfStorage['kind'][]),
+]);
+
+const isOfStorage = (message: FromRunner): message is OfStorage => OF_STORAGE.has(message.kind);
+
+function hearOfStorage(message: OfStorage, deps: Deps): void {
+  if (message.kind === 'put' || message.kind === 'writes') void store(message, deps);
+  else void answer(message, deps);
+}
+
+/** Returns the hearer of a runner's messages. */
+const hearer =
+  (deps: Deps, line: (text: string) => void) =>
+  (message: FromRunner): void => {
+    const { tell } = deps;
+    if (isOfStorage(message)) return hearOfStorage(message, deps);
+    switch (message.kind) {
+      case 'done':
+        deps.runs.done(message.run_id, message.outcome);
+        return;
+      case 'beat':
+        if (message.late < MOST_LATE) tell({ kind: 'beat', full: message.full || deps.isFull() });
+        return;
+      case 'log':
+        line(message.line);
+        return;
+      case 'result':
+      case 'failed':
+        if (!deps.embeddings.heard(message)) tell(message);
+        return;
+      case 'events':
+        if (!deps.runs.isLost(message.run_id)) tell(message);
+        return;
+      default:
+        tell(message);
+    }
+  };
+
+function hearServer(port: MessagePort, { runs, ciphers, embeddings, send }: Deps): void {
+  port.on('message', (message: ToThread) => {
+    switch (message.kind) {
+      case 'run':
+        runs.begin(message.spec);
+        return;
+      case 'written':
+        runs.written(message.wait_id);
+        return;
+      case 'embedded':
+      case 'not_embedded':
+        embeddings.heardOfServer(message);
+        return;
+      case 'ciphered':
+        ciphers.answered(message.cipher_id, message.answer);
+        return;
+      case 'not_ciphered':
+        ciphers.refused(message.cipher_id, message);
+        return;
+      case 'start':
+        return;
+      default:
+        send(message);
+    }
+  });
+}
+
+type Served = {
+  given: ThreadStart;
+  /** The server's end of this thread. */
+  port: MessagePort;
+  /** Hears that the process has ended. */
+  ended: () => void;
+};
+
+/** Opens the storage, and serves the runner until it ends. */
+export async function serveRunner(child: RunnerProcess<ToRunner, FromRunner>, { given, port, ended }: Served): Promise<void> {
+  const tell: Tell = (message) => port.postMessage(message);
+  const also = given.sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
+  const log = createLog({ level: given.logLevel, process: 'process-runner', fields: given.logFields, also });
+  const embeddings = new RunnerEmbeddings({ language: given.index?.language, send: (message) => send(message), tell });
+  const embed: Embed = (texts) => embeddings.embed(texts);
+  const ciphers: AskedCiphers = new OpenQuestions((cipher_id, call) => tell({ kind: 'cipher', cipher_id, call }));
+  const cipher = (call: CipherCall): Promise<CipherAnswer> => ciphers.ask(call);
+  const storage = await openRunStorage(given, { name: 'gx-process-runner', elementOf, embed, cipher, log });
+  const line = (text: string): void => {
+    process.stdout.write(`${text}\n`);
+    also?.(text);
+  };
+  const send = (message: ToRunner): void => child.send(message);
+  const runs = new RunsOfRunner({ steps: storage.steps, send, tell });
+  const deps = { storage, runs, ciphers, embeddings, isFull: () => memory.full, send, tell };
+  const heard = hearer(deps, line);
+  let isReady = false;
+  const hear = (message: FromRunner): void => {
+    if (message.kind === 'ready') isReady = true;
+    heard(message);
+  };
+  const memory = new MemoryWatch({ pid: child.pid, megabytes: given.runner?.megabytes, exceeded: (sentence) => child.kill(sentence) });
+  hearServer(port, deps);
+  child.hear({ messages: { to: ToRunner, from: FromRunner }, hear, log });
+  const sentence = await child.ended;
+  memory.stop();
+  ended();
+  if (!isReady) throw new StartError(sentence);
+  await deps.runs.end();
+  // The server hears it as the crash of this thread.
+  setImmediate(() => {
+    throw new StartError(sentence);
+  });
+}
