@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
+import { PrometheusInPod, type ScrapedPod } from './prometheus-in-pod.ts';
 
 /* Who reaches an agent, and whom an agent reaches, by connections between real pods. */
 
@@ -76,6 +77,41 @@ test('a pod of another namespace does not reach an agent until its namespace is 
   await until('the gateway reaches it', async () => (await reach(stranger, AGENT)) === 'open');
   await kubectl('label', 'namespace', STRANGERS, 'gx.dev/gateway-');
   await until('it is no gateway any more', async () => (await reach(stranger, AGENT)) === 'closed');
+});
+
+type PodList = {
+  items: {
+    metadata: { name: string; labels: Record<string, string> };
+    spec: { containers: { ports?: { name?: string; containerPort: number }[] }[] };
+    status: { podIP: string };
+  }[];
+};
+
+/** Returns the addresses of the metrics of pods, at the port that the chart's monitor of them names. */
+async function scraped(port: string, ...selection: string[]): Promise<ScrapedPod[]> {
+  const { items } = await kubectl.json<PodList>('get', 'pods', '--field-selector=status.phase=Running', ...selection);
+  return items.map(({ metadata, spec, status }) => {
+    const found = spec.containers.flatMap(({ ports = [] }) => ports).find((one) => one.name === port);
+    return { pod: metadata.name, address: `${status.podIP}:${found?.containerPort}` };
+  });
+}
+
+test('a Prometheus reads the pods of the platform, and those of agents once its namespace is let in', async () => {
+  const platform = await Promise.all(
+    Object.entries({ operator: 'http', 'control-plane': 'http', gateway: 'health', console: 'health' }).map(([component, port]) =>
+      scraped(port, '--namespace', 'gx-system', '--selector', `app.kubernetes.io/component=${component}`),
+    ),
+  );
+  const agents = await scraped('http', '--namespace', AGENTS, '--selector', `gx.dev/revision=${name}-00001`);
+  for (const pods of [...platform, agents]) expect(pods).not.toEqual([]);
+  const prometheus = new PrometheusInPod({ ...system, pod: name, namespace: STRANGERS });
+  await prometheus.start([...platform.flat(), ...agents]);
+  const healthWith = (ofAgents: string): Record<string, string> =>
+    Object.fromEntries([...platform.flat().map(({ pod: one }) => [one, 'up']), ...agents.map(({ pod: one }) => [one, ofAgents])]);
+  await expect.poll(() => prometheus.health().catch(() => ({})), { timeout: 30_000 }).toEqual(healthWith('down'));
+  await kubectl('label', 'namespace', STRANGERS, 'gx.dev/gateway=true');
+  await expect.poll(() => prometheus.health(), { timeout: 30_000 }).toEqual(healthWith('up'));
+  await kubectl('label', 'namespace', STRANGERS, 'gx.dev/gateway-');
 });
 
 test('an agent reaches the control plane, as every pod does', async () => {
