@@ -21,7 +21,7 @@ import { lastStoredEvent } from '../stream/tail.ts';
 import { threadEvents } from '../stream/thread-events.ts';
 import type { RunPart } from '../stream/valkey/frames.ts';
 import type { Wanted } from '../stream/wanted.ts';
-import { finalState } from './result.ts';
+import { endedState, finalState } from './result.ts';
 import { ThreadRegistrations } from './thread-registrations.ts';
 
 type Deps = {
@@ -206,9 +206,9 @@ export class Readers {
     }
   }
 
-  /** Reads the final state of a run that has ended (see `finalState`). */
+  /** Reads the final state of a run that has ended (see `endedState`). */
   stateOf(run: RunIds): Promise<JsonText> {
-    return finalState(this.#deps.db, run, undefined);
+    return endedState(this.#deps.db, run);
   }
 
   /* Telling. */

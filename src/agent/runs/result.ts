@@ -1,3 +1,4 @@
+import { NotFound } from '../../errors.ts';
 import { parsed, type JsonText } from '../../schema/wire/wall/json-text.ts';
 import { feedbackUrls } from '../db/runs/feedback.ts';
 import type { Db } from '../db/base/pool.ts';
@@ -22,6 +23,16 @@ export async function finalState(
   if (progress?.error) return JSON.stringify({ __error__: progress.error });
   const thread = await getThread(db, thread_id);
   return withNotes(JSON.stringify(thread?.values ?? {}), thread?.interrupts ?? {}, await feedbackUrls(db, run_id));
+}
+
+/**
+ * Returns the answer at the end of a run that ended before it was asked about. Throws `NotFound` where the run is gone:
+ * one on a thread of its own takes the thread along, and a state without its thread would look empty.
+ */
+export async function endedState(db: Db, run: { run_id: string; thread_id: string }): Promise<JsonText> {
+  const state = await finalState(db, run, undefined);
+  if ((await runProgress(db, run.run_id)) === undefined) throw new NotFound(`Run with ID ${run.run_id} not found`);
+  return state;
 }
 
 /** Adds the notes to a state. A state without any, which may be long, stays as it was written. */

@@ -1,3 +1,4 @@
+import { NotFound } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
 import { isUnfinished, type RunCreate, type RunStatus } from '../../schema/agent/run.ts';
 import type { JsonText } from '../../schema/wire/wall/json-text.ts';
@@ -7,6 +8,7 @@ import type { BusMessage, Subscription } from '../stream/bus.ts';
 import { cancelRuns, type CancelDeps } from './cancel.ts';
 import { createRun, type CreateDeps } from './create.ts';
 import type { RequestFacts } from './plan.ts';
+import { refuseGone } from './only-once.ts';
 import type { Readers } from './readers.ts';
 
 /* Protocols in which a request is a run: it ends with the run, and a client that leaves stops it. */
@@ -39,7 +41,11 @@ export async function runToEnd(deps: RunToEndDeps, body: RunCreate, options: Opt
   const { run_id, thread_id } = run;
   if (before !== undefined && !isUnfinished(before.status)) {
     subscription!.close();
-    return { thread_id, run_id, state: await deps.readers.stateOf(run), status: before.status };
+    const state = await deps.readers.stateOf(run).catch((error: unknown) => {
+      if (error instanceof NotFound) return refuseGone('The run');
+      throw error;
+    });
+    return { thread_id, run_id, state, status: before.status };
   }
   const ending = new Ending(subscription!);
   if (hears !== undefined) await passOn(deps, { run_id, subscription: ending, before }, hears);

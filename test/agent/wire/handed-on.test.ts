@@ -127,7 +127,8 @@ test('runs go on at another worker from the middle of the grace, behind the step
     // The step that was under way in the middle of the grace still ended there.
     expect(from.at - asked).toBeGreaterThan((GRACE * 1000) / 2 - 1000);
     expect(from.at - asked).toBeLessThan((GRACE * 1000) / 2 + 1000);
-    expect(to.at - from.at).toBeLessThan(1500);
+    // Whoever waits for the end of the grace comes later.
+    expect(to.at - from.at).toBeLessThan((GRACE * 1000) / 2);
   }
   // These have the whole grace. Two lose the step that is cut off; the temporary one has stored nothing.
   for (const id of others) expect(moveOf(record.of(id)).from.at - asked).toBeGreaterThan(GRACE * 1000 - 1000);
