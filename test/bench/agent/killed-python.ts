@@ -19,7 +19,8 @@ const PAUSE = 50;
 const WITHIN = 1.5;
 
 type Work = { checkout: Checkout; databases: Databases; scale: number };
-type Killing = { start: () => Promise<BenchServer>; journal: Journal; kills: number };
+/** `start` starts a server on a database; `fresh` makes one, because runs that were killed go on for long. */
+type Killing = { fresh: () => Promise<string>; start: (database: string) => Promise<BenchServer>; journal: Journal; kills: number };
 
 const input = (journal: Journal): object => ({ left: 1000, pause: PAUSE, journal: journal.file });
 
@@ -48,10 +49,10 @@ async function untilGoesOn(ids: string[], journal: Journal, kill: (runner: Step)
 }
 
 /** Kills the runner alone. A server for each kill, because a run that dies twice has a process of its own. */
-async function killRunners({ start, journal, kills }: Killing): Promise<number[]> {
+async function killRunners({ fresh, start, journal, kills }: Killing): Promise<number[]> {
   const times: number[] = [];
   for (let kill = 0; kill < kills; kill += 1) {
-    const server = await start();
+    const server = await start(await fresh());
     const ids = await underWay(server, journal);
     times.push(...(await untilGoesOn(ids, journal, async ({ runner }) => process.kill(runner!, 'SIGKILL'))));
     await server.stop();
@@ -60,17 +61,16 @@ async function killRunners({ start, journal, kills }: Killing): Promise<number[]
 }
 
 /** Kills the server with its runner. Another one is there, as in a deployment of two pods. */
-async function killServers({ start, journal, kills }: Killing): Promise<number[]> {
+async function killServers({ fresh, start, journal, kills }: Killing): Promise<number[]> {
   const times: number[] = [];
-  let server = await start();
   for (let kill = 0; kill < kills; kill += 1) {
+    const database = await fresh();
+    const server = await start(database);
     const ids = await underWay(server, journal);
-    const other = await start();
+    const other = await start(database);
     times.push(...(await untilGoesOn(ids, journal, () => server.stop())));
     await other.stop();
-    server = await start();
   }
-  await server.stop();
   return times;
 }
 
@@ -90,12 +90,10 @@ export async function measureKilledPython({ checkout, databases, scale }: Work):
   const kills = Math.max(2, Math.round(KILLS * scale));
   const env = { GX_PYTHON: `${await pythonTools()}/python` };
   const config = '../../../crash/graphs/python.json';
-  const on = async (): Promise<Killing> => {
-    const database = await databases.fresh();
-    return { start: () => checkout.start({ database, config, env }), journal, kills };
-  };
+  const start = (database: string): Promise<BenchServer> => checkout.start({ database, config, env });
+  const killing = { fresh: () => databases.fresh(), start, journal, kills };
   return [
-    lineOf('the runner of five runs is killed, and they go on in its server after', await killRunners(await on())),
-    lineOf('the server of five runs is killed, and they go on in another one after', await killServers(await on())),
+    lineOf('the runner of five runs is killed, and they go on in its server after', await killRunners(killing)),
+    lineOf('the server of five runs is killed, and they go on in another one after', await killServers(killing)),
   ];
 }
