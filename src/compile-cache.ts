@@ -18,7 +18,6 @@ const start: ThreadStart = {
   database: { uri: 'postgresql://nowhere', poolSize: 1, statementTimeoutSeconds: 1 },
   logLevel: 'silent',
   env: {},
-  traced: false,
   sendsLog: false,
 };
 

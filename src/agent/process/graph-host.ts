@@ -106,7 +106,6 @@ function hostSettings(
       logLevel: config.logLevel,
       logFields: logFieldsOf(config),
       env: file.env,
-      traced: config.tracing !== undefined,
       spanContents: config.tracing?.contents,
       sendsLog: lines !== undefined,
     },

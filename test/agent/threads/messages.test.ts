@@ -72,7 +72,6 @@ const startOf = (config: string): ThreadStart => {
     database: { uri: database.uri, poolSize: 3, statementTimeoutSeconds: 30 },
     // A call that is refused is a line of this level.
     logLevel: 'debug',
-    traced: true,
     sendsLog: true,
   };
 };

@@ -16,7 +16,6 @@ const start: ThreadStart = {
   database: { uri: 'postgresql://nowhere', poolSize: 1, statementTimeoutSeconds: 1 },
   logLevel: 'silent',
   env: {},
-  traced: false,
   sendsLog: false,
 };
 const codeStart = { auth: undefined, app: undefined, encryption: undefined, guarded: false, env: {}, logLevel: 'silent' };

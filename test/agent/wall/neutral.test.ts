@@ -77,7 +77,6 @@ const toThread: ToThread[] = [
       env: { NAME: AWKWARD },
       allowedModules: [['langchain', 'schema']],
       serde: { allowed_json_modules: true, allowed_msgpack_modules: [['a.b', 'C']], pickle_fallback: false },
-      traced: true,
       spanContents: undefined,
       sendsLog: false,
     },
@@ -202,7 +201,7 @@ const toRunner: ToRunner[] = [
   {
     kind: 'start',
     version,
-    start: { graphs: [], partial: false, logLevel: 'info', env: { NAME: AWKWARD }, traced: false, spanContents: true, sendsLog: true },
+    start: { graphs: [], partial: false, logLevel: 'info', env: { NAME: AWKWARD }, spanContents: true, sendsLog: true },
   },
   { kind: 'saved', ask_id: 1 },
   {

@@ -62,8 +62,6 @@ const ofAnyRunner = {
   partial: Type.Boolean(),
   logLevel: Type.String(),
   env: Variables,
-  /** Whether runs may be traced. The runner sends `spans` of those that have a `trace`. */
-  traced: Type.Boolean(),
   /** Whether spans hold inputs and outputs. */
   spanContents: Maybe(Type.Boolean()),
   /** Whether the runner sends the lines of its log. */
