@@ -72,7 +72,7 @@ export const headersToAgent = (given: IncomingHttpHeaders, { pass, requestId }: 
 });
 
 /** Headers of an agent's answer that a page may see, besides its type. */
-const FROM_AGENTS = ['content-length', 'content-location', 'retry-after', 'x-pagination-next', 'x-pagination-total'];
+const FROM_AGENTS = ['content-length', 'content-location', 'retry-after', 'x-pagination-cursor', 'x-pagination-next', 'x-pagination-total'];
 
 /** Types that a page reads. All others are bytes to keep: a browser that opens one shows nothing of it. */
 const READ_TYPES = ['application/json', 'text/event-stream', 'text/plain'];

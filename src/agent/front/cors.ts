@@ -9,7 +9,7 @@ import type { AgentCaller } from '../auth/caller.ts';
 type Middleware = NonNullable<AppOptions<AgentCaller>['middleware']>[number];
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-const EXPOSED = ['content-location', 'location', 'x-pagination-total', 'x-pagination-next'];
+const EXPOSED = ['content-location', 'location', 'x-pagination-total', 'x-pagination-next', 'x-pagination-cursor'];
 
 /**
  * Lets pages of other origins call the server: any origin, unless gx.json lists some. Only listed ones may send

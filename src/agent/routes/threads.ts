@@ -55,8 +55,10 @@ const searchThreadsRoute = (deps: Deps): AgentRoute =>
     answers: { 200: ok('Threads, or the selected fields of them.', Type.Array(Type.Partial(Thread))), ...refused },
     handler: async ({ body: asked, caller }) => {
       const { value: body, permits } = await permission(caller, 'threads:search', { ...asked, metadata: asked.metadata ?? {} });
-      const { rows, headers } = page(await searchThreads(deps.db, { ...body, seen: permits }), body);
-      return json(body.extract ? rows.map((row) => extracted(row, body)) : rows, 200, headers);
+      const found = await searchThreads(deps.db, { ...body, seen: permits });
+      const { rows, headers } = page(found.rows, body);
+      const cursor = found.cursor === undefined ? {} : { 'x-pagination-cursor': found.cursor };
+      return json(body.extract ? rows.map((row) => extracted(row, body)) : rows, 200, { ...headers, ...cursor });
     },
   });
 

@@ -61,6 +61,11 @@ export const ThreadSearch = Type.Object({
   ids: Type.Optional(Nullable(Type.Array(Uuid('')))),
   limit: Limit(10),
   offset: Offset(),
+  cursor: Type.Optional(
+    Nullable(
+      Type.String({ maxLength: 200, description: 'Where the page begins: X-Pagination-Cursor of the page before, of the same search.' }),
+    ),
+  ),
   sort_by: Type.Optional(Nullable(StringEnum(['thread_id', 'status', 'created_at', 'updated_at', 'state_updated_at']))),
   sort_order: Type.Optional(Nullable(SortOrder())),
   select: Type.Optional(Nullable(Type.Array(StringEnum(THREAD_FIELDS)))),

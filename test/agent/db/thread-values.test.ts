@@ -58,7 +58,7 @@ async function endRun(thread_id: string, state: { values: string | undefined; pl
 
 const valuesOf = async (thread_id: string): Promise<unknown> => (await getThread(on.db, thread_id))?.values;
 const found = async (values: Record<string, unknown>): Promise<string[]> =>
-  (await searchThreads(on.db, { limit: 10, offset: 0, values })).map(({ thread_id }) => thread_id!);
+  (await searchThreads(on.db, { limit: 10, offset: 0, values })).rows.map(({ thread_id }) => thread_id!);
 
 describe.each<[string, (thread_id: string, state: object) => Promise<void>]>([
   [

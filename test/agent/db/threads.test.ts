@@ -18,8 +18,8 @@ const THREADS = [
 ] as const;
 
 async function found(search: Partial<ThreadSearch>): Promise<string[]> {
-  const threads = await searchThreads(on.db, { limit: 10, offset: 0, ...search });
-  return threads.map(({ thread_id }) => names.get(thread_id!)!);
+  const { rows } = await searchThreads(on.db, { limit: 10, offset: 0, ...search });
+  return rows.map(({ thread_id }) => names.get(thread_id!)!);
 }
 
 beforeAll(async () => {
@@ -52,8 +52,8 @@ test('threads made at the same time under one id: the first has it', async () =>
 
 test('a field that is selected twice is shown once, however the threads are sorted', async () => {
   for (const sort_by of ['status', 'created_at'] as const) {
-    const [thread] = await searchThreads(on.db, { limit: 1, offset: 0, sort_by, select: ['metadata', 'status', 'metadata'] });
-    expect(Object.keys(thread ?? {})).toEqual(['metadata', 'status']);
+    const { rows } = await searchThreads(on.db, { limit: 1, offset: 0, sort_by, select: ['metadata', 'status', 'metadata'] });
+    expect(Object.keys(rows[0] ?? {})).toEqual(['metadata', 'status']);
   }
 });
 
@@ -87,7 +87,7 @@ describe('threads by status', () => {
   });
 
   test('only what was selected comes back', async () => {
-    const [first] = await searchThreads(on.db, { limit: 1, offset: 0, sort_by: 'status', select: ['status', 'values'] });
-    expect(first).toEqual({ status: 'interrupted', values: THREADS[1].values });
+    const { rows } = await searchThreads(on.db, { limit: 1, offset: 0, sort_by: 'status', select: ['status', 'values'] });
+    expect(rows[0]).toEqual({ status: 'interrupted', values: THREADS[1].values });
   });
 });

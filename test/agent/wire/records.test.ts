@@ -60,6 +60,43 @@ describe('threads', () => {
     expect(await agent.client.threads.count({ metadata: { kind: 'paged' } })).toBe(5);
   });
 
+  test.each(['updated_at', 'created_at', 'state_updated_at', 'thread_id'] as const)(
+    'a search by %s goes through pages by a cursor',
+    async (by) => {
+      const kind = `cursor by ${by}`;
+      for (let count = 0; count < 5; count += 1) await agent.client.threads.create({ metadata: { kind } });
+      for (const sort_order of ['asc', 'desc']) {
+        const search = { metadata: { kind }, sort_by: by, sort_order, select: ['thread_id'] };
+        const all = (await call('POST', '/threads/search', search)).body;
+        const found: unknown[] = [];
+        let cursor: string | null | undefined;
+        do {
+          const { body, headers } = await call('POST', '/threads/search', { ...search, limit: 2, cursor });
+          found.push(...(body as unknown[]));
+          cursor = headers.get('x-pagination-cursor');
+        } while (cursor !== null);
+        expect(found).toEqual(all);
+        expect(found).toHaveLength(5);
+      }
+    },
+  );
+
+  test('a cursor of another search is refused, and a search by status has none', async () => {
+    for (let count = 0; count < 3; count += 1) await agent.client.threads.create({ metadata: { kind: 'other cursor' } });
+    const search = { metadata: { kind: 'other cursor' }, limit: 1 };
+    const cursor = (await call('POST', '/threads/search', search)).headers.get('x-pagination-cursor');
+    const refusals = [
+      { cursor, sort_order: 'asc' },
+      { cursor, sort_by: 'created_at' },
+      { cursor, sort_by: 'status' },
+      { cursor: 'x' },
+      { cursor: Buffer.from('updated_at|desc|99999999999999999999|not-an-id').toString('base64url') },
+    ];
+    for (const one of refusals) expect((await call('POST', '/threads/search', { ...search, ...one })).status).toBe(422);
+    const byStatus = await call('POST', '/threads/search', { ...search, sort_by: 'status' });
+    expect([byStatus.status, byStatus.headers.get('x-pagination-cursor')]).toEqual([200, null]);
+  });
+
   test('threads come newest change first, in a search that names no order', async () => {
     const ids: string[] = [];
     for (let count = 0; count < 3; count += 1) ids.push((await agent.client.threads.create({ metadata: { kind: 'unsorted' } })).thread_id);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { studioCheckpoint, listOf, stateOfAnswer, studioThread } from '../../../src/console/page/studio/agent-answers.ts';
 import { conversationIn } from '../../../src/console/page/studio/shown-messages.ts';
-import { checkpointWords, stateText, threadTitle, withoutMessages } from '../../../src/console/page/studio/state-text.ts';
+import { checkpointWords, stateText, withoutMessages } from '../../../src/console/page/studio/state-text.ts';
 
 describe('messages of a state', () => {
   test('are shown with the tools that they call, and the answers of these', () => {
@@ -94,11 +94,12 @@ test.each([
 
 test.each([
   [{ title: 'Trip' }, {}, 'Trip'],
-  [{}, { messages: [{ content: 'x'.repeat(500) }] }, 'x'.repeat(120)],
+  [{}, { first: 'x'.repeat(500) }, 'x'.repeat(120)],
+  [{}, { first: [{ type: 'image_url' }, { type: 'text', text: 'look' }] }, 'look'],
   [null, null, ''],
-  [{ title: 5 }, { messages: [{ content: [] }] }, ''],
-])('a thread of %j is known by its beginning', (metadata, values, title) => {
-  expect(threadTitle(metadata, values)).toBe(title);
+  [{ title: 5 }, { first: [] }, ''],
+])('a thread of %j is known by its beginning %j', (metadata, extracted, title) => {
+  expect(studioThread({ metadata, extracted }).title).toBe(title);
 });
 
 test.each([
@@ -108,7 +109,7 @@ test.each([
   [{}],
   [{ thread_id: {}, status: [], updated_at: 'never', created_at: 1, next: [{}], interrupts: 'x', metadata: 'm' }],
 ])('an answer of %j is as good as an empty one', (answer) => {
-  expect(studioThread(answer)).toEqual({ id: '', status: '', changedAt: '', metadata: {}, values: undefined });
+  expect(studioThread(answer)).toEqual({ id: '', status: '', changedAt: '', metadata: {}, title: '' });
   expect(studioCheckpoint(answer)).toEqual({ id: '', madeAt: '', metadata: {}, next: [] });
   expect(stateOfAnswer(answer)).toEqual({ values: undefined, next: [], interrupts: [], madeAt: '' });
 });

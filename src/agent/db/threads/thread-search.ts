@@ -2,6 +2,7 @@ import { THREAD_FIELDS, type Thread, type ThreadSearch } from '../../../schema/a
 import { toField } from '../base/json-field.ts';
 import { permitsSearch, type Patterns } from '../base/permits.ts';
 import type { Db } from '../base/pool.ts';
+import { cursorText, orderOf, threadCursorIn, type SortedColumn, type ThreadCursor } from './thread-cursor.ts';
 import { OF_ONE_THREAD, openThreads, threadColumns, UNFINISHED } from '../fields/thread-fields.ts';
 import { isPlainField, VALUES_TO_SEARCH } from '../fields/thread-values.ts';
 import { refuseByNamed, refuseByValue } from '../base/unsearchable.ts';
@@ -33,24 +34,60 @@ async function refuseUnsearchable({ codec }: Db, { metadata, values }: Filters):
   await refuseByNamed(codec, 'thread.metadata', metadata);
 }
 
-/** Returns one row more than asked for, where there is a next page. */
-export async function searchThreads(db: Db, search: ThreadSearch & { seen?: Patterns }): Promise<Partial<Thread>[]> {
-  await refuseUnsearchable(db, search);
+/** Rows of a search, one more than asked for where there is a next page. `cursor` is where that one begins. */
+export type FoundThreads = { rows: Partial<Thread>[]; cursor: string | undefined };
+
+type PermittedSearch = ThreadSearch & { seen?: Patterns; behind?: ThreadCursor };
+type Row = Partial<Thread> & { gx_at?: string; gx_id?: string };
+
+/** Searches threads. Throws `Invalid` for a cursor of another search. */
+export async function searchThreads(db: Db, asked: ThreadSearch & { seen?: Patterns }): Promise<FoundThreads> {
+  await refuseUnsearchable(db, asked);
+  const search = { ...asked, ...(typeof asked.cursor === 'string' && { behind: threadCursorIn(asked.cursor, asked) }) };
   const parameters: unknown[] = [];
   const fields: readonly string[] =
     search.select && search.select.length > 0 && !search.extract ? [...new Set(search.select)] : THREAD_FIELDS;
   const hidesId = !fields.includes('thread_id') && fields.some((field) => OF_ONE_THREAD.includes(field));
   const read = hidesId ? [...fields, 'thread_id'] : fields;
-  const text = search.sort_by === 'status' ? byStatus(search, read, parameters) : byColumn(search, read, parameters);
-  const threads = await openThreads(db, await db.query<Partial<Thread>>({ text, values: parameters }));
-  return hidesId ? threads.map(({ thread_id: _hidden, ...thread }) => thread) : threads;
+  const { column } = orderOf(search);
+  const text = column === undefined ? byStatus(search, read, parameters) : byColumn(search, { read, column }, parameters);
+  const found = await db.query<Row>({ text, values: parameters });
+  const last = found.length > search.limit ? found[search.limit - 1] : undefined;
+  const cursor = last?.gx_at === undefined ? undefined : cursorText(search, { value: last.gx_at, thread_id: last.gx_id! });
+  const threads = await openThreads(
+    db,
+    found.map(({ gx_at: _at, gx_id: _id, ...thread }) => thread),
+  );
+  return { rows: hidesId ? threads.map(({ thread_id: _hidden, ...thread }) => thread) : threads, cursor };
 }
 
-function byColumn(search: ThreadSearch & { seen?: Patterns }, fields: readonly string[], parameters: unknown[]): string {
-  const condition = where(search, parameters);
+const MICROSECONDS = (column: string): string => `(extract(epoch from t.${column}) * 1000000)::bigint::text`;
+/** The value of a column by which threads are sorted, as a cursor has it. */
+const PLACES: Record<SortedColumn, string> = {
+  thread_id: 't.thread_id::text',
+  created_at: MICROSECONDS('created_at'),
+  updated_at: MICROSECONDS('updated_at'),
+  state_updated_at: MICROSECONDS('state_updated_at'),
+};
+
+type Columns = { read: readonly string[]; column: SortedColumn };
+
+function byColumn(search: PermittedSearch, { read, column }: Columns, parameters: unknown[]): string {
+  const { order } = orderOf(search);
+  const conditions = [where(search, parameters), ...conditionsOf(search, column, parameters)];
   const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
-  return `select ${threadColumns(fields)} from gx.thread t where ${condition}
-    order by t.${search.sort_by ?? 'updated_at'} ${search.sort_order ?? 'desc'}, t.thread_id ${page}`;
+  return `select ${PLACES[column]} as gx_at, t.thread_id::text as gx_id, ${threadColumns(read)} from gx.thread t
+    where ${conditions.join(' and ')} order by t.${column} ${order}, t.thread_id ${page}`;
+}
+
+/** Returns the condition that a thread comes behind the cursor. Its first part is one that an index serves. */
+function conditionsOf({ behind, ...sorted }: PermittedSearch, column: SortedColumn, parameters: unknown[]): string[] {
+  if (behind === undefined) return [];
+  const beyond = orderOf(sorted).order === 'asc' ? '>' : '<';
+  const id = `$${parameters.push(behind.thread_id)}`;
+  if (column === 'thread_id') return [`t.thread_id ${beyond} ${id}`];
+  const at = `('epoch'::timestamptz + $${parameters.push(behind.value)}::bigint * interval '1 microsecond')`;
+  return [`t.${column} ${beyond}= ${at}`, `(t.${column} ${beyond} ${at} or t.thread_id > ${id})`];
 }
 
 /**
@@ -59,7 +96,7 @@ function byColumn(search: ThreadSearch & { seen?: Patterns }, fields: readonly s
  */
 const STATUSES = ['busy', 'error', 'idle', 'interrupted'] as const;
 
-function byStatus(search: ThreadSearch & { seen?: Patterns }, fields: readonly string[], parameters: unknown[]): string {
+function byStatus(search: PermittedSearch, fields: readonly string[], parameters: unknown[]): string {
   const [first, page] = [`$${parameters.push(search.limit + 1 + search.offset)}`, `$${parameters.push(search.limit + 1)}`];
   const wanted = STATUSES.filter((status) => search.status === undefined || search.status === null || search.status === status);
   const parts = (search.sort_order === 'asc' ? wanted : wanted.toReversed()).map(

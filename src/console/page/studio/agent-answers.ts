@@ -1,7 +1,7 @@
 /* Answers of an agent, of which nothing is believed: a field of another type counts as empty. */
 
 /** A thread, as far as the studio shows it. */
-export type StudioThread = { id: string; status: string; changedAt: string; metadata: Fields; values: unknown };
+export type StudioThread = { id: string; status: string; changedAt: string; metadata: Fields; title: string };
 
 /** A checkpoint of a thread. */
 export type ListedCheckpoint = { id: string; madeAt: string; metadata: Fields; next: string[] };
@@ -20,9 +20,21 @@ const textsOf = (value: unknown): string[] => listOf(value).filter((one) => type
 /** Returns the items of a list; none of anything else. */
 export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
+const LONGEST_TITLE = 120;
+
+/** Returns a line that tells a thread from others: its title, or the first words of its conversation. */
+function titleOfThread({ title }: Fields, first: unknown): string {
+  const part = listOf(first)
+    .map(fieldsOf)
+    .find(({ type }) => type === 'text');
+  return (textOf(title) || textOf(first) || textOf(part?.['text'])).slice(0, LONGEST_TITLE);
+}
+
 export function studioThread(answer: unknown): StudioThread {
-  const { thread_id: id, status, updated_at: at, metadata, values } = fieldsOf(answer);
-  return { id: textOf(id), status: textOf(status), changedAt: timeOf(at), metadata: fieldsOf(metadata), values };
+  const { thread_id: id, status, updated_at: at, metadata, extracted } = fieldsOf(answer);
+  const labels = fieldsOf(metadata);
+  const title = titleOfThread(labels, fieldsOf(extracted)['first']);
+  return { id: textOf(id), status: textOf(status), changedAt: timeOf(at), metadata: labels, title };
 }
 
 export function studioCheckpoint(answer: unknown): ListedCheckpoint {

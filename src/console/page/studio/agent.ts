@@ -9,10 +9,15 @@ import {
   type ShownState,
 } from './agent-answers.ts';
 
-/** Some threads. `next` is the place of the next ones; undefined where there are none. */
-export type PageOfThreads = { threads: StudioThread[]; next: string | undefined };
+/** Where a page of threads begins: at a cursor, or behind so many threads at an agent that knows no cursors. */
+export type PlaceInThreads = { cursor: string } | { offset: number };
 
-const THREADS = 30;
+/** Some threads. `next` is the place of the next ones; undefined where there are none. */
+export type PageOfThreads = { threads: StudioThread[]; next: PlaceInThreads | undefined };
+
+const THREADS = 50;
+/** The beginning of a conversation. The states themselves may be large, so they stay where they are. */
+const FIRST_WORDS = { first: 'values.messages[0].content' };
 const CHECKPOINTS = 50;
 
 /** The requests of the studio to the agent of one deployment. */
@@ -26,19 +31,20 @@ export class StudioAgent {
   }
 
   /** Returns threads, the last changed one first, from a place that an earlier page named. */
-  async threads(asked: { status: string; from: string | undefined; signal: AbortSignal }): Promise<PageOfThreads> {
+  async threads(asked: { status: string; from: PlaceInThreads | undefined; signal: AbortSignal }): Promise<PageOfThreads> {
     const { status, from, signal } = asked;
     const body = {
       limit: THREADS,
-      offset: Number(from ?? 0),
+      ...from,
       sort_by: 'updated_at',
       sort_order: 'desc',
-      select: ['thread_id', 'status', 'updated_at', 'metadata', 'values'],
+      select: ['thread_id', 'status', 'updated_at', 'metadata'],
+      extract: FIRST_WORDS,
       ...(status !== '' && { status }),
     };
     const response = await this.#calls.open(`api/${this.#root}/threads/search`, { method: 'POST', body, signal });
     const threads = listOf(await response.json()).map(studioThread);
-    return { threads, next: /^\d+$/.exec(response.headers.get('x-pagination-next') ?? '')?.[0] };
+    return { threads, next: nextPlace(response.headers) };
   }
 
   async thread(id: string, signal: AbortSignal): Promise<StudioThread> {
@@ -70,4 +76,11 @@ export class StudioAgent {
   #json<Answer>(path: string, asked: ApiRequest): Promise<Answer> {
     return this.#calls.json<Answer>(`${this.#root}/${path}`, asked);
   }
+}
+
+function nextPlace(headers: Headers): PlaceInThreads | undefined {
+  const cursor = headers.get('x-pagination-cursor');
+  if (cursor !== null) return { cursor };
+  const offset = Number(headers.get('x-pagination-next') ?? NaN);
+  return Number.isSafeInteger(offset) ? { offset } : undefined;
 }

@@ -27,13 +27,3 @@ export function checkpointWords(metadata: unknown): string {
   const what = SOURCES.get(String(source)) ?? 'Checkpoint';
   return typeof step === 'number' ? `${what} ${step}` : what;
 }
-
-/** Returns a line that tells a thread from others: its title, or the first words of its conversation. */
-export function threadTitle(metadata: unknown, values: unknown): string {
-  const { title } = (metadata ?? {}) as Fields;
-  if (typeof title === 'string' && title !== '') return title;
-  const { messages } = (values ?? {}) as Fields;
-  const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
-  const { content } = (first ?? {}) as Fields;
-  return typeof content === 'string' ? content.slice(0, 120) : '';
-}
