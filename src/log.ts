@@ -15,6 +15,8 @@ type LogOptions = {
   process: string;
   /** Fields of every line, such as the name of the deployment. */
   fields?: Readonly<Record<string, string>> | undefined;
+  /** Returns the fields of a line that is written now, such as the ids of the run under way. */
+  fieldsNow?: (() => Readonly<Record<string, string>>) | undefined;
   destination?: DestinationStream;
   /** Hears each line, besides its destination. */
   also?: ((line: string) => void) | undefined;
@@ -38,6 +40,7 @@ export function createLog(options: LogOptions): Log {
       level: options.level,
       base: { process: options.process, ...options.fields },
       timestamp: pino.stdTimeFunctions.isoTime,
+      ...(options.fieldsNow && { mixin: options.fieldsNow }),
       formatters: { level: (label) => ({ level: label }), log: withTrace },
       redact: { paths: pathsOf([...CREDENTIALS, ...CONTENTS]), censor: CENSOR },
     },

@@ -39,10 +39,10 @@ def _word(level: int) -> str:
 
 
 class _Lines(logging.Handler):
-    def __init__(self, wall: Wall, source: str) -> None:
+    def __init__(self, wall: Wall, fields: dict[str, str]) -> None:
         super().__init__()
         self._wall = wall
-        self._source = source
+        self._fields = fields
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -50,9 +50,11 @@ class _Lines(logging.Handler):
         except Exception:
             self.handleError(record)
 
-    def write(self, level: str, text: str, record: logging.LogRecord | None = None) -> None:
+    def write(
+        self, level: str, text: str, record: logging.LogRecord | None = None, more: dict[str, str] | None = None
+    ) -> None:
         time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line: dict[str, Any] = {"level": level, "time": time, "process": "runner", "source": self._source}
+        line: dict[str, Any] = {"level": level, "time": time, "process": "runner", **self._fields, **(more or {})}
         line |= {**(_IDS.get() or {}), **_node()}
         if record is not None:
             line["logger"] = record.name
@@ -65,11 +67,12 @@ class _Lines(logging.Handler):
 
 
 class _Printed(io.TextIOBase):
-    """Standard output: a line that a run prints becomes a line of the log, and any other one goes on."""
+    """Standard output, or that of errors: a line that a run prints becomes a line of the log, any other one goes on."""
 
-    def __init__(self, out: Any, lines: _Lines) -> None:
+    def __init__(self, out: Any, lines: _Lines, **more: str) -> None:
         self._out = out
         self._lines = lines
+        self._more = more
 
     def writable(self) -> bool:
         return True
@@ -80,21 +83,26 @@ class _Printed(io.TextIOBase):
         else:
             for line in text.splitlines():
                 if line.strip():
-                    self._lines.write("info", line)
+                    self._lines.write("info", line, more=self._more)
         return len(text)
 
     def flush(self) -> None:
         self._out.flush()
 
+    def fileno(self) -> int:
+        return int(self._out.fileno())
 
-def serve_logs(wall: Wall, level: str, source: str = "graph") -> None:
+
+def serve_logs(wall: Wall, settings: dict[str, Any], source: str = "graph") -> None:
     """Sends the lines of `logging`, and those that runs print."""
-    lines = _Lines(wall, source)
+    level = settings["logLevel"]
+    lines = _Lines(wall, {**(settings.get("logFields") or {}), "source": source})
     logging.addLevelName(_LEVELS["trace"], "TRACE")
     logging.basicConfig(handlers=[lines], level=_LEVELS.get(level, logging.INFO), force=True)
     logging.captureWarnings(True)
     threading.excepthook = _thread_failed
     sys.stdout = _Printed(sys.stdout, lines)
+    sys.stderr = _Printed(sys.stderr, lines, stream="stderr")
 
 
 def _thread_failed(failed: threading.ExceptHookArgs) -> None:

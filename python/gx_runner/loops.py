@@ -44,6 +44,8 @@ def _opened(executor: ThreadPoolExecutor, name: str) -> asyncio.AbstractEventLoo
 def run_forever(loop: asyncio.AbstractEventLoop) -> None:
     """Runs a loop. A graph that calls sys.exit must not end its neighbours."""
     asyncio.set_event_loop(loop)
+    # A handler is called in the context of the task that failed, from Python 3.12 on; so its line has the run's ids.
+    loop.set_exception_handler(lambda _, failed: loop.default_exception_handler(failed))
     while True:
         try:
             loop.run_forever()

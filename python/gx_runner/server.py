@@ -73,7 +73,7 @@ class Server:
 
     def _serve(self, settings: dict[str, Any]) -> None:
         self._thread = threading.get_ident()
-        serve_logs(self._wall, settings["logLevel"])
+        serve_logs(self._wall, settings)
         offer_loopback(self._exchanges)
         if (port := (settings.get("development") or {}).get("debugPort")) is not None:
             serve_debugger(port)

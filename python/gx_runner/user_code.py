@@ -65,7 +65,7 @@ class UserCode:
             self._exchanges.hear(message["message"], blobs)
 
     def _serve(self, settings: dict[str, Any]) -> None:
-        serve_logs(self._wall, settings["logLevel"], source="user-code")
+        serve_logs(self._wall, settings, source="user-code")
         offer_loopback(self._exchanges)
         self._loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gx-user-code"))
         try:

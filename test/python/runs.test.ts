@@ -14,7 +14,7 @@ let agent: AgentProcess;
 
 beforeAll(async () => {
   database = await freshDatabase();
-  agent = await startPython(database.uri);
+  agent = await startPython(database.uri, { GX_DEPLOYMENT: 'helper', GX_REVISION: 'helper-00001' });
 });
 afterAll(async () => {
   await agent.kill('SIGKILL');
@@ -97,9 +97,12 @@ describe('a run', () => {
       node: 'answer',
       request_id: expect.any(String) as string,
       trace_id: run_id.replaceAll('-', ''),
+      deployment: 'helper',
+      revision: 'helper-00001',
     };
     expect(await lineWith('answers a question')).toMatchObject({ ...ids, level: 'info', logger: 'graphs.plain' });
     expect(await lineWith('prints a line')).toMatchObject(ids);
+    expect(await lineWith('complains')).toMatchObject({ ...ids, stream: 'stderr' });
   });
 });
 

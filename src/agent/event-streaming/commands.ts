@@ -1,11 +1,12 @@
 import { Problem, Unavailable } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
-import type { RunCreate } from '../../schema/agent/run.ts';
+import type { RunCreate, RunKwargs } from '../../schema/agent/run.ts';
 import type { Command } from '../../schema/agent/event-streaming.ts';
 import { type AgentCaller, permitAccess } from '../auth/caller.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import { threadHead, type ThreadQuestions } from '../db/threads/threads.ts';
 import { isAssistant } from '../kernel/ids.ts';
+import { runFields } from '../kernel/run-fields.ts';
 import { onlyOnce } from '../runs/only-once.ts';
 import type { RequestKey } from '../kernel/request-key.ts';
 import { type CreateDeps, createRun } from '../runs/create.ts';
@@ -123,7 +124,10 @@ async function run(deps: CommandDeps, body: RunCreate, { threadId, request, key 
   deps.readers
     .tellProtocolRun(threadId, created.readers)
     .catch((error: unknown) =>
-      deps.log.warn({ err: error, thread_id: threadId }, 'other processes could not be notified of a run; their readers hear of it later'),
+      deps.log.warn(
+        { err: error, ...runFields({ ...created.run, kwargs: created.run.kwargs as RunKwargs }) },
+        'other processes could not be notified of a run; their readers hear of it later',
+      ),
     );
   return created.run.run_id;
 }

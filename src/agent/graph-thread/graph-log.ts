@@ -25,21 +25,30 @@ const LEVELS = {
 
 type Method = (message: unknown, ...more: unknown[]) => GraphLogger;
 type GraphLogger = Record<keyof typeof LEVELS, Method>;
-type Ids = ReturnType<typeof runFields> & { graph_id: string };
+type Ids = Record<string, string>;
 
 /** The place where `getLogger` of every copy of the SDK looks. */
 const LOGGER = Symbol.for('langgraph.api.sdk-logger');
 
+/** Returns how a run is carried out, and the ids of the one under way, which all lines of this thread's log have. */
+export function runsInLog(): { duringRun: DuringRun; idsNow: () => Ids } {
+  const ids = new AsyncLocalStorage<Ids>();
+  return {
+    duringRun: (spec, work) => ids.run({ ...runFields(spec), graph_id: spec.graph_id }, work),
+    // The log adds the other fields of a line to it.
+    idsNow: () => ({ ...ids.getStore() }),
+  };
+}
+
 /**
  * Serves `getLogger()` of `@langchain/langgraph-sdk/logging` in this thread. Each record that a graph logs becomes a
- * line of our log, with the ids of its run and the name of its node.
+ * line of our log, with the name of its node.
  */
-export function serveLogger(log: Log): DuringRun {
-  const ids = new AsyncLocalStorage<Ids>();
+export function serveLogger(log: Log): void {
   const lines = forGraphs(log);
   const write = (word: keyof typeof LEVELS, message: unknown, more: unknown[]): void => {
     const { text, data } = lineOf(message, more);
-    lines[LEVELS[word]]({ ...ids.getStore(), ...nodeOf(), ...data }, text);
+    lines[LEVELS[word]]({ ...nodeOf(), ...data }, text);
   };
   const logger = {} as GraphLogger;
   for (const word of Object.keys(LEVELS) as (keyof typeof LEVELS)[])
@@ -48,11 +57,10 @@ export function serveLogger(log: Log): DuringRun {
       return logger;
     };
   Object.assign(globalThis, { [LOGGER]: logger });
-  return (spec, work) => ids.run({ ...runFields(spec), graph_id: spec.graph_id }, work);
 }
 
 /** Returns the node that the asking code is a part of, as far as LangGraph knows it. */
-function nodeOf(): { node?: string } {
+export function nodeOf(): { node?: string } {
   const config = AsyncLocalStorageProviderSingleton.getRunnableConfig() as { metadata?: { langgraph_node?: string } } | undefined;
   const node = config?.metadata?.langgraph_node;
   return node === undefined ? {} : { node };

@@ -20,8 +20,9 @@ import { answerCall, type AnswerDeps } from './answers.ts';
 import { Element } from './checkpoints/element.ts';
 import { Saver } from './checkpoints/saver.ts';
 import { serveEnvironment } from './environment.ts';
-import { serveLogger } from './graph-log.ts';
+import { runsInLog, serveLogger } from './graph-log.ts';
 import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
+import { serveConsole } from './prints.ts';
 import { supplyRandomBytes } from './random.ts';
 import { Running } from './running.ts';
 import { GraphStore } from './store.ts';
@@ -149,14 +150,17 @@ async function start({
   ...storing
 }: ThreadStart): Promise<void> {
   const also = sendsLog ? (line: string): void => tell({ kind: 'log', line }) : undefined;
-  const log = createLog({ level: logLevel, process: 'graph-thread', fields: logFields, also });
+  const { duringRun, idsNow } = runsInLog();
+  const log = createLog({ level: logLevel, process: 'graph-thread', fields: logFields, fieldsNow: idsNow, also });
   // The user's code reads its settings there. `env` of gx.json yields to the real environment.
   serveEnvironment(env);
   survive(log);
   supplyRandomBytes();
   serveFetch();
   // Modules of graphs may ask for the logger while they load.
-  const duringRun = serveLogger(log);
+  serveLogger(log);
+  // A developer reads the prints of graphs as they are.
+  if (!partial) serveConsole(log, idsNow, globalThis.console);
   register();
   const embed = storing.index && (storing.index.language === 'javascript' ? await loadEmbed(storing.index) : embedAtServer());
   const elementOf = (stored: unknown): Element => new Element(stored);

@@ -5,6 +5,7 @@ import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import type { AnswerCall } from '../exchange/thread-calls.ts';
+import type { RunInLog } from '../kernel/run-fields.ts';
 import type { LanguageHost } from './language-host.ts';
 import type { RunListener } from './thread.ts';
 
@@ -89,8 +90,8 @@ export class HostByLanguage implements GraphHost {
     for (const host of this.#usable) host.hear(runId);
   }
 
-  async kill(runId: string): Promise<void> {
-    await Promise.all(this.#usable.map((host) => host.kill(runId)));
+  async kill(run: RunInLog): Promise<void> {
+    await Promise.all(this.#usable.map((host) => host.kill(run)));
   }
 
   async call<K extends Operation>(operation: K, args: Args<K>): Promise<JsonText<Answer<K>>> {

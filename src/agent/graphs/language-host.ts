@@ -7,6 +7,7 @@ import type { JsonText } from '../../schema/wire/wall/json-text.ts';
 import type { Answer, Args, Operation } from '../../schema/wire/wall/operations.ts';
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
 import { ThreadCalls, type AnswerCall } from '../exchange/thread-calls.ts';
+import { runFields, type RunInLog } from '../kernel/run-fields.ts';
 import type { AnswersAsked } from './asked.ts';
 import { GraphThread, type RunListener, type ThreadLoss } from './thread.ts';
 import { openWorker, type OpenRunner } from './worker.ts';
@@ -138,11 +139,11 @@ export class LanguageHost {
   }
 
   /** Ends the thread that the run is stuck in, and with it every other run there. */
-  async kill(runId: string): Promise<void> {
-    this.#waiting.get(runId)?.();
-    const thread = this.#of(runId);
+  async kill(run: RunInLog): Promise<void> {
+    this.#waiting.get(run.run_id)?.();
+    const thread = this.#of(run.run_id);
     if (thread === undefined) return;
-    this.#options.log.warn({ run_id: runId, runs: thread.load }, 'ending the thread of a graph that does not yield');
+    this.#options.log.warn({ ...runFields(run), runs: thread.load }, 'ending the thread of a graph that does not yield');
     await thread.kill();
   }
 

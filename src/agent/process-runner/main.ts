@@ -15,11 +15,12 @@ import { RunnerProcess } from '../kernel/runner-process.ts';
 const port = parentPort!;
 
 /** Returns the settings that a runner needs: neither the database nor a key is among them. */
-const forRunner = ({ graphs, partial, logLevel, env, spanContents, sendsLog, index, ...more }: ThreadStart) =>
+const forRunner = ({ graphs, partial, logLevel, logFields, env, spanContents, sendsLog, index, ...more }: ThreadStart) =>
   ({
     graphs,
     partial,
     logLevel,
+    logFields,
     env,
     spanContents,
     sendsLog,

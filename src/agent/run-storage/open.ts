@@ -4,6 +4,7 @@ import { openDatabase, type Database } from '../db/base/pool.ts';
 import { codecOf, type EncryptionModule } from '../encryption/codec-of.ts';
 import type { Cipher } from '../encryption/custom.ts';
 import { userCipher } from '../encryption/user-module.ts';
+import { runFields, type RunInLog } from '../kernel/run-fields.ts';
 import type { Embed } from '../gx-json/embed.ts';
 import { importExport } from '../gx-json/import-export.ts';
 import { SemanticSearch } from '../gx-json/semantic-search.ts';
@@ -33,7 +34,8 @@ export async function openRunStorage<E extends ListElement>(
 ): Promise<{ steps: StepStorage<E>; items: ItemStorage }> {
   const codec = codecOf(encryption, await moduleOf(start, { cipher, log }));
   const db: Database = openDatabase({ ...database, name, codec }, log);
-  const untidied = (error: unknown): void => log.warn({ err: error }, 'older checkpoints stay as they are until a later run');
+  const untidied = (error: unknown, run: RunInLog): void =>
+    log.warn({ err: error, ...runFields(run) }, 'older checkpoints stay as they are until a later run');
   return {
     steps: new StepStorage(db, { elementOf, rememberedBytes: REMEMBERED_BYTES, untidied }),
     items: new ItemStorage(db, storeLife, index && embed && new SemanticSearch({ db, index, embed })),

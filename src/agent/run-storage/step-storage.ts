@@ -8,6 +8,7 @@ import { markBegun } from '../db/runs/leases.ts';
 import { ofJson, toBytes, type ListLengths } from '../db/checkpoints/list-bytes.ts';
 import { isListInBytes, LIST_IN_BYTES } from '../db/fields/checkpoint-fields.ts';
 import { graphKey, listsOf, nextList, type ListVersion } from '../db/checkpoints/list-rows.ts';
+import type { RunInLog } from '../kernel/run-fields.ts';
 import type { Database } from '../db/base/pool.ts';
 import { readCheckpoints, type StoredCheckpoint, type WhichCheckpoints } from '../db/checkpoints/stored-checkpoints.ts';
 import { Lists, listsOfRow, type CheckpointKey, type ListElement } from './lists.ts';
@@ -15,7 +16,7 @@ import { readCheckpoint, type ReadCheckpoint } from './read-checkpoint.ts';
 import { StepsOfRun, type Barrier, type SharedWrites } from './steps-of-run.ts';
 
 /** `empty`: the thread has no checkpoint. */
-type RunOfThread = { thread_id: string; run_id: string; attempt: number; empty: boolean };
+type RunOfThread = RunInLog & { attempt: number; empty: boolean };
 
 /**
  * `ahead`: the graph goes on before a step is stored. A step waits for `written` before it is stored. Each checkpoint
@@ -58,7 +59,7 @@ type Settings<E> = {
   /** Bytes of lists that are remembered for the next steps and runs of their threads. */
   rememberedBytes: number;
   /** Hears why older steps could not be packed. */
-  untidied?: (error: unknown) => void;
+  untidied?: (error: unknown, run: RunInLog) => void;
 };
 
 const encoder = new TextEncoder();
@@ -77,7 +78,7 @@ const STEPS_OF_A_RUN = 8;
 export class StepStorage<E extends ListElement> {
   readonly #db: Database;
   readonly #elementOf: (stored: unknown) => E;
-  readonly #untidied: (error: unknown) => void;
+  readonly #untidied: (error: unknown, run: RunInLog) => void;
   readonly #lists: Lists<E>;
   readonly #shared: SharedWrites;
   readonly #runs = new Map<string, StepsOfRun>();
@@ -105,12 +106,13 @@ export class StepStorage<E extends ListElement> {
    * work itself failed. At the end it waits for the writes of a stopped graph that are still under way, so that a later
    * rollback takes back all of them.
    */
-  async during<T>({ thread_id, run_id, attempt, empty }: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
+  async during<T>(run: RunOfThread, storing: Storing, work: () => Promise<T>): Promise<T> {
+    const { thread_id, run_id, attempt, empty } = run;
     const steps = new StepsOfRun(this.#shared, { threadId: thread_id, attempt: { run_id, attempt }, empty, ...storing });
     this.#runs.set(run_id, steps);
     const close = async (): Promise<unknown> => {
       const failure = await steps.close();
-      if (failure === undefined) await packGraphs(this.#db, thread_id, steps.toPack).catch(this.#untidied);
+      if (failure === undefined) await packGraphs(this.#db, thread_id, steps.toPack).catch((error: unknown) => this.#untidied(error, run));
       // The run's next attempt may have begun here.
       if (this.#runs.get(run_id) === steps) this.#runs.delete(run_id);
       return failure;

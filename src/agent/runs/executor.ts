@@ -236,7 +236,7 @@ export class Executor {
         host.drain(run_id);
         return;
       case 'kill':
-        void host.kill(run_id);
+        void host.kill(held.run);
         return;
       case 'say-last-events':
         void this.#try(held, async () => ({ event: 'last-events-sent', feedback: await sayLastEvents(this.#deps, held, effect.end) }));

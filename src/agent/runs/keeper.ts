@@ -16,7 +16,7 @@ import type { StreamLog } from '../stream/log.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { EndedRuns } from './ended-runs.ts';
 import type { Executor } from './executor.ts';
-import { settleLost, tellLost, type SettledRun } from './lost.ts';
+import { logLost, settleLost, tellLost, type SettledRun } from './lost.ts';
 import type { Readers } from './readers.ts';
 
 type Deps = {
@@ -109,14 +109,14 @@ export class Keeper {
   }
 
   async #settle(find: (tx: Db) => Promise<Lost[]>, message: string): Promise<void> {
-    const { db, tickets, jobs, signals, eventLog, log } = this.#deps;
+    const { db, tickets, jobs, signals, eventLog } = this.#deps;
     const lost = await db.transaction(async (tx) => {
       const settled: SettledRun[] = [];
       for (const run of await find(tx)) settled.push(await settleLost(tx, run, { tickets, maxAttempts: jobs.maxAttempts, eventLog }));
       return settled;
     });
     for (const run of lost) if (run.begun) this.#deps.endedRuns.lost(run);
-    for (const { run_id, thread_id, lost: lives, begun } of lost) log.warn({ run_id, thread_id, lost: begun ? lives + 1 : lives }, message);
+    logLost(this.#deps, lost, message);
     // A worker that lives after all stops its lost runs at once, and not when it next renews its leases.
     await Promise.all(lost.map(({ run_id, worker }) => signals.send({ about: 'stop', run_id }, worker)));
     await tellLost(this.#deps, lost);

@@ -2,10 +2,11 @@ import type { Log } from '../../log.ts';
 import { RUN_DONE, runDone } from '../../schema/agent/stream-event.ts';
 import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
 import { appendLast } from '../db/events/events.ts';
-import { endLost, requeueLost, type Lost } from '../db/runs/leases.ts';
+import { callOfLost, endLost, requeueLost, type Lost } from '../db/runs/leases.ts';
 import type { Db } from '../db/base/pool.ts';
-import { contextOfRun } from '../db/runs/context-of-run.ts';
+import { sealedUnder } from '../encryption/codec.ts';
 import { underContext, type EncryptionContext } from '../kernel/encryption-context.ts';
+import { runFields, type TracedCall } from '../kernel/run-fields.ts';
 import { deleteRuns } from '../db/runs/runs.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import type { StreamLog } from '../stream/log.ts';
@@ -26,7 +27,7 @@ export type SettledRun = Lost & { ended: boolean; context: EncryptionContext | u
  * not die of it.
  */
 export async function settleLost(tx: Db, run: Lost, settling: Settling): Promise<SettledRun> {
-  const context = await contextOfRun(tx, run.run_id);
+  const context = sealedUnder(run.kwargs);
   return { ...run, context, ended: await underContext(context, () => settle(tx, run, settling)) };
 }
 
@@ -61,6 +62,16 @@ async function settle(tx: Db, run: Lost, { tickets, maxAttempts, eventLog }: Set
 
 export type TellLostDeps = { db: Db; readers: Pick<Readers, 'wake' | 'end'>; host: GraphHost; log: Log };
 
+/** Logs that the runs were lost, and why. Their calls may have to be decrypted for it, so nobody waits. */
+export function logLost({ db, log }: Pick<TellLostDeps, 'db' | 'log'>, runs: SettledRun[], why: string): void {
+  for (const run of runs) {
+    const { run_id, thread_id, lost, begun, context } = run;
+    const write = (kwargs?: TracedCall): void =>
+      log.warn({ ...runFields({ run_id, thread_id, kwargs }), lost: begun ? lost + 1 : lost }, why);
+    void underContext(context, () => callOfLost(db, run)).then(write);
+  }
+}
+
 /**
  * Tells readers of the runs and of their threads, once the outcome is committed, and has the state of the threads read
  * again.
@@ -70,7 +81,8 @@ export async function tellLost(deps: TellLostDeps, runs: SettledRun[]): Promise<
     const { run_id, readers, thread_readers, ended } = run;
     await deps.readers.wake(run, [...new Set([...readers, ...thread_readers])]);
     if (ended) await deps.readers.end(run_id, readers);
+    const refresh = async (): Promise<void> => refreshThread(deps, { ...run, kwargs: await callOfLost(deps.db, run) });
     // This is not awaited: a graph thread that is stuck must not keep other lost runs from being taken up.
-    if (ended && !run.temporary && run.cancel !== 'rollback') void underContext(run.context, () => refreshThread(deps, run));
+    if (ended && !run.temporary && run.cancel !== 'rollback') void underContext(run.context, refresh);
   }
 }

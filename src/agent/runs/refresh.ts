@@ -4,6 +4,7 @@ import { parsed } from '../../schema/wire/wall/json-text.ts';
 import type { Db } from '../db/base/pool.ts';
 import { refreshThreadState, runsOf } from '../db/threads/threads.ts';
 import type { GraphHost } from '../graphs/host.ts';
+import { runFields, type RunInLog } from '../kernel/run-fields.ts';
 import { threadCall } from '../graphs/thread-call.ts';
 
 type Deps = { db: Db; host: GraphHost; log: Log };
@@ -12,10 +13,8 @@ type Deps = { db: Db; host: GraphHost; log: Log };
  * Writes down where a thread stands by its last checkpoint, after a run whose graph could not say: its graph thread was
  * ended, or its worker is gone. Searches show it. A failure leaves the record as it was.
  */
-export async function refreshThread(
-  { db, host, log }: Deps,
-  { thread_id, graph_id }: { thread_id: string; graph_id: string },
-): Promise<void> {
+export async function refreshThread({ db, host, log }: Deps, run: RunInLog & { graph_id: string }): Promise<void> {
+  const { thread_id, graph_id } = run;
   try {
     const runs = await runsOf(db, thread_id);
     if (runs === undefined) return;
@@ -29,6 +28,6 @@ export async function refreshThread(
       runs,
     });
   } catch (error) {
-    log.warn({ err: asError(error), thread_id }, 'state of a thread could not be read after its run');
+    log.warn({ err: asError(error), ...runFields(run) }, 'state of a thread could not be read after its run');
   }
 }

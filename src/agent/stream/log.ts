@@ -5,6 +5,7 @@ import type { RunEvent } from '../../schema/agent/stream-event.ts';
 import { appendEvents, type StoredEvent } from '../db/events/events.ts';
 import type { Db } from '../db/base/pool.ts';
 import { channelOf, type Signal } from '../db/base/signals.ts';
+import { runFields, type RunInLog } from '../kernel/run-fields.ts';
 import type { EventTail } from './tail.ts';
 
 /** Milliseconds for which events are gathered before they are written together. */
@@ -17,9 +18,10 @@ const RUNS_PER_SIGNAL = 90;
 /**
  * A run whose events are logged. `kept`: for readers that come later, besides those that read now. `attempt`: nothing
  * is written once another attempt has the run; undefined where that is not checked. `context`: the one that it encrypts
- * under.
+ * under. `kwargs`: its call, for lines about it.
  */
-export type LoggedRun = Pick<StoredEvent, 'run_id' | 'thread_id' | 'attempt' | 'context'> & { readers: Iterable<string>; kept: boolean };
+export type LoggedRun = Pick<StoredEvent, 'run_id' | 'thread_id' | 'attempt' | 'context'> &
+  Pick<RunInLog, 'kwargs'> & { readers: Iterable<string>; kept: boolean };
 
 /** Where events go for readers in other processes and for clients that come back: the bus between processes. */
 export type StreamLog = {
@@ -34,7 +36,7 @@ export type StreamLog = {
   stored(threadId?: string): Promise<void>;
 };
 
-type Entry = StoredEvent & { readers: Iterable<string> };
+type Entry = StoredEvent & Pick<LoggedRun, 'readers' | 'kwargs'>;
 
 /** Writes events for readers in other processes and for clients that come back, in batches, one statement at a time. */
 export class EventLog implements StreamLog {
@@ -58,8 +60,8 @@ export class EventLog implements StreamLog {
     this.#log = deps.log;
   }
 
-  append({ run_id, thread_id, attempt, context, readers }: LoggedRun, events: RunEvent[]): void {
-    for (const event of events) this.#waiting.push({ run_id, thread_id, attempt, context, readers, ...event });
+  append({ run_id, thread_id, attempt, context, kwargs, readers }: LoggedRun, events: RunEvent[]): void {
+    for (const event of events) this.#waiting.push({ run_id, thread_id, attempt, context, kwargs, readers, ...event });
     this.#came += events.length;
     this.#ofThread.set(thread_id, this.#came);
     if (!this.#writing) void this.#drain();
@@ -90,7 +92,8 @@ export class EventLog implements StreamLog {
       try {
         await appendEvents(this.#db, batch, { wake: signalsOf(batch), lifeSeconds: this.lifeSeconds });
       } catch (error) {
-        this.#log.error({ err: asError(error), events: batch.length }, 'stream events lost');
+        for (const events of Map.groupBy(batch, ({ run_id }) => run_id).values())
+          this.#log.error({ err: asError(error), ...runFields(events[0]!), events: events.length }, 'stream events lost');
       }
       this.#went += batch.length;
       for (const { thread_id } of batch) if (this.#ofThread.get(thread_id)! <= this.#went) this.#ofThread.delete(thread_id);

@@ -1,6 +1,7 @@
 import type { Log } from '../../log.ts';
 import type { RunKwargs } from '../../schema/agent/run.ts';
 import { RUN_DONE, runDone, type Cursor, type RunEvent } from '../../schema/agent/stream-event.ts';
+import { runFields, type TracedCall } from '../kernel/run-fields.ts';
 import { threadKey, type Bus } from './bus.ts';
 import type { StreamLog } from './log.ts';
 import { asksForInput, isProtocolEvent } from './event-name.ts';
@@ -20,7 +21,7 @@ export type PublishedRun = {
     thread_id: string;
     attempt?: number;
     resumable: boolean;
-    kwargs?: Pick<RunKwargs, 'protocol' | 'encryption_context'>;
+    kwargs?: Pick<RunKwargs, 'protocol' | 'encryption_context'> & TracedCall;
   };
   /** The cursor of its last event. */
   at: Cursor;
@@ -61,7 +62,7 @@ export class Publisher {
     };
     if (!isKept(published)) return tell();
     published.logged = published.at;
-    const logged = { run_id, thread_id, attempt, context: kwargs?.encryption_context };
+    const logged = { run_id, thread_id, attempt, kwargs, context: kwargs?.encryption_context };
     this.#deps.eventLog.append({ ...logged, readers: published.readers, kept: isToKeep(published) }, events);
     const asks = events.some(({ event }) => asksForInput(event));
     if (asks || published.delivered !== undefined) this.#tellInTurn(published, asks, tell);
@@ -115,12 +116,13 @@ export class Publisher {
    * Returns whether streams carry a message. One that no reader could take is left out; the run and its result stay
    * whole.
    */
-  #fits({ run_id, thread_id }: Pick<PublishedRun['run'], 'run_id' | 'thread_id'>, [event, json]: [event: string, json: string]): boolean {
+  #fits(run: PublishedRun['run'], [event, json]: [event: string, json: string]): boolean {
     const max = this.#deps.maxEventBytes;
     // A character takes one to three bytes, so most messages are decided without counting.
     if (json.length * 3 <= max || (json.length <= max && Buffer.byteLength(json) <= max)) return true;
     this.skipped += 1;
-    this.#deps.log.warn({ run_id, thread_id, event, characters: json.length, max }, 'message is too large for streams and is left out');
+    const message = { event, characters: json.length, max };
+    this.#deps.log.warn({ ...runFields(run), ...message }, 'message is too large for streams and is left out');
     return false;
   }
 }

@@ -15,6 +15,8 @@ import {
   type ReportedPush,
   type WebhookResult,
 } from '../db/webhooks/webhooks.ts';
+import { isSealed } from '../encryption/codec.ts';
+import { runFields, type TracedCall } from '../kernel/run-fields.ts';
 import { versions } from '../kernel/versions.ts';
 import type { Lookups } from '../../http/lookups.ts';
 import { MOST_ATTEMPTS, pauseAfter, type SendOutcome } from './outcome-rules.ts';
@@ -23,6 +25,10 @@ import { isOwnPath, type OwnRouteTargets } from './own-routes.ts';
 import { post } from './post.ts';
 import { signedHeaders } from './signature.ts';
 import { addressProblem, urlProblem, type UrlPolicy } from './url-rules.ts';
+
+/** Returns the ids of the run that the message is about. Its call is encrypted until the message is opened. */
+const fieldsOf = ({ message: { run_id, thread_id, kwargs } }: DueWebhook): Record<string, string> =>
+  runFields({ run_id, thread_id, kwargs: isSealed(kwargs) ? undefined : (kwargs as TracedCall) });
 
 /** How webhooks are sent. */
 export type WebhookSending = {
@@ -165,7 +171,6 @@ export class Courier {
    */
   async #deliver(due: DueWebhook): Promise<boolean> {
     const { attempts } = due;
-    const { run_id } = due.message;
     const { log } = this.#deps;
     try {
       const result = await this.#attempt(due);
@@ -174,7 +179,7 @@ export class Courier {
       return result.status.last_error !== null;
     } catch (error) {
       log.warn(
-        { err: asError(error), run_id, attempts },
+        { err: asError(error), ...fieldsOf(due), attempts },
         'a webhook could not be read, or its outcome not be written; it will be sent again',
       );
       return true;
@@ -186,7 +191,7 @@ export class Courier {
     const { run_id, attempts, expired } = due;
     const ended = (kind: keyof WebhookCounts, status: WebhookStatus, again: number | null = null): WebhookResult => {
       this.counts[kind] += 1;
-      log[kind === 'failed' ? 'warn' : 'debug']({ run_id: due.message.run_id, host: due.host, ...status }, `webhook ${kind}`);
+      log[kind === 'failed' ? 'warn' : 'debug']({ ...fieldsOf(due), host: due.host, ...status }, `webhook ${kind}`);
       return { run_id, status, again };
     };
     if (!sending.enabled) return ended('skipped', { state: 'skipped', attempts, last_error: null });

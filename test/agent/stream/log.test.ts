@@ -2,6 +2,8 @@ import { PLAIN } from '../../../src/agent/encryption/codec.ts';
 import { expect, test } from 'vitest';
 import type { Db, Statement } from '../../../src/agent/db/base/pool.ts';
 import { EventLog } from '../../../src/agent/stream/log.ts';
+import { createLog } from '../../../src/log.ts';
+import { linesOf } from '../../kit/lines.ts';
 import { silentLog } from '../../kit/log.ts';
 
 const RUN = { run_id: 'r', thread_id: 't', readers: [], kept: false };
@@ -39,4 +41,18 @@ test('with nothing to write, or with a database that takes nothing, nobody waits
   expect(await log.written()).toBeUndefined();
   log.append(RUN, [event(1)]);
   expect(await log.written()).toBeUndefined();
+});
+
+test('each run whose events are lost has a line of its own, with its ids', async () => {
+  const lines: string[] = [];
+  const kept = createLog({ level: 'error', process: 'test', destination: { write: (line) => lines.push(line) } });
+  const log = new EventLog({ db: slow({ fails: true }).db, lifeSeconds: 1, log: kept });
+  const kwargs = { config: { configurable: { langgraph_request_id: 'asked-1' } } };
+  log.append({ ...RUN, kwargs }, [event(1), event(2)]);
+  log.append({ ...RUN, run_id: 'other' }, [event(1)]);
+  await log.written();
+  expect(linesOf(lines.join(''))).toMatchObject([
+    { run_id: 'r', thread_id: 't', request_id: 'asked-1', events: 2 },
+    { run_id: 'other', thread_id: 't', events: 1 },
+  ]);
 });

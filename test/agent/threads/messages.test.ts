@@ -267,7 +267,9 @@ test('every kind of message, and every operation, can go to another process', as
 });
 
 test('a request of a graph to its server is given up with its thread', async () => {
-  const killed = run(randomUUID(), { ...asking('/killed'), alone: true }, (runId) => setTimeout(() => void host.kill(runId), 500));
+  const thread_id = randomUUID();
+  const kill = (run_id: string): void => void setTimeout(() => void host.kill({ run_id, thread_id }), 500);
+  const killed = run(thread_id, { ...asking('/killed'), alone: true }, kill);
   await expect(killed).rejects.toThrow('killed');
   await expect.poll(() => left).toContain('http://localhost/killed');
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 import { asAdmin } from '../../kit/postgres-template.ts';
+import { linesOf } from '../../kit/lines.ts';
 import { until } from '../../kit/until.ts';
 
 /* What clients see of a run between the answer to their cancel and the moment at which its worker has stopped it. */
@@ -34,6 +35,23 @@ async function deafRun(): Promise<Ids> {
   await until('the graph spins', () => agent.output().split('spinning').length > spun);
   return [thread_id, run_id];
 }
+
+/** The ids that each line of the log about the run has. */
+const idsOf = ([thread_id, run_id]: Ids): object => ({
+  thread_id,
+  run_id,
+  trace_id: run_id.replaceAll('-', ''),
+  request_id: expect.any(String) as string,
+});
+
+test('the line about a graph that has to be ended has the ids of its run and of its request', async () => {
+  const run = await deafRun();
+  await agent.client.runs.cancel(...run);
+  const about = await until('its thread is ended', () =>
+    linesOf(agent.output()).find(({ msg, run_id }) => run_id === run[1] && msg === 'ending the thread of a graph that does not yield'),
+  );
+  expect(about).toMatchObject(idsOf(run));
+});
 
 const statusesOf = async (threadId: string, filter?: 'running' | 'interrupted'): Promise<string[]> =>
   (await agent.client.runs.list(threadId, filter && { status: filter })).map(({ status }) => status);

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { untilLocksCount } from '../../kit/locks-count.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+import { linesOf } from '../../kit/lines.ts';
 import { until } from '../../kit/until.ts';
 
 /* How the database shows which workers live, and what becomes of the runs of a dead worker. */
@@ -138,6 +139,30 @@ test.each<[string, { lost: number; begun: boolean; attempt: number }, object]>([
   await start();
   const run = await leftBehind({ worker: randomUUID(), lock: '4711' }, left);
   expect(await ended(run)).toMatchObject(expected);
+});
+
+test.each<[string, Record<string, string>]>([
+  ['as it was sent', {}],
+  ['that is encrypted', { GX_AES_KEY: 'k'.repeat(32) }],
+])('the line about a run of a dead worker names its request, by the call %s', async (_, env) => {
+  const own = await freshDatabase();
+  const [agent] = [await start({ uri: own.uri, env })];
+  const { thread_id } = await agent.client.threads.create();
+  const { run_id } = await agent.client.runs.create(thread_id, 'steps', { input: { left: 2 }, afterSeconds: 3600 });
+  const worker = randomUUID();
+  await own.sql('insert into gx.worker (worker, lock) values ($1, 4713)', [worker]);
+  await own.sql(
+    `update gx.run set status = 'running', due_at = now(), worker = $2, attempt = 2, begun = true, lease_until = now() + interval '1 hour'
+      where run_id = $1`,
+    [run_id, worker],
+  );
+  const lines = (message: string) => linesOf(agent.output()).find((line) => line['msg'] === message && line['run_id'] === run_id);
+  const about = await until('its loss is in the log', () => lines('worker of a run died'));
+  const started = await until('it goes on', () => lines('run started'));
+  expect(about).toMatchObject({ thread_id, lost: 1, request_id: expect.any(String) as string, trace_id: run_id.replaceAll('-', '') });
+  expect(about['request_id']).toBe(started['request_id']);
+  await agent.kill('SIGKILL');
+  await own.drop();
 });
 
 test('a worker that never said that it holds a lock is not dead for that', async () => {

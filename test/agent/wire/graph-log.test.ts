@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
+import { linesOf } from '../../kit/lines.ts';
 import { until } from '../../kit/until.ts';
 
 /* What a graph logs with the SDK's `getLogger()`. */
@@ -36,7 +37,7 @@ async function run(name: string): Promise<{ run_id: string; thread_id: string }>
 
 test('a line of a graph is a line of the log, with the ids of its run and the name of its node', async () => {
   const [ada, bob] = await Promise.all([run('ada'), run('bob')]);
-  await until('both have logged', () => Promise.resolve(logged().length === 7));
+  await until('both have logged', () => Promise.resolve(logged().length === 11));
   for (const [name, ids] of Object.entries({ ada, bob })) {
     const lines = logged().filter(({ run_id }) => run_id === ids.run_id);
     const common = { ...ids, graph_id: 'logs', node: 'greet', process: 'graph-thread' };
@@ -44,8 +45,23 @@ test('a line of a graph is a line of the log, with the ids of its run and the na
       { ...common, level: 'info', msg: `hello ${name}`, data: { input: name, level: 'loud', password: '[redacted]' } },
       { ...common, level: 'warn', msg: 'an object', data: { count: 2 } },
       { ...common, level: 'error', msg: `later ${name}`, err: { message: 'broken' } },
+      { ...common, level: 'info', msg: `a print of ${name} { count: 2 }` },
+      { ...common, level: 'error', msg: `a complaint of ${name}` },
     ]);
   }
+});
+
+test('a line of the server itself about a graph has the ids of the run, too', async () => {
+  const { run_id, thread_id } = await run('eve');
+  const about = await until('it is logged', () =>
+    linesOf(agent.output()).find((line) => line['run_id'] === run_id && line['msg'] === 'unhandled rejection in a graph'),
+  );
+  const ids = { thread_id, request_id: expect.any(String) as string, trace_id: run_id.replaceAll('-', '') };
+  expect(about).toMatchObject({ ...ids, err: { message: 'nobody waits for eve' } });
+});
+
+test('what a module prints while it loads is printed as it is', () => {
+  expect(agent.output().split('\n')).toContain('a print while it loads');
 });
 
 test('what a module logs while it loads belongs to no run', () => {

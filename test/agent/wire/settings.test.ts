@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { linesOf } from '../../kit/lines.ts';
 import { until } from '../../kit/until.ts';
 import { freshDatabase } from '../../kit/postgres.ts';
 
@@ -147,7 +148,11 @@ describe('with the environment of a deployment', () => {
     expect(messages[0]?.content).toHaveLength(4096);
     const [run] = await agent.client.runs.list(thread_id);
     expect(run?.status).toBe('success');
-    await until('the log tells it', async () => agent.output().includes('message is too large for streams'), 30);
+    const about = await until('the log tells it', async () =>
+      linesOf(agent.output()).find(({ msg }) => msg === 'message is too large for streams and is left out'),
+    );
+    const ids = { run_id: run?.run_id, thread_id, trace_id: run?.run_id.replaceAll('-', '') };
+    expect(about).toMatchObject({ ...ids, request_id: expect.any(String) as string, deployment: 'helper', revision: 'helper-00002' });
   });
 
   test('a page of a public site may call it in a private network', async () => {

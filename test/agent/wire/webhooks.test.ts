@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { failedStart, startAgent, type AgentProcess } from '../../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
+import { linesOf } from '../../kit/lines.ts';
 import { until } from '../../kit/until.ts';
 import { startReceiver, type ReceivedWebhook, type WebhookReceiver } from '../../kit/webhook-receiver.ts';
 
@@ -150,6 +151,10 @@ describe.concurrent('a receiver', () => {
   ])('that %s; the run keeps its own end', async (_, path, calls, last_error) => {
     const run = await start('steps', { left: 1 }, path);
     expect(await settled(run)).toMatchObject({ status: 'success', webhook_status: { state: 'failed', attempts: calls, last_error } });
+    const about = await until('it is in the log', () =>
+      linesOf(agent.output()).find(({ msg, run_id }) => msg === 'webhook failed' && run_id === run.run_id),
+    );
+    expect(about).toMatchObject({ thread_id: run.thread_id, request_id: expect.any(String) as string, last_error });
     expect(receiver.at(path)).toHaveLength(calls);
     expect(receiver.at('/elsewhere')).toEqual([]);
     expect(await agent.client.threads.getState(run.thread_id)).toMatchObject({ values: { done: 1 } });

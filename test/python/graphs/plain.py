@@ -6,6 +6,7 @@ import decimal
 import logging
 import operator
 import os
+import sys
 import time
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -27,6 +28,7 @@ class Question(TypedDict, total=False):
 async def answer(state: Question) -> Question:
     log.info("answers a question")
     print("prints a line")
+    print("complains", file=sys.stderr)
     return {"answer": f"echo: {state['question']}"}
 
 

@@ -1,4 +1,6 @@
 import type { RunKwargs } from '../../../schema/agent/run.ts';
+import { isSealed, SEALED } from '../../encryption/codec.ts';
+import type { TracedCall } from '../../kernel/run-fields.ts';
 import { hidden } from '../base/plans.ts';
 import type { Db } from '../base/pool.ts';
 import { LAST_SEQ_FOR_RUN } from '../events/protocol-events.ts';
@@ -192,14 +194,21 @@ export type Lost = {
   /** Processes that read the run, or its whole thread. */
   readers: string[];
   thread_readers: string[];
+  /** Its call as it is stored where that is encrypted, else the parts of it that lines of the log need. */
+  kwargs: unknown;
 };
 
 /** True when the run has stored something: a checkpoint, or a write of a task or a command. */
 const STORED = `(exists (select 1 from gx.checkpoints c where c.thread_id = r.thread_id::text and c.metadata->>'run_id' = r.run_id::text)
     or exists (select 1 from gx.checkpoint_writes w where w.thread_id = r.thread_id::text and w.run_id = r.run_id::text))`;
 
+/** The parts of a call that lines of the log need: a call may be megabytes long. */
+const IN_LOG = `jsonb_build_object('config', jsonb_build_object('configurable',
+    jsonb_build_object('langgraph_request_id', r.kwargs#>'{config,configurable,langgraph_request_id}')), 'trace', r.kwargs->'trace')`;
+
 const LOST = `r.run_id, r.thread_id, r.graph_id, r.revision, r.worker, r.temporary, r.cancel, r.lost, r.readers,
   r.begun or (r.attempt = 1 and ${STORED}) as begun,
+  case when r.kwargs->'${SEALED}' is null then ${IN_LOG} else r.kwargs end as kwargs,
   r.kwargs->'protocol' is not null as protocol, r.webhook is not null as told, (select t.readers from gx.thread t where t.thread_id = r.thread_id) as thread_readers`;
 
 /** The most lost runs that one transaction settles. */
@@ -237,6 +246,12 @@ export function crashed(tx: Db, runId: string, worker: string): Promise<Lost[]> 
     text: `select ${LOST} from gx.run r where run_id = $1 and worker = $2 and status = 'running' for update of r`,
     values: [runId, worker],
   });
+}
+
+/** Returns the call of a lost run; undefined where it can't be decrypted, which must not keep the run from going on. */
+export async function callOfLost(db: Db, { run_id, kwargs }: Pick<Lost, 'run_id' | 'kwargs'>): Promise<TracedCall | undefined> {
+  const [opened] = await openRuns(db, [{ run_id, kwargs }]).catch(() => []);
+  return isSealed(opened?.kwargs) ? undefined : (opened?.kwargs as TracedCall | undefined);
 }
 
 /** Puts the run back into the queue, with this many lives lost. */

@@ -3,6 +3,7 @@ import type { Log } from '../../../log.ts';
 import { RUN_DONE, type RunEvent } from '../../../schema/agent/stream-event.ts';
 import { openEvents, sealEvents } from '../../db/fields/event-data.ts';
 import type { Db } from '../../db/base/pool.ts';
+import { runFields } from '../../kernel/run-fields.ts';
 import type { EventLog, LoggedRun, StreamLog } from '../log.ts';
 import type { EventTail } from '../tail.ts';
 import type { RunPart } from './frames.ts';
@@ -222,17 +223,15 @@ export class StoreLog implements StreamLog {
     void this.#deps.table
       .written()
       .then(() => this.#deps.wake(part, readers))
-      .catch((error: unknown) =>
-        this.#deps.log.warn({ err: asError(error), run_id: run.run_id, thread_id: run.thread_id }, 'readers could not be woken'),
-      );
+      .catch((error: unknown) => this.#deps.log.warn({ err: asError(error), ...runFields(run) }, 'readers could not be woken'));
   }
 
   #spill(run: HeldRun): void {
-    const { held, run_id, thread_id, attempt, context, kept } = run;
+    const { held, run_id, thread_id, attempt, context, kwargs, kept } = run;
     if (held.length === 0) return;
     this.#drop(run);
     this.counts.byTable += held.length;
-    this.#deps.table.append({ run_id, thread_id, attempt, context, kept, readers: [] }, held);
+    this.#deps.table.append({ run_id, thread_id, attempt, context, kwargs, kept, readers: [] }, held);
   }
 
   #drop(run: HeldRun): void {

@@ -61,6 +61,8 @@ const ofAnyRunner = {
   /** Whether the other graphs are served when some can't be loaded. */
   partial: Type.Boolean(),
   logLevel: Type.String(),
+  /** Fields of each line of its log. */
+  logFields: Maybe(Variables),
   env: Variables,
   /** Whether spans hold inputs and outputs. */
   spanContents: Maybe(Type.Boolean()),
@@ -93,8 +95,6 @@ export const RunnerStart = Type.Object(ofAnyRunner);
 
 export const ThreadStart = Type.Object({
   ...ofAnyRunner,
-  /** Fields of each line of its log. */
-  logFields: Maybe(Variables),
   /** The process that runs the graphs; absent where the thread runs them itself. */
   runner: Maybe(RunnerCommand),
   /** The thread opens a pool of its own: runs read and write their checkpoints there. */

@@ -8,6 +8,7 @@ const State = Annotation.Root({ name: Annotation<string>() });
 // Most graphs ask for their logger while the module loads.
 const logger = getLogger();
 logger.info('loaded');
+console.log('a print while it loads');
 
 /** Another copy of the SDK. */
 const copy = createRequire(import.meta.url)('@langchain/langgraph-sdk/logging') as { getLogger: typeof getLogger };
@@ -18,6 +19,9 @@ export const graph = new StateGraph(State)
     await wait(50);
     copy.getLogger().error(`later ${name}`, new Error('broken'));
     logger.debug('too quiet');
+    console.log('a print of %s', name, { count: 2 });
+    console.error('a complaint of', name);
+    void Promise.reject(new Error(`nobody waits for ${name}`));
     return {};
   })
   .addEdge(START, 'greet')
