@@ -3,14 +3,15 @@ import { DevError } from '../errors.ts';
 import { program, say } from '../steps.ts';
 import { budgetFaults, bundlePage, writePage } from './bundle.ts';
 
-const FOLDER = 'dist/console';
-
-/** Builds the page of the console into `dist/console`. With `--check` it is only built and measured. */
+/** Builds the pages of the console and of `dev` into `dist`. With `--check` they are only built and measured. */
 await program(async () => {
-  const built = await bundlePage();
-  const { entry, all, styles } = built.sizes;
-  say(`console page, gzip: ${entry} bytes before the first paint, ${all} in all, styles ${styles}`);
-  const faults = budgetFaults(built.sizes);
-  if (faults.length > 0) throw new DevError(faults.join('\n'));
-  if (!process.argv.includes('--check')) writePage(built, FOLDER);
+  for (const page of ['console', 'studio'] as const) {
+    const built = await bundlePage(page);
+    const { entry, all, styles } = built.sizes;
+    say(`${page} page, gzip: ${entry} bytes before the first paint, ${all} in all, styles ${styles}`);
+    const faults = budgetFaults(built.sizes);
+    if (faults.length > 0) throw new DevError(faults.join('\n'));
+    // The studio comes from the reader's own machine, where nothing is gained by compression.
+    if (!process.argv.includes('--check')) writePage(built, `dist/${page}`, { compressed: page === 'console' });
+  }
 });

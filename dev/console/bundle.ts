@@ -19,10 +19,17 @@ export type Built = {
   sizes: Sizes;
 };
 
-/** Builds the page of the console, without writing it. The name of each asset has the hash of its content. */
-export async function bundlePage(): Promise<Built> {
+/** The pages: that of the console, and the studio of `dev`, whose files lie below its address. */
+const PAGES = {
+  console: { entry: `${PAGE}/entry.tsx`, html: `${PAGE}/index.html`, below: '' },
+  studio: { entry: `${PAGE}/dev-entry.tsx`, html: `${PAGE}/dev-page.html`, below: 'studio/' },
+};
+
+/** Builds a page, without writing it. The name of each asset has the hash of its content. */
+export async function bundlePage(page: keyof typeof PAGES = 'console'): Promise<Built> {
+  const { entry: source, html: template, below } = PAGES[page];
   const { outputFiles, metafile } = await build({
-    entryPoints: { console: `${PAGE}/entry.tsx`, style: `${PAGE}/style/console.css` },
+    entryPoints: { [page]: source, style: `${PAGE}/style/console.css` },
     outdir: ASSETS,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -40,23 +47,23 @@ export async function bundlePage(): Promise<Built> {
     logLevel: 'silent',
   });
   const files = new Map<string, Uint8Array>(outputFiles.map(({ path, contents }) => [`${ASSETS}/${basename(path)}`, contents]));
-  const entry = entryOf(metafile);
+  const entry = entryOf(metafile, source);
   const style = fileThat(files, /\/style-\w+\.css$/);
-  const html = readFileSync(`${PAGE}/index.html`, 'utf8').replace('<!-- assets -->', tagsFor(entry, style).join('\n    '));
+  const html = readFileSync(template, 'utf8').replace('<!-- assets -->', tagsFor(entry, style, below).join('\n    '));
   files.set('index.html', Buffer.from(html));
   files.set('licenses.txt', Buffer.from(licensesOf(metafile)));
   return { files, sizes: sizesOf(files, entry) };
 }
 
 /** Returns the scripts before the first paint, the entry itself first. */
-function entryOf({ outputs }: Metafile): string[] {
+function entryOf({ outputs }: Metafile, source: string): string[] {
   const found: string[] = [];
   const add = (path: string): void => {
     if (found.includes(path)) return;
     found.push(path);
     for (const { path: next, kind } of outputs[path]?.imports ?? []) if (kind === 'import-statement') add(next);
   };
-  for (const [path, { entryPoint }] of Object.entries(outputs)) if (entryPoint === `${PAGE}/entry.tsx`) add(path);
+  for (const [path, { entryPoint }] of Object.entries(outputs)) if (entryPoint === source) add(path);
   return found;
 }
 
@@ -75,11 +82,11 @@ function fileThat(files: Map<string, unknown>, pattern: RegExp): string {
   return found;
 }
 
-function tagsFor([entry = '', ...chunks]: string[], style: string): string[] {
+function tagsFor([entry = '', ...chunks]: string[], style: string, below: string): string[] {
   return [
-    `<link rel="stylesheet" href="${style}" />`,
-    ...chunks.map((chunk) => `<link rel="modulepreload" href="${chunk}" />`),
-    `<script type="module" src="${entry}"></script>`,
+    `<link rel="stylesheet" href="${below}${style}" />`,
+    ...chunks.map((chunk) => `<link rel="modulepreload" href="${below}${chunk}" />`),
+    `<script type="module" src="${below}${entry}"></script>`,
   ];
 }
 
@@ -101,13 +108,13 @@ export function budgetFaults(sizes: Sizes): string[] {
     .map((name) => `${names[name]} ${sizes[name]} bytes after gzip; at most ${BUDGET[name]}.`);
 }
 
-/** Writes the page into a folder, with each asset in three forms: plain, by gzip, by Brotli. */
-export function writePage({ files }: Pick<Built, 'files'>, folder: string): void {
+/** Writes a page into a folder: each asset plain, and for networks also by gzip and by Brotli. */
+export function writePage({ files }: Pick<Built, 'files'>, folder: string, { compressed = true } = {}): void {
   if (existsSync(folder)) rmSync(folder, { recursive: true });
   mkdirSync(join(folder, ASSETS), { recursive: true });
   for (const [path, content] of files) {
     writeFileSync(join(folder, path), content);
-    if (!path.startsWith(ASSETS)) continue;
+    if (!compressed || !path.startsWith(ASSETS)) continue;
     writeFileSync(join(folder, `${path}.gz`), gzip(content));
     writeFileSync(join(folder, `${path}.br`), brotli(content));
   }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { bundlePage, writePage } from '../console/bundle.ts';
 import { CommandFailed } from '../errors.ts';
 import { importsOf, packageManifest, type CheckoutManifest, type PackageManifest } from './manifest.ts';
 
@@ -21,12 +22,13 @@ function tsc(...args: string[]): void {
   if (status !== 0) throw new CommandFailed(`The sources do not compile:\n${stdout}`);
 }
 
-/** Compiles the package into `lib`. */
-export function compile(): void {
+/** Compiles the package into `lib`, and builds the studio that it serves. */
+export async function compile(): Promise<void> {
   rmSync('lib', { recursive: true, force: true });
   tsc('-p', 'tsconfig.package.json');
   tsc('-p', CHAT_PAGE, '--noEmit', 'false', '--rewriteRelativeImportExtensions', '--outDir', CHAT_PAGE.replace('src', 'lib'));
   for (const file of globSync('src/agent/**/*.{sql,html,css}')) cpSync(file, path.join('lib', path.relative('src', file)));
+  writePage(await bundlePage('studio'), 'dist/studio', { compressed: false });
 }
 
 /** Returns the package.json of the compiled package. The checkout's own must be in its place. */

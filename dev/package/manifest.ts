@@ -38,7 +38,7 @@ export function packageManifest({ checkout, imports, postgres }: Contents): Pack
     type: 'module',
     bin: { gx: 'lib/gx.js' },
     exports: { './package.json': './package.json', './gx.schema.json': './schemas/gx.schema.json' },
-    files: ['lib', 'schemas', ...PYTHON_FILES, ...PROJECT_FILES],
+    files: ['lib', 'dist/studio', 'schemas', ...PYTHON_FILES, ...PROJECT_FILES],
     engines: { node: NODE },
     dependencies: Object.fromEntries(packages.map((wanted) => [wanted, dependencies[wanted] ?? ''])),
     optionalDependencies: postgres,

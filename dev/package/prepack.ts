@@ -7,7 +7,7 @@ import { compile, ownManifest } from './compiled.ts';
 
 async function main(): Promise<void> {
   putBack();
-  compile();
+  await compile();
   const manifest = ownManifest();
   putAside();
   writeFileSync('package.json', `${JSON.stringify(manifest, null, 2)}\n`);

@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node';
+import { bundlePage, writePage } from '../../dev/console/bundle.ts';
 import { chromium } from './chromium.ts';
 import { packages } from './packages.ts';
 import { servePage } from './page-server.ts';
@@ -14,6 +15,8 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => void> {
   const program = await chromium();
   const folder = await packages();
+  // `dev` serves the studio from where a checkout builds it.
+  writePage(await bundlePage('studio'), 'dist/studio', { compressed: false });
   const page = await servePage(folder);
   project.provide('browser', { chromium: program, packages: folder, page: page.url });
   return () => page.stop();

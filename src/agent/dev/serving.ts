@@ -5,6 +5,7 @@ import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import { startAgentServer } from '../process/start.ts';
 import type { GraphFault, GraphFaults } from '../graphs/graph-faults.ts';
 import { chatPage } from './chat/served.ts';
+import { studioPage } from './studio/served.ts';
 import type { FrontDoor } from './front-door.ts';
 
 type AgentServer = Awaited<ReturnType<typeof startAgentServer>>;
@@ -41,7 +42,9 @@ export class Serving {
   async start(): Promise<void> {
     const { config, log, door } = this.#deps;
     const faults: GraphFaults = { found: (failures, graphs) => this.#judge({ failures, graphs }), reported: () => this.faults() };
-    const next = await startAgentServer({ config: config(), log, signal: this.#signal, extra: [chatPage], faults }).catch(inOneLine);
+    const next = await startAgentServer({ config: config(), log, signal: this.#signal, extra: [chatPage, studioPage], faults }).catch(
+      inOneLine,
+    );
     const old = this.#current;
     this.#current = next;
     this.#accept();

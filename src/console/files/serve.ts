@@ -1,8 +1,8 @@
 import { NotFound, Problem } from '../../errors.ts';
 import type { AppOptions, Elsewhere } from '../../http/server.ts';
+import { PAGE_HEADERS } from '../../http/page-headers.ts';
 import { etagFor, type BuiltFile, type BuiltPage } from './built-files.ts';
 import { encodingFor, aimOf, wantsPage, withBase } from './place.ts';
-import { PAGE_HEADERS } from './security-headers.ts';
 
 type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
 type Context = Parameters<Middleware>[0];

@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { ConsoleApp, AppProvider } from './shell/app.ts';
+import { PageProvider } from './shell/page-parts.ts';
 import { FaultWall } from './shell/fault-wall.tsx';
 import { Shell } from './shell/shell.tsx';
 import { failureText } from './api/failure-text.ts';
@@ -14,11 +15,13 @@ function start(app: ConsoleApp): void {
   addEventListener('unhandledrejection', ({ reason }) => report(reason));
   app.start();
   render(
-    <AppProvider value={app}>
-      <FaultWall>
-        <Shell />
-      </FaultWall>
-    </AppProvider>,
+    <PageProvider value={app}>
+      <AppProvider value={app}>
+        <FaultWall>
+          <Shell />
+        </FaultWall>
+      </AppProvider>
+    </PageProvider>,
     document.querySelector('#page') as HTMLElement,
   );
 }

@@ -15,19 +15,19 @@ export type ThreadCursor = { value: string; thread_id: string };
 const TIME = /^\d{1,16}$/;
 
 /** Returns how threads are sorted; a column of undefined stands for their statuses. */
-export function orderOf({ sort_by: by, sort_order: order }: Sorted): { column: SortedColumn | undefined; order: 'asc' | 'desc' } {
+export function threadOrder({ sort_by: by, sort_order: order }: Sorted): { column: SortedColumn | undefined; order: 'asc' | 'desc' } {
   return { column: by === 'status' ? undefined : (by ?? 'updated_at'), order: order ?? 'desc' };
 }
 
 /** Returns the text that a client sends to get the next page of the same search. */
 export function cursorText(sorted: Sorted, { value, thread_id }: ThreadCursor): string {
-  const { column, order } = orderOf(sorted);
+  const { column, order } = threadOrder(sorted);
   return Buffer.from([column, order, value, thread_id].join('|')).toString('base64url');
 }
 
 /** Returns the place that a text names. Throws `Invalid` for one that no page of a search sorted like this has had. */
 export function threadCursorIn(text: string, sorted: Sorted): ThreadCursor {
-  const { column, order } = orderOf(sorted);
+  const { column, order } = threadOrder(sorted);
   const parts = Buffer.from(text, 'base64url').toString().split('|');
   const [by, direction, value = '', thread_id = ''] = parts;
   if (column === undefined) throw refusal('a search by status has no cursor; use offset');

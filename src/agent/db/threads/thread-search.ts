@@ -2,7 +2,7 @@ import { THREAD_FIELDS, type Thread, type ThreadSearch } from '../../../schema/a
 import { toField } from '../base/json-field.ts';
 import { permitsSearch, type Patterns } from '../base/permits.ts';
 import type { Db } from '../base/pool.ts';
-import { cursorText, orderOf, threadCursorIn, type SortedColumn, type ThreadCursor } from './thread-cursor.ts';
+import { cursorText, threadOrder, threadCursorIn, type SortedColumn, type ThreadCursor } from './thread-cursor.ts';
 import { OF_ONE_THREAD, openThreads, threadColumns, UNFINISHED } from '../fields/thread-fields.ts';
 import { isPlainField, VALUES_TO_SEARCH } from '../fields/thread-values.ts';
 import { refuseByNamed, refuseByValue } from '../base/unsearchable.ts';
@@ -49,7 +49,7 @@ export async function searchThreads(db: Db, asked: ThreadSearch & { seen?: Patte
     search.select && search.select.length > 0 && !search.extract ? [...new Set(search.select)] : THREAD_FIELDS;
   const hidesId = !fields.includes('thread_id') && fields.some((field) => OF_ONE_THREAD.includes(field));
   const read = hidesId ? [...fields, 'thread_id'] : fields;
-  const { column } = orderOf(search);
+  const { column } = threadOrder(search);
   const text = column === undefined ? byStatus(search, read, parameters) : byColumn(search, { read, column }, parameters);
   const found = await db.query<Row>({ text, values: parameters });
   const last = found.length > search.limit ? found[search.limit - 1] : undefined;
@@ -73,7 +73,7 @@ const PLACES: Record<SortedColumn, string> = {
 type Columns = { read: readonly string[]; column: SortedColumn };
 
 function byColumn(search: PermittedSearch, { read, column }: Columns, parameters: unknown[]): string {
-  const { order } = orderOf(search);
+  const { order } = threadOrder(search);
   const conditions = [where(search, parameters), ...conditionsOf(search, column, parameters)];
   const page = `limit $${parameters.push(search.limit + 1)} offset $${parameters.push(search.offset)}`;
   return `select ${PLACES[column]} as gx_at, t.thread_id::text as gx_id, ${threadColumns(read)} from gx.thread t
@@ -83,7 +83,7 @@ function byColumn(search: PermittedSearch, { read, column }: Columns, parameters
 /** Returns the condition that a thread comes behind the cursor. Its first part is one that an index serves. */
 function conditionsOf({ behind, ...sorted }: PermittedSearch, column: SortedColumn, parameters: unknown[]): string[] {
   if (behind === undefined) return [];
-  const beyond = orderOf(sorted).order === 'asc' ? '>' : '<';
+  const beyond = threadOrder(sorted).order === 'asc' ? '>' : '<';
   const id = `$${parameters.push(behind.thread_id)}`;
   if (column === 'thread_id') return [`t.thread_id ${beyond} ${id}`];
   const at = `('epoch'::timestamptz + $${parameters.push(behind.value)}::bigint * interval '1 microsecond')`;

@@ -56,12 +56,11 @@ export class Calls {
 
   /** Sends a request to a path below the root of the page. The answer has begun, and is a success. */
   async open(path: string, request: ApiRequest): Promise<Response> {
-    const { url, init } = requestOf(path, request, this.#around.tenant());
-    const { signal } = request;
-    const response = await fetch(url, init).catch((error: unknown) => {
-      if (signal?.aborted === true) throw error;
-      throw new Unreached('The console does not answer. Is the connection away?', { cause: error });
-    });
+    const tenant = this.#around.tenant();
+    const own = { ...(request.method !== undefined && { 'x-gx-console': '1' }), ...(tenant !== undefined && { 'x-tenant-id': tenant }) };
+    const headers = { ...own, ...request.headers };
+    const silence = 'The console does not answer. Is the connection away?';
+    const response = await sent(new URL(path, document.baseURI), { ...request, headers }, silence);
     if (response.ok) return response;
     const refused = new RequestRefused(response.status, await whole(response).catch(() => undefined));
     if (refused.status === 401 && path !== 'session') this.#around.ended(refused.reason ?? 'ended');
@@ -69,19 +68,24 @@ export class Calls {
   }
 }
 
-function requestOf(path: string, request: ApiRequest, tenant: string | undefined): { url: URL; init: RequestInit } {
+/** Sends a request to an address. Throws `Unreached` with a sentence where no answer comes at all. */
+async function sent(url: URL, request: ApiRequest, silence: string): Promise<Response> {
   const { method = 'GET', query = {}, body, headers = {}, signal } = request;
-  const url = new URL(path, document.baseURI);
   for (const [name, value] of Object.entries(query)) for (const one of valuesOf(value)) url.searchParams.append(name, one);
-  const sent = {
-    accept: 'application/json',
-    ...(method !== 'GET' && { 'x-gx-console': '1' }),
-    ...(body !== undefined && { 'content-type': 'application/json' }),
-    ...(tenant !== undefined && { 'x-tenant-id': tenant }),
-    ...headers,
-  };
+  const all = { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }), ...headers };
   const content = body === undefined ? {} : { body: JSON.stringify(body) };
-  return { url, init: { method, headers: sent, ...content, ...(signal !== undefined && { signal }), redirect: 'error' } };
+  const init: RequestInit = { method, headers: all, ...content, ...(signal !== undefined && { signal }), redirect: 'error' };
+  return fetch(url, init).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
+    throw new Unreached(silence, { cause: error });
+  });
+}
+
+/** Sends a request to a server of the page's own. Throws `RequestRefused` or `Unreached`. */
+export async function askServer(url: URL, request: ApiRequest, silence: string): Promise<Response> {
+  const response = await sent(url, request, silence);
+  if (response.ok) return response;
+  throw new RequestRefused(response.status, await whole(response).catch(() => undefined));
 }
 
 function valuesOf(value: QueryValue): string[] {

@@ -26,7 +26,7 @@ const TABS = {
   settings: 'Settings',
   resource: 'Conditions and YAML',
 } as const;
-type Tab = keyof typeof TABS | 'compare' | 'buildLog' | 'thread';
+type Tab = keyof typeof TABS | 'compare' | 'buildLog' | 'studioPart';
 
 const Studio = lazily(async () => (await import('../studio/studio.tsx')).Studio);
 
@@ -55,7 +55,7 @@ export function DeploymentPage({ id, tab }: { id: string; tab: Tab }) {
           <a
             key={name}
             href={app.router.href(name, { id })}
-            aria-current={name === tab || (name === 'studio' && tab === 'thread') ? 'page' : undefined}
+            aria-current={name === tab || (name === 'studio' && tab === 'studioPart') ? 'page' : undefined}
           >
             {label}
           </a>
@@ -72,7 +72,7 @@ function TabShown({ detail, tab }: { detail: DeploymentDetail; tab: Tab }) {
     case 'buildLog':
       return <Log detail={detail} />;
     case 'studio':
-    case 'thread':
+    case 'studioPart':
       return <Studio detail={detail} />;
     case 'compare':
       return <Compare detail={detail} />;

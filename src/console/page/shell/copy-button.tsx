@@ -1,12 +1,12 @@
-import { useApp } from './app.ts';
+import { usePage } from './page-parts.ts';
 
 /** Copies a text when it is pressed. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const app = useApp();
+  const page = usePage();
   const copy = (): void => {
     navigator.clipboard.writeText(text).then(
-      () => app.say('Copied.'),
-      () => app.say('The browser does not let this page copy.'),
+      () => page.say('Copied.'),
+      () => page.say('The browser does not let this page copy.'),
     );
   };
   return (

@@ -8,11 +8,14 @@ export class Router {
   readonly #address = signal<Address>({ path: '', search: '' });
   readonly located: ReadonlySignal<Located>;
   readonly query: ReadonlySignal<URLSearchParams>;
+  /** The path below the root of the page. */
+  readonly path: ReadonlySignal<string>;
   readonly #root: string;
 
   constructor() {
     this.#root = new URL(document.baseURI).pathname;
     this.located = computed(() => locate(this.#address.value.path));
+    this.path = computed(() => this.#address.value.path);
     this.query = computed(() => new URLSearchParams(this.#address.value.search));
     this.#read();
   }

@@ -11,7 +11,7 @@ const PATHS = {
   settings: 'd/:id/settings',
   resource: 'd/:id/resource',
   studio: 'd/:id/studio',
-  thread: 'd/:id/studio/:thread',
+  studioPart: 'd/:id/studio/:part',
 } as const;
 
 export type PlaceName = keyof typeof PATHS;

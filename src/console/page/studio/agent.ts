@@ -1,4 +1,4 @@
-import type { ApiRequest, Calls } from '../api/calls.ts';
+import type { ApiRequest } from '../api/calls.ts';
 import {
   studioCheckpoint,
   listOf,
@@ -20,14 +20,15 @@ const THREADS = 50;
 const FIRST_WORDS = { first: 'values.messages[0].content' };
 const CHECKPOINTS = 50;
 
-/** The requests of the studio to the agent of one deployment. */
-export class StudioAgent {
-  readonly #calls: Calls;
-  readonly #root: string;
+/** Sends a request to a path of the agent. The answer has begun, and is a success. */
+export type AgentDoor = (path: string, asked: ApiRequest) => Promise<Response>;
 
-  constructor(calls: Calls, deploymentId: string) {
-    this.#calls = calls;
-    this.#root = `agents/${encodeURIComponent(deploymentId)}`;
+/** The requests of the studio to one agent. */
+export class StudioAgent {
+  readonly #open: AgentDoor;
+
+  constructor(open: AgentDoor) {
+    this.#open = open;
   }
 
   /** Returns threads, the last changed one first, from a place that an earlier page named. */
@@ -42,7 +43,7 @@ export class StudioAgent {
       extract: FIRST_WORDS,
       ...(status !== '' && { status }),
     };
-    const response = await this.#calls.open(`api/${this.#root}/threads/search`, { method: 'POST', body, signal });
+    const response = await this.#open('threads/search', { method: 'POST', body, signal });
     const threads = listOf(await response.json()).map(studioThread);
     return { threads, next: nextPlace(response.headers) };
   }
@@ -73,8 +74,9 @@ export class StudioAgent {
     await this.#json(`${path}/${encodeURIComponent(run.run_id)}/join`, {});
   }
 
-  #json<Answer>(path: string, asked: ApiRequest): Promise<Answer> {
-    return this.#calls.json<Answer>(`${this.#root}/${path}`, asked);
+  async #json<Answer>(path: string, asked: ApiRequest): Promise<Answer> {
+    const text = await (await this.#open(path, asked)).text();
+    return (text === '' ? undefined : JSON.parse(text)) as Answer;
   }
 }
 

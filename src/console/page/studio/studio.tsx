@@ -2,16 +2,29 @@ import { useMemo } from 'preact/hooks';
 import type { DeploymentDetail } from '../deployment/deployment-detail.ts';
 import { useApp } from '../shell/app.ts';
 import { StudioAgent } from './agent.ts';
-import { ThreadShown } from './thread.tsx';
-import { Threads } from './threads.tsx';
+import { StudioFrame } from './frame.tsx';
+import { StudioProvider, type StudioParts } from './studio-parts.ts';
 
-/** The threads of a deployment's agent, or one of them. A deployment that sleeps is not woken by looking. */
+/** The studio of a deployment's agent. A deployment that sleeps is not woken by looking. */
 export function Studio({ detail }: { detail: DeploymentDetail }) {
-  const { calls, router } = useApp();
-  const agent = useMemo(() => new StudioAgent(calls, detail.id), [detail.id]);
+  const { calls, router, mayWrite } = useApp();
+  const { id } = detail;
+  const agent = useMemo(() => new StudioAgent((path, asked) => calls.open(`api/agents/${encodeURIComponent(id)}/${path}`, asked)), [id]);
   const { place } = router.located.value;
   if (detail.details.value?.asleep_since !== null)
     return <p class="note">The deployment sleeps, so its threads can't be shown. Looking does not wake it.</p>;
-  if (place?.name !== 'thread') return <Threads agent={agent} id={detail.id} />;
-  return <ThreadShown key={place.parameters.thread} agent={agent} id={detail.id} thread={place.parameters.thread} />;
+  const href = (part: string): string => (part === 'threads' ? router.href('studio', { id }) : router.href('studioPart', { id, part }));
+  const parts: StudioParts = {
+    agent,
+    mayAct: mayWrite,
+    part: place?.name === 'studioPart' ? place.parameters.part : '',
+    href,
+    go: (part) => router.goTo(href(part)),
+    readOnly: 'Your key may only read.',
+  };
+  return (
+    <StudioProvider value={parts}>
+      <StudioFrame />
+    </StudioProvider>
+  );
 }

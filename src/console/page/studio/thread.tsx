@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { useApp } from '../shell/app.ts';
+import { usePage } from '../shell/page-parts.ts';
 import { Time } from '../shell/time.tsx';
-import type { StudioAgent } from './agent.ts';
+import { useStudio } from './studio-parts.ts';
 import type { ListedCheckpoint } from './agent-answers.ts';
 import { Conversation } from './conversation.tsx';
 import { checkpointWords, stateText, withoutMessages } from './state-text.ts';
 import { WatchedThread } from './watched-thread.ts';
 
 /** One thread: its checkpoints, and the state at one of them. */
-export function ThreadShown({ agent, id, thread }: { agent: StudioAgent; id: string; thread: string }) {
-  const { router } = useApp();
+export function ThreadShown({ thread }: { thread: string }) {
+  const { agent, href } = useStudio();
   const reading = useMemo(() => new WatchedThread(agent, thread), [agent, thread]);
   useEffect(() => reading.begin(), [reading]);
   const { value: refused } = reading.refused;
@@ -18,7 +18,7 @@ export function ThreadShown({ agent, id, thread }: { agent: StudioAgent; id: str
     <section class="thread">
       <h2>Thread</h2>
       <p>
-        <a href={router.href('studio', { id })}>All threads</a> <span class="mono">{thread}</span>{' '}
+        <a href={href('threads')}>All threads</a> <span class="mono">{thread}</span>{' '}
         <span class="quiet">{reading.thread.value?.status}</span>
       </p>
       {refused !== undefined && (
@@ -89,19 +89,20 @@ function StateAt({ reading }: { reading: WatchedThread }) {
 }
 
 function RunFrom({ reading }: { reading: WatchedThread }) {
-  const app = useApp();
+  const { mayAct, readOnly } = useStudio();
+  const page = usePage();
   const isBusy = useSignal(false);
   const run = async (): Promise<void> => {
     isBusy.value = true;
-    if (await reading.runFromHere()) app.say('The run has ended.');
+    if (await reading.runFromHere()) page.say('The run has ended.');
     isBusy.value = false;
   };
   return (
     <p>
-      <button type="button" disabled={!app.mayWrite || isBusy.value} onClick={() => void run()}>
+      <button type="button" disabled={!mayAct || isBusy.value} onClick={() => void run()}>
         {isBusy.value ? 'It runs …' : 'Run from here'}
       </button>
-      {!app.mayWrite && <span class="quiet"> Your key may only read.</span>}
+      {!mayAct && <span class="quiet"> {readOnly}</span>}
     </p>
   );
 }

@@ -1,16 +1,17 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { failureText } from '../api/failure-text.ts';
-import { useApp } from '../shell/app.ts';
 import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
-import type { PageOfThreads, PlaceInThreads, StudioAgent } from './agent.ts';
+import { useStudio } from './studio-parts.ts';
+import type { PageOfThreads, PlaceInThreads } from './agent.ts';
 import type { StudioThread } from './agent-answers.ts';
 
 const STATUSES = { '': 'All', interrupted: 'Waiting for somebody', busy: 'Running', idle: 'Idle', error: 'Failed' };
 
 /** The threads of the agent, a page at a time, however many there are. */
-export function Threads({ agent, id }: { agent: StudioAgent; id: string }) {
+export function Threads() {
+  const { agent } = useStudio();
   const status = useSignal('');
   /** Where the page begins that is shown, and behind it those of the newer ones. */
   const places = useSignal<(PlaceInThreads | undefined)[]>([undefined]);
@@ -43,7 +44,7 @@ export function Threads({ agent, id }: { agent: StudioAgent; id: string }) {
           {refused.value}
         </p>
       )}
-      {found.value === undefined && refused.value === undefined ? <p aria-busy="true" /> : <ThreadTable threads={threads} id={id} />}
+      {found.value === undefined && refused.value === undefined ? <p aria-busy="true" /> : <ThreadTable threads={threads} />}
       <p class="pages">
         <button type="button" disabled={places.value.length === 1} onClick={() => (places.value = places.value.slice(1))}>
           Newer ones
@@ -73,15 +74,15 @@ function StatusFilter({ status, choose }: { status: string; choose: (status: str
   );
 }
 
-function ThreadTable({ threads, id }: { threads: readonly StudioThread[]; id: string }) {
-  const { router } = useApp();
+function ThreadTable({ threads }: { threads: readonly StudioThread[] }) {
+  const { href } = useStudio();
   if (threads.length === 0) return <p>There are none.</p>;
   return (
     <Table heads={['Thread', 'Status', 'Changed', 'Begins with']}>
       {threads.map(({ id: thread, status, changedAt, title }) => (
         <tr key={thread}>
           <th scope="row" class="mono">
-            <a href={router.href('thread', { id, thread })}>{thread}</a>
+            <a href={href(thread)}>{thread}</a>
           </th>
           <td>{status}</td>
           <td>

@@ -1,0 +1,51 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Type } from 'typebox';
+import { NotFound, Problem } from '../../../errors.ts';
+import { PAGE_HEADERS } from '../../../http/page-headers.ts';
+import { text, type Reply } from '../../../http/route.ts';
+import type { Feature } from '../../routes/feature.ts';
+import { ok, route, type AgentRoute } from '../../routes/route.ts';
+
+/** Where the page is built, in a checkout and in the package alike. */
+const FOLDER = join(import.meta.dirname, '..', '..', '..', '..', 'dist', 'studio');
+const TYPES = { css: 'text/css', html: 'text/html', js: 'text/javascript' } as const;
+const FILE = /^[\w-]+\.(css|js)$/;
+const NOT_BUILT = 'The studio is not built. `node dev/console/build.ts` builds it.';
+
+const studioRoutes = (): AgentRoute[] => [
+  route({
+    method: 'get',
+    path: '/studio',
+    id: 'studio',
+    summary: "A page to look at the graphs and to talk to them, on a developer's machine",
+    tag: 'system',
+    access: 'open',
+    answers: { 200: ok('A page.'), 503: { description: 'Not built.' } },
+    handler: () => answer('index.html'),
+  }),
+  route({
+    method: 'get',
+    path: '/studio/assets/{file}',
+    id: 'studio_file',
+    summary: 'A file of that page',
+    tag: 'system',
+    access: 'open',
+    params: Type.Object({ file: Type.String() }),
+    answers: { 200: ok('A file.'), 404: { description: 'Not there.' } },
+    handler: ({ params: { file } }) => {
+      if (!FILE.test(file) || !existsSync(join(FOLDER, 'assets', file))) throw new NotFound(`The studio has no file ${file}.`);
+      return answer(join('assets', file));
+    },
+  }),
+];
+
+/** Only `dev` serves the page, because anyone who opens it may do everything. */
+export const studioPage: Feature = { isServed: () => true, routes: studioRoutes };
+
+function answer(name: string): Reply {
+  const path = join(FOLDER, name);
+  if (!existsSync(path)) throw new Problem(503, NOT_BUILT);
+  const ending = name.slice(name.lastIndexOf('.') + 1) as keyof typeof TYPES;
+  return { ...text(readFileSync(path, 'utf8'), `${TYPES[ending]}; charset=utf-8`), headers: PAGE_HEADERS };
+}

@@ -1,0 +1,63 @@
+import { render } from 'preact';
+import { failureText } from './api/failure-text.ts';
+import { DevApp, devHref } from './dev/dev-app.ts';
+import { FaultWall } from './shell/fault-wall.tsx';
+import { PageProvider } from './shell/page-parts.ts';
+import { StudioFrame } from './studio/frame.tsx';
+import { StudioProvider } from './studio/studio-parts.ts';
+
+/** The studio of `dev`: anyone who opens it may do everything. */
+function DevStudio({ app }: { app: DevApp }) {
+  const parts = {
+    agent: app.agent,
+    mayAct: true,
+    part: app.part.value,
+    href: devHref,
+    go: (part: string) => void (location.hash = devHref(part)),
+    readOnly: '',
+  };
+  return (
+    <StudioProvider value={parts}>
+      <header class="top">
+        <a class="brand" href={devHref('threads')}>
+          gx
+        </a>
+        <h1>Studio</h1>
+      </header>
+      {app.fault.value !== undefined && (
+        <p class="fault" role="alert">
+          {app.fault.value}
+        </p>
+      )}
+      <div id="content" tabIndex={-1}>
+        <main class="deployment">
+          <StudioFrame />
+        </main>
+      </div>
+      <p class={app.notice.value === '' ? 'unseen' : 'notice'} role="status">
+        {app.notice.value}
+      </p>
+    </StudioProvider>
+  );
+}
+
+/** Starts the page. A failure that nobody caught becomes a sentence on it. */
+function start(app: DevApp): void {
+  const report = (error: unknown): void => {
+    if (error instanceof DOMException && error.name === 'AbortError') return;
+    app.fault.value = failureText(error);
+  };
+  addEventListener('error', ({ error, message }) => report(error ?? message));
+  addEventListener('unhandledrejection', ({ reason }) => report(reason));
+  app.start();
+  render(
+    <PageProvider value={app}>
+      <FaultWall>
+        <DevStudio app={app} />
+      </FaultWall>
+    </PageProvider>,
+    document.querySelector('#page') as HTMLElement,
+  );
+}
+
+start(new DevApp());
