@@ -13,6 +13,7 @@ from gx_runner.invoke import Deps, Emit, Outcome, Spec, done_message, invoke
 from gx_runner.loading import LoadedGraph
 from gx_runner.logs import of_run
 from gx_runner.loops import Loops, do_on
+from gx_runner.passed_trace import pass_trace
 from gx_runner.saver import Storage
 from gx_runner.spans import Spans
 from gx_runner.stop import Stop
@@ -91,6 +92,7 @@ class Runs:
         under(spec["kwargs"].get("encryption_context"))
         batch = _Batch(self._wall, run_id)
         spans = self._spans_of(spec)
+        pass_trace(spec, spans)
         tokens = TokenCount() if spec.get("counts_tokens") else None
         outcome = await self._outcome(spec, begun.stop, batch.add, (spans, tokens))
         if tokens is not None and (count := tokens.count()) is not None:

@@ -85,6 +85,12 @@ class Spans:
             if len(self._done) >= _MESSAGE:
                 self._flush()
 
+    def span_of(self, run_id: UUID) -> str | None:
+        """Returns the span that a call under way is, or happens in."""
+        with self._lock:
+            call = self._calls.get(run_id)
+        return None if call is None else call.span_id
+
     def close(self) -> None:
         """Ends the calls that the run's end has cut off, and sends all that is left."""
         for run_id in list(self._calls):

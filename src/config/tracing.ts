@@ -30,8 +30,13 @@ const SAMPLERS = [
 /** Which traces are sent. `ratio` is the share of traces that one `traceidratio` takes. */
 export type SamplerSettings = { name: (typeof SAMPLERS)[number]; ratio: number };
 
-/** `contents`: spans hold inputs and outputs, too. */
-export type TracingSettings = CollectorSettings & { protocol: OtlpProtocol; sampler: SamplerSettings; contents: boolean };
+/** `contents`: spans hold inputs and outputs, too. `passesOn`: requests of graphs carry the trace on. */
+export type TracingSettings = CollectorSettings & {
+  protocol: OtlpProtocol;
+  sampler: SamplerSettings;
+  contents: boolean;
+  passesOn: boolean;
+};
 
 /** OpenTelemetry's own switch, and its words for contents in spans. */
 const CONTENTS = ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'];
@@ -71,6 +76,11 @@ export function tracingSettings(read: SettingsReader, service = 'gx-agent-server
     protocol: protocol(read, 'TRACES'),
     sampler: sampler(read),
     contents: IN_SPANS.includes(read.text(CONTENTS, 'false').toLowerCase()),
+    passesOn: read
+      .text(['OTEL_PROPAGATORS'], 'tracecontext')
+      .toLowerCase()
+      .split(/\s*,\s*/)
+      .includes('tracecontext'),
   };
 }
 

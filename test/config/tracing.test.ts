@@ -36,6 +36,7 @@ test('the names of OpenTelemetry are read', () => {
     protocol: 'http/protobuf',
     sampler: { name: 'parentbased_always_on', ratio: 1 },
     contents: false,
+    passesOn: true,
   });
 });
 
@@ -111,4 +112,13 @@ test('lines of the log go nowhere else unless that is asked for, and then need a
 
 test.each(['grpc', 'http/thrift'])('lines of the log are not sent by %s, and the start says so', (protocol) => {
   expect(() => logs({ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: protocol })).toThrow(`OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}`);
+});
+
+test.each([
+  ['tracecontext,baggage', true],
+  ['b3, TraceContext', true],
+  ['none', false],
+  ['b3', false],
+])('requests of graphs carry their trace on with the propagators %s: %s', (OTEL_PROPAGATORS, passesOn) => {
+  expect(settings({ ...ENDPOINT, OTEL_PROPAGATORS })).toMatchObject({ passesOn });
 });

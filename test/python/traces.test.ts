@@ -80,6 +80,15 @@ test('a run that fails is a trace that says why, and one that waits for a person
   expect(waiting.spans.filter(({ status }) => status.code === 2)).toEqual([]);
 });
 
+test('a node finds its span as the current one of OpenTelemetry, for instrumentation of its own', async () => {
+  const { thread_id } = await agent.client.threads.create();
+  const values = (await agent.client.runs.wait(thread_id, 'shows_span', { input })) as { messages: { content: string }[] };
+  const [run] = await agent.client.runs.list(thread_id);
+  const traceId = run!.run_id.replaceAll('-', '');
+  const node = await until('the span is there', () => collector.spans.find((one) => one.traceId === traceId && one.name === 'node show'));
+  expect(values.messages.at(-1)!.content).toBe(`${traceId}-${node.spanId}-True`);
+});
+
 test('spans hold inputs and outputs only where the deployment asks for them', async () => {
   const plain = await traced('thinks');
   expect(JSON.stringify(plain.spans)).not.toMatch(/hello|found|"done"|\.value/);

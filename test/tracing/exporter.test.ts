@@ -23,6 +23,7 @@ const settings = (more: Partial<TracingSettings> = {}): TracingSettings => ({
   protocol: 'http/json',
   sampler: { name: 'parentbased_always_on', ratio: 1 },
   contents: false,
+  passesOn: true,
   ...more,
 });
 const exporter = async (more: Partial<TracingSettings> = {}): Promise<Tracing> =>

@@ -48,8 +48,14 @@ export function bindFetch(ask: (request: Request) => Promise<Response>): void {
   names[Symbol.for('langgraph_api:fetch')] = (input: string | URL | Request, init?: RequestInit) => ask(new Request(input, init));
 }
 
-/** Does so by messages that `send` takes to the server. Returns the function that hears the server's messages. */
-export function bindFetchBy(send: (message: ExchangeMessage<OwnCall>) => void): (message: ExchangeMessage<never>) => void {
+/**
+ * Does so by messages that `send` takes to the server. `headersNow` returns headers of each request that has not its
+ * own. Returns the function that hears the server's messages.
+ */
+export function bindFetchBy(
+  send: (message: ExchangeMessage<OwnCall>) => void,
+  headersNow: () => Readonly<Record<string, string>> = () => ({}),
+): (message: ExchangeMessage<never>) => void {
   let last = 0;
   const exchanges = new Exchanges<OwnCall, never>({
     send,
@@ -57,6 +63,9 @@ export function bindFetchBy(send: (message: ExchangeMessage<OwnCall>) => void): 
     refusal: (thrown) => exchangeRefusal(asError(thrown)),
     nextId: () => (last += 1),
   });
-  bindFetch((request) => fetchFrom(exchanges, { want: 'call' }, request, request));
+  bindFetch((request) => {
+    for (const [name, value] of Object.entries(headersNow())) if (!request.headers.has(name)) request.headers.set(name, value);
+    return fetchFrom(exchanges, { want: 'call' }, request, request);
+  });
   return (message) => exchanges.hear(message);
 }

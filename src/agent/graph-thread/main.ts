@@ -22,6 +22,7 @@ import { Saver } from './checkpoints/saver.ts';
 import { serveEnvironment } from './environment.ts';
 import { runsInLog, serveLogger } from './graph-log.ts';
 import { loadGraphs, type LoadedGraph, type MakeGraph } from './load.ts';
+import { passTraces, type TracePassing } from './passed-trace.ts';
 import { serveConsole } from './prints.ts';
 import { supplyRandomBytes } from './random.ts';
 import { Running } from './running.ts';
@@ -73,8 +74,8 @@ const graphIn =
     graphs.get(graphId)?.make ?? (() => Promise.reject(new NotFound(`Graph "${graphId}" is not part of this revision.`)));
 
 /** Lets graphs ask their server, also while they load. */
-function serveFetch(): void {
-  const hear = bindFetchBy((message) => tell({ kind: 'exchange', message }));
+function serveFetch(headersNow: TracePassing['headersNow']): void {
+  const hear = bindFetchBy((message) => tell({ kind: 'exchange', message }), headersNow);
   port.on('message', (message: ToThread) => {
     if (message.kind === 'exchange') hear(message.message);
   });
@@ -156,7 +157,8 @@ async function start({
   serveEnvironment(env);
   survive(log);
   supplyRandomBytes();
-  serveFetch();
+  const passing = passTraces();
+  serveFetch(passing.headersNow);
   // Modules of graphs may ask for the logger while they load.
   serveLogger(log);
   // A developer reads the prints of graphs as they are.
@@ -169,7 +171,7 @@ async function start({
   const fileOf = (graphId: string): string => sources.find((source) => source.graphId === graphId)!.file;
   const deps = { graphOf: graphIn(graphs), fileOf, saver: new Saver(steps, { allowed }), store: new GraphStore(items) };
   serve(
-    new Running({ ...deps, spanContents, tell, duringRun }),
+    new Running({ ...deps, spanContents, tell, duringRun, passing }),
     { ...deps, reader: new Saver(steps, { form: 'records', allowed }), embed },
     log,
   );

@@ -6,6 +6,7 @@ import { failureOf } from './failures.ts';
 import type { DuringRun } from './graph-log.ts';
 import { invoke, type InvokeDeps } from './invoke.ts';
 import type { MakeGraph } from './load.ts';
+import type { TracePassing } from './passed-trace.ts';
 import { graphSpans } from './spans.ts';
 import { Starts } from './starts.ts';
 import { tokenCount } from './tokens.ts';
@@ -16,6 +17,7 @@ type Deps = Pick<InvokeDeps, 'saver' | 'store'> & {
   spanContents?: boolean | undefined;
   tell: (message: FromThread) => void;
   duringRun: DuringRun;
+  passing: Pick<TracePassing, 'during'>;
 };
 
 /** The runs under way in this thread. */
@@ -33,7 +35,7 @@ export class Running {
 
   /** Carries out a run, and sends all that comes of it. Never fails. */
   async run(spec: RunSpec): Promise<void> {
-    const { tell, spanContents, graphOf, duringRun } = this.#deps;
+    const { tell, spanContents, graphOf, duringRun, passing } = this.#deps;
     const { run_id } = spec;
     const stop = new StopOfRun();
     this.#stops.set(run_id, stop);
@@ -52,7 +54,8 @@ export class Running {
     const make = graphOf(spec.graph_id);
     const heard = (): boolean => !this.#unheard.has(run_id);
     const invoked = { ...this.#deps, make, emit, heard, written, handlers, stop };
-    const work = (): Promise<Outcome> => duringRun(spec, () => invoke(spec, invoked));
+    const passed = { headers: spec.passed_on, spanOf: tracing?.spanOf };
+    const work = (): Promise<Outcome> => duringRun(spec, () => passing.during(passed, () => invoke(spec, invoked)));
     await this.#starts.turn();
     const outcome = await underContext(spec.kwargs.encryption_context, work).catch(broken);
     tracing?.close();

@@ -79,6 +79,11 @@ class GraphSpans {
     }
   }
 
+  /** Returns the span that a call under way is, or happens in. */
+  spanOf(runId: string): string | undefined {
+    return this.#calls.get(runId)?.spanId;
+  }
+
   flush(): void {
     if (this.#done.length > 0) this.#send(this.#done);
     this.#done = [];
@@ -129,8 +134,13 @@ const MODEL: Kind = {
 const nameOf = ([what, ...rest]: CallbackArgs, kind: Kind): string =>
   (rest[kind.name - 1] ?? (what as { id?: string[] } | undefined)?.id?.at(-1) ?? '') as string;
 
-/** Returns a callback handler for the config of a graph, and the function to call at the end of the run. */
-export function graphSpans(place: PlaceOfRun, options: SpanOptions): { handler: object; close: () => void } {
+type SpansOfRun = { handler: object; spanOf: (runId: string) => string | undefined; close: () => void };
+
+/**
+ * Returns a callback handler for the config of a graph, the span of a call, and the function to call at the end of the
+ * run.
+ */
+export function graphSpans(place: PlaceOfRun, options: SpanOptions): SpansOfRun {
   const spans = new GraphSpans(place, options);
   const begin =
     (kind: Kind) =>
@@ -161,7 +171,7 @@ export function graphSpans(place: PlaceOfRun, options: SpanOptions): { handler: 
     handleLLMEnd: (output: unknown, runId: string) => spans.end(runId, { output: answerIn(output), more: usageOf(output) }),
     handleLLMError: fail,
   };
-  return { handler, close: () => spans.close() };
+  return { handler, spanOf: (runId) => spans.spanOf(runId), close: () => spans.close() };
 }
 
 type Usage = { input_tokens?: number; output_tokens?: number };

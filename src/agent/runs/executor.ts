@@ -41,8 +41,8 @@ type Deps = {
   webhooks: Pick<Webhooks, 'poke'>;
   tracing: Tracing | undefined;
   endedRuns: Pick<EndedRuns, 'began' | 'countingOf' | 'used' | 'ended' | 'over'>;
-  /** Whether spans hold the inputs and outputs of runs. */
-  spanContents: boolean;
+  /** Whether spans hold the inputs and outputs of runs, and whether requests of graphs carry their traces on. */
+  traces: { contents: boolean; passesOn: boolean } | undefined;
   log: Log;
 };
 
@@ -170,7 +170,7 @@ export class Executor {
   async #give(held: HeldRun): Promise<void> {
     const { run_id, thread_id, graph_id, attempt, kwargs, empty, alone } = held.run;
     const { host, publisher, eventLog, tracing, endedRuns, log } = this.#deps;
-    const more = { ...endedRuns.countingOf(attempt), ...traceOfSpan(held.span) };
+    const more = { ...endedRuns.countingOf(attempt), ...traceOfSpan(held.span, this.#deps.traces?.passesOn === true) };
     try {
       if (attempt > 1) await this.#goOn(held);
       const unheard = !publisher.isHeard(held);
@@ -292,7 +292,7 @@ export class Executor {
     this.#held.delete(run.run_id);
     this.#deps.endedRuns.over(run.run_id);
     waitNoLonger();
-    span?.end(endOfRunSpan(run, end, this.#deps.spanContents));
+    span?.end(endOfRunSpan(run, end, this.#deps.traces?.contents === true));
     released(more ? run.thread_id : undefined);
   }
 }

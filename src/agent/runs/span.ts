@@ -1,5 +1,6 @@
 import { traceIdOf } from '../../log.ts';
 import type { RunSpec } from '../../schema/wire/wall/run-in-thread.ts';
+import { traceHeaders } from '../../trace-context.ts';
 import type { OpenSpan, Tracing } from '../../tracing/spans.ts';
 import type { Claimed } from '../db/runs/leases.ts';
 import { traceOfRequest } from '../kernel/run-fields.ts';
@@ -29,9 +30,17 @@ export function beginRunSpan(
   });
 }
 
-/** Returns the place of the run's span for its graph thread; nothing where its spans are not sent. */
-export const traceOfSpan = (span: OpenSpan | undefined): Pick<RunSpec, 'trace'> =>
-  span?.place.sampled === true ? { trace: { trace_id: span.place.traceId, span_id: span.place.spanId } } : {};
+/**
+ * Returns the place of the run's span for its graph thread: that of further spans, where they are sent, and that which
+ * requests of the graph carry on, where it `passesOn`.
+ */
+export const traceOfSpan = (span: OpenSpan | undefined, passesOn: boolean): Pick<RunSpec, 'trace' | 'passed_on'> =>
+  span === undefined
+    ? {}
+    : {
+        ...(span.place.sampled && { trace: { trace_id: span.place.traceId, span_id: span.place.spanId } }),
+        ...(passesOn && { passed_on: traceHeaders(span.place) }),
+      };
 
 /** Returns the facts of a run's span at its end: with `contents`, its input and the state that it left, too. */
 export function endOfRunSpan({ kwargs }: Pick<Claimed, 'kwargs'>, end: End, contents: boolean): Parameters<OpenSpan['end']>[0] {

@@ -7,6 +7,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import interrupt
+from opentelemetry import trace
 
 
 @tool
@@ -56,6 +57,14 @@ approval = StateGraph(MessagesState).add_node("wait", wait).add_edge(START, "wai
 
 async def say(state: MessagesState) -> dict[str, Any]:
     return {"messages": [("ai", str(os.environ.get("LANGSMITH_PROJECT")))]}
+
+
+async def show_span(state: MessagesState) -> dict[str, Any]:
+    place = trace.get_current_span().get_span_context()
+    return {"messages": [("ai", f"{place.trace_id:032x}-{place.span_id:016x}-{place.is_remote}")]}
+
+
+shows_span = StateGraph(MessagesState).add_node("show", show_span).add_edge(START, "show").compile()
 
 
 project = StateGraph(MessagesState).add_node("say", say).add_edge(START, "say").compile()

@@ -20,6 +20,8 @@ export const RunSpec = Type.Object({
   unheard: Type.Boolean(),
   /** The trace that the run's parts are of, and the span above them. Absent when they are not to be sent. */
   trace: Type.Optional(Type.Object({ trace_id: Type.String(), span_id: Type.String() })),
+  /** The headers of its place in a trace, which requests of the graph carry. Absent where no trace is passed on. */
+  passed_on: Type.Optional(Type.Object({ traceparent: Type.String(), tracestate: Type.Optional(Type.String()) })),
   /** True when its end is to say how many tokens its models have used. */
   counts_tokens: Type.Optional(Type.Boolean()),
 });
