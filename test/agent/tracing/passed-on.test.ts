@@ -28,7 +28,7 @@ const traced = (): Record<string, string> => ({
 
 type Heard = { traceparent: string | undefined; tracestate: string | undefined };
 
-/** Runs the graph that asks, on a server of its own. Returns the headers of each request, by its path, and its trace. */
+/** Runs the graph that asks, on a server of its own. Returns the headers of each request by its path, and its trace. */
 async function heardFrom(
   env: Record<string, string>,
   headers: Record<string, string> = {},
