@@ -1,11 +1,20 @@
-import { existsSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { reasonFor, strays, TWINS } from './twins/table.ts';
+import { WITHOUT_TWINS } from './twins/without.ts';
 
 describe('the table of tests that run over Python twins', () => {
   test('names files that are there, and gives a sentence for each test that it leaves out', () => {
     expect(Object.keys(TWINS).filter((file) => !existsSync(file))).toEqual([]);
     for (const reason of Object.values(TWINS).flatMap((leftOut) => Object.values(leftOut))) expect(reason).toMatch(/^[A-Z].* .*\.$/);
+  });
+
+  test('and the table of those over JavaScript alone have each test file that starts a server or uses a database', () => {
+    const isReal = (file: string): boolean =>
+      /kit\/(agent-server|agent-pair|postgres|traced-gateway|compared-agent|users-project)\.ts'/.test(readFileSync(file, 'utf8'));
+    const others = globSync('test/agent/**/*.test.ts').filter((file) => isReal(file) && TWINS[file] === undefined);
+    expect(Object.keys(WITHOUT_TWINS)).toEqual(others.toSorted());
+    for (const reason of Object.values(WITHOUT_TWINS)) expect(reason).toMatch(/^[A-Z`].* .*\.$/);
   });
 
   test('leaves out a test by its name, or all of a group', () => {
