@@ -163,9 +163,12 @@ const commands: Record<string, RunCommand> = {
       const [{ verifyJobConfig }, { runVerify }] = await Promise.all([import('./config/restore-job.ts'), import('./backup/verify.ts')]);
       return runVerify(verifyJobConfig(processEnv()), signal);
     }
-    if (args[0] === 'restore') {
-      const [{ restoreJobConfig }, { runRestore }] = await Promise.all([import('./config/restore-job.ts'), import('./backup/restore.ts')]);
-      return runRestore(restoreJobConfig(processEnv()), signal);
+    if (args[0] === 'restore' || args[0] === 'check') {
+      const [{ restoreJobConfig }, { runCheck, runRestore }] = await Promise.all([
+        import('./config/restore-job.ts'),
+        import('./backup/restore.ts'),
+      ]);
+      return (args[0] === 'check' ? runCheck : runRestore)(restoreJobConfig(processEnv()), signal);
     }
     await runBackup(backupJobConfig(processEnv()), signal);
   },

@@ -172,7 +172,7 @@ export const CONDITIONS: Record<string, Record<string, string>> = {
       'Replaced revisions keep runs or threads that are pinned to them. False with the reason of the last that ended. Absent before the first.',
     [conditions.BACKED_UP]: 'There is a backup as new as the schedule asks for. Absent unless `spec.database.backup` asks for backups.',
     [conditions.RESTORED]:
-      'The database has the backup that `spec.database.restore` names. No agent starts before. Absent unless a backup is asked for.',
+      'The database has the backup that `spec.database.restore` names. No agent starts before. False after a restore into a living deployment: that failed, and all is as before. Absent unless a backup is asked for.',
     [conditions.ROUTED]:
       'Callers from outside are led to it: the parents of its HTTPRoute accept it, or its Ingress has an address. Serving and Ready do not depend on it. Absent where it has no route.',
     [conditions.PROXY_NOT_ADMITTED]: 'It has a route, and no proxy is known that its NetworkPolicy admits. Absent otherwise.',

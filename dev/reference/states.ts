@@ -1,5 +1,5 @@
 import type { BackupFailureReason } from '../../src/schema/wire/backup-message.ts';
-import type { RestoreFailureReason } from '../../src/schema/wire/restore-message.ts';
+import type { ReplaceFailureReason } from '../../src/schema/wire/restore-message.ts';
 import type { ObjectFault } from '../../src/schema/platform/object-fault.ts';
 
 /** Why a backup fails. */
@@ -13,7 +13,7 @@ const BACKUPS: Record<BackupFailureReason, string> = {
 };
 
 /** Why a restore fails. */
-const RESTORES: Record<RestoreFailureReason, string> = {
+const RESTORES: Record<ReplaceFailureReason, string> = {
   BackupMissing: 'no backup of the tenant has this name, or the folder at the target has none.',
   TimeNotKept: 'the oldest backup has the data of a later moment than `at`.',
   SchemaTooNew: 'the backup is of a newer schema, or of a newer Postgres, than this installation has.',
@@ -22,7 +22,12 @@ const RESTORES: Record<RestoreFailureReason, string> = {
   TargetMissing: 'the installation has no target of this name, or its bucket or Secret is not there.',
   TargetUnreachable: 'the store does not answer. The restore is tried again.',
   TargetRefused: 'the store refuses the read. The message has its words.',
-  RestoreFailed: 'the database took nothing. The message has the words of pg_restore or psql. It is tried again.',
+  RestoreFailed:
+    'the database took nothing. The message has the words of pg_restore or psql. It is tried again, unless the deployment lives.',
+  VolumeMissing: '`volume` is none of `status.formerVolumes`.',
+  Hibernated: 'the data of a deployment that hibernates is not replaced.',
+  RequestTooOld: '`replaceRequestedAt` is longer than a day ago. Ask with the time of now.',
+  BackupFailed: 'the data that is there could not be backed up, so that nothing was replaced.',
 };
 
 /** Adds the reasons of a condition to those of others, which may have the same. */
@@ -125,7 +130,7 @@ export const STATES: Record<string, Record<string, string>> = {
     ScheduleInvalid: 'Of BackedUp: the schedule or its time zone is none. The message says why.',
     VerificationFailed: 'Of BackedUp: the newest verification of a backup failed. The message says how.',
     Overdue: 'Of BackedUp: a backup is due for longer than one may take. The message says what it waits for.',
-    Restoring: 'Of Restored, which is Unknown: the backup is being restored, or waits for the database.',
+    Restoring: 'The backup is being restored, or waits for the database. Of Restored, too, which is Unknown.',
     WaitsForBackup: 'Of Restored, which is Unknown: the backup is still being made.',
     Restored: 'Of Restored: the database has the backup. The message says of which moment.',
     ...ofBoth('Restored', RESTORES, ofBoth('BackedUp', BACKUPS, {})),
@@ -156,7 +161,7 @@ export const STATES: Record<string, Record<string, string>> = {
     Failed: 'It ended, and nothing more is known.',
     Hibernated: 'The deployment hibernates. The rollout begins when it wakes.',
     PinnedWork: 'Of Draining: the message has the counts of the last report.',
-    Restoring: 'It waits until the backup of its database is restored.',
+    Restoring: 'It waits until the backup of its database is restored, or its data is replaced.',
   },
   backup: {
     Complete: 'It is complete, and stands in the catalogue of its target.',

@@ -18,6 +18,25 @@ const UNPIN = new URL('unpin.sql', import.meta.url);
 export const runRestore = (config: RestoreJobConfig, signal: AbortSignal): Promise<void> =>
   reported(config, { reason: 'RestoreFailed', what: 'The restore', signal, work: () => restoreBackup(config, signal) });
 
+/** Looks whether a backup can be restored, and reports which one it is. */
+export const runCheck = (config: RestoreJobConfig, signal: AbortSignal): Promise<void> =>
+  reported(config, { reason: 'RestoreFailed', what: 'The look at the backup', signal, work: () => checkBackup(config, signal) });
+
+/** Looks whether a backup can be restored. It reads the catalogue alone. */
+export async function checkBackup(
+  { order, keys, encryptionKeys, pipe, pauses }: RestoreJobConfig,
+  signal: AbortSignal,
+): Promise<RestoreDone> {
+  const { postgres } = await foundDatabase(pipe, signal);
+  const store = new S3Store(order.target, keys, { signal, ...(pauses && { pauses }) });
+  const folder = folderOf(order.target, order.owner);
+  const entry = await chosenEntry(store, folder, order);
+  requireReadable(entry, { postgres, keys: encryptionKeys });
+  if (!(await store.keysBelow(folder.dumps)).includes(`${folder.dumps}${entry.name}`))
+    throw new BackupFailed('BackupMissing', `The catalogue has backup ${entry.name}, but ${folder.dumps} does not hold its dump.`);
+  return { backup: `${order.owner.id}/${entry.name}`, from: entry.from };
+}
+
 /**
  * Restores one backup. The other container does it in one transaction, which it commits only after all bytes have
  * proved to be those of the backup: a restore that fails leaves the database empty.

@@ -11,11 +11,12 @@ import { upload } from './upload.ts';
 
 export const BACKUP_HELP = `gx-platform backup: sends the dump of a deployment's database to a store that speaks S3
 
-Usage: node src/main.ts backup [restore|verify]
+Usage: node src/main.ts backup [restore|check|verify]
 
 The operator starts it in a Job, beside a container with pg_dump. With "restore" it fetches a backup for a container with
-pg_restore, and with "verify" for one with a scratch database. It takes no options; its settings come from the
-environment, where the operator writes them. It writes a result or a reason as the container's termination message.
+pg_restore, with "check" it looks whether that can be, and with "verify" it fetches one for a scratch database. It takes
+no options; its settings come from the environment, where the operator writes them. It writes a result or a reason as
+the container's termination message.
 `;
 
 /** Makes one backup, removes those that have expired, and reports how it ended. */

@@ -2,6 +2,7 @@ import type { Change } from '../kube/cache.ts';
 import type { KubeObject } from '../kube/kube.ts';
 import { DATABASE_READY, READY, ROLLED_OUT, type Condition } from '../schema/platform/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../schema/platform/custom-resources.ts';
+import { isReplacing } from '../schema/platform/replacement.ts';
 import { canonicalJson } from '../schema/platform/revision-of.ts';
 import { ENDED } from '../schema/platform/revision.ts';
 import { databaseOf } from './database/engines.ts';
@@ -36,7 +37,10 @@ function readByRevisions(object: KubeObject): object {
   const draining = rollout?.draining;
   const kept = draining?.map(({ revision, runs, threads }) => [revision, runs, threads]);
   const tried = { candidate: rollout?.candidate, aborted: rollout?.aborted };
-  return { ...askedOf(object), status: { active, asleep, restoredAt, isPlanned: rollout !== undefined, kept, tried, database } };
+  return {
+    ...askedOf(object),
+    status: { active, asleep, replacing: isReplacing(deployment), restoredAt, isPlanned: rollout !== undefined, kept, tried, database },
+  };
 }
 
 /**

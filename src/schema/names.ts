@@ -61,6 +61,8 @@ export const names = {
   backup: (deployment: string, backup: string): string => bounded(deployment, backup, CHILD_MAX),
   /** The Job that restores a backup. */
   restore: (deployment: string): string => bounded(deployment, 'restore', CHILD_MAX),
+  /** The Job that looks whether a backup can be restored. */
+  restoreCheck: (deployment: string): string => bounded(deployment, 'restore-check', CHILD_MAX),
   /** The Job that verifies a backup. */
   verify: (deployment: string): string => bounded(deployment, 'verify', CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,

@@ -42,6 +42,7 @@ export const factsOf = (deployment: DeploymentResource, given: Partial<WrittenFa
   route: undefined,
   backup: undefined,
   restore: undefined,
+  replace: undefined,
   written: [],
   refused: [],
   trouble: undefined,

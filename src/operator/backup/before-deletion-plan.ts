@@ -3,6 +3,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import { BACKED_UP } from '../../schema/platform/conditions.ts';
 import { isBackupOver } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { isReplacing } from '../../schema/platform/replacement.ts';
 import { isRestorePending } from '../../schema/platform/restore-spec.ts';
 import { momentOf } from '../../schema/wire/backup-message.ts';
 import { conditionIn } from '../kernel/conditions.ts';
@@ -62,17 +63,24 @@ function madeFor({ metadata }: DeploymentResource, backups: readonly BackupResou
   return made.toSorted((a, b) => (a.spec.backup < b.spec.backup ? -1 : 1));
 }
 
+/** Returns true while the data of the database is not the one that was there before a restore. */
+const isOnOtherVolume = (deployment: DeploymentResource): boolean =>
+  isReplacing(deployment) && deployment.status?.replacement?.step !== 'BackingUp';
+
 /** Returns how the wait ends. Undefined while it goes on. */
 function endOf(deployment: DeploymentResource, { backups, claim, now }: SeenLast): StatedCondition | undefined {
   if (isRestorePending(deployment)) return without('Its database was still empty.');
   if (claim === undefined) return without('The volume of the database is not there.');
   const { phase } = (claim.status ?? {}) as { phase?: string };
   if (phase === 'Lost') return without(`Volume claim ${claim.metadata.name} has lost its volume.`);
+  if (isOnOtherVolume(deployment)) return kept(claim, 'A restore was under way.');
   const good = backups.filter(({ status }) => status?.phase === 'Succeeded').toSorted((a, b) => (a.spec.backup < b.spec.backup ? -1 : 1));
   const last = good.at(-1);
   const isNewest = madeFor(deployment, good).length > 0 || isUnchanged(last, deployment.status ?? {});
   if (last !== undefined && isNewest) return made(last);
-  return now.getTime() - startOf(deployment) < WAITS_HOURS * HOUR ? undefined : kept(claim);
+  return now.getTime() - startOf(deployment) < WAITS_HOURS * HOUR
+    ? undefined
+    : kept(claim, `No backup could be made within ${WAITS_HOURS} hours.`);
 }
 
 const startOf = ({ metadata }: DeploymentResource): number => Date.parse(metadata.deletionTimestamp ?? '');
@@ -94,11 +102,11 @@ export const without = (why: string): StatedCondition => ({
   event: 'Warning',
 });
 
-const kept = (claim: KubeObject): StatedCondition => ({
+const kept = (claim: KubeObject, why: string): StatedCondition => ({
   type: BACKED_UP,
   status: 'False',
   reason: DATA_KEPT,
-  message: `No backup could be made within ${WAITS_HOURS} hours. The deployment goes, and its data stays: volume claim ${claim.metadata.name} and its credentials. Delete them by hand if nobody needs them.`,
+  message: `${why} The deployment goes, and its data stays: volume claim ${claim.metadata.name} and its credentials. Delete them by hand if nobody needs them.`,
   event: 'Warning',
 });
 

@@ -7,7 +7,7 @@ import { names } from '../../schema/names.ts';
 import { databaseOf } from '../database/engines.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { databaseSet } from '../database/own/set.ts';
-import { claimName } from '../database/own/volume.ts';
+import { claimName } from '../database/own/volume-name.ts';
 import { isOrphan, replicasOf } from '../pods/workload-state.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { planLastBackup, without, type LastBackupPlan } from './before-deletion-plan.ts';
@@ -32,7 +32,7 @@ export async function observeLastBackup(
   leaving: Pick<Leaving, 'deployment' | 'backups' | 'database' | 'databasePods' | 'now' | 'signal'>,
 ): Promise<LastBackupPlan> {
   const { deployment, backups, now, signal } = leaving;
-  const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment) };
+  const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment, leaving.database) };
   const claim = await kube.find(kinds.volumeClaim, ref, signal);
   return planLastBackup(deployment, { backups, claim, settings, now, isUp: takesConnections(leaving) });
 }

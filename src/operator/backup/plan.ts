@@ -2,6 +2,7 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import { dueAfter, scheduleFault } from '../../schema/platform/backup-schedule.ts';
 import { isBackupOver, KEPT, type BackupSpec } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { isReplacing } from '../../schema/platform/replacement.ts';
 import { isRestorePending } from '../../schema/platform/restore-spec.ts';
 import { expiredBackups } from '../../schema/wire/backup-expiry.ts';
 import { momentOf, type BackupKeep } from '../../schema/wire/backup-message.ts';
@@ -66,8 +67,9 @@ export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPl
   };
 }
 
-/** Returns true if there is a database with something in it: one that is still to be restored is empty. */
-const mayBegin = (deployment: DeploymentResource): boolean => deployment.spec.hibernate !== true && !isRestorePending(deployment);
+/** Returns true if there is a database with something in it: one that is still to be restored may be empty. */
+const mayBegin = (deployment: DeploymentResource): boolean =>
+  deployment.spec.hibernate !== true && !isRestorePending(deployment) && !isReplacing(deployment);
 
 /** Returns true if the deployment sleeps since before its last backup, so that nothing has changed. */
 export const isUnchanged = (last: BackupResource | undefined, { asleepSince }: { asleepSince?: string | undefined }): boolean =>

@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { REPLACES } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import { databasePrograms, fromSecret, literal, PIPE, RESTORER, storeJob, storeSpeaker } from './pod.ts';
 import type { RestorePlan } from './restore-plan.ts';
@@ -26,12 +27,19 @@ type Given = {
   plan: Extract<RestorePlan, { state: 'ready' }>;
   /** The Secret with the address of the database. */
   secret: string;
+  /** The request, if the deployment lives. */
+  requestedAt?: string | undefined;
 };
 
+/** Returns the variables with the encryption keys of a deployment's secrets. */
+export function encryptionKeysOf({ spec }: DeploymentResource): object[] {
+  const { secretName } = spec.template;
+  return secretName === undefined ? [] : ['GX_AES_KEY', 'LANGGRAPH_AES_KEY'].map((key) => fromSecret(key, secretName, key, true));
+}
+
 /** Returns the Job that restores a backup: one container reads it from the store, the other restores it. */
-export function restoreJob(deployment: DeploymentResource, { plan, secret }: Given, settings: OperatorSettings): KubeObject {
-  const { secretName } = deployment.spec.template;
-  const keys = secretName === undefined ? [] : ['GX_AES_KEY', 'LANGGRAPH_AES_KEY'].map((key) => fromSecret(key, secretName, key, true));
+export function restoreJob(deployment: DeploymentResource, { plan, secret, requestedAt }: Given, settings: OperatorSettings): KubeObject {
+  const keys = encryptionKeysOf(deployment);
   const env = [literal(['PIPE', PIPE]), literal(['STATE', STATE]), literal(['SQL', SQL])];
   const name = deployment.spec.database?.restore?.sqlConfigMap;
   const mounts = name === undefined ? [] : [{ name: 'sql', mountPath: SQL, readOnly: true }];
@@ -40,6 +48,7 @@ export function restoreJob(deployment: DeploymentResource, { plan, secret }: Giv
     {
       component: 'restore',
       name: names.restore(deployment.metadata.name),
+      ...(requestedAt !== undefined && { annotations: { [REPLACES]: requestedAt } }),
       ...(name !== undefined && { volumes: [{ name: 'sql', configMap: { name } }] }),
       containers: [
         databasePrograms(deployment, { name: RESTORER, script: RESTORE, secret, env, mounts }, settings),

@@ -1,6 +1,6 @@
 import { kinds, type KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { COMPONENT, DEPLOYMENT } from '../../schema/platform/labels.ts';
+import { COMPONENT, DEPLOYMENT, REPLACES } from '../../schema/platform/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
 import type { RestoreDone, RestoreFailure } from '../../schema/wire/restore-message.ts';
 import type { PartDeps } from '../reports/part-report.ts';
@@ -20,16 +20,15 @@ type Restoring = {
   secret: string;
   now: Date;
   signal: AbortSignal;
+  /** The request, if the deployment lives. */
+  requestedAt?: string;
 };
 
 /** Makes the Job of a restore, or looks how it ended. Undefined while it is under way. */
 export async function followRestore(deps: PartDeps, restoring: Restoring): Promise<RestoreDone | RestoreFailure | undefined> {
-  const { deployment, plan, secret, now, signal } = restoring;
-  const pod = restoring.pods.find(({ metadata }) => metadata.deletionTimestamp === undefined);
-  if (pod === undefined) {
-    const isMade = await deps.writer.create(restoreJob(deployment, { plan, secret }, deps.settings), signal);
-    return isMade ? undefined : await withoutPod(deps, deployment, signal);
-  }
+  const { deployment, plan, secret, now, signal, requestedAt } = restoring;
+  const pod = podFor(restoring.pods, requestedAt);
+  if (pod === undefined) return makeOrLook(deps, restoreJob(deployment, { plan, secret, requestedAt }, deps.settings), restoring);
   const result = restoreResult(pod, now);
   const endedAt = restoreEndedAt(pod);
   const isOld = result !== undefined && 'reason' in result && endedAt !== undefined && now.getTime() - endedAt.getTime() >= AGAIN;
@@ -37,22 +36,32 @@ export async function followRestore(deps: PartDeps, restoring: Restoring): Promi
   return result;
 }
 
-/** Removes the Job of a restore with its pod. */
+/** Returns the pod of a restore: that of a request, or the one with which a deployment begins. */
+export const podFor = (pods: readonly KubeObject[], request: string | undefined): KubeObject | undefined =>
+  pods.find(({ metadata }) => metadata.deletionTimestamp === undefined && metadata.annotations?.[REPLACES] === request);
+
+/** Removes the Jobs of a restore with their pods. */
 export async function forgetRestore(
   { kube }: Pick<PartDeps, 'kube'>,
   { metadata }: DeploymentResource,
   signal: AbortSignal,
 ): Promise<void> {
   const { namespace, name } = metadata;
-  await kube.delete(kinds.job, { namespace, name: names.restore(name) }, { propagation: 'Background' }, signal);
+  for (const job of [names.restore(name), names.restoreCheck(name)])
+    await kube.delete(kinds.job, { namespace, name: job }, { propagation: 'Background' }, signal);
 }
 
-/** A Job whose pod is gone has failed, or has none yet. */
-async function withoutPod(deps: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<RestoreFailure | undefined> {
+/** Makes a Job. If it is there and has no pod, it has failed, or has none yet. */
+export async function makeOrLook(
+  deps: PartDeps,
+  made: KubeObject,
+  { deployment, signal }: Pick<Restoring, 'deployment' | 'signal'>,
+): Promise<RestoreFailure | undefined> {
+  if (await deps.writer.create(made, signal)) return undefined;
   const { namespace, name } = deployment.metadata;
   const labelSelector = `${DEPLOYMENT}=${labelValue(name)},${COMPONENT}=restore`;
   const jobs = await deps.kube.all(kinds.job, { ...(namespace !== undefined && { namespace }), labelSelector }, signal);
-  const job = jobs.find(({ metadata }) => metadata.name === names.restore(name));
+  const job = jobs.find(({ metadata }) => metadata.name === made.metadata.name);
   const words = job && failureOfJob(job, deps.settings.backups.deadlineMinutes);
   if (words === undefined) return undefined;
   await forgetRestore(deps, deployment, signal);

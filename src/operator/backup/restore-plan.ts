@@ -23,6 +23,7 @@ export type RestoreSeen = {
   settings: OperatorSettings;
 };
 
+export type OpenRestore = Exclude<RestorePlan, { state: 'done' }>;
 type Source = { target: string; id: string; name?: string };
 type Unknown = Exclude<RestorePlan, { state: 'done' | 'ready' }>;
 
@@ -31,13 +32,23 @@ export function planRestore(deployment: DeploymentResource, seen: RestoreSeen): 
   const { restore } = deployment.spec.database ?? {};
   if (restore === undefined) return undefined;
   if (!isRestorePending(deployment)) return { state: 'done' };
-  const source = restore.backup === undefined ? byDeployment(restore, seen) : byName(restore.backup, deployment, seen);
-  if ('state' in source) return source;
-  return ordered(source, restore, { ...seen, into: deployment.metadata.uid ?? '' });
+  return planOf(deployment, restore, { ...seen, into: deployment.metadata.uid ?? '' });
 }
 
+/** Finds the backup that a restore is from. */
+export function planOf(deployment: DeploymentResource, restore: RestoreSpec, seen: RestoreSeen & { into: string }): OpenRestore {
+  const source = restore.backup === undefined ? byDeployment(restore, seen) : byName(restore.backup, deployment, seen);
+  return 'state' in source ? source : ordered(source, restore, seen);
+}
+
+type Ordering = Pick<RestoreSeen, 'settings' | 'tenant'> & { into: string };
+
 /** Returns the order to restore from a source, if the installation has its target. */
-function ordered(source: Source, { at, resume }: RestoreSpec, { settings, tenant, into }: RestoreSeen & { into: string }): RestorePlan {
+export function ordered(
+  source: Source,
+  { at, resume }: Pick<RestoreSpec, 'at' | 'resume'>,
+  { settings, tenant, into }: Ordering,
+): OpenRestore {
   const target = settings.backups.targets[source.target];
   if (target === undefined)
     return { state: 'fault', reason: 'TargetMissing', message: targetFault('database.restore', source.target, settings) ?? '' };

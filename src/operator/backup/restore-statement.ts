@@ -1,6 +1,13 @@
 import { RESTORED } from '../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import type { RestoreFailure, RestoreFailureReason } from '../../schema/wire/restore-message.ts';
+import { conditionIn } from '../kernel/conditions.ts';
+import type {
+  ReplaceFailure,
+  ReplaceFailureReason,
+  RestoreDone,
+  RestoreFailure,
+  RestoreFailureReason,
+} from '../../schema/wire/restore-message.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 
 /** The advice on a restore that failed. */
@@ -39,4 +46,47 @@ export function restored({ status = {} }: Pick<DeploymentResource, 'status'>): S
   const message =
     restoredBackup === undefined ? 'It serves.' : `The database was restored from ${restoredBackup}, with the data of ${restoredFrom}.`;
   return { type: RESTORED, status: 'True', reason: 'Restored', message };
+}
+
+/** The advice on a restore into a living deployment. */
+const ADVICE_OF_LIVING: Partial<Record<ReplaceFailureReason, string>> = {
+  BackupMissing: 'Look at kubectl get gxb and at the folder of the target, and name a backup that is there.',
+  TimeNotKept: 'Name a later moment.',
+  VolumeMissing: 'Look at status.formerVolumes.',
+  Hibernated: 'Wake the deployment first.',
+  RequestTooOld: 'Ask with the time of now.',
+  BackupFailed: 'Nothing was replaced. database.restore.withoutBackup does without it.',
+  RestoreFailed: '',
+};
+
+/** Reports a restore into a living deployment that was not possible, or failed. It is not tried again by itself. */
+export const notReplaced = ({ reason, message }: ReplaceFailure): StatedCondition => ({
+  type: RESTORED,
+  status: 'False',
+  reason,
+  message:
+    `${message} ${ADVICE_OF_LIVING[reason] ?? adviceOf(reason)} The deployment is as it was. Ask again with a new replaceRequestedAt.`.replaceAll(
+      '  ',
+      ' ',
+    ),
+  event: 'Warning',
+});
+
+const adviceOf = (reason: string): string => Object.entries(ADVICE).find(([known]) => known === reason)?.[1] ?? '';
+
+/** Reports a restore into a living deployment that is done: from a backup, or by a volume of before. */
+export function replaced(done: RestoreDone | undefined, status: NonNullable<DeploymentResource['status']>): StatedCondition {
+  const former = status.formerVolumes?.at(-1);
+  const kept = former === undefined ? '' : ` The data of before stays on volume claim ${former.claim} until ${former.until}.`;
+  const message = done === undefined ? `The database is back on volume claim ${status.databaseVolume}.` : restored({ status }).message;
+  return { type: RESTORED, status: 'True', reason: 'Restored', message: `${message}${kept}`, event: 'Normal' };
+}
+
+/** Returns the last report on restores into the deployment. Without one, its first backup stands. */
+export function lastReplaced(deployment: DeploymentResource): StatedCondition[] {
+  if (deployment.spec.database?.restore?.replaceRequestedAt === undefined) return [];
+  const known = conditionIn(deployment, RESTORED);
+  if (known === undefined) return [restored(deployment)];
+  const { type, status, reason, message } = known;
+  return [{ type, status, reason, message }];
 }

@@ -25,7 +25,8 @@ import { nodePortOf } from './parts/service.ts';
 import { decideRollout } from './rollout.ts';
 import { observeRoute } from './route/observe.ts';
 import { planBackup } from '../backup/plan.ts';
-import { planRestore, type RestorePlan } from '../backup/restore-plan.ts';
+import { planReplacement } from '../backup/replace-plan.ts';
+import { planRestore } from '../backup/restore-plan.ts';
 import { decideShare, waitingRevision, type ShareDecision } from './shares.ts';
 import { decideSleep } from './sleep.ts';
 
@@ -77,7 +78,7 @@ export async function observeFacts(
     interrupted: seen.summary?.interrupted,
     rollout: decideRollout(deployment, seen),
     route: observeRoute(deps, deployment),
-    restore: observeRestore(deps, deployment),
+    ...observeRestores(deps, deployment, { database: world.database, now }),
     backup: planBackup(deployment, { ...world, settings, now, asleepSince: sleep.sleep.asleepSince }),
   };
 }
@@ -123,24 +124,30 @@ function namesakes(deployment: DeploymentResource, { caches, settings }: Pick<Op
   return caches.deployments.byIndex(BY_ID, claimed).filter((other) => tenantIn(other, caches, settings) === tenant);
 }
 
-/** Looks for the backup that a deployment begins with, among those of its tenant; without one, of its namespace. */
-function observeRestore(
+/**
+ * Looks for the backup that a deployment begins with, or that replaces its data, among those of its tenant; without
+ * one, of its namespace.
+ */
+function observeRestores(
   { caches, settings }: Pick<OperatorDeps, 'caches' | 'settings'>,
   deployment: DeploymentResource,
-): RestorePlan | undefined {
-  if (deployment.spec.database?.restore === undefined) return undefined;
+  live: Pick<DeploymentWorld, 'database'> & { now: Date },
+): Pick<Facts, 'restore' | 'replace'> {
+  if (deployment.spec.database?.restore === undefined) return { restore: undefined, replace: undefined };
   const owners = ownersIn(caches, settings);
   const tenantAt = ({ metadata }: Pick<DeploymentResource, 'metadata'>): string | undefined =>
     tenantOf({ metadata }, owners, settings.defaultTenantId);
   const tenant = tenantAt(deployment);
   const isOurs = ({ metadata }: Pick<DeploymentResource, 'metadata'>): boolean =>
     tenant === undefined ? metadata.namespace === deployment.metadata.namespace : tenantAt({ metadata }) === tenant;
-  return planRestore(deployment, {
+  const seen = {
     backups: caches.backups.list().filter(isOurs),
-    deployments: (id) => caches.deployments.byIndex(BY_ID, id).filter(isOurs),
+    deployments: (id: string) => caches.deployments.byIndex(BY_ID, id).filter(isOurs),
     tenant,
     settings,
-  });
+  };
+  const replace = planReplacement(deployment, { ...seen, ...live });
+  return { restore: replace === undefined ? planRestore(deployment, seen) : undefined, replace };
 }
 
 /** Returns the obstacle to everything else, if there is one. */

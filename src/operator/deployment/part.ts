@@ -3,6 +3,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import type { KeptPorts } from '../../schema/platform/kept-ports.ts';
 import type { BackupPlan } from '../backup/plan.ts';
+import type { ReplacePlan } from '../backup/replace-plan.ts';
 import type { RestorePlan } from '../backup/restore-plan.ts';
 import type { BranchLook } from '../branches/branch-look.ts';
 import type { DatabaseView } from '../database/database.ts';
@@ -49,6 +50,8 @@ export type Facts = DeploymentWorld &
     backup: BackupPlan | undefined;
     /** The decision about the backup that it begins with. Undefined if its database begins empty. */
     restore: RestorePlan | undefined;
+    /** The decision about a restore that replaces its data. Undefined if none was asked for. */
+    replace: ReplacePlan | undefined;
     /** The route from outside that it is to have. */
     route: RoutePlan | undefined;
   };

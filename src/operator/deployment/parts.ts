@@ -7,6 +7,7 @@ import { key } from './parts/key.ts';
 import { people } from './parts/people.ts';
 import { queue } from './parts/queue.ts';
 import { rollout } from './parts/rollout.ts';
+import { replacing } from './parts/replacement.ts';
 import { restoration } from './parts/restore.ts';
 import { outsideRoute } from './parts/route.ts';
 import { service } from './parts/service.ts';
@@ -24,6 +25,7 @@ export const DEPLOYMENT_PARTS: readonly Part[] = [
   // Agents come after the parts that they use.
   database,
   restoration,
+  replacing,
   backup,
   verification,
   key,

@@ -125,11 +125,14 @@ type State = Resting & {
   before: DeploymentStatus | undefined;
 };
 
+/** Returns true while it wakes, or gets other data. */
+const isWaiting = (before: DeploymentStatus | undefined, unready: ReconcileOutcome | undefined): boolean =>
+  before === 'UNUSED' || before === 'AWAITING_DATABASE' || unready?.reason === 'Restoring';
+
 function phaseOf({ newest, active, unready, serving, isResting, before }: State): DeploymentStatus {
   if (serving.status === 'True') return 'READY';
   if (isResting || serving.reason === SCALED_TO_ZERO) return 'UNUSED';
-  const isWaking = active !== undefined && (before === 'UNUSED' || before === 'AWAITING_DATABASE');
-  if (isWaking) return 'AWAITING_DATABASE';
+  if (active !== undefined && isWaiting(before, unready)) return 'AWAITING_DATABASE';
   const isFirstUnderWay = active === undefined && (newest === undefined || !isEnded(newest));
   return isFirstUnderWay || (active === undefined && unready !== undefined) ? 'AWAITING_DATABASE' : 'UNKNOWN';
 }

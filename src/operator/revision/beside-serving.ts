@@ -1,10 +1,12 @@
 import { ASLEEP } from '../../schema/platform/conditions.ts';
 import { ROLLOUT } from '../../schema/platform/labels.ts';
+import { isReplacing } from '../../schema/platform/replacement.ts';
 import { moveOf } from '../../schema/platform/rollout-move.ts';
 import { isWaitedFor } from '../database/address.ts';
 import { mostDraining, queueAtFirst } from '../rollout/queue-size.ts';
 import { isAsleep } from '../rollout/sleepers.ts';
 import { replicasAllowed } from '../rollout/replicas.ts';
+import { isEnded } from '../rollout/revisions.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import { idle, type Decision, type Wish } from './decision.ts';
 import type { RevisionWorld, Situation } from './observe.ts';
@@ -44,12 +46,12 @@ export const aborted = (situation: Situation): Decision | undefined => {
 export const takenDown = (world: RevisionWorld): Wish => ({ ...(world.api && { api: 0 }), ...(world.queue && { queue: 0 }), down: true });
 
 /**
- * Returns true if the deployment hibernates or sleeps, or wakes while its database does not answer. Agents start beside
- * a database for which they wait; others would only fail.
+ * Returns true if the deployment hibernates or sleeps, if its data is being replaced, or if it wakes while its database
+ * does not answer. Agents start beside a database for which they wait; others would only fail.
  */
 export const isResting = ({ deployment, address, databaseReady, api, queue }: RevisionWorld): boolean =>
   deployment?.spec.hibernate === true ||
-  (deployment !== undefined && isAsleep(deployment)) ||
+  (deployment !== undefined && (isAsleep(deployment) || isReplacing(deployment))) ||
   (!(databaseReady || (address !== undefined && isWaitedFor(address))) &&
     [api, queue].every((workload) => workload !== undefined && replicasOf(workload) === 0));
 
@@ -71,8 +73,20 @@ export function triedOut(
   return idle('DEPLOYING', message, { ...done, again: LOOK });
 }
 
+/** A rollout that a restore interrupts starts again afterwards, with its whole deadline. */
+const replacing = ({ revision, world }: Situation): Decision | undefined =>
+  world.deployment !== undefined && isReplacing(world.deployment) && !isEnded(revision)
+    ? idle('QUEUED', 'The data of the database is being replaced; the rollout begins afterwards.', {
+        reason: 'Restoring',
+        wish: takenDown(world),
+      })
+    : undefined;
+
+/** Decides for one that is rolled out while its deployment sleeps, or gets other data. */
+export const sleeping = (situation: Situation): Decision | undefined => replacing(situation) ?? asleep(situation);
+
 /** Decides for one that is tried out while its deployment sleeps. Its deadline begins when that wakes. */
-export const sleeping = ({ revision, world }: Situation): Decision | undefined => {
+const asleep = ({ revision, world }: Situation): Decision | undefined => {
   const { candidate, deployment } = world;
   if (candidate === undefined || deployment === undefined || !isAsleep(deployment)) return undefined;
   const message = `Its pods are stopped while the deployment sleeps. It keeps ${candidate.share} % of the new threads.`;

@@ -2,6 +2,7 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { INTERRUPT } from '../../schema/platform/labels.ts';
+import { isReplacing } from '../../schema/platform/replacement.ts';
 import { hashOf, templateHash } from '../../schema/platform/revision-of.ts';
 import { isPodReady } from '../pods/diagnose.ts';
 import { isRolledOut, replicasOf } from '../pods/workload-state.ts';
@@ -61,6 +62,9 @@ export type RolloutView = {
   isServing: boolean;
 };
 
+const mayServe = (deployment: DeploymentResource): boolean =>
+  deployment.metadata.deletionTimestamp === undefined && deployment.spec.hibernate !== true && !isReplacing(deployment);
+
 /**
  * Returns true if all pods of a revision are ready, so that the deployment may send it traffic. The reconciles of the
  * deployment and of the revision both see this for themselves, so that neither has to tell the other by a write.
@@ -72,8 +76,7 @@ export function isComplete(revision: RevisionResource, view: RolloutView, settin
     isDatabaseReady &&
     isApiUp(revision, pods, settings) &&
     isWorkloadUp(revision, 'queue', pods, settings) &&
-    deployment.metadata.deletionTimestamp === undefined &&
-    deployment.spec.hibernate !== true &&
+    mayServe(deployment) &&
     (revision.metadata.annotations?.[INTERRUPT] === undefined || isServing) &&
     rolloutOrderOf(revision, siblings) === 'go' &&
     connectionsAsked(revision, settings).problem === undefined &&

@@ -1,5 +1,6 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { isReplacing } from '../../schema/platform/replacement.ts';
 import { names } from '../../schema/names.ts';
 import { replicasOf } from '../pods/workload-state.ts';
 import { CHECK_SECONDS } from '../../schema/platform/rollout-trial.ts';
@@ -14,7 +15,7 @@ import { isQueueScaled, mostDraining, queueBounds } from './queue-size.ts';
 /** Returns true unless an outsider scales it, or it is to have no pods or to be left alone. */
 const mayScale = (deployment: DeploymentResource): boolean => {
   const { queueReplicas, suspend, hibernate } = deployment.spec;
-  return queueReplicas === undefined && suspend !== true && hibernate !== true && !isAsleep(deployment);
+  return queueReplicas === undefined && suspend !== true && hibernate !== true && !isAsleep(deployment) && !isReplacing(deployment);
 };
 
 /**

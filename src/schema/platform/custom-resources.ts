@@ -8,7 +8,8 @@ import { DEPLOYMENT_STATUSES, SourceConfig, SourceRevisionConfigRequest, SOURCES
 import type { GitIntegrationSpec } from './git-integration.ts';
 import { NetworkSpec } from './network-spec.ts';
 import { orderedRules, ResourceSpec } from './resource-spec.ts';
-import { restoredStatus } from './restore-spec.ts';
+import { replacementStatus } from './replacement.ts';
+import { restoredStatus, restoreRule } from './restore-spec.ts';
 import { GUARDS, REVISION_STATUSES } from './revision.ts';
 import { GRANTED_HOST } from './route-place.ts';
 import { PinOfPods, RolloutSpec } from './rollout-spec.ts';
@@ -107,7 +108,7 @@ export const DeploymentSpec = withRules(
     immutableRule('id'),
     ...engineRules(),
     immutableRule('database.storageClass'),
-    immutableRule('database.restore'),
+    restoreRule(),
     ...authRules(),
     tagRule,
     { rule: 'self.source == oldSelf.source', message: "source: can't be changed" },
@@ -146,6 +147,7 @@ export const DeploymentResourceStatus = status({
   keyPreviousUntil: Type.Optional(DateTime('Time until which the former key opens the agents, too. Unset: there is no former key.')),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
   ...restoredStatus,
+  ...replacementStatus,
   followedRef: words(512, 'Branch whose pushes make revisions.'),
   followedCommit: words(64, 'Head of that branch when it was last looked at.'),
   pushHandled: words(128, 'Last value of the pushed-at annotation that was handled.'),

@@ -83,6 +83,12 @@ export const RENEW_DATABASE = `${GROUP}/renew-database`;
 export const API_SCALING = `${GROUP}/api-scaling`;
 /** Annotation on a volume claim: the keys of the labels and annotations that its deployment's spec has given it. */
 export const CLAIM_WORDS = `${GROUP}/given`;
+/** Annotation on a volume claim that is not the first of its data: the uid of the deployment that it belongs to. */
+export const DATA_OF = `${GROUP}/data-of`;
+/** Annotation on a volume claim whose data was replaced: when it may be deleted. */
+export const SET_ASIDE = `${GROUP}/set-aside-until`;
+/** Annotation on a pod that restores into a living deployment, or checks whether that can be: the request. */
+export const REPLACES = `${GROUP}/replaces`;
 /** Annotation on a workload: the number of pods that it began with, if that is more than its spec asks for. */
 export const BEGAN_WITH = `${GROUP}/began-with`;
 /** Annotation on a Deployment: a new value makes a new key. On the key's Secret: the value that it was made for. */

@@ -1,9 +1,10 @@
 import { Type, type Static } from 'typebox';
 import { TargetName } from './backup-spec.ts';
 import { DNS_LABEL } from './container.ts';
-import { DateTime, Uuid, withRules } from '../types.ts';
+import { celHas } from './source-fields.ts';
+import { DateTime, Uuid, withRules, type CelRule } from '../types.ts';
 
-/** The backup that a new deployment begins with. */
+/** The backup that a deployment begins with, or that replaces the data of a living one. */
 export const RestoreSpec = withRules(
   Type.Object(
     {
@@ -35,17 +36,48 @@ export const RestoreSpec = withRules(
             'ConfigMap in the same namespace with SQL. Its files run in the order of their names, in the transaction that restores, as to remove personal data.',
         }),
       ),
+      volume: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 253,
+          description: 'Go back to a former volume, which status.formerVolumes names. Only beside replaceRequestedAt.',
+        }),
+      ),
+      replaceRequestedAt: Type.Optional(
+        DateTime(
+          'Replace the data of a deployment that has some: a new value asks for it. Agents stop, the data is backed up, and the backup is restored into a new volume.',
+        ),
+      ),
+      withoutBackup: Type.Optional(
+        Type.Boolean({
+          description: 'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.',
+        }),
+      ),
       resume: Type.Optional(
         Type.Boolean({
           description:
-            'Go on where the backup was taken: runs continue, crons fire, webhooks are sent. Default false: crons are paused, webhooks and push notifications dropped, and queued and running runs are ended as interrupted.',
+            'Go on where the backup was taken: runs continue, crons fire, webhooks are sent. False, which is the default of a new deployment: crons are paused, webhooks and push notifications dropped, and queued and running runs are ended as interrupted. Default true beside replaceRequestedAt.',
         }),
       ),
     },
-    { description: 'The backup that the managed database begins with. No agent starts before it is restored. Fixed at creation.' },
+    {
+      description:
+        'The backup that the managed database begins with. No agent starts before it is restored. It changes only together with replaceRequestedAt.',
+    },
   ),
   [
-    { rule: 'has(self.backup) != has(self.deployment)', message: 'database.restore: either backup or deployment' },
+    {
+      rule: '[has(self.backup), has(self.deployment), has(self.volume)].filter(given, given).size() == 1',
+      message: 'database.restore: either backup or deployment, or the volume to go back to',
+    },
+    {
+      rule: '!has(self.volume) || has(self.replaceRequestedAt)',
+      message: 'database.restore.volume: only beside replaceRequestedAt; only a living deployment has a former volume',
+    },
+    {
+      rule: '!has(self.withoutBackup) || has(self.replaceRequestedAt)',
+      message: 'database.restore.withoutBackup: only beside replaceRequestedAt; a new deployment has nothing to back up',
+    },
     { rule: '!has(self.at) || has(self.deployment)', message: 'database.restore.at: only beside deployment' },
     { rule: '!has(self.requestedAt) || has(self.deployment)', message: 'database.restore.requestedAt: only beside deployment' },
     { rule: '!has(self.requestedAt) || !has(self.at)', message: 'database.restore.requestedAt: not beside at' },
@@ -79,4 +111,19 @@ type Restored = {
  * whatever became of its status.
  */
 export const isRestorePending = ({ spec, status }: Restored): boolean =>
-  spec.database?.restore !== undefined && status?.restoredBackup === undefined && status?.activeRevision === undefined;
+  spec.database?.restore !== undefined &&
+  spec.database.restore.volume === undefined &&
+  status?.restoredBackup === undefined &&
+  status?.activeRevision === undefined;
+
+/** Returns the rule by which a restore never changes by itself. A rule on the field would be skipped at its removal. */
+export function restoreRule(): CelRule {
+  const [before, after] = ['oldSelf', 'self'].map((root) => celHas(root, 'database.restore'));
+  const requestOf = (root: string): string => `${root}.database.restore.replaceRequestedAt`;
+  const isSame = `(${before}) && self.database.restore == oldSelf.database.restore`;
+  const isNew = `has(${requestOf('self')}) && !((${before}) && has(${requestOf('oldSelf')}) && ${requestOf('self')} == ${requestOf('oldSelf')})`;
+  return {
+    rule: `(${after}) ? (${isSame}) || (${isNew}) : !(${before})`,
+    message: "database.restore: can't be changed, except together with a new replaceRequestedAt",
+  };
+}

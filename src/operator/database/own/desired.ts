@@ -14,6 +14,7 @@ import { isSettled, withAsked, withFormerAsked } from './settled.ts';
 import { databaseSet } from './set.ts';
 import { DATABASE_PORT } from './size.ts';
 import { appliedMetadata } from '../../objects/metadata.ts';
+import { isSwitching } from './volume-name.ts';
 
 /** Returns the objects of a managed database, in the order in which they are made. */
 export function desiredDatabase(deployment: DeploymentResource, settings: OperatorSettings, view: DatabaseView): KubeObject[] {
@@ -26,7 +27,10 @@ export function desiredDatabase(deployment: DeploymentResource, settings: Operat
     databaseService(deployment),
     databasePolicy(deployment, DATABASE_PORT),
     ...databaseBudget(deployment),
-    settled(deployment, settings, { made, live, isHeld: view.renewalHeld !== undefined }),
+    // A set keeps its volume, so that one with another volume takes its place.
+    ...(isSwitching(deployment, live, view.databasePods)
+      ? []
+      : [settled(deployment, settings, { made, live, isHeld: view.renewalHeld !== undefined })]),
   ];
 }
 

@@ -1,7 +1,5 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { names } from '../../../schema/names.ts';
-import { dataOwner } from '../../objects/metadata.ts';
 import { DATA, PGDATA, restrictedContainer } from './postgres-image.ts';
 import { servedTls } from './tls/served.ts';
 
@@ -12,7 +10,7 @@ export const GUARD = 'guard';
  * volume is full, and reports how full it is by its termination message, for which a pod needs no rights and no
  * requests (dev/images/postgres/gx-postgres-guard; read in fullness.ts).
  */
-export const guard = (deployment: DeploymentResource, settings: OperatorSettings): object => ({
+export const guard = (deployment: DeploymentResource, settings: OperatorSettings, volume: string): object => ({
   name: GUARD,
   image: settings.databaseImage,
   imagePullPolicy: settings.imagePullPolicy,
@@ -24,9 +22,5 @@ export const guard = (deployment: DeploymentResource, settings: OperatorSettings
   // The guard is a shell that sleeps. On a full volume it runs psql, which takes some ten megabytes.
   resources: { requests: { cpu: '5m', memory: '16Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
   securityContext: restrictedContainer,
-  volumeMounts: [
-    { name: names.databaseVolume(dataOwner(deployment)), mountPath: DATA },
-    { name: 'run', mountPath: '/var/run/postgresql' },
-    servedTls(deployment).mount,
-  ],
+  volumeMounts: [{ name: volume, mountPath: DATA }, { name: 'run', mountPath: '/var/run/postgresql' }, servedTls(deployment).mount],
 });

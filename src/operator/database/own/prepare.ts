@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import { DATABASE_OF } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
@@ -12,7 +13,7 @@ import { rotatePassword, type PasswordState } from './credentials/rotate.ts';
 import { adminCredential, databaseCredential } from './credentials/secret.ts';
 import { desiredDatabase } from './desired.ts';
 import { keepCertificate, type Kept } from './tls/keep.ts';
-import { keepClaimWords, withKeptVolume } from './volume.ts';
+import { keepClaimWords, withFoundVolume, withKeptVolume } from './volume.ts';
 
 /**
  * Makes the credential and the certificate of a managed database, and moves a change of its password one step forward.
@@ -25,14 +26,18 @@ export async function prepareDatabase(deps: PartDeps, deployment: DeploymentReso
   const certificate = mayGoOn ? await keepCertificate(deps, deployment, pass) : undefined;
   const claimWords = mayGoOn ? await keepClaimWords(deps, deployment, pass) : deployment.status?.claimWords;
   const isFound = mayGoOn && view.database === undefined && !isNew(deployment);
-  const objects = isFound
-    ? await withKeptVolume(deps, desiredDatabase(deployment, deps.settings, view), { deployment, signal })
-    : undefined;
+  const objects = isFound ? await withVolume(deps, deployment, pass) : undefined;
   return {
     ...(first.trouble && { trouble: first.trouble }),
     ...(objects && { objects }),
     ...prepared(deployment, { password, certificate, claimWords }),
   };
+}
+
+/** Returns the objects of a database whose set is not there, while its volume may be. */
+async function withVolume(deps: PartDeps, deployment: DeploymentResource, { view, signal }: DatabasePass): Promise<KubeObject[]> {
+  const found = await withFoundVolume(deps, deployment, signal);
+  return withKeptVolume(deps, desiredDatabase(found, deps.settings, view), { deployment: found, signal });
 }
 
 type Done = { password: PasswordState; certificate: Kept | undefined; claimWords: string | undefined };

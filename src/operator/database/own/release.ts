@@ -7,7 +7,8 @@ import { isOrphan } from '../../pods/workload-state.ts';
 import type { PartDeps } from '../../reports/part-report.ts';
 import { listCredentials } from './credentials/list.ts';
 import { databaseSet } from './set.ts';
-import { claimName } from './volume.ts';
+import { listDataClaims } from './volume.ts';
+import { claimName } from './volume-name.ts';
 
 type Left = { children: KubeObject[]; signal: AbortSignal };
 
@@ -21,19 +22,22 @@ export async function holdPod({ writer, settings }: PartDeps, deployment: Deploy
   await writer.reconcile([databaseSet(deployment, settings, {})], [], signal);
 }
 
-/** Removes the volume and its credentials if the policy is Delete. Returns the claims that are left. */
+/** Removes the volumes and their credentials if the policy is Delete. Returns the claims that are left. */
 export async function removeData({ kube, settings }: PartDeps, deployment: DeploymentResource, signal: AbortSignal): Promise<KubeObject[]> {
   const { namespace } = deployment.metadata;
   const policy = deployment.spec.deletionPolicy ?? settings.deletionPolicy;
   if (policy === 'Retain') return [];
-  const claim = claimName(deployment);
   const credentials = await listCredentials({ kube }, deployment, signal).catch(unlessForbidden);
   const admin = names.databaseAdmin(deployment.metadata.name, dataOwner(deployment));
   for (const secret of [...credentials.map((known) => known.secret), admin])
     await kube.delete(kinds.secret, { namespace, name: secret }, {}, signal).catch(unlessForbidden);
-  await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
+  const listed = (await listDataClaims({ kube }, deployment, signal)).map(({ metadata }) => metadata.name);
+  // Somebody may have taken its labels away.
+  const claims = [...new Set([claimName(deployment), ...listed])];
+  for (const claim of claims) await kube.delete(kinds.volumeClaim, { namespace, name: claim }, {}, signal);
   const scope = { ...(namespace !== undefined && { namespace }) };
-  return kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal);
+  const left = claims.map((claim) => kube.all(kinds.volumeClaim, { ...scope, fieldSelector: `metadata.name=${claim}` }, signal));
+  return (await Promise.all(left)).flat();
 }
 
 /** A missing right must not hold the deployment forever. It may be missing because the namespace is being deleted. */

@@ -11,6 +11,7 @@ import { databaseArguments } from './settings.ts';
 import { childMetadata, dataOwner, appliedMetadata } from '../../objects/metadata.ts';
 import { DATA, PGDATA, restrictedContainer, restrictedPod } from './postgres-image.ts';
 import { servedTls } from './tls/served.ts';
+import { dataOf, volumeName } from './volume-name.ts';
 
 /** Returns the StatefulSet of a managed database. It keeps the volume claim of `live`, which can't be changed later. */
 export function databaseSet(
@@ -20,6 +21,7 @@ export function databaseSet(
 ): KubeObject {
   const { metadata } = deployment;
   const name = names.database(metadata.name);
+  const volume = volumeName(deployment, live);
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
@@ -33,9 +35,9 @@ export function databaseSet(
       persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
       template: {
         metadata: { labels: ownLabels(metadata.name, 'database'), annotations: { [DEPLOYMENT]: metadata.name } },
-        spec: podSpec(deployment, settings),
+        spec: podSpec(deployment, settings, volume),
       },
-      volumeClaimTemplates: claimsOf(live) ?? [claim(deployment, settings)],
+      volumeClaimTemplates: claimsOf(live) ?? [claim(deployment, settings, volume)],
     },
   };
 }
@@ -52,13 +54,13 @@ function claimsOf(live: KubeObject | undefined): object[] | undefined {
   }));
 }
 
-function claim(deployment: DeploymentResource, settings: OperatorSettings): object {
+function claim(deployment: DeploymentResource, settings: OperatorSettings, volume: string): object {
   const { labels, annotations } = childMetadata(deployment, 'database', '');
   const storageClass = deployment.spec.database?.storageClass ?? settings.storageClass;
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
-    metadata: { name: names.databaseVolume(dataOwner(deployment)), labels, annotations },
+    metadata: { name: volume, labels, annotations: { ...annotations, ...dataOf(deployment, volume) } },
     spec: {
       accessModes: ['ReadWriteOnce'],
       ...(storageClass !== undefined && { storageClassName: storageClass }),
@@ -67,12 +69,12 @@ function claim(deployment: DeploymentResource, settings: OperatorSettings): obje
   };
 }
 
-function podSpec(deployment: DeploymentResource, settings: OperatorSettings): object {
+function podSpec(deployment: DeploymentResource, settings: OperatorSettings, volume: string): object {
   const size = databaseSize(deployment, settings);
   return {
     ...restrictedPod(deployment, settings),
     terminationGracePeriodSeconds: 120,
-    containers: [container(deployment, settings), guard(deployment, settings)],
+    containers: [container(deployment, settings, volume), guard(deployment, settings, volume)],
     volumes: [
       { name: 'tmp', emptyDir: {} },
       { name: 'run', emptyDir: {} },
@@ -82,11 +84,13 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings): ob
   };
 }
 
-function container(deployment: DeploymentResource, settings: OperatorSettings): object {
+function container(deployment: DeploymentResource, settings: OperatorSettings, volume: string): object {
   const size = databaseSize(deployment, settings);
-  const [secret, admin] = [names.databaseSecret, names.databaseAdmin].map((nameOf) =>
+  const [first, admin] = [names.databaseSecret, names.databaseAdmin].map((nameOf) =>
     nameOf(deployment.metadata.name, dataOwner(deployment)),
   );
+  // A later volume is made with the password of its time.
+  const secret = deployment.status?.replacement?.former === undefined ? first : (deployment.status.databaseSecret ?? first);
   return {
     name: 'postgres',
     image: settings.databaseImage,
@@ -115,7 +119,7 @@ function container(deployment: DeploymentResource, settings: OperatorSettings): 
     // nothing.
     lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'kill -INT 1'] } } },
     volumeMounts: [
-      { name: names.databaseVolume(dataOwner(deployment)), mountPath: DATA },
+      { name: volume, mountPath: DATA },
       { name: 'tmp', mountPath: '/tmp' },
       { name: 'run', mountPath: '/var/run/postgresql' },
       { name: 'shm', mountPath: '/dev/shm' },

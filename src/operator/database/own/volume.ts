@@ -3,22 +3,20 @@ import { KubeRefused } from '../../../kube/errors.ts';
 import { kinds, type KubeObject } from '../../../kube/kube.ts';
 import { VOLUME_GROWN } from '../../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { names } from '../../../schema/names.ts';
+import { COMPONENT, DEPLOYMENT } from '../../../schema/platform/labels.ts';
+import { labelValue } from '../../../schema/names.ts';
+import { isReplacing } from '../../../schema/platform/replacement.ts';
 import { wordsFor } from '../../../schema/platform/object-keys.ts';
 import { hashOf } from '../../../schema/platform/revision-of.ts';
-import { dataOwner } from '../../objects/metadata.ts';
 import type { PartDeps } from '../../reports/part-report.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
 import { quantity } from '../../kernel/quantity.ts';
 import type { DatabasePass } from '../database.ts';
 import { wordsPatch } from './claim-words.ts';
 import { storageOf, type StorageRequest } from './size.ts';
+import { claimInUse, claimName, dataClaims } from './volume-name.ts';
 
 const GIBIBYTE = 2 ** 30;
-
-/** Returns the name of the claim that the database's one pod gets. */
-export const claimName = (deployment: DeploymentResource): string =>
-  `${names.databaseVolume(dataOwner(deployment))}-${names.database(deployment.metadata.name)}-0`;
 
 /**
  * Returns the size that the spec asks for, and the bytes by which it is beyond (or, negative, below) the live volume.
@@ -46,9 +44,9 @@ export async function growVolume(
 ): Promise<StatedCondition | undefined> {
   const { gibibytes = 0, missing = 0 } = storageAsked(deployment, database) ?? {};
   if (missing < 0) return tooSmall(gibibytes, missing);
-  if (database === undefined || missing === 0) return undefined;
+  if (database === undefined || missing === 0 || isReplacing(deployment)) return undefined;
   if (database.metadata.deletionTimestamp !== undefined) return growing('The StatefulSet of the database is being recreated.');
-  const refusal = await growClaim(deps, deployment, { gibibytes, signal });
+  const refusal = await growClaim(deps, deployment, { gibibytes, database, signal });
   if (refusal !== undefined) return refusal;
   await deps.writer.remove(database, signal, 'Orphan');
   return growing('The volume is being enlarged.');
@@ -66,7 +64,11 @@ export async function withKeptVolume(
   objects: KubeObject[],
   { deployment, signal }: { deployment: DeploymentResource; signal: AbortSignal },
 ): Promise<KubeObject[]> {
-  const claim = await kube.find(kinds.volumeClaim, { namespace: deployment.metadata.namespace, name: claimName(deployment) }, signal);
+  const { namespace } = deployment.metadata;
+  const { former } = deployment.status?.replacement ?? {};
+  const find = (name: string): Promise<KubeObject | undefined> => kube.find(kinds.volumeClaim, { namespace, name }, signal);
+  // A new volume that takes the place of another one has its size.
+  const claim = (await find(claimName(deployment))) ?? (former === undefined ? undefined : await find(former));
   if (claim === undefined) return objects;
   const { storage } = (claim.spec as StorageRequest).resources.requests;
   const sized = ({ spec, ...template }: ClaimTemplate): ClaimTemplate => {
@@ -78,6 +80,29 @@ export async function withKeptVolume(
     const spec = object.spec as SetSpec;
     return { ...object, spec: { ...spec, volumeClaimTemplates: spec.volumeClaimTemplates.map(sized) } };
   });
+}
+
+/** Lists the volume claims of a deployment's data: the one in use, and former ones. */
+export async function listDataClaims(
+  { kube }: Pick<PartDeps, 'kube'>,
+  deployment: DeploymentResource,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const { namespace, name } = deployment.metadata;
+  const labelSelector = `${DEPLOYMENT}=${labelValue(name)},${COMPONENT}=database`;
+  const claims = await kube.all(kinds.volumeClaim, { ...(namespace !== undefined && { namespace }), labelSelector }, signal);
+  return dataClaims(deployment, claims);
+}
+
+/** Returns the deployment with the claim that its data is in, where neither its status nor a set tells it. */
+export async function withFoundVolume(
+  deps: Pick<PartDeps, 'kube'>,
+  deployment: DeploymentResource,
+  signal: AbortSignal,
+): Promise<DeploymentResource> {
+  if (deployment.status?.databaseVolume !== undefined) return deployment;
+  const claim = claimInUse(deployment, await listDataClaims(deps, deployment, signal));
+  return claim === undefined ? deployment : { ...deployment, status: { ...deployment.status, databaseVolume: claim } };
 }
 
 /**
@@ -94,7 +119,7 @@ export async function keepClaimWords(
   const isNone = [words.labels, words.annotations].every((of) => Object.keys(of).length === 0);
   const [known, wanted] = [deployment.status?.claimWords, isNone ? undefined : hashOf(words)];
   if (known === wanted || view.database === undefined) return known;
-  const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment) };
+  const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment, view.database) };
   const claim = await kube.find(kinds.volumeClaim, ref, signal);
   if (claim === undefined) return known;
   const patch = wordsPatch(claim, words);
@@ -107,10 +132,10 @@ export async function keepClaimWords(
   }
 }
 
-type Growth = { gibibytes: number; signal: AbortSignal };
+type Growth = { gibibytes: number; database: KubeObject; signal: AbortSignal };
 
-async function growClaim({ kube }: Pick<PartDeps, 'kube'>, deployment: DeploymentResource, { gibibytes, signal }: Growth) {
-  const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment) };
+async function growClaim({ kube }: Pick<PartDeps, 'kube'>, deployment: DeploymentResource, { gibibytes, database, signal }: Growth) {
+  const ref = { namespace: deployment.metadata.namespace, name: claimName(deployment, database) };
   try {
     const { spec } = await kube.get(kinds.volumeClaim, ref, signal);
     const known = (spec as StorageRequest).resources.requests.storage;

@@ -1,12 +1,13 @@
+import { isReplacing } from '../../../schema/platform/replacement.ts';
 import { databaseOf } from '../../database/engines.ts';
 import { keptStatus } from '../../reports/status-inputs.ts';
 import type { DatabaseView } from '../../database/database.ts';
 import type { Facts, Part } from '../part.ts';
 
-/** A database that sleeps with its deployment is woken for a backup. */
+/** A database that sleeps with its deployment is woken for a backup, and while its data is being replaced. */
 const viewOf = <F extends Facts>(facts: F): F & DatabaseView => ({
   ...facts,
-  isAsleep: facts.isAsleep && facts.backup?.needsDatabase !== true,
+  isAsleep: facts.isAsleep && facts.backup?.needsDatabase !== true && !isReplacing(facts.deployment),
 });
 
 /** The database of a deployment, by the engine that it asks for. */

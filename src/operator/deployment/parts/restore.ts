@@ -3,9 +3,10 @@ import { followRestore, forgetRestore } from '../../backup/restore-make.ts';
 import { restored, restoreFailed, restoring } from '../../backup/restore-statement.ts';
 import { isWaitingForVolumes } from '../../pods/diagnose.ts';
 import { waiting, type StatedCondition } from '../../kernel/outcome.ts';
-import type { PartDeps, PartReport } from '../../reports/part-report.ts';
+import type { DeploymentStatusFields, PartDeps, PartReport } from '../../reports/part-report.ts';
 import { keptStatus } from '../../reports/status-inputs.ts';
 import { dateTimeOf } from '../../../schema/types.ts';
+import type { RestoreDone } from '../../../schema/wire/restore-message.ts';
 import type { Part, WrittenFacts } from '../part.ts';
 
 /** Seconds after which to look again while a restore waits or is under way, and while nothing can be restored. */
@@ -40,8 +41,14 @@ async function stepRestore(deps: PartDeps, facts: WrittenFacts, signal: AbortSig
   if (result === undefined)
     return pending(restoring(restorePods.some(isWaitingForVolumes) ? volumeless(facts) : 'The backup is being restored.'));
   if ('reason' in result) return pending(restoreFailed(result, true));
-  const status = { restoredBackup: result.backup, restoredFrom: dateTimeOf(new Date(result.from)), restoredAt: dateTimeOf(now) };
+  const status = statusOf(result, facts);
   return { statements: [restored({ status: { ...keptStatus(deployment, KEPT), ...status } })], status };
+}
+
+function statusOf({ backup, from }: RestoreDone, { deployment, now }: WrittenFacts): DeploymentStatusFields {
+  const { replaceRequestedAt } = deployment.spec.database?.restore ?? {};
+  const handled = replaceRequestedAt === undefined ? {} : { replacedAt: replaceRequestedAt };
+  return { ...handled, restoredBackup: backup, restoredFrom: dateTimeOf(new Date(from)), restoredAt: dateTimeOf(now) };
 }
 
 /** Only events of the pod name a ConfigMap that is not there. */

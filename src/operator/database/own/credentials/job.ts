@@ -8,7 +8,7 @@ import { dataOwner, ownedMetadata } from '../../../objects/metadata.ts';
 import { restrictedContainer, restrictedPod } from '../postgres-image.ts';
 import type { Credential } from './credential.ts';
 import type { Task } from './next-step.ts';
-import { loginOf, retireSql, setSql } from './sql.ts';
+import { adoptSql, loginOf, retireSql, setSql } from './sql.ts';
 
 const PSQL = 'psql -X -q -A -t -v ON_ERROR_STOP=1';
 const SCRIPTS: Record<Task, string> = {
@@ -17,6 +17,9 @@ const SCRIPTS: Record<Task, string> = {
 printf '%s' "$STATEMENTS" | ${PSQL} -1 -v verifier="$VERIFIER" "$ADMIN"
 exec ${PSQL} "$NEXT" -c 'select 1'`,
   retire: `printf '%s' "$STATEMENTS" | ${PSQL} -1 "$ADMIN"`,
+  adopt: `set -e
+printf '%s' "$STATEMENTS" | ${PSQL} -1 -v verifier="$VERIFIER" "$ADMIN"
+exec ${PSQL} "$NEXT" -c 'select 1'`,
 };
 /** The task is repeated until it succeeds, because a database may restart meanwhile. */
 const FOR_EVER = 2_147_483_647;
@@ -75,13 +78,10 @@ function environment(deployment: DeploymentResource, { task, from, to }: Passwor
     valueFrom: { secretKeyRef: { name: secret, key } },
   });
   const literal = (name: string, value: string): object => ({ name, value });
-  const setting = [
-    known('NEXT', to.secret, 'uri'),
-    known('VERIFIER', to.secret, 'verifier'),
-    literal('STATEMENTS', setSql(loginOf(to.number))),
-  ];
+  const next = [known('NEXT', to.secret, 'uri'), known('VERIFIER', to.secret, 'verifier')];
   const tasks: Record<Task, object[]> = {
-    set: setting,
+    set: [...next, literal('STATEMENTS', setSql(loginOf(to.number)))],
+    adopt: [...next, literal('STATEMENTS', adoptSql(loginOf(to.number)))],
     retire: [literal('STATEMENTS', retireSql(loginOf(from.number)))],
   };
   return [known('ADMIN', admin, 'uri'), ...tasks[task]];

@@ -4,14 +4,17 @@ import { isRolledOut, replicasOf } from '../../../pods/workload-state.ts';
 import type { DatabaseView } from '../../database.ts';
 import type { Credential } from './credential.ts';
 
-/** The task of a pod in the database: set the next password, or end the former one. */
-export type Task = 'set' | 'retire';
+/**
+ * The task of a pod in the database: set the next password, end the former one, or give a database that does not know
+ * it the password of today, and end all others.
+ */
+export type Task = 'set' | 'retire' | 'adopt';
 
 /** The next step of a change of the password. */
 export type RotationStep =
   | { do: 'nothing' }
   | { do: 'make'; number: number }
-  | { do: 'run'; task: Task; from: Credential; to: Credential }
+  | { do: 'run'; task: 'set' | 'retire'; from: Credential; to: Credential }
   | { do: 'use'; to: Credential }
   | { do: 'await-pods'; to: Credential }
   | { do: 'forget'; from: Credential; to: Credential };
@@ -22,7 +25,7 @@ export type Rotation = {
   used: string | undefined;
   /** When the spec asked for a new password. */
   requestedAt: string | undefined;
-  isDone: (task: Task, number: number) => boolean;
+  isDone: (task: 'set' | 'retire', number: number) => boolean;
   /** Returns true when every running pod has this credential, and none can come back with another. */
   isEverywhere: (secret: string) => boolean;
 };

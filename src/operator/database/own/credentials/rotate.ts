@@ -3,6 +3,7 @@ import { kinds, type KubeObject } from '../../../../kube/kube.ts';
 import { PASSWORD_ROTATED } from '../../../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
 import { PASSWORD_TASK } from '../../../../schema/platform/labels.ts';
+import { isReplacing } from '../../../../schema/platform/replacement.ts';
 import { names } from '../../../../schema/names.ts';
 import { conditionIn } from '../../../kernel/conditions.ts';
 import type { StatedCondition } from '../../../kernel/outcome.ts';
@@ -39,9 +40,8 @@ const LOOK_AGAIN = 30;
 export async function rotatePassword(deps: PartDeps, deployment: DeploymentResource, pass: Pass): Promise<PasswordState> {
   const { databaseSecret: used, passwordRequestedAt: fulfilled } = deployment.status ?? {};
   const requestedAt = deployment.spec.database?.passwordRequestedAt;
-  const isUnderWay = conditionIn(deployment, PASSWORD_ROTATED) !== undefined;
   const isAsked = requestedAt !== undefined && requestedAt !== fulfilled;
-  if (used !== undefined && !isUnderWay && !isAsked && !isDoubted(deployment, pass.view))
+  if (used !== undefined && !mayChange(deployment, isAsked || isDoubted(deployment, pass.view)))
     return { secret: { secret: used }, ...(fulfilled !== undefined && { requestedAt: fulfilled }) };
   const look = async (count: number) => (count === 0 ? pass.known : undefined) ?? listCredentials(deps, deployment, pass.signal);
   for (let count = 0; count < STEPS_AT_ONCE; count += 1) {
@@ -50,6 +50,10 @@ export async function rotatePassword(deps: PartDeps, deployment: DeploymentResou
   }
   return { secret: used === undefined ? undefined : { secret: used }, rotation: underWay('Making', 'A new password is being made.') };
 }
+
+/** Returns true if a change is under way or due. While volumes change, a new password would be known by one of them. */
+const mayChange = (deployment: DeploymentResource, isDue: boolean): boolean =>
+  (isDue || conditionIn(deployment, PASSWORD_ROTATED) !== undefined) && !isReplacing(deployment);
 
 type Taking = { deps: PartDeps; deployment: DeploymentResource; pass: Pass; credentials: Credential[] };
 
@@ -114,7 +118,7 @@ async function run(step: Extract<RotationStep, { do: 'run' }>, { deps, deploymen
 }
 
 /** Makes the pod that changes the password in the database, unless it exists. Returns its problem, if any. */
-async function runTask(
+export async function runTask(
   deps: PartDeps,
   deployment: DeploymentResource,
   task: PasswordTask,
@@ -133,7 +137,7 @@ const podOf = ({ passwordPods }: Pick<DatabaseView, 'passwordPods'>, job: string
   passwordPods.find((pod) => pod.metadata.annotations?.[PASSWORD_TASK] === job && statusOfPod(pod).phase !== 'Failed');
 
 /** Returns true when the pod of the Job has done its task. */
-function isDone(view: Pick<DatabaseView, 'passwordPods'>, job: string): boolean {
+export function isDone(view: Pick<DatabaseView, 'passwordPods'>, job: string): boolean {
   const pod = podOf(view, job);
   return pod !== undefined && statusOfPod(pod).phase === 'Succeeded';
 }

@@ -24,3 +24,11 @@ export const setSql = (login: string, owner = OWNER): string => `
 export const retireSql = (login: string): string => `
   alter role ${login} nologin password null;
   select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = '${login}' and pid <> pg_backend_pid();`;
+
+/** Returns the statements by which the admin gives a login a password, and closes all others that there are. */
+export const adoptSql = (login: string, owner = OWNER): string => `${setSql(login, owner)}
+  do $do$ declare other name; begin
+    for other in select rolname from pg_roles where rolname in ('${[0, 1, 2].map((number) => loginOf(number, owner)).join("', '")}') and rolname <> '${login}' loop
+      execute format('alter role %I nologin password null', other);
+    end loop;
+  end $do$;`;

@@ -1,0 +1,99 @@
+import { kinds, type KubeObject } from '../../kube/kube.ts';
+import { isBackupOver } from '../../schema/platform/backup-spec.ts';
+import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { SET_ASIDE } from '../../schema/platform/labels.ts';
+import { FORMER_DAYS, type FormerVolume } from '../../schema/platform/replacement.ts';
+import { dateTimeOf } from '../../schema/types.ts';
+import type { ReplaceFailure, RestoreDone, RestoreFailure } from '../../schema/wire/restore-message.ts';
+import type { PartDeps } from '../reports/part-report.ts';
+import { beginBackup } from './make.ts';
+import { checkJob, checkOf } from './replace-job.ts';
+import type { ReplaceOrder } from './replace-plan.ts';
+import { makeOrLook, podFor } from './restore-make.ts';
+import { restoreResult } from './restore-result.ts';
+import { adviceOn } from './statement.ts';
+
+type Acting = { deployment: DeploymentResource; now: Date; signal: AbortSignal };
+
+/** Looks whether a backup can be restored, while the agents serve. Undefined while that is under way. */
+export async function checkReplacement(
+  deps: PartDeps,
+  plan: ReplaceOrder,
+  { requestedAt, pods, ...acting }: Acting & { requestedAt: string; pods: readonly KubeObject[] },
+): Promise<RestoreDone | RestoreFailure | undefined> {
+  const pod = podFor(pods, checkOf(requestedAt));
+  if (pod === undefined) return makeOrLook(deps, checkJob(acting.deployment, plan, requestedAt, deps.settings), acting);
+  return restoreResult(pod, acting.now);
+}
+
+type Saving = Acting & {
+  requestedAt: string;
+  backups: readonly BackupResource[];
+  /** The Secret with the address of the database. */
+  secret: string;
+  tenant: string;
+  isUp: boolean;
+};
+
+/** Backs up the data that is to be replaced. The part of backups follows it. Undefined while it is under way. */
+export async function saveReplaced(deps: PartDeps, saving: Saving): Promise<'saved' | ReplaceFailure | undefined> {
+  const { deployment, requestedAt, backups, isUp } = saving;
+  const { backup: spec } = deployment.spec.database ?? {};
+  if (spec === undefined) return 'saved';
+  const made = backups.find((backup) => backup.spec.requestedAt === requestedAt);
+  if (made?.status?.phase === 'Succeeded') return 'saved';
+  if (made?.status?.phase === 'Failed') return { reason: 'BackupFailed', message: adviceOn(made) };
+  const others = backups.some(({ status }) => !isBackupOver(status?.phase));
+  if (isUp && !others) await beginBackup(deps, { ...saving, plan: { spec, requestedAt }, pods: [], revision: undefined });
+  return undefined;
+}
+
+/** Returns true if a volume claim has no volume any more, so that its data can't be backed up. */
+export async function isVolumeLost(
+  { kube }: Pick<PartDeps, 'kube'>,
+  claim: string,
+  { deployment, signal }: Pick<Acting, 'deployment' | 'signal'>,
+): Promise<boolean> {
+  const found = await kube.find(kinds.volumeClaim, { namespace: deployment.metadata.namespace, name: claim }, signal);
+  return found === undefined || (found.status as { phase?: string } | undefined)?.phase === 'Lost';
+}
+
+/** Notes on a claim until when it stays, so that nobody takes it for the one in use, and returns the note. */
+export async function setAside(
+  { kube }: Pick<PartDeps, 'kube'>,
+  claim: string,
+  { deployment, now, signal }: Acting,
+): Promise<FormerVolume> {
+  const until = dateTimeOf(new Date(now.getTime() + FORMER_DAYS * 86_400_000));
+  await annotate(kube, claim, { deployment, signal, value: until });
+  return { claim, until };
+}
+
+/** Takes the note off a claim that is in use again. */
+export const takeBack = ({ kube }: Pick<PartDeps, 'kube'>, claim: string, { deployment, signal }: Acting): Promise<void> =>
+  annotate(kube, claim, { deployment, signal, value: null });
+
+type Note = Pick<Acting, 'deployment' | 'signal'> & { value: string | null };
+
+async function annotate(kube: PartDeps['kube'], claim: string, { deployment, signal, value }: Note): Promise<void> {
+  const ref = { namespace: deployment.metadata.namespace, name: claim };
+  const found = await kube.find(kinds.volumeClaim, ref, signal);
+  if (found === undefined) return;
+  const { [SET_ASIDE]: _note, ...others } = found.metadata.annotations ?? {};
+  const annotations = value === null ? others : { ...others, [SET_ASIDE]: value };
+  const version = { op: 'test', path: '/metadata/resourceVersion', value: found.metadata.resourceVersion } as const;
+  await kube.jsonPatch(kinds.volumeClaim, ref, [version, { op: 'add', path: '/metadata/annotations', value: annotations }], {}, signal);
+}
+
+/** Deletes a claim with its data. */
+export async function removeVolume({ kube }: Pick<PartDeps, 'kube'>, claim: string, { deployment, signal }: Acting): Promise<void> {
+  await kube.delete(kinds.volumeClaim, { namespace: deployment.metadata.namespace, name: claim }, {}, signal);
+}
+
+/** Deletes the former volumes whose time is over. Returns the others. */
+export async function removeExpired(deps: Pick<PartDeps, 'kube'>, acting: Acting): Promise<FormerVolume[]> {
+  const former = acting.deployment.status?.formerVolumes ?? [];
+  const isOver = ({ until }: FormerVolume): boolean => Date.parse(until) <= acting.now.getTime();
+  for (const { claim } of former.filter(isOver)) await removeVolume(deps, claim, acting);
+  return former.filter((each) => !isOver(each));
+}

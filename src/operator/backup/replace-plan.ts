@@ -1,0 +1,122 @@
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { isReplacing, type Replacement } from '../../schema/platform/replacement.ts';
+import { isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
+import { dateTimeOf } from '../../schema/types.ts';
+import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
+import { claimName, nextClaim } from '../database/own/volume-name.ts';
+import type { DatabaseView } from '../database/database.ts';
+import { backupFault } from './plan.ts';
+import { ordered, planOf, type OpenRestore, type RestorePlan, type RestoreSeen } from './restore-plan.ts';
+
+/** Hours after which a request that was never begun is not begun any more: it is one of a status that was lost. */
+const HOURS = 24;
+
+/** The backup of a restore into a living deployment. */
+export type ReplaceOrder = Extract<RestorePlan, { state: 'ready' }>;
+
+/** The decision about a restore into a living deployment. */
+export type ReplacePlan =
+  /** The last request is handled. */
+  | { state: 'over' }
+  /** It can't be. Nothing was stopped. */
+  | ({ state: 'fault' } & ReplaceFailure)
+  /** Its backup is still being made. Nothing is stopped. */
+  | { state: 'waits'; message: string }
+  /** The backup is looked at before anything stops. */
+  | { state: 'check'; requestedAt: string; order: ReplaceOrder }
+  /** A former volume takes the place of the present one. */
+  | { state: 'volume'; requestedAt: string; claim: string }
+  /** The agents are stopped, or stop. Without an order it goes back to a former volume. */
+  | { state: 'replacing'; replacement: Replacement; order: ReplaceOrder | undefined };
+
+type Seen = RestoreSeen & Pick<DatabaseView, 'database'> & { now: Date };
+
+/** Decides about a restore into a living deployment. Undefined if none was ever asked for. */
+export function planReplacement(deployment: DeploymentResource, seen: Seen): ReplacePlan | undefined {
+  const { restore } = deployment.spec.database ?? {};
+  const { replacement, replacedAt } = deployment.status ?? {};
+  if (replacement !== undefined && isReplacing(deployment)) return goingOn(deployment, replacement, seen);
+  if (restore?.replaceRequestedAt === undefined || isRestorePending(deployment)) return undefined;
+  const { replaceRequestedAt: requestedAt } = restore;
+  if (replacedAt === requestedAt || isOlder(requestedAt, deployment)) return { state: 'over' };
+  const known = replacement?.requestedAt === requestedAt;
+  return known ? begun(deployment, { restore, requestedAt }, seen) : asked(deployment, { restore, requestedAt }, seen);
+}
+
+/** Returns true for a request that came with the deployment. It has begun with that backup. */
+const isOlder = (requestedAt: string, { metadata }: DeploymentResource): boolean =>
+  Date.parse(requestedAt) <= Date.parse(metadata.creationTimestamp ?? '');
+
+type Asked = { restore: RestoreSpec; requestedAt: string };
+
+const fault = (reason: ReplaceFailure['reason'], message: string): ReplacePlan => ({ state: 'fault', reason, message });
+
+/** Decides about a request that the status does not know yet. */
+function asked(deployment: DeploymentResource, request: Asked, seen: Seen): ReplacePlan {
+  const { requestedAt } = request;
+  const plan = begun(deployment, request, seen);
+  // The status was lost after the volume had changed. The database itself knows its backup.
+  if (seen.database !== undefined && claimName(deployment, seen.database) === nextClaim(deployment, requestedAt))
+    return plan.state === 'check'
+      ? { state: 'replacing', replacement: { requestedAt, since: dateTimeOf(seen.now), step: 'Restoring' }, order: plan.order }
+      : { state: 'over' };
+  const age = seen.now.getTime() - Date.parse(requestedAt);
+  if (age > HOURS * 3_600_000)
+    return fault('RequestTooOld', `database.restore.replaceRequestedAt: ${requestedAt} is longer than ${HOURS} hours ago.`);
+  return plan;
+}
+
+/** Decides about a request whose backup is looked for. Whatever can be refused is refused here. */
+function begun(deployment: DeploymentResource, { restore, requestedAt }: Asked, seen: Seen): ReplacePlan {
+  if (deployment.spec.hibernate === true)
+    return fault('Hibernated', 'database.restore: the deployment hibernates, and its database with it.');
+  if (restore.volume !== undefined) return ofVolume(deployment, { claim: restore.volume, requestedAt });
+  const noTarget = targetFaultOf(deployment, restore, seen);
+  if (noTarget !== undefined) return noTarget;
+  const plan: OpenRestore = planOf(
+    deployment,
+    { ...restore, resume: isResumed(restore) },
+    { ...seen, into: intoOf(deployment, requestedAt) },
+  );
+  return plan.state === 'ready' ? { state: 'check', requestedAt, order: plan } : plan;
+}
+
+/** Returns the id of a restore into a living deployment, which the database keeps. */
+const intoOf = ({ metadata }: DeploymentResource, requestedAt: string): string => `${metadata.uid}/${requestedAt}`;
+
+function ofVolume({ status = {} }: DeploymentResource, { claim, requestedAt }: { claim: string; requestedAt: string }): ReplacePlan {
+  const known = (status.formerVolumes ?? []).map((former) => former.claim);
+  if (known.includes(claim)) return { state: 'volume', requestedAt, claim };
+  const others = known.length === 0 ? 'It has none' : `It has: ${known.join(', ')}`;
+  return fault('VolumeMissing', `database.restore.volume: the deployment has no former volume ${claim}. ${others}.`);
+}
+
+/** A living deployment is no copy: it goes on at the moment of the backup unless it is asked not to. */
+const isResumed = (restore: RestoreSpec | undefined): boolean => restore?.resume !== false;
+
+/** Returns true if the data that is there is backed up before it is replaced. */
+export const isBackedUpFirst = ({ spec }: DeploymentResource): boolean => spec.database?.restore?.withoutBackup !== true;
+
+function targetFaultOf(deployment: DeploymentResource, restore: RestoreSpec, { settings, now }: Seen): ReplacePlan | undefined {
+  if (restore.withoutBackup === true) return undefined;
+  const { backup } = deployment.spec.database ?? {};
+  if (backup === undefined)
+    return fault(
+      'TargetMissing',
+      'database.backup: the deployment names no target, so that the data which is there can not be backed up. Name one, or set database.restore.withoutBackup.',
+    );
+  const missing = backupFault(backup, settings, now);
+  return missing?.reason === 'TargetMissing' ? fault('TargetMissing', missing.message) : undefined;
+}
+
+/** Goes on with the backup that was chosen, whatever the spec says by now. */
+function goingOn(deployment: DeploymentResource, replacement: Replacement, seen: Seen): ReplacePlan {
+  const { backup, target, requestedAt } = replacement;
+  if (backup === undefined || target === undefined) return { state: 'replacing', replacement, order: undefined };
+  const [id = '', name = ''] = backup.split('/');
+  const resume = isResumed(deployment.spec.database?.restore);
+  const plan = ordered({ target, id, name }, { resume }, { ...seen, into: intoOf(deployment, requestedAt) });
+  if (plan.state === 'ready') return { state: 'replacing', replacement, order: plan };
+  const gone = plan.state === 'fault' ? { reason: plan.reason, message: plan.message } : {};
+  return { state: 'replacing', replacement: { ...replacement, step: 'Returning', ...gone }, order: undefined };
+}

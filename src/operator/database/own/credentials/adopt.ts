@@ -1,0 +1,37 @@
+import { kinds } from '../../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
+import { names } from '../../../../schema/names.ts';
+import type { PartDeps } from '../../../reports/part-report.ts';
+import type { DatabasePass } from '../../database.ts';
+import { numberOf } from './lost.ts';
+import { isDone, runTask } from './rotate.ts';
+
+type Adopting = Pick<DatabasePass, 'view' | 'signal' | 'now'> & {
+  /** The Secret with the password of today. */
+  secret: string;
+};
+
+/**
+ * Gives a database on another volume the password of today, which that volume may not know. The first password needs
+ * nothing: a volume that was in use before knows it, and a new one is made with it. Returns true once it is done.
+ */
+export async function adoptPassword(deps: PartDeps, deployment: DeploymentResource, { secret, ...pass }: Adopting): Promise<boolean> {
+  const number = numberOf(secret, deployment) ?? 0;
+  if (number === 0) return true;
+  const to = { secret, number };
+  if (isDone(pass.view, names.passwordJob(deployment.metadata.name, 'adopt', number))) return true;
+  await runTask(deps, deployment, { task: 'adopt', from: to, to }, pass);
+  return false;
+}
+
+/** Removes the Job that has given a database its password, so that the next volume gets it, too. */
+export async function forgetAdoption(
+  { kube }: Pick<PartDeps, 'kube'>,
+  deployment: DeploymentResource,
+  { secret, signal }: { secret: string; signal: AbortSignal },
+): Promise<void> {
+  const { namespace, name } = deployment.metadata;
+  const number = numberOf(secret, deployment) ?? 0;
+  if (number === 0) return;
+  await kube.delete(kinds.job, { namespace, name: names.passwordJob(name, 'adopt', number) }, { propagation: 'Background' }, signal);
+}

@@ -1,0 +1,66 @@
+import type { KubeObject } from '../../../kube/kube.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { DATA_OF, SET_ASIDE } from '../../../schema/platform/labels.ts';
+import { isReplacing } from '../../../schema/platform/replacement.ts';
+import { names } from '../../../schema/names.ts';
+import { dataOwner } from '../../objects/metadata.ts';
+
+/*
+ * The names of a database's volumes. A restore into a living deployment gives it another one. A set gives its claim the
+ * name of its template, and its own with a number.
+ */
+
+type Named = DeploymentResource;
+
+const ending = ({ metadata }: Named): string => `-${names.database(metadata.name)}-0`;
+
+const firstVolume = (deployment: Named): string => names.databaseVolume(dataOwner(deployment));
+
+/** Returns the name of the claim that is made for a set with a template of this name. */
+const claimOf = (deployment: Named, volume: string): string => `${volume}${ending(deployment)}`;
+
+/** Returns the name of the template that a set with this claim has. */
+const volumeIn = (deployment: Named, claim: string): string => claim.slice(0, -ending(deployment).length);
+
+type Templates = { volumeClaimTemplates?: { metadata: { name?: string } }[] };
+const templateOf = (set: KubeObject | undefined): string | undefined =>
+  (set?.spec as Templates | undefined)?.volumeClaimTemplates?.[0]?.metadata.name;
+
+/** Returns the volume of the database, as a set names it: by the status, else by the live set, else the first. */
+export function volumeName(deployment: Named, live: KubeObject | undefined): string {
+  const known = deployment.status?.databaseVolume;
+  return known === undefined ? (templateOf(live) ?? firstVolume(deployment)) : volumeIn(deployment, known);
+}
+
+/** Returns the name of the claim that the database's one pod gets. */
+export const claimName = (deployment: Named, live?: KubeObject): string => claimOf(deployment, volumeName(deployment, live));
+
+/** Returns the name of the claim that a restore into a living deployment makes. */
+export const nextClaim = (deployment: Named, requestedAt: string): string =>
+  claimOf(deployment, names.databaseVolume(`${dataOwner(deployment)}/${requestedAt}`));
+
+/** Returns the annotation of a claim that is not the first of its data, and could not be found by its name. */
+export const dataOf = (deployment: Named, volume: string): Record<string, string> =>
+  volume === firstVolume(deployment) ? {} : { [DATA_OF]: dataOwner(deployment) };
+
+/** Returns true if the set can't be as it is: it has another volume, or pods of a former set still run. */
+export function isSwitching(deployment: Named, live: KubeObject | undefined, pods: readonly KubeObject[]): boolean {
+  if (deployment.status?.databaseVolume === undefined) return false;
+  if (live !== undefined) return templateOf(live) !== volumeName(deployment, live);
+  return isReplacing(deployment) && pods.length > 0;
+}
+
+/** Returns the claims of a deployment's data among others. */
+export const dataClaims = (deployment: Named, claims: readonly KubeObject[]): KubeObject[] =>
+  claims.filter(
+    ({ metadata }) =>
+      metadata.name === claimOf(deployment, firstVolume(deployment)) ||
+      (metadata.annotations?.[DATA_OF] === dataOwner(deployment) && metadata.name.endsWith(ending(deployment))),
+  );
+
+/** Returns the claim in use among those of the data, where neither status nor set tells it. */
+export function claimInUse(deployment: Named, claims: readonly KubeObject[]): string | undefined {
+  const used = dataClaims(deployment, claims).filter(({ metadata }) => metadata.annotations?.[SET_ASIDE] === undefined);
+  const first = used.find(({ metadata }) => metadata.name === claimOf(deployment, firstVolume(deployment)));
+  return (first ?? used.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0])?.metadata.name;
+}

@@ -1,0 +1,247 @@
+import { PASSWORD_ROTATED } from '../../../schema/platform/conditions.ts';
+import type { FormerVolume, Replacement } from '../../../schema/platform/replacement.ts';
+import { dateTimeOf } from '../../../schema/types.ts';
+import { REPLACE_FAILURES, type ReplaceFailure, type RestoreDone, type RestoreFailure } from '../../../schema/wire/restore-message.ts';
+import {
+  checkReplacement,
+  isVolumeLost,
+  removeExpired,
+  removeVolume,
+  saveReplaced,
+  setAside,
+  takeBack,
+} from '../../backup/replace-make.ts';
+import { isBackedUpFirst, type ReplaceOrder, type ReplacePlan } from '../../backup/replace-plan.ts';
+import { followRestore, forgetRestore } from '../../backup/restore-make.ts';
+import { lastReplaced, notReplaced, replaced, restoring } from '../../backup/restore-statement.ts';
+import { adoptPassword, forgetAdoption } from '../../database/own/credentials/adopt.ts';
+import { claimName, isSwitching, nextClaim } from '../../database/own/volume-name.ts';
+import { databaseOf } from '../../database/engines.ts';
+import { conditionIn } from '../../kernel/conditions.ts';
+import { waiting } from '../../kernel/outcome.ts';
+import { areAgentsGone } from '../../pods/workload-state.ts';
+import type { DeploymentStatusFields, PartDeps, PartReport } from '../../reports/part-report.ts';
+import { keptStatus } from '../../reports/status-inputs.ts';
+import type { Part, WrittenFacts } from '../part.ts';
+import { tenantIn } from './tracing-project.ts';
+
+/** Seconds after which to look again while a restore is under way, and while its backup is made. */
+const LOOK_AGAIN = 2;
+const LOOK_LATER = 10;
+/** The longest time of a timer in seconds. */
+const LONGEST = 86_400;
+/** Minutes after which a database that does not start on its new volume is given up. */
+const PATIENCE = 15;
+const KEPT = ['databaseVolume', 'replacement', 'replacedAt', 'formerVolumes', 'restoredBackup', 'restoredFrom', 'restoredAt'] as const;
+
+/** A restore that replaces the data of a living deployment. */
+export const replacing: Part = {
+  step: stepReplacement,
+  // While something else is in the way, it stays as it is.
+  report: ({ trouble, deployment }) =>
+    trouble === undefined ? {} : { status: keptStatus(deployment, KEPT), statements: lastReplaced(deployment) },
+};
+
+type Doing = { deps: PartDeps; facts: WrittenFacts; signal: AbortSignal; kept: DeploymentStatusFields };
+
+async function stepReplacement(deps: PartDeps, facts: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
+  const { deployment, replace: plan, now } = facts;
+  const { formerVolumes: _former, ...others } = keptStatus(deployment, KEPT);
+  const former = await removeExpired(deps, { deployment, now, signal });
+  const kept = { ...others, ...(former.length > 0 && { formerVolumes: former }) };
+  const report = await act(plan, { deps, facts, signal, kept });
+  return { status: kept, ...report, again: [...(report.again ?? []), expiryOf(former, now)] };
+}
+
+const expiryOf = (former: readonly FormerVolume[], now: Date): number | undefined =>
+  former.length === 0
+    ? undefined
+    : Math.max(1, Math.min(LONGEST, ...former.map(({ until }) => Math.ceil((Date.parse(until) - now.getTime()) / 1000))));
+
+async function act(plan: ReplacePlan | undefined, doing: Doing): Promise<PartReport> {
+  const { deployment } = doing.facts;
+  if (plan === undefined) return {};
+  switch (plan.state) {
+    case 'over':
+      if (doing.facts.restorePods.some(({ metadata }) => metadata.deletionTimestamp === undefined)) await forget(doing);
+      return { statements: lastReplaced(deployment) };
+    case 'fault':
+      return failed(plan, deployment.spec.database?.restore?.replaceRequestedAt ?? '', doing);
+    case 'waits':
+      return { statements: [restoring(plan.message, 'WaitsForBackup')], again: [LOOK_LATER] };
+    case 'check':
+      return check(plan.order, plan.requestedAt, doing);
+    case 'volume':
+      return goTo(plan, doing);
+    case 'replacing':
+      return replace(plan.replacement, plan.order, doing);
+  }
+}
+
+/** Looks at the backup, and stops the agents if it can be restored. */
+async function check(order: ReplaceOrder, requestedAt: string, doing: Doing): Promise<PartReport> {
+  const { deps, facts, signal, kept } = doing;
+  const { deployment, restorePods: pods, now } = facts;
+  const obstacle = await databaseTrouble(doing);
+  if (obstacle !== undefined) return { statements: [restoring(obstacle)], again: [LOOK_LATER] };
+  const result = await checkReplacement(deps, order, { deployment, requestedAt, pods, now, signal });
+  if (result !== undefined) await forgetRestore(deps, deployment, signal);
+  if (result !== undefined && 'reason' in result) return failed(result, requestedAt, doing);
+  if (result !== undefined) {
+    const volume = nextClaim(deployment, requestedAt);
+    return begin({ requestedAt, backup: result.backup, target: order.target, volume }, doing);
+  }
+  const since = kept.replacement?.requestedAt === requestedAt ? kept.replacement.since : dateTimeOf(now);
+  const status = { ...kept, replacement: { requestedAt, since, step: 'Checking' as const } };
+  return { status, statements: [restoring('The backup is looked at. The agents serve meanwhile.')], again: [LOOK_AGAIN] };
+}
+
+/** Goes to a former volume, at which nothing has to be looked. */
+function goTo({ requestedAt, claim }: Extract<ReplacePlan, { state: 'volume' }>, doing: Doing): PartReport {
+  const obstacle = passwordTrouble(doing.facts);
+  if (obstacle !== undefined) return { statements: [restoring(obstacle)], again: [LOOK_LATER] };
+  return begin({ requestedAt, volume: claim }, doing);
+}
+
+/** The steps of a change are done in one database. */
+const passwordTrouble = ({ deployment }: WrittenFacts): string | undefined =>
+  conditionIn(deployment, PASSWORD_ROTATED) && 'The restore waits until the password of the database is changed.';
+
+/** Returns why the data can't be backed up now, so that nothing is stopped for it. */
+async function databaseTrouble({ deps, facts, signal }: Doing): Promise<string | undefined> {
+  const { deployment, database, isAsleep } = facts;
+  const busy = passwordTrouble(facts);
+  if (busy !== undefined) return busy;
+  if (isAsleep || !isBackedUpFirst(deployment) || isUp(facts)) return undefined;
+  if (await isVolumeLost(deps, claimName(deployment, database), { deployment, signal })) return undefined;
+  return 'The database does not answer, so that its data can not be backed up. Set database.restore.withoutBackup to go on.';
+}
+
+const isUp = (facts: WrittenFacts): boolean => databaseOf(facts.deployment.spec).takesConnections(facts.deployment, facts);
+
+/** Begins the first step in which the agents are stopped. */
+function begin(chosen: Omit<Replacement, 'former' | 'since' | 'step'>, { facts, kept }: Doing): PartReport {
+  const former = claimName(facts.deployment, facts.database);
+  const replacement: Replacement = { ...chosen, former, since: dateTimeOf(facts.now), step: 'BackingUp' };
+  return stopped({ ...kept, databaseVolume: former, replacement }, 'The agents are being stopped.');
+}
+
+/** Reports a step in which nothing serves. */
+const stopped = (status: DeploymentStatusFields, message: string): PartReport => ({
+  status,
+  statements: [restoring(message)],
+  unready: waiting('Restoring', message),
+  again: [LOOK_AGAIN],
+});
+
+async function replace(replacement: Replacement, order: ReplaceOrder | undefined, doing: Doing): Promise<PartReport> {
+  const { deployment, database, workloads, agentPods } = doing.facts;
+  const { databaseVolume = claimName(deployment, database), ...others } = doing.kept;
+  const kept = { ...others, databaseVolume, replacement };
+  if (!areAgentsGone(workloads, agentPods)) return stopped(kept, 'The agents are being stopped.');
+  if (replacement.step === 'BackingUp') return backUp(replacement, { ...doing, kept });
+  return replacement.step === 'Returning' ? goBack(replacement, { ...doing, kept }) : restore(replacement, order, { ...doing, kept });
+}
+
+/** Returns true if a step takes longer than it may, besides the start of a database. */
+const isLate = ({ since }: Replacement, now: Date, minutes: number): boolean =>
+  now.getTime() - Date.parse(since) > (PATIENCE + minutes) * 60_000;
+
+/** Backs up the data that is there, and changes the volume. */
+async function backUp(replacement: Replacement, doing: Doing): Promise<PartReport> {
+  const { facts, kept } = doing;
+  const { requestedAt, former = '', volume = former } = replacement;
+  const saved = (await isToBeSaved(replacement, doing)) ? await save(replacement, doing) : 'saved';
+  if (saved === undefined) return stopped(kept, 'The data that is there is being backed up.');
+  if (saved !== 'saved') return failed(saved, requestedAt, doing);
+  const next: Replacement = { ...replacement, step: 'Restoring', since: dateTimeOf(facts.now) };
+  return stopped({ ...kept, databaseVolume: volume, replacement: next }, 'The database is being started on another volume.');
+}
+
+/** Returns false if the data stays on its volume by wish, because that volume may come back, or if it is lost. */
+async function isToBeSaved({ backup, former = '' }: Replacement, { deps, facts, signal }: Doing): Promise<boolean> {
+  const { deployment } = facts;
+  if (backup === undefined || !isBackedUpFirst(deployment)) return false;
+  return isUp(facts) || !(await isVolumeLost(deps, former, { deployment, signal }));
+}
+
+async function save(replacement: Replacement, { deps, facts, signal }: Doing): Promise<'saved' | ReplaceFailure | undefined> {
+  const { deployment, backups, now, secret } = facts;
+  if (isLate(replacement, now, deps.settings.backups.deadlineMinutes))
+    return { reason: 'BackupFailed', message: 'The data that is there was not backed up in time.' };
+  if (secret === undefined || !('secret' in secret)) return undefined;
+  const tenant = tenantIn(deployment, deps.caches, deps.settings) ?? 'none';
+  const { requestedAt } = replacement;
+  return saveReplaced(deps, { deployment, requestedAt, backups, secret: secret.secret, tenant, isUp: isUp(facts), now, signal });
+}
+
+/** Restores into the other volume, once the database runs on it. */
+async function restore(replacement: Replacement, order: ReplaceOrder | undefined, doing: Doing): Promise<PartReport> {
+  const { deps, facts, signal, kept } = doing;
+  const { deployment, database, databasePods, now, secret, restorePods: pods } = facts;
+  const isThere = database !== undefined && !isSwitching(deployment, database, databasePods) && isUp(facts);
+  if (!isThere || secret === undefined || !('secret' in secret)) {
+    if (!isLate(replacement, now, 0)) return stopped(kept, 'The database is being started on another volume.');
+    return giveUp({ reason: 'RestoreFailed', message: 'The database did not start on the other volume.' }, replacement, doing);
+  }
+  if (!(await adoptPassword(deps, deployment, { view: facts, secret: secret.secret, signal, now })))
+    return stopped(kept, 'The database on the other volume gets its password.');
+  if (order === undefined) return done(undefined, replacement, doing);
+  const { requestedAt } = replacement;
+  const result = await followRestore(deps, { deployment, plan: order, pods, secret: secret.secret, now, signal, requestedAt });
+  if (result === undefined) return stopped(kept, 'The backup is being restored into a new volume.');
+  return 'reason' in result ? giveUp(result, replacement, doing) : done(result, replacement, doing);
+}
+
+/** Lets the agents start with the data of the other volume. The former one stays for a while. */
+async function done(result: RestoreDone | undefined, { requestedAt, former }: Replacement, doing: Doing): Promise<PartReport> {
+  const { deps, facts, signal, kept } = doing;
+  const { deployment, now } = facts;
+  const { replacement: _over, formerVolumes = [], databaseVolume = '', ...others } = kept;
+  const acting = { deployment, now, signal };
+  await forget(doing);
+  await takeBack(deps, databaseVolume, acting);
+  const aside = former === undefined ? [] : [await setAside(deps, former, acting)];
+  const status = {
+    ...others,
+    databaseVolume,
+    formerVolumes: [...formerVolumes.filter(({ claim }) => claim !== databaseVolume), ...aside].slice(-16),
+    replacedAt: requestedAt,
+    ...(result && { restoredBackup: result.backup, restoredFrom: dateTimeOf(new Date(result.from)), restoredAt: dateTimeOf(now) }),
+  };
+  return { status, statements: [replaced(result, status)] };
+}
+
+/** Gives up: the database goes back to its former volume. */
+async function giveUp(failure: ReplaceFailure | RestoreFailure, replacement: Replacement, doing: Doing): Promise<PartReport> {
+  const { former } = replacement;
+  await forget(doing);
+  if (former === undefined) return failed(failure, replacement.requestedAt, doing);
+  const back: Replacement = { ...replacement, ...failure, step: 'Returning', since: dateTimeOf(doing.facts.now) };
+  return stopped({ ...doing.kept, databaseVolume: former, replacement: back }, 'The restore failed. The former volume comes back.');
+}
+
+async function forget({ deps, facts: { deployment, secret }, signal }: Doing): Promise<void> {
+  await forgetRestore(deps, deployment, signal);
+  if (secret !== undefined && 'secret' in secret) await forgetAdoption(deps, deployment, { secret: secret.secret, signal });
+}
+
+/** Lets the agents start again once the database runs on its former volume, and removes the one that was not filled. */
+async function goBack(replacement: Replacement, doing: Doing): Promise<PartReport> {
+  const { deps, facts, signal, kept } = doing;
+  const { deployment, database, databasePods, now } = facts;
+  const { requestedAt, former, message = '' } = replacement;
+  const status = { ...kept, ...(former !== undefined && { databaseVolume: former }), replacement };
+  const isThere = database !== undefined && !isSwitching(deployment, database, databasePods) && isUp(facts);
+  if (!isThere) return stopped(status, 'The restore failed. The former volume comes back.');
+  const made = nextClaim(deployment, requestedAt);
+  if (made !== former) await removeVolume(deps, made, { deployment, now, signal });
+  const reason = REPLACE_FAILURES.find((known) => known === replacement.reason) ?? 'RestoreFailed';
+  return failed({ reason, message }, requestedAt, { ...doing, kept: status });
+}
+
+/** Reports a restore that was not. The deployment is as it was. */
+function failed(failure: ReplaceFailure, requestedAt: string, { kept }: Doing): PartReport {
+  const { replacement: _over, ...others } = kept;
+  return { status: { ...others, replacedAt: requestedAt }, statements: [notReplaced(failure)] };
+}

@@ -1,0 +1,56 @@
+import { Type, type Static } from 'typebox';
+import { DateTime, StringEnum } from '../types.ts';
+
+/*
+ * A restore into a deployment that lives. Its data is replaced by that of a backup, on a new volume, and the former
+ * volume stays for a while.
+ */
+
+/** Days for which the former volume of a database stays. */
+export const FORMER_DAYS = 7;
+
+/** How far it is. The agents are stopped in every step after the first. */
+const REPLACE_STEPS = ['Checking', 'BackingUp', 'Restoring', 'Returning'] as const;
+
+const text = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }));
+
+/** A restore into a living deployment that is under way. */
+const Replacement = Type.Object(
+  {
+    requestedAt: DateTime('The request: spec.database.restore.replaceRequestedAt.'),
+    since: DateTime('When this step began.'),
+    step: StringEnum(REPLACE_STEPS, { description: 'How far it is. The agents are stopped in every step after the first.' }),
+    backup: text(253, 'The backup that was chosen, as <deployment id>/<name in the catalogue>.'),
+    target: text(63, 'The target at which it lies.'),
+    former: text(253, 'The volume claim with the data that is replaced.'),
+    volume: text(253, 'The volume claim that takes its place.'),
+    reason: text(128, 'Why it failed, while the former volume comes back.'),
+    message: text(4096, 'One sentence on the failure.'),
+  },
+  { description: 'The restore into this deployment that is under way.' },
+);
+export type Replacement = Static<typeof Replacement>;
+
+const FormerVolume = Type.Object({
+  claim: Type.String({ maxLength: 253, description: 'The volume claim.' }),
+  until: DateTime('When it is deleted.'),
+});
+export type FormerVolume = Static<typeof FormerVolume>;
+
+/** The fields of a deployment's status about restores into it. */
+export const replacementStatus = {
+  databaseVolume: text(253, 'The volume claim of the database. Unset: the first.'),
+  replacement: Type.Optional(Replacement),
+  replacedAt: text(64, 'Last value of spec.database.restore.replaceRequestedAt that was handled, whatever came of it.'),
+  formerVolumes: Type.Optional(
+    Type.Array(FormerVolume, {
+      maxItems: 16,
+      description: 'Volume claims with data that was replaced. spec.database.restore.volume goes back to one.',
+    }),
+  ),
+};
+
+type Replacing = { status?: { replacement?: Replacement } };
+
+/** Returns true while agents must not run, because the data of their database is being replaced. */
+export const isReplacing = ({ status }: Replacing): boolean => status?.replacement !== undefined && status.replacement.step !== 'Checking';
