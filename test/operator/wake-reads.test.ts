@@ -72,12 +72,13 @@ const plan = { madeAt: '2026-02-01T00:00:00Z', current: 'chat-00001', living: ['
 
 /** Returns values that a field may have next. */
 function nextOf(value: unknown, key: string): unknown[] {
+  const replacement = { requestedAt: '2026-02-01T00:00:00Z', since: '2026-02-01T00:00:00Z', step: 'Restoring' };
   const name = key.split('/')[1] ?? '';
   const texts = ['True', 'False', 'DEPLOYED', 'DEPLOY_FAILED', '2026-02-01T00:00:00Z', 'false', name];
   if (typeof value === 'string') return [`${value}x`, undefined, ...texts];
   if (typeof value === 'number') return [value + 1, value - 1, 0, undefined];
   if (typeof value === 'boolean') return [!value, undefined];
-  return ['x', true, 1, ...texts, {}, conditions, plan];
+  return ['x', true, 1, ...texts, {}, conditions, plan, replacement];
 }
 
 const valueAt = (object: KubeObject, path: string[]): unknown => {
