@@ -91,7 +91,7 @@ export async function removeVolume({ kube }: Pick<PartDeps, 'kube'>, claim: stri
 }
 
 /** Deletes the former volumes whose time is over. Returns the others. */
-export async function removeExpired(deps: Pick<PartDeps, 'kube'>, acting: Acting): Promise<FormerVolume[]> {
+export async function removeExpiredVolumes(deps: Pick<PartDeps, 'kube'>, acting: Acting): Promise<FormerVolume[]> {
   const former = acting.deployment.status?.formerVolumes ?? [];
   const isOver = ({ until }: FormerVolume): boolean => Date.parse(until) <= acting.now.getTime();
   for (const { claim } of former.filter(isOver)) await removeVolume(deps, claim, acting);

@@ -6,7 +6,7 @@ import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { claimName, nextClaim } from '../database/own/volume-name.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { backupFault } from './plan.ts';
-import { ordered, planOf, type OpenRestore, type RestorePlan, type RestoreSeen } from './restore-plan.ts';
+import { ordered, planOfBackup, type OpenRestore, type RestorePlan, type RestoreSeen } from './restore-plan.ts';
 
 /** Hours after which a request that was never begun is not begun any more: it is one of a status that was lost. */
 const HOURS = 24;
@@ -73,7 +73,7 @@ function begun(deployment: DeploymentResource, { restore, requestedAt }: Asked, 
   if (restore.volume !== undefined) return ofVolume(deployment, { claim: restore.volume, requestedAt });
   const noTarget = targetFaultOf(deployment, restore, seen);
   if (noTarget !== undefined) return noTarget;
-  const plan: OpenRestore = planOf(
+  const plan: OpenRestore = planOfBackup(
     deployment,
     { ...restore, resume: isResumed(restore) },
     { ...seen, into: intoOf(deployment, requestedAt) },

@@ -32,11 +32,11 @@ export function planRestore(deployment: DeploymentResource, seen: RestoreSeen): 
   const { restore } = deployment.spec.database ?? {};
   if (restore === undefined) return undefined;
   if (!isRestorePending(deployment)) return { state: 'done' };
-  return planOf(deployment, restore, { ...seen, into: deployment.metadata.uid ?? '' });
+  return planOfBackup(deployment, restore, { ...seen, into: deployment.metadata.uid ?? '' });
 }
 
 /** Finds the backup that a restore is from. */
-export function planOf(deployment: DeploymentResource, restore: RestoreSpec, seen: RestoreSeen & { into: string }): OpenRestore {
+export function planOfBackup(deployment: DeploymentResource, restore: RestoreSpec, seen: RestoreSeen & { into: string }): OpenRestore {
   const source = restore.backup === undefined ? byDeployment(restore, seen) : byName(restore.backup, deployment, seen);
   return 'state' in source ? source : ordered(source, restore, seen);
 }

@@ -5,7 +5,7 @@ import { REPLACE_FAILURES, type ReplaceFailure, type RestoreDone, type RestoreFa
 import {
   checkReplacement,
   isVolumeLost,
-  removeExpired,
+  removeExpiredVolumes,
   removeVolume,
   saveReplaced,
   setAside,
@@ -47,7 +47,7 @@ type Doing = { deps: PartDeps; facts: WrittenFacts; signal: AbortSignal; kept: D
 async function stepReplacement(deps: PartDeps, facts: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
   const { deployment, replace: plan, now } = facts;
   const { formerVolumes: _former, ...others } = keptStatus(deployment, KEPT);
-  const former = await removeExpired(deps, { deployment, now, signal });
+  const former = await removeExpiredVolumes(deps, { deployment, now, signal });
   const kept = { ...others, ...(former.length > 0 && { formerVolumes: former }) };
   const report = await act(plan, { deps, facts, signal, kept });
   return { status: kept, ...report, again: [...(report.again ?? []), expiryOf(former, now)] };
