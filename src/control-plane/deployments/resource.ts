@@ -203,7 +203,7 @@ function restoreShown({ spec, status }: DeploymentResource): Deployment['restore
   if (spec.database?.restore === undefined) return null;
   const { conditions = [], restoredBackup: backup = null, restoredFrom: from = null } = status ?? {};
   const found = conditions.find(({ type }) => type === RESTORED) ?? NOT_BEGUN;
-  return { status: found.status, reason: found.reason, message: found.message, backup, from };
+  return { status: found.status, reason: found.reason, message: found.message, backup, from, former_volumes: status?.formerVolumes ?? [] };
 }
 
 /** Returns the route from outside and whether it leads to the deployment. */

@@ -85,7 +85,7 @@ async function newestOf(plane: Plane, id: string, { caller, signal }: CallContex
   return good.toSorted((a, b) => (a.spec.backup < b.spec.backup ? 1 : -1))[0];
 }
 
-async function requireConfigMap(
+export async function requireConfigMap(
   { kube }: Pick<Plane, 'kube'>,
   name: string,
   { namespace, signal }: { namespace: string; signal: AbortSignal },
@@ -98,7 +98,11 @@ async function backupsIn({ kube }: Pick<Plane, 'kube'>, namespace: string, signa
   return refusing(() => kube.all(kinds.backup, { namespace }, signal));
 }
 
-async function byName(plane: Plane, name: string, { namespace, ...call }: CallContext & { namespace: string }): Promise<BackupResource> {
+export async function byName(
+  plane: Plane,
+  name: string,
+  { namespace, ...call }: CallContext & { namespace: string },
+): Promise<BackupResource> {
   const all = await Promise.all(namespacesOf(plane, call.caller).map((each) => backupsIn(plane, each, call.signal)));
   const found = backupOfName(name, all.flat(), namespace);
   if (found === 'none') throw new Rejected(`${AT}.backup: there is no backup ${name}`);
@@ -108,7 +112,7 @@ async function byName(plane: Plane, name: string, { namespace, ...call }: CallCo
   throw new Rejected(`${AT}.backup: backup ${name} ${how}`);
 }
 
-async function byDeployment(
+export async function byDeployment(
   plane: Plane,
   { deployment_id: id, target, at }: RestoreAsked,
   { caller, signal }: CallContext,
@@ -129,7 +133,7 @@ async function byDeployment(
 }
 
 /** Throws if the secrets of the new deployment lack a key with which data of the backup is encrypted. */
-function requireKeys({ metadata, status }: BackupResource, secrets: readonly Secret[]): void {
+export function requireKeys({ metadata, status }: BackupResource, secrets: readonly Secret[]): void {
   const env = Object.fromEntries(secrets.filter(({ value }) => value !== '').map(({ name, value }) => [name, value]));
   const missing = missingKeys(status?.keys ?? [], encryptionSettings(new SettingsReader(env))?.keys ?? []);
   if (missing.length > 0)

@@ -1,11 +1,13 @@
 import { Type } from 'typebox';
 import { json, type Route } from '../../http/route.ts';
 import { DNS_LABEL } from '../../schema/platform/container.ts';
+import { ReplaceAsked } from '../../schema/platform/restore-asked.ts';
 import { BackupAnswer, BackupRequested } from '../../schema/wire/backup-answer.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { backupOf, backupsOf, requestBackup } from '../deployments/backups.ts';
 import { findDeployment } from '../deployments/lookup.ts';
+import { requestReplacement } from '../deployments/replace.ts';
 import { pageOf, paging } from '../paging.ts';
 import { DeploymentPath, failures, notFound, rejected, restRoute } from './route.ts';
 
@@ -16,7 +18,7 @@ const BackupPath = Type.Object({
 });
 const tag = 'deployments';
 
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>;
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
 
 /** Returns the routes of the backups of deployments' databases. */
 export const backupRoutes = (plane: Plane): Route<Caller>[] => [
@@ -37,6 +39,24 @@ export const backupRoutes = (plane: Plane): Route<Caller>[] => [
       ...failures,
     },
     handler: async ({ params, ...call }) => json(await requestBackup(plane, params.deployment_id, call), 202),
+  }),
+  restRoute({
+    method: 'post',
+    path: '/v2/deployments/{deployment_id}/restore',
+    id: 'restoreDeployment',
+    summary: 'Replace the data of a deployment by a backup, or go back to a former volume. `restore` of the deployment says how far it is.',
+    tag,
+    access: 'write',
+    params: DeploymentPath,
+    body: ReplaceAsked,
+    answers: {
+      202: { description: 'It is asked for.', schema: BackupRequested },
+      400: rejected,
+      404: notFound,
+      409: { description: 'The deployment is being deleted or restored, or changed at the same time.' },
+      ...failures,
+    },
+    handler: async ({ params, body, ...call }) => json(await requestReplacement(plane, { id: params.deployment_id, body }, call), 202),
   }),
 ];
 

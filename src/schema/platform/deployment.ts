@@ -6,6 +6,7 @@ import { ResourceSpec } from './resource-spec.ts';
 import { RolloutConfig } from './rollout-spec.ts';
 import { DatabaseBackup } from './backup-asked.ts';
 import { SHARE_BY } from './pins.ts';
+import { FormerVolume } from './replacement.ts';
 import { DatabaseAsked } from './restore-asked.ts';
 import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
@@ -218,8 +219,9 @@ const RestoreShown = Type.Object(
     message: Type.String(),
     backup: Nullable(Type.String({ description: 'The backup, once it is restored.' })),
     from: Nullable(DateTime('The moment that its data is of.')),
+    former_volumes: Type.Array(FormerVolume, { description: 'Volumes with data that was replaced. A restore may go back to one.' }),
   },
-  { additionalProperties: false, description: 'The backup that its database began with; null: none. Read-only.' },
+  { additionalProperties: false, description: 'The backup that its database began with, or has now; null: none. Read-only.' },
 );
 
 /** The changes that a dry run would make. */

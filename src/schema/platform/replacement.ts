@@ -31,7 +31,8 @@ const Replacement = Type.Object(
 );
 export type Replacement = Static<typeof Replacement>;
 
-const FormerVolume = Type.Object({
+/** A volume that is not in use any more. */
+export const FormerVolume = Type.Object({
   claim: Type.String({ maxLength: 253, description: 'The volume claim.' }),
   until: DateTime('When it is deleted.'),
 });

@@ -6,41 +6,73 @@ import { DateTime, Nullable, Uuid } from '../types.ts';
 
 const closed = { additionalProperties: false };
 
-const RestoreAsked = Type.Object(
+/** The fields of a restore, into a new deployment or a living one. */
+const restoreFields = {
+  backup: Type.Optional(
+    Nullable(
+      Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description: 'Name of a backup, as the list of backups has it.' }),
+    ),
+  ),
+  deployment_id: Type.Optional(Nullable(Uuid('Id of a deployment whose backups lie at a target. It need not exist any more.'))),
+  target: Type.Optional(Nullable(TargetName('The target at which they lie. Default: that of the deployment.'))),
+  at: Type.Optional(Nullable(DateTime('The newest backup with data of this moment or before is restored. null: the newest.'))),
+  sql_config_map: Type.Optional(
+    Nullable(
+      Type.String({
+        minLength: 1,
+        maxLength: 253,
+        description: 'ConfigMap in the namespace of the deployment whose SQL runs before agents start, as to remove personal data.',
+      }),
+    ),
+  ),
+  resume: Type.Optional(
+    Nullable(
+      Type.Boolean({
+        description:
+          'Go on where the backup was taken. Default false: crons are paused, no webhook is sent, and unfinished runs are interrupted.',
+      }),
+    ),
+  ),
+};
+
+const RestoreAsked = Type.Object(restoreFields, {
+  ...closed,
+  description:
+    'The backup that the managed database begins with: either `backup` or `deployment_id`, or neither beside `clone_of`. Fixed at creation.',
+});
+export type RestoreAsked = Static<typeof RestoreAsked>;
+
+/** A restore into a living deployment. */
+export const ReplaceAsked = Type.Object(
   {
-    backup: Type.Optional(
+    ...restoreFields,
+    volume: Type.Optional(
       Nullable(
-        Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description: 'Name of a backup, as the list of backups has it.' }),
+        Type.String({ minLength: 1, maxLength: 253, description: 'A former volume to go back to, as `restore.former_volumes` names it.' }),
       ),
     ),
-    deployment_id: Type.Optional(Nullable(Uuid('Id of a deployment whose backups lie at a target. It need not exist any more.'))),
-    target: Type.Optional(Nullable(TargetName('The target at which they lie. Default: that of the deployment.'))),
-    at: Type.Optional(Nullable(DateTime('The newest backup with data of this moment or before is restored. null: the newest.'))),
-    sql_config_map: Type.Optional(
+    without_backup: Type.Optional(
       Nullable(
-        Type.String({
-          minLength: 1,
-          maxLength: 253,
-          description: 'ConfigMap in the namespace of the deployment whose SQL runs before agents start, as to remove personal data.',
-        }),
+        Type.Boolean({ description: 'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.' }),
       ),
     ),
     resume: Type.Optional(
       Nullable(
-        Type.Boolean({
-          description:
-            'Go on where the backup was taken. Default false: crons are paused, no webhook is sent, and unfinished runs are interrupted.',
-        }),
+        Type.Boolean({ description: 'Default true. false: crons are paused, no webhook is sent, and unfinished runs are interrupted.' }),
       ),
     ),
   },
-  {
-    ...closed,
-    description:
-      'The backup that the managed database begins with: either `backup` or `deployment_id`, or neither beside `clone_of`. Fixed at creation.',
-  },
+  { ...closed, description: 'The backup that replaces the data: `backup`, `deployment_id` or `volume`.' },
 );
-export type RestoreAsked = Static<typeof RestoreAsked>;
+export type ReplaceAsked = Static<typeof ReplaceAsked>;
+
+/** Returns a restore into a living deployment as the resource has it. */
+export const replaceInResource = ({ volume, without_backup, ...restore }: ReplaceAsked, replaceRequestedAt: string): RestoreSpec => ({
+  ...restoreInResource(restore),
+  ...(typeof volume === 'string' && { volume }),
+  ...(typeof without_backup === 'boolean' && { withoutBackup: without_backup }),
+  replaceRequestedAt,
+});
 
 /** The data that the database of a new deployment begins with. */
 export const DatabaseAsked = Type.Object(

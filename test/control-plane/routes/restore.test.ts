@@ -43,7 +43,7 @@ test('a deployment begins with the backup that it names, and its answer says how
   const { status, body } = await ask('copy', { backup: 'chat-20261124t020000z', resume: true }, { secrets: SEALED });
   expect([status, body.restore]).toEqual([
     201,
-    { status: 'Unknown', reason: 'Restoring', message: expect.any(String) as string, backup: null, from: null },
+    { status: 'Unknown', reason: 'Restoring', message: expect.any(String) as string, backup: null, from: null, former_volumes: [] },
   ]);
   const { spec } = await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'copy' });
   expect(spec.database).toEqual({ restore: { backup: 'chat-20261124t020000z', resume: true } });
