@@ -8,7 +8,7 @@ import { migrate } from '../../../../../src/agent/db/migrate.ts';
 import { openDatabase } from '../../../../../src/agent/db/base/pool.ts';
 import { startPostgres, type EmbeddedPostgres } from '../../../../../src/agent/dev/embedded-postgres/start.ts';
 import { openTickets } from '../../../../../src/agent/queue/tickets.ts';
-import { loginOf, OWNER, retireSql, setSql } from '../../../../../src/operator/database/own/credentials/sql.ts';
+import { adoptSql, loginOf, OWNER, retireSql, setSql } from '../../../../../src/operator/database/own/credentials/sql.ts';
 import { scramVerifier } from '../../../../../src/operator/database/own/credentials/secret.ts';
 import { silentLog } from '../../../../kit/log.ts';
 import { asAdmin, databaseUri } from '../../../../kit/postgres-template.ts';
@@ -108,4 +108,19 @@ test('the admin changes passwords by turns, ends sessions, and reads nothing', a
   }
   const third = loginOf(3, owner);
   expect(await ask(as(third, 'p3'), 'select session_user as login, current_user as owner')).toEqual([{ login: third, owner }]);
+});
+
+test('a database on another volume gets the password of today, and no former one opens it', async () => {
+  // A new volume knows the first login alone, and one that was in use before knows another.
+  for (const [number, known] of [
+    [1, undefined],
+    [2, loginOf(1, owner)],
+  ] as const) {
+    const login = loginOf(number, owner);
+    for (const _twice of [1, 2]) await send(as('gx_admin', 'admin'), adoptSql(login, owner), `p${number}`);
+    expect(await ask(as(login, `p${number}`), 'select current_user as role')).toEqual([{ role: owner }]);
+    await expect(ask(first, 'select 1')).rejects.toThrow();
+    if (known !== undefined) await expect(ask(as(known, 'p1'), 'select 1')).rejects.toThrow();
+    await serve(as(login, `p${number}`));
+  }
 });
