@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { restoreBackup } from '../../src/backup/restore.ts';
+import { checkBackup, restoreBackup } from '../../src/backup/restore.ts';
 import { verifyBackup } from '../../src/backup/verify.ts';
 import { S3Store } from '../../src/backup/s3/store.ts';
 import { upload } from '../../src/backup/upload.ts';
@@ -241,5 +241,35 @@ describe('a verification', () => {
       expect(verify()).rejects.toMatchObject({ reason: 'NotVerified', message: expect.stringContaining(words) as string }),
       scratch(counted),
     ]);
+  });
+});
+
+describe('a look at a backup that is to replace data', () => {
+  const look = (given: Partial<RestoreOrder> = {}) =>
+    checkBackup(
+      { order: order(given), keys: S3_KEYS, encryptionKeys: [], pipe, terminationLog: '/dev/null', pauses: [10, 20] },
+      new AbortController().signal,
+    );
+
+  test('finds the newest of a moment, and lets nothing begin', async () => {
+    await found();
+    expect(await look({ at: '2026-11-26T02:00:00Z' })).toEqual({ backup: `${ID}/20261125t020000z`, from: '2026-11-25T02:00:01.000Z' });
+    expect(await isThere('go')).toBe(false);
+  });
+
+  test('refuses one without its dump, one of a newer schema, one of a newer Postgres, and one without its keys', async () => {
+    const id = '00000000-0000-4000-8000-0000000000cc';
+    const owner = { tenant: TENANT, id };
+    await keep('20261124t020000z', { schema: 99 }, Buffer.from('a'), id);
+    await keep('20261125t020000z', { keys: [aesKeyId(Buffer.from(KEY, 'base64'))] }, Buffer.from('b'), id);
+    await keep('20261126t020000z', {}, Buffer.from('c'), id);
+    const s3 = new S3Store(store.target, S3_KEYS, { signal: new AbortController().signal });
+    await s3.remove(`gx/${TENANT}/${id}/dumps/20261126t020000z`);
+    await found();
+    await expect(look({ owner, name: '20261126t020000z' })).rejects.toMatchObject({ reason: 'BackupMissing' });
+    await expect(look({ owner, name: '20261125t020000z' })).rejects.toMatchObject({ reason: 'KeysMissing' });
+    await expect(look({ owner, name: '20261124t020000z' })).rejects.toMatchObject({ reason: 'SchemaTooNew' });
+    await found('empty', '16.4');
+    await expect(look({ name: '20261126t020000z' })).rejects.toMatchObject({ reason: 'SchemaTooNew' });
   });
 });
