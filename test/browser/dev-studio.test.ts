@@ -1,18 +1,25 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import axe from 'axe-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { launch, type Browser } from './chromium.ts';
 import { OpenConsole } from './console/open-console.ts';
 import { startDev, type DevServer } from './dev-server.ts';
+import { answerOf } from './open-chat.ts';
 
 /* The studio of `dev` in a real browser, in front of a real agent server. */
 
-const GRAPHS = { chat: 'test/browser/graphs/chat.ts:chat' };
+const GRAPHS = {
+  chat: 'test/browser/graphs/chat.ts:chat',
+  questions: 'test/browser/graphs/questions.ts:questions',
+  tools: 'examples/tools/graph.ts:graph',
+  failing: 'test/browser/graphs/failing.ts:failing',
+};
 
 let dev: DevServer;
 let browser: Browser;
 let tab: OpenConsole;
 
 beforeAll(async () => {
-  dev = await startDev({ graphs: GRAPHS, dotEnv: '' });
+  dev = await startDev({ graphs: GRAPHS, dotEnv: 'REASON="The stove is off."\n' });
   const { chromium, packages } = inject('browser');
   browser = await launch(chromium, packages);
 });
@@ -25,6 +32,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   const { failures } = tab;
+  if ((await tab.page.evaluate('window.hacked')) !== undefined) failures.push('a script of the agent ran');
   await tab.close();
   if (failures.length > 0) throw new Error(`The page has failed: ${failures.join(', ')}`);
 });
@@ -55,4 +63,216 @@ test('the page is bound by the rules of the console', async () => {
   const { headers } = await fetch(`${dev.url}/studio`);
   expect(headers.get('content-security-policy')).toContain("script-src 'self'");
   expect((await fetch(`${dev.url}/studio/assets/..%2Findex.html`)).status).toBe(404);
+});
+
+/** Chooses an option of a list as a person does. */
+const choose = (select: string, label: string, at = 0): Promise<void> =>
+  tab.page.evaluate(`(() => {
+    const select = document.querySelectorAll('${select}')[${at}];
+    select.value = [...select.options].find(({ text }) => text === '${label}').value;
+    select.dispatchEvent(new Event('change', { bubbles: true }));
+  })()`);
+
+async function newChat(graph: keyof typeof GRAPHS): Promise<void> {
+  await tab.press('New chat');
+  await tab.until(
+    'the graphs are there',
+    `[...document.querySelectorAll('[name=assistant] option')].some(({ text }) => text === '${graph}')`,
+  );
+  await choose('[name=assistant]', graph);
+}
+
+/** Sends a whole input as JSON. */
+async function sendJson(input: object): Promise<void> {
+  await choose('[name=mode]', 'JSON');
+  await tab.until('it takes JSON', `document.querySelector('textarea.mono[name=text]') !== null`);
+  await tab.page.type('[name=text]', JSON.stringify(input));
+  await tab.press('Send');
+}
+
+const messages = (): Promise<string[]> =>
+  tab.page.evaluate(
+    `[...document.querySelectorAll('.log > .messages > li')].map((one) => [...one.querySelectorAll('strong, p, summary')].map((part) => part.innerText).join(': '))`,
+  );
+const ended = (): Promise<void> => tab.until('it has ended', `document.querySelector('.chat')?.getAttribute('aria-busy') === 'false'`);
+const words = (count: number): object => ({ messages: [{ type: 'human', content: 'hello' }], words: count, pause: 15, asks: false });
+const lengthOf = `document.querySelector('.log li.agent')?.innerText.length ?? 0`;
+
+describe('a chat', () => {
+  test('shows the answer as it is written, and tool calls with their results', async () => {
+    await newChat('tools');
+    await tab.page.type('[name=text]', 'weather in Paris\n');
+    await tab.shows('sunny, 22');
+    await ended();
+    expect((await messages())[0]).toBe('User: weather in Paris');
+    expect(await tab.page.evaluate(`[...document.querySelectorAll('.log li details')].map((one) => one.textContent).join()`)).toMatch(
+      /weather.*city.*sunny/s,
+    );
+    expect(await tab.page.evaluate(`document.querySelector('[name=text]').value`)).toBe('');
+    expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
+  });
+
+  test('that is loaded again in mid-run shows all of it, once', async () => {
+    await newChat('chat');
+    await sendJson(words(60));
+    await tab.until('something was written', `${lengthOf} > 100`);
+    await tab.page.reload();
+    await tab.until('it is there again', `${lengthOf} > 100`);
+    expect(await tab.page.evaluate<number>(lengthOf)).toBeLessThan(answerOf(60).length);
+    await tab.until('all is there', `document.querySelector('.log li.agent').innerText.includes('word59')`);
+    await ended();
+    expect(await messages()).toEqual(['User: hello', `Agent: ${answerOf(60)}`]);
+  });
+
+  test('is stopped, and goes on with the next message', async () => {
+    await newChat('chat');
+    await sendJson(words(400));
+    await tab.until('something was written', `${lengthOf} > 50`);
+    await tab.press('Stop');
+    await ended();
+    expect((await messages())[0]).toBe('User: hello');
+    expect(await tab.page.evaluate(`document.body.innerText.includes('word399')`)).toBe(false);
+  });
+
+  test('says why a run failed, also when it is loaded again', async () => {
+    await newChat('failing');
+    await tab.page.type('[name=text]', 'cook\n');
+    await tab.shows('The stove is off.');
+    await ended();
+    await tab.page.reload();
+    await tab.shows('The stove is off.');
+    expect(await messages()).toEqual(['User: cook']);
+  });
+
+  test('is edited and written again as branches, which all stay in the thread', async () => {
+    await newChat('tools');
+    await tab.page.type('[name=text]', 'hello\n');
+    await tab.shows('Ask me for the weather');
+    await ended();
+    await tab.page.type('[name=text]', 'weather in Oslo\n');
+    await tab.shows('snow, -3');
+    await ended();
+    const before = await messages();
+    await tab.press('Edit', '.log li.human:nth-last-of-type(n+2):not(:first-child)');
+    await tab.page.evaluate(`(() => {
+      const field = document.querySelector('.edit textarea');
+      field.value = 'weather in London';
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    })()`);
+    await tab.press('Send in its place');
+    await tab.shows('rain, 14');
+    await ended();
+    const after = await messages();
+    expect(after).toHaveLength(before.length);
+    expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
+    expect(after.join()).not.toContain('Oslo');
+    await tab.press('Write it again', '.log li.agent:last-child');
+    await ended();
+    expect((await messages()).slice(0, 3)).toEqual(after.slice(0, 3));
+    // The first words of a thread are edited, too, though nothing stands before them.
+    await tab.press('Edit', '.log li.human:first-child');
+    await tab.page.evaluate(`(() => {
+      const field = document.querySelector('.edit textarea');
+      field.value = 'weather in Paris';
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    })()`);
+    await tab.press('Send in its place');
+    await tab.shows('sunny, 22');
+    await ended();
+    expect((await messages()).join()).not.toContain('London');
+    expect((await messages())[0]).toBe('User: weather in Paris');
+  });
+
+  test('shows a graph within the graph at its place, while the run is on', async () => {
+    await newChat('questions');
+    await sendJson({ messages: [{ type: 'human', content: 'go' }], kind: 'form' });
+    await tab.shows('How many seats?');
+    expect(await tab.texts('.nested')).toEqual([expect.stringContaining('inner words')]);
+  });
+});
+
+describe('a question', () => {
+  const ask = async (kind: string): Promise<void> => {
+    await newChat('questions');
+    await sendJson({ messages: [{ type: 'human', content: 'go' }], kind });
+    await tab.until('it asks', `document.querySelector('.questions') !== null`);
+  };
+
+  test('about tool calls takes a decision for each', async () => {
+    await ask('decisions');
+    await tab.shows('It sends a mail.');
+    await choose('.questions select', 'Edit');
+    await tab.page.evaluate(`(() => {
+      const field = document.querySelector('.questions textarea');
+      field.value = '{"to": "b"}';
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    })()`);
+    await choose('.questions select', 'Reject', 1);
+    await tab.until('it asks for a reason', `document.querySelectorAll('.questions textarea').length === 2`);
+    await tab.press('Answer');
+    // The database puts names in an order of its own.
+    const edited = { type: 'edit', editedAction: { args: { to: 'b' }, name: 'send_mail' } };
+    await tab.shows(`first: ${JSON.stringify({ decisions: [edited, { type: 'reject' }] })}`);
+    await ended();
+    expect(await tab.texts('.questions')).toEqual([]);
+  });
+
+  test('of Agent Inbox is answered as there', async () => {
+    await ask('inbox');
+    await choose('.questions select', 'Respond');
+    await tab.press('Answer');
+    await tab.shows('Write an answer.');
+    await tab.page.type('.questions textarea', 'three seats');
+    await tab.press('Answer');
+    await tab.shows('first: [{"args":"three seats","type":"response"}]');
+    await ended();
+    expect(await tab.texts('.questions')).toEqual([]);
+  });
+
+  test('with a schema is a form, which says what is wrong', async () => {
+    await ask('form');
+    await tab.page.type('.questions [name=seats]', 'x');
+    await tab.press('Answer');
+    await tab.shows('It is no number.');
+    await tab.page.evaluate(`document.querySelector('.questions [name=seats]').select()`);
+    await tab.page.type('.questions [name=seats]', '4');
+    expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
+    await tab.press('Answer');
+    await tab.shows('first: {"seats":4}');
+    await ended();
+  });
+
+  test('among several is answered by its id', async () => {
+    await ask('both');
+    expect(await tab.texts('.questions pre')).toEqual(expect.arrayContaining(['the first question', 'the second question']));
+    await tab.page.evaluate(`(() => {
+      for (const fieldset of document.querySelectorAll('.questions fieldset')) {
+        const field = fieldset.querySelector('textarea');
+        field.value = fieldset.innerText.includes('the first') ? 'one' : 'two';
+        field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+      }
+    })()`);
+    await tab.press('Answer all 2');
+    await tab.shows('first: "one"');
+    await tab.shows('second: "two"');
+    await ended();
+  });
+
+  test('that somebody else has answered says so, and changes nothing', async () => {
+    await ask('form');
+    const id = decodeURIComponent((await tab.page.evaluate<string>('location.hash')).slice(2));
+    await post(`/threads/${id}/runs/wait`, { assistant_id: 'questions', command: { resume: { seats: 9 } } });
+    await tab.page.type('.questions [name=seats]', '4');
+    await tab.press('Answer');
+    await tab.shows('Somebody else has answered this meanwhile.');
+    await tab.shows('first: {"seats":9}');
+    expect(await tab.text()).not.toContain('first: {"seats":4}');
+    expect((await (await fetch(`${dev.url}/threads/${id}/runs`)).json()) as unknown[]).toHaveLength(2);
+  });
+
+  test('of a hostile agent is text', async () => {
+    await ask('hostile');
+    expect((await tab.texts('.questions pre'))[0]).toContain('<script>');
+    expect(await tab.page.evaluate(`document.querySelectorAll('.chat img, .chat script, .chat a').length`)).toBe(0);
+  });
 });

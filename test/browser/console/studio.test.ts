@@ -132,6 +132,7 @@ test('threads are listed page by page, and what they say is text', async () => {
 
 test('a thread shows its messages and its state at each checkpoint', async () => {
   await open(`/${THREAD}`);
+  await tab.press('Checkpoints');
   await tab.shows('answer at c2');
   const messages = await tab.texts('.messages > li');
   expect(messages).toEqual([expect.stringContaining('<script>'), expect.stringContaining('search')]);
@@ -148,6 +149,7 @@ test('a thread shows its messages and its state at each checkpoint', async () =>
 
 test('a click runs from a checkpoint on, and shows where that ended', async () => {
   await open(`/${THREAD}`);
+  await tab.press('Checkpoints');
   await tab.shows('answer at c2');
   await tab.press('Run from here');
   await tab.shows('The run has ended.');
@@ -161,6 +163,7 @@ test('who may only read looks and does not run', async () => {
   await tab.page.evaluate(`fetch('session', { method: 'DELETE', headers: { 'x-gx-console': '1' } })`);
   await tab.close();
   await open(`/${THREAD}`, plane.keys.read);
+  await tab.press('Checkpoints');
   await tab.shows('answer at');
   await tab.shows('Your key may only read.');
   expect(

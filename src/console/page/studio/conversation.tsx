@@ -1,4 +1,4 @@
-import { conversationIn, type ShownToolCall } from './shown-messages.ts';
+import { conversationIn, type ShownMessage, type ShownToolCall } from './shown-messages.ts';
 
 /** Messages that are shown. Those before them are counted. */
 const MOST = 200;
@@ -13,22 +13,31 @@ export function Conversation({ values }: { values: unknown }) {
       <h3>Messages</h3>
       {left > 0 && <p class="note">{left} earlier ones are not shown.</p>}
       <ol class="messages">
-        {messages.slice(-MOST).map(({ key, who, text, reasoning, calls }, index) => (
-          <li key={`${index} ${key}`}>
-            <strong>{who}</strong>
-            {reasoning !== '' && (
-              <details>
-                <summary>Reasoning</summary>
-                <p>{reasoning}</p>
-              </details>
-            )}
-            {text !== '' && <p>{text}</p>}
-            {calls.map((call, at) => (
-              <ToolCall key={at} call={call} />
-            ))}
+        {messages.slice(-MOST).map((message, index) => (
+          <li key={`${index} ${message.key}`}>
+            <MessageShown message={message} />
           </li>
         ))}
       </ol>
+    </>
+  );
+}
+
+/** One message: its speaker, its text, and the tools that it calls. */
+export function MessageShown({ message: { who, text, reasoning, calls } }: { message: ShownMessage }) {
+  return (
+    <>
+      <strong>{who}</strong>
+      {reasoning !== '' && (
+        <details>
+          <summary>Reasoning</summary>
+          <p>{reasoning}</p>
+        </details>
+      )}
+      {text !== '' && <p>{text}</p>}
+      {calls.map((call, at) => (
+        <ToolCall key={at} call={call} />
+      ))}
     </>
   );
 }

@@ -1,16 +1,20 @@
+import { useRef } from 'preact/hooks';
+import { ChatSession } from './chat/chat-session.ts';
 import { useStudio } from './studio-parts.ts';
 import { ThreadShown } from './thread.tsx';
 import { Threads } from './threads.tsx';
 
-const SECTIONS = { threads: 'Threads' } as const;
-type Section = keyof typeof SECTIONS;
+const SECTIONS = { threads: 'Threads', new: 'New chat' };
 
-const isSection = (part: string): part is Section => Object.hasOwn(SECTIONS, part);
-
-/** The studio of an agent: its sections, or one of its threads. */
+/** The studio of an agent: its threads, one of them, or a new one. */
 export function StudioFrame() {
-  const { part, href } = useStudio();
+  const { part, href, agent, go } = useStudio();
+  const held = useRef<ChatSession | undefined>(undefined);
   const section = part === '' ? 'threads' : part;
+  const thread = section === 'new' ? undefined : section;
+  // A thread that a first message has made stays in the session that made it, which reads its run.
+  if (section !== 'threads' && (held.current === undefined || held.current.thread.peek() !== thread))
+    held.current = new ChatSession(agent, thread, go);
   return (
     <div class="studio">
       <nav class="sections" aria-label="Parts of the studio">
@@ -20,7 +24,7 @@ export function StudioFrame() {
           </a>
         ))}
       </nav>
-      {isSection(section) ? <Threads /> : <ThreadShown key={section} thread={section} />}
+      {section === 'threads' || held.current === undefined ? <Threads /> : <ThreadShown session={held.current} />}
     </div>
   );
 }

@@ -4,7 +4,18 @@
 export type ShownToolCall = { id: string; name: string; input: string; result: string | undefined; failed: boolean };
 
 /** A message as people read it. */
-export type ShownMessage = { key: string; who: string; text: string; reasoning: string; calls: ShownToolCall[] };
+export type ShownMessage = {
+  key: string;
+  /** Its own id; empty where it has none. */
+  id: string;
+  /** Its place among all messages. */
+  at: number;
+  speaker: 'human' | 'agent' | 'system' | 'tool';
+  who: string;
+  text: string;
+  reasoning: string;
+  calls: ShownToolCall[];
+};
 
 type Fields = Record<string, unknown>;
 
@@ -40,12 +51,21 @@ const isConversation = (list: unknown): list is Fields[] =>
  */
 export function conversationIn(values: unknown): ShownMessage[] | undefined {
   if (!isFields(values) || !isConversation(values['messages'])) return undefined;
-  const list = values['messages'];
-  const answers = new Map(list.filter((one) => WHO.get(formOf(one)) === 'Tool').map((one) => [textAt(one, 'tool_call_id'), one]));
-  const called = new Set(list.flatMap((one) => listAt(one, 'tool_calls').map((call) => textAt(call, 'id'))));
-  return list
-    .filter((one) => WHO.get(formOf(one)) !== 'Tool' || !called.has(textAt(one, 'tool_call_id')))
-    .map((one, index) => shown(one, index, answers));
+  return shownMessages(values['messages']);
+}
+
+const SPEAKERS: Record<string, ShownMessage['speaker']> = { User: 'human', Agent: 'agent', System: 'system', Tool: 'tool' };
+
+/** Returns messages as people read them. One of no known form is passed over. */
+export function shownMessages(messages: readonly unknown[]): ShownMessage[] {
+  const list = messages.map((one) => (isFields(one) && WHO.has(formOf(one)) ? one : undefined));
+  const known = list.filter((one) => one !== undefined);
+  const answers = new Map(known.filter((one) => WHO.get(formOf(one)) === 'Tool').map((one) => [textAt(one, 'tool_call_id'), one]));
+  const called = new Set(known.flatMap((one) => listAt(one, 'tool_calls').map((call) => textAt(call, 'id'))));
+  return list.flatMap((one, index) => {
+    if (one === undefined || (WHO.get(formOf(one)) === 'Tool' && called.has(textAt(one, 'tool_call_id')))) return [];
+    return [shown(one, index, answers)];
+  });
 }
 
 function shown(message: Fields, index: number, answers: ReadonlyMap<string, Fields>): ShownMessage {
@@ -53,6 +73,9 @@ function shown(message: Fields, index: number, answers: ReadonlyMap<string, Fiel
   const extra = isFields(message['additional_kwargs']) ? textAt(message['additional_kwargs'], 'reasoning_content') : '';
   return {
     key: textAt(message, 'id') || String(index),
+    id: textAt(message, 'id'),
+    at: index,
+    speaker: SPEAKERS[WHO.get(formOf(message)) ?? ''] ?? 'system',
     who: textAt(message, 'name') || WHO.get(formOf(message))!,
     text,
     reasoning: [reasoning, extra].filter((one) => one !== '').join('\n'),
@@ -63,7 +86,7 @@ function shown(message: Fields, index: number, answers: ReadonlyMap<string, Fiel
 const shownCall = (call: Fields, answer: Fields | undefined): ShownToolCall => ({
   id: textAt(call, 'id'),
   name: textAt(call, 'name'),
-  input: JSON.stringify(call['args'] ?? {}, undefined, 2),
+  input: typeof call['args'] === 'string' ? call['args'] : JSON.stringify(call['args'] ?? {}, undefined, 2),
   result: answer === undefined ? undefined : partsOf(answer['content']).text,
   failed: answer !== undefined && textAt(answer, 'status') === 'error',
 });

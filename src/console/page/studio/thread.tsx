@@ -3,24 +3,50 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { usePage } from '../shell/page-parts.ts';
 import { Time } from '../shell/time.tsx';
 import { useStudio } from './studio-parts.ts';
+import { Chat } from './chat/chat.tsx';
+import type { ChatSession } from './chat/chat-session.ts';
 import type { ListedCheckpoint } from './agent-answers.ts';
 import { Conversation } from './conversation.tsx';
 import { checkpointWords, stateText, withoutMessages } from './state-text.ts';
 import { WatchedThread } from './watched-thread.ts';
 
-/** One thread: its checkpoints, and the state at one of them. */
-export function ThreadShown({ thread }: { thread: string }) {
-  const { agent, href } = useStudio();
+const VIEWS = { chat: 'Chat', checkpoints: 'Checkpoints' } as const;
+
+/** A thread, or one that the first message makes: the conversation, and the states that it has been in. */
+export function ThreadShown({ session }: { session: ChatSession }) {
+  const { href } = useStudio();
+  const view = useSignal<keyof typeof VIEWS>('chat');
+  const { value: thread } = session.thread;
+  return (
+    <section class="thread">
+      <h2>{thread === undefined ? 'New chat' : 'Thread'}</h2>
+      {thread !== undefined && (
+        <p>
+          <a href={href('threads')}>All threads</a> <span class="mono">{thread}</span>
+        </p>
+      )}
+      {thread !== undefined && (
+        <p role="tablist" aria-label="Views of the thread">
+          {(Object.keys(VIEWS) as (keyof typeof VIEWS)[]).map((name) => (
+            <button key={name} type="button" role="tab" aria-selected={view.value === name} onClick={() => (view.value = name)}>
+              {VIEWS[name]}
+            </button>
+          ))}
+        </p>
+      )}
+      {view.value === 'checkpoints' && thread !== undefined ? <History key={thread} thread={thread} /> : <Chat session={session} />}
+    </section>
+  );
+}
+
+/** The checkpoints of a thread, and the state at one of them. */
+function History({ thread }: { thread: string }) {
+  const { agent } = useStudio();
   const reading = useMemo(() => new WatchedThread(agent, thread), [agent, thread]);
   useEffect(() => reading.begin(), [reading]);
   const { value: refused } = reading.refused;
   return (
-    <section class="thread">
-      <h2>Thread</h2>
-      <p>
-        <a href={href('threads')}>All threads</a> <span class="mono">{thread}</span>{' '}
-        <span class="quiet">{reading.thread.value?.status}</span>
-      </p>
+    <>
       {refused !== undefined && (
         <p class="fault" role="alert">
           {refused}
@@ -28,7 +54,7 @@ export function ThreadShown({ thread }: { thread: string }) {
       )}
       <Checkpoints reading={reading} />
       <StateAt reading={reading} />
-    </section>
+    </>
   );
 }
 

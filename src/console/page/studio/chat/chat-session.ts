@@ -1,0 +1,205 @@
+import { signal } from '@preact/signals';
+import { RequestRefused } from '../../api/calls.ts';
+import { failureText } from '../../api/failure-text.ts';
+import { questionsIn, resumeWith, type ThreadQuestion } from '../questions/questions.ts';
+import { lineageOf } from '../history/lineage.ts';
+import type { StudioAgent } from '../agent.ts';
+import type { StudioAssistant, StudioThread } from '../agent-answers.ts';
+import { afterEvent, NO_RUN, withMessages, type LiveRun } from './live-run.ts';
+import type { MessageFields } from './message-pieces.ts';
+import type { RunStreamEvent } from './run-stream.ts';
+import { firstWith, forkPoint } from './forks.ts';
+
+const PAUSE = 300;
+const ANSWERED = 'Somebody else has answered this meanwhile. Nothing was changed; you see the thread as it is now.';
+const BUSY = 'A run goes on in this thread. Nothing was changed.';
+
+/** A conversation with an agent on a thread, which is made with the first message. */
+export class ChatSession {
+  readonly thread = signal<string | undefined>(undefined);
+  readonly assistants = signal<StudioAssistant[]>([]);
+  readonly assistant = signal('');
+  readonly live = signal<LiveRun>(NO_RUN);
+  readonly questions = signal<ThreadQuestion[]>([]);
+  readonly isBusy = signal(false);
+  /** Whether the thread has been read. */
+  readonly isRead = signal(false);
+  readonly refused = signal<string | undefined>(undefined);
+  readonly #agent: StudioAgent;
+  readonly #made: (thread: string) => void;
+  #leaving = new AbortController();
+
+  /** `made` is called with the id of the thread that a first message makes. */
+  constructor(agent: StudioAgent, thread: string | undefined, made: (thread: string) => void) {
+    this.#agent = agent;
+    this.thread.value = thread;
+    this.#made = made;
+  }
+
+  /** Reads the thread, and joins the run that it is busy with. Returns a function that ends this; a run goes on. */
+  begin(): () => void {
+    this.#leaving = new AbortController();
+    void this.#tried(() => this.#open(this.#leaving.signal));
+    return () => this.#leaving.abort();
+  }
+
+  /** Sends an input. Returns whether a run of it was begun. */
+  send(input: unknown, shown: MessageFields | undefined): Promise<boolean> {
+    return this.#run({ input }, shown);
+  }
+
+  /** Answers questions by their ids, unless somebody else was faster. */
+  async answer(answers: readonly { id: string; answer: unknown }[]): Promise<boolean> {
+    const isOpen = await this.#tried(async () => {
+      const { value: thread = '' } = this.thread;
+      const { interrupts } = await this.#agent.newest(thread, this.#leaving.signal);
+      const open = questionsIn(interrupts).map(({ id }) => id);
+      if (answers.every(({ id }) => open.includes(id))) return;
+      await this.#refresh(this.#leaving.signal);
+      throw new Error(ANSWERED);
+    });
+    return isOpen && this.#run({ command: { resume: resumeWith(answers) } }, undefined);
+  }
+
+  /** Sends another message in place of an earlier one. The messages behind that one stay in the thread, as a branch. */
+  edit(message: string, input: unknown, shown: MessageFields): Promise<boolean> {
+    return this.#fork(message, 'before its input', { input }, shown);
+  }
+
+  /** Lets the agent write a message once more. The former one stays in the thread, as a branch. */
+  regenerate(message: string): Promise<boolean> {
+    return this.#fork(message, 'before its step', { input: null }, undefined);
+  }
+
+  async stop(): Promise<void> {
+    const { value: thread } = this.thread;
+    const { runId } = this.live.value;
+    if (thread !== undefined && runId !== undefined) await this.#tried(() => this.#agent.cancel(thread, runId));
+  }
+
+  async #fork(
+    message: string,
+    place: 'before its input' | 'before its step',
+    body: object,
+    shown: MessageFields | undefined,
+  ): Promise<boolean> {
+    let from: string | undefined;
+    const isFound = await this.#tried(async () => {
+      const { signal: over } = this.#leaving;
+      const { value: thread = '' } = this.thread;
+      const [{ id: newest }, known] = await Promise.all([this.#agent.newest(thread, over), this.#agent.allCheckpoints(thread, over)]);
+      const lineage = lineageOf(known, newest);
+      const first = await firstWith(lineage, message, (id) => this.#agent.state(thread, id, over));
+      from = forkPoint(known, first, place);
+      if (from === undefined) throw new Error('There is no checkpoint from which this can begin once more.');
+    });
+    return isFound && this.#run({ checkpoint_id: from, ...body }, shown, message);
+  }
+
+  async #open(over: AbortSignal): Promise<void> {
+    const { value: id } = this.thread;
+    const [assistants, thread] = await Promise.all([
+      this.#agent.assistants(over),
+      id === undefined ? undefined : this.#agent.thread(id, over),
+    ]);
+    this.assistants.value = assistants;
+    this.assistant.value = ownAssistant(assistants, thread);
+    this.isRead.value = true;
+    if (thread === undefined) return;
+    await this.#refresh(over);
+    if (thread.error !== '') this.live.value = { ...this.live.value, error: thread.error };
+    await this.#follow(thread.id, over);
+  }
+
+  async #refresh(over: AbortSignal): Promise<void> {
+    const { values, interrupts } = await this.#agent.newest(this.thread.value ?? '', over);
+    const messages = typeof values === 'object' && values !== null && 'messages' in values ? values.messages : [];
+    const { error, runId, nested } = this.live.value;
+    this.live.value = withMessages({ ...NO_RUN, nested, error, runId }, messages);
+    this.questions.value = questionsIn(interrupts);
+  }
+
+  /** Starts a run and reads it to its end. Settles with the answer whether it was begun. */
+  async #run(body: object, shown: MessageFields | undefined, instead?: string): Promise<boolean> {
+    if (this.isBusy.value) return false;
+    this.isBusy.value = true;
+    const { signal: over } = this.#leaving;
+    const before = this.live.value;
+    const begun = Promise.withResolvers<boolean>();
+    const work = async (): Promise<void> => {
+      const thread = await this.#own();
+      const kept = instead === undefined ? before.messages : upTo(before.messages, instead);
+      this.live.value = { ...NO_RUN, messages: shown === undefined ? kept : [...kept, shown] };
+      this.questions.value = [];
+      const started = this.#agent.start(thread, { assistant_id: this.assistant.value, ...body }, over);
+      await this.#read(started, () => begun.resolve(true));
+      await this.#follow(thread, over);
+      await this.#refresh(over);
+    };
+    const finish = async (): Promise<void> => {
+      const isDone = await this.#tried(work);
+      begun.resolve(isDone);
+      if (!isDone && !over.aborted && this.thread.value !== undefined) await this.#refresh(over).catch(() => undefined);
+      this.isBusy.value = false;
+    };
+    void finish();
+    return begun.promise;
+  }
+
+  /** Follows the runs that go on in the thread, also when another server goes on with one. */
+  async #follow(thread: string, over: AbortSignal): Promise<void> {
+    for (let run = await this.#agent.underWay(thread, over); run !== undefined; run = await this.#agent.underWay(thread, over)) {
+      this.isBusy.value = true;
+      try {
+        this.live.value = { ...this.live.value, runId: run };
+        await this.#read(this.#agent.join(thread, run, over), () => undefined);
+        await new Promise((resolve) => setTimeout(resolve, PAUSE));
+        if (over.aborted) return;
+        await this.#refresh(over);
+      } finally {
+        this.isBusy.value = false;
+      }
+    }
+  }
+
+  async #read(events: AsyncGenerator<RunStreamEvent>, first: () => void): Promise<void> {
+    for await (const event of events) {
+      first();
+      this.live.value = afterEvent(this.live.value, event);
+    }
+  }
+
+  async #own(): Promise<string> {
+    const { value: known } = this.thread;
+    if (known !== undefined) return known;
+    const graph = this.assistants.value.find(({ id }) => id === this.assistant.value)?.graph ?? '';
+    const made = await this.#agent.newThread(graph);
+    this.thread.value = made;
+    this.#made(made);
+    return made;
+  }
+
+  async #tried(work: () => Promise<unknown>): Promise<boolean> {
+    const { signal: over } = this.#leaving;
+    try {
+      this.refused.value = undefined;
+      await work();
+      return true;
+    } catch (error) {
+      if (!over.aborted) this.refused.value = error instanceof RequestRefused && error.status === 409 ? BUSY : failureText(error);
+      return false;
+    }
+  }
+}
+
+function ownAssistant(assistants: readonly StudioAssistant[], thread: StudioThread | undefined): string {
+  const { assistant_id: id, graph_id: graph } = thread?.metadata ?? {};
+  const own = assistants.find((one) => one.id === id) ?? assistants.find((one) => one.graph === graph) ?? assistants[0];
+  return own?.id ?? '';
+}
+
+/** Returns the messages before one of them. */
+function upTo(messages: MessageFields[], id: string): MessageFields[] {
+  const at = messages.findIndex((one) => one['id'] === id);
+  return at < 0 ? messages : messages.slice(0, at);
+}

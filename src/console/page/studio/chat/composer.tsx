@@ -1,0 +1,141 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { FieldsShown } from '../forms/fields-shown.tsx';
+import { formContent, formFields, jsonRead, type FormField } from '../forms/schema-fields.ts';
+import { useStudio } from '../studio-parts.ts';
+import type { ChatSession } from './chat-session.ts';
+
+const MODES = { message: 'Message', form: 'Form', json: 'JSON' } as const;
+type Mode = keyof typeof MODES;
+
+const modeIn = (text: string): Mode => (text === 'form' || text === 'json' ? text : 'message');
+
+/** The way in: a message, a form by the schema of the graph's input, or JSON. */
+export function Composer({ session }: { session: ChatSession }) {
+  const { agent } = useStudio();
+  const usual = useSignal<Mode>('message');
+  const chosen = useSignal<Mode | undefined>(undefined);
+  const fields = useSignal<FormField[] | undefined>(undefined);
+  const { value: assistant } = session.assistant;
+  useEffect(() => {
+    const leaving = new AbortController();
+    const read = async (): Promise<void> => {
+      // Without a schema, messages and JSON are left.
+      const schema = await agent.inputSchema(assistant, leaving.signal).catch(() => undefined);
+      if (leaving.signal.aborted) return;
+      fields.value = formFields(schema);
+      const takesMessages = fields.value === undefined || fields.value.some(({ name }) => name === 'messages');
+      usual.value = takesMessages ? 'message' : 'form';
+    };
+    if (assistant !== '') void read();
+    return () => leaving.abort();
+  }, [assistant, agent]);
+  const wanted = chosen.value ?? usual.value;
+  const mode = wanted === 'form' && fields.value === undefined ? 'message' : wanted;
+  return (
+    <div class="composer">
+      <Choices session={session} mode={mode} hasForm={fields.value !== undefined} choose={(one) => (chosen.value = one)} />
+      {mode === 'form' && fields.value !== undefined ? (
+        <FormInput key={assistant} session={session} fields={fields.value} />
+      ) : (
+        <TextInput session={session} isJson={mode === 'json'} />
+      )}
+      {session.isBusy.value && (
+        <button type="button" class="danger" onClick={() => void session.stop()}>
+          Stop
+        </button>
+      )}
+    </div>
+  );
+}
+
+type ChoicesProps = { session: ChatSession; mode: Mode; hasForm: boolean; choose: (mode: Mode) => void };
+
+function Choices({ session, mode, hasForm, choose }: ChoicesProps) {
+  const modes = Object.entries(MODES).filter(([name]) => name !== 'form' || hasForm);
+  return (
+    <p class="choices">
+      <label class="select">
+        <span>Assistant</span>{' '}
+        <select
+          name="assistant"
+          value={session.assistant.value}
+          onChange={({ currentTarget }) => (session.assistant.value = currentTarget.value)}
+        >
+          {session.assistants.value.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>{' '}
+      <label class="select">
+        <span>Input</span>{' '}
+        <select name="mode" value={mode} onChange={({ currentTarget }) => choose(modeIn(currentTarget.value))}>
+          {modes.map(([name, label]) => (
+            <option key={name} value={name}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+    </p>
+  );
+}
+
+function TextInput({ session, isJson }: { session: ChatSession; isJson: boolean }) {
+  const text = useSignal('');
+  const fault = useSignal<string | undefined>(undefined);
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const { value: written } = text;
+    if (written.trim() === '' || session.isBusy.value) return;
+    const read = isJson ? jsonRead(written) : { value: { messages: [{ type: 'human', content: written }] } };
+    fault.value = 'fault' in read ? read.fault : undefined;
+    if ('fault' in read) return;
+    text.value = '';
+    const isSent = await session.send(read.value, isJson ? undefined : { type: 'human', content: written });
+    if (!isSent && text.value === '') text.value = written;
+  };
+  const press = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }): void => {
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing || isJson) return;
+    event.preventDefault();
+    event.currentTarget.form?.requestSubmit();
+  };
+  return (
+    <form class="say" onSubmit={(event) => void send(event)}>
+      <textarea
+        name="text"
+        rows={isJson ? 6 : 2}
+        class={isJson ? 'mono' : ''}
+        aria-label={isJson ? 'Input, as JSON' : 'Message'}
+        value={text.value}
+        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        onKeyDown={press}
+      />
+      {fault.value !== undefined && <p class="wrong">{fault.value}</p>}
+      <button type="submit" class="main" disabled={session.isBusy.value}>
+        Send
+      </button>
+    </form>
+  );
+}
+
+function FormInput({ session, fields }: { session: ChatSession; fields: readonly FormField[] }) {
+  const texts = useSignal<Record<string, string>>({});
+  const faults = useSignal<Record<string, string>>({});
+  const send = (event: Event): void => {
+    event.preventDefault();
+    const content = formContent(fields, texts.value);
+    faults.value = 'faults' in content ? content.faults : {};
+    if ('value' in content && !session.isBusy.value) void session.send(content.value, undefined);
+  };
+  return (
+    <form class="say" onSubmit={send}>
+      <FieldsShown fields={fields} texts={texts.value} faults={faults.value} change={(changed) => (texts.value = changed)} />
+      <button type="submit" class="main" disabled={session.isBusy.value}>
+        Send
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,71 @@
+import { joinedInto, isPiece, parsedOr, type MessageFields } from './message-pieces.ts';
+import type { RunStreamEvent } from './run-stream.ts';
+
+/* The conversation of a thread, and of the run that it is busy with: a value that each event changes. */
+
+const isFields = (value: unknown): value is MessageFields => typeof value === 'object' && value !== null && !Array.isArray(value);
+const textAt = (fields: MessageFields, name: string): string => (typeof fields[name] === 'string' ? fields[name] : '');
+
+/** Messages of a graph within the graph, and how many messages of the thread stand before them. */
+export type NestedMessages = { within: string; behind: number; messages: MessageFields[] };
+
+export type LiveRun = {
+  /** Messages of the thread's state, and those that are still being written behind them. */
+  messages: MessageFields[];
+  nested: NestedMessages[];
+  error: string | undefined;
+  runId: string | undefined;
+};
+
+/** Letters of an event that are parsed. The state of a longer one is read when the run is over. */
+const LONGEST = 1_000_000;
+
+export const NO_RUN: LiveRun = { messages: [], nested: [], error: undefined, runId: undefined };
+
+/** Returns the conversation after an event of the run. */
+export function afterEvent(now: LiveRun, { kind, within, text }: RunStreamEvent): LiveRun {
+  if (text.length > LONGEST) return now;
+  const data = parsedOr(text, undefined);
+  if (kind === 'metadata' && within === '') return begun(now, data);
+  if (kind === 'messages') return withPiece(now, within, data);
+  if (kind === 'values' && within === '') return withMessages(now, isFields(data) ? data['messages'] : undefined);
+  if (kind === 'error') return { ...now, error: sentenceOfError(data) };
+  return now;
+}
+
+/** A run begins, or another attempt of it, which writes its messages once more. */
+function begun(now: LiveRun, data: unknown): LiveRun {
+  const runId = isFields(data) ? textAt(data, 'run_id') : '';
+  const messages = now.messages.filter((one) => !isPiece(one));
+  return { messages, nested: [], error: undefined, runId: runId === '' ? now.runId : runId };
+}
+
+/** Returns the conversation with the messages of a state. Messages that are being written are in no state yet. */
+export function withMessages(now: LiveRun, given: unknown): LiveRun {
+  if (!Array.isArray(given)) return now;
+  const messages = given.filter(isFields);
+  const ids = new Set(messages.map((one) => textAt(one, 'id')).filter((id) => id !== ''));
+  const writing = now.messages.filter((one) => isPiece(one) && !ids.has(textAt(one, 'id')));
+  // A message of a graph within the graph that is one of the thread's, too, is shown once.
+  const nested = now.nested.map((one) => ({ ...one, messages: one.messages.filter((message) => !ids.has(textAt(message, 'id'))) }));
+  return { ...now, messages: [...messages, ...writing], nested: nested.filter((one) => one.messages.length > 0) };
+}
+
+function withPiece(now: LiveRun, within: string, data: unknown): LiveRun {
+  const next: unknown = Array.isArray(data) ? data[0] : undefined;
+  if (!isFields(next)) return now;
+  if (within === '') return { ...now, messages: joinedInto(now.messages, next) };
+  const id = textAt(next, 'id');
+  if (id !== '' && now.messages.some((one) => textAt(one, 'id') === id)) return now;
+  const known = now.nested.find((one) => one.within === within);
+  const group = known ?? { within, behind: now.messages.length, messages: [] };
+  const changed = { ...group, messages: joinedInto(group.messages, next) };
+  return { ...now, nested: known === undefined ? [...now.nested, changed] : now.nested.map((one) => (one === known ? changed : one)) };
+}
+
+/** Returns why a run failed, as a sentence. */
+export function sentenceOfError(data: unknown): string {
+  if (typeof data === 'string' && data !== '') return data;
+  if (!isFields(data)) return 'The run has failed.';
+  return [textAt(data, 'error'), textAt(data, 'message')].filter((part) => part !== '').join(': ') || 'The run has failed.';
+}

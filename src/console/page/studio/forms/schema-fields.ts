@@ -1,0 +1,132 @@
+/* The fields of a form by a JSON Schema of somebody else's. One that no form can be made of takes JSON instead. */
+
+type Fields = Record<string, unknown>;
+
+const fieldsIn = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+export type Choice = { value: unknown; label: string };
+
+/** A field of a form. `choices` are those of a field that has only certain values. */
+export type FormField = {
+  name: string;
+  label: string;
+  help: string;
+  isRequired: boolean;
+  kind: 'text' | 'number' | 'integer' | 'truth' | 'choice' | 'json';
+  choices: Choice[];
+  initial: string;
+};
+
+/** Fields that one form has. A schema with more is a form that nobody fills in. */
+const MOST = 40;
+
+/** Returns the fields of a schema; undefined where it describes no object of named fields. */
+export function formFields(schema: unknown): FormField[] | undefined {
+  const whole = fieldsIn(schema);
+  const root = resolved(whole, whole);
+  const properties = Object.entries(fieldsIn(root['properties']));
+  if (properties.length === 0 || properties.length > MOST) return undefined;
+  const required = Array.isArray(root['required']) ? root['required'] : [];
+  return properties.map(([name, given]) => {
+    const property = resolved(given, whole);
+    const choices = choicesIn(property);
+    const kind = choices.length > 0 ? 'choice' : kindOf(property['type']);
+    return {
+      name,
+      label: textIn(property['title']) || name,
+      help: textIn(property['description']),
+      isRequired: required.includes(name),
+      kind,
+      choices,
+      initial: initialText(property['default'], kind, choices),
+    };
+  });
+}
+
+/** Follows a reference within the schema, and takes the one kind of a field that may also be nothing. */
+function resolved(given: unknown, whole: Fields, depth = 0): Fields {
+  const property = fieldsIn(given);
+  if (depth > 5) return property;
+  const [, place, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(textIn(property['$ref'])) ?? [];
+  if (place !== undefined && name !== undefined) {
+    const { $ref: _, ...rest } = property;
+    return { ...resolved(fieldsIn(whole[place])[name], whole, depth + 1), ...rest };
+  }
+  const either = [property['anyOf'], property['oneOf']].find((one) => Array.isArray(one)) as unknown[] | undefined;
+  const kinds = (either ?? []).map(fieldsIn).filter((one) => one['type'] !== 'null' && !('const' in one));
+  return kinds.length === 1 ? { ...property, ...resolved(kinds[0], whole, depth + 1) } : property;
+}
+
+function kindOf(type: unknown): FormField['kind'] {
+  const types = (Array.isArray(type) ? type : [type]).filter((one) => one !== 'null');
+  const [only] = types.length === 1 ? types : [];
+  if (only === 'string') return 'text';
+  if (only === 'number' || only === 'integer') return only;
+  return only === 'boolean' ? 'truth' : 'json';
+}
+
+function choicesIn(property: Fields): Choice[] {
+  const names = Array.isArray(property['enumNames']) ? property['enumNames'] : [];
+  if (Array.isArray(property['enum']))
+    return property['enum'].map((value, index) => ({ value, label: textIn(names[index]) || labelOf(value) }));
+  const either = Array.isArray(property['oneOf']) ? property['oneOf'] : Array.isArray(property['anyOf']) ? property['anyOf'] : [];
+  const constants = either.map(fieldsIn).filter((one) => 'const' in one);
+  if (constants.length === 0 || constants.length < either.length) return [];
+  return constants.map((one) => ({ value: one['const'], label: textIn(one['title']) || labelOf(one['const']) }));
+}
+
+const labelOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function initialText(value: unknown, kind: FormField['kind'], choices: readonly Choice[]): string {
+  if (kind === 'choice') {
+    const index = choices.findIndex((one) => JSON.stringify(one.value) === JSON.stringify(value));
+    return index < 0 ? '' : String(index);
+  }
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' && kind !== 'json' ? value : JSON.stringify(value);
+}
+
+/** The values of a form, or a sentence for each field that has a wrong one. */
+export type FormContent = { value: Fields } | { faults: Record<string, string> };
+
+/** Reads a form. A field that is left empty is left out, unless it is required. */
+export function formContent(fields: readonly FormField[], texts: Readonly<Record<string, string>>): FormContent {
+  const value: Fields = {};
+  const faults: Record<string, string> = {};
+  for (const field of fields) {
+    const text = texts[field.name] ?? field.initial;
+    const read = text.trim() === '' ? emptyValue(field) : valueOfField(field, text);
+    if ('fault' in read) faults[field.name] = read.fault;
+    else if (read.value !== undefined) value[field.name] = read.value;
+  }
+  return Object.keys(faults).length > 0 ? { faults } : { value };
+}
+
+type Read = { value: unknown } | { fault: string };
+
+function emptyValue({ kind, isRequired }: FormField): Read {
+  if (!isRequired) return { value: undefined };
+  if (kind === 'truth') return { value: false };
+  return { fault: 'It is required.' };
+}
+
+function valueOfField({ kind, choices }: FormField, text: string): Read {
+  if (kind === 'text') return { value: text };
+  if (kind === 'truth') return { value: text === 'true' };
+  if (kind === 'choice') return { value: choices[Number(text)]?.value };
+  if (kind === 'json') return jsonRead(text);
+  const number = Number(text);
+  if (Number.isNaN(number)) return { fault: 'It is no number.' };
+  return kind === 'integer' && !Number.isInteger(number) ? { fault: 'It is no whole number.' } : { value: number };
+}
+
+/** Reads a text as JSON. */
+export function jsonRead(text: string): Read {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch (error) {
+    return { fault: `It is no JSON: ${(error as Error).message}` };
+  }
+}

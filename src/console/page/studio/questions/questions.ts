@@ -1,0 +1,127 @@
+/* Questions with which graphs wait for people, in the shapes that people use, and the answers that each expects. */
+
+type Fields = Record<string, unknown>;
+
+const fieldsIn = (value: unknown): Fields | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+export const DECISIONS = ['approve', 'edit', 'reject', 'respond'] as const;
+export type DecisionKind = (typeof DECISIONS)[number];
+
+/** A tool call that waits for a decision. */
+export type AskedAction = { name: string; args: unknown; description: string; allowed: DecisionKind[] };
+
+/**
+ * A question: tool calls by LangChain's human-in-the-loop (`decisions`), one by Agent Inbox (`inbox`), a form as MCP
+ * asks for it (`form`), or anything else, which takes text or JSON (`free`).
+ */
+export type Asked =
+  | { kind: 'decisions'; actions: AskedAction[]; isCamel: boolean }
+  | { kind: 'inbox'; action: AskedAction }
+  | { kind: 'form'; message: string; schema: Fields }
+  | { kind: 'free'; value: unknown };
+
+/** A question with the id by which it is answered. */
+export type ThreadQuestion = { id: string; asked: Asked };
+
+/** Returns the question of an interrupt's value. */
+export function askedBy(value: unknown): Asked {
+  return decisionsIn(value) ?? inboxIn(value) ?? formIn(value) ?? { kind: 'free', value };
+}
+
+/** Returns the questions of a state's interrupts. Without an id a question can't be answered by it, and has none. */
+export const questionsIn = (interrupts: unknown): ThreadQuestion[] =>
+  listIn(interrupts)
+    .map(fieldsIn)
+    .filter((one) => one !== undefined)
+    .map((one) => ({ id: textIn(one['id']) || textIn(one['interrupt_id']), asked: askedBy(one['value']) }));
+
+const allowedOf = (names: unknown): DecisionKind[] => {
+  const given = listIn(names);
+  return given.length === 0 ? [...DECISIONS] : DECISIONS.filter((one) => given.includes(one));
+};
+
+function decisionsIn(value: unknown): Asked | undefined {
+  const fields = fieldsIn(value);
+  const isCamel = fields !== undefined && Array.isArray(fields['actionRequests']);
+  const requests = listIn(fields?.[isCamel ? 'actionRequests' : 'action_requests'])
+    .map(fieldsIn)
+    .filter((one) => one !== undefined);
+  if (requests.length === 0) return undefined;
+  const reviews = listIn(fields?.[isCamel ? 'reviewConfigs' : 'review_configs']).map(fieldsIn);
+  const actions = requests.map((request, index) => {
+    const name = textIn(request['name']) || textIn(request['action']);
+    const named = reviews.find((one) => textIn(one?.[isCamel ? 'actionName' : 'action_name']) === name) ?? reviews[index];
+    const allowed = allowedOf(named?.[isCamel ? 'allowedDecisions' : 'allowed_decisions']);
+    return { name, args: request['args'] ?? request['arguments'] ?? {}, description: textIn(request['description']), allowed };
+  });
+  return { kind: 'decisions', actions, isCamel };
+}
+
+/** Names of Agent Inbox's settings, beside the decisions that they allow. */
+const INBOX: Record<DecisionKind, string[]> = {
+  approve: ['allow_accept', 'allowAccept'],
+  edit: ['allow_edit', 'allowEdit'],
+  reject: ['allow_ignore', 'allowIgnore'],
+  respond: ['allow_respond', 'allowRespond'],
+};
+
+function inboxIn(value: unknown): Asked | undefined {
+  const fields = fieldsIn(Array.isArray(value) && value.length === 1 ? value[0] : value);
+  const request = fieldsIn(fields?.['action_request'] ?? fields?.['actionRequest']);
+  const config = fieldsIn(fields?.['config']);
+  if (request === undefined || config === undefined) return undefined;
+  const allowed = DECISIONS.filter((one) => INBOX[one].some((name) => config[name] === true));
+  const description = textIn(fields?.['description']);
+  return { kind: 'inbox', action: { name: textIn(request['action']), args: request['args'] ?? {}, description, allowed } };
+}
+
+function formIn(value: unknown): Asked | undefined {
+  const fields = fieldsIn(value);
+  const schema = fieldsIn(fields?.['requestedSchema'] ?? fields?.['requested_schema']);
+  if (schema === undefined || typeof fields?.['message'] !== 'string') return undefined;
+  return { kind: 'form', message: fields['message'], schema };
+}
+
+/** A decision of a person about one action. */
+export type Decision = { kind: DecisionKind; args?: unknown; message?: string };
+
+/** Returns the answer to LangChain's human-in-the-loop: a decision for each action, in their order. */
+export function decisionsAnswer(
+  { actions, isCamel }: { actions: readonly AskedAction[]; isCamel: boolean },
+  decisions: readonly Decision[],
+) {
+  return {
+    decisions: decisions.map(({ kind, args, message = '' }, index) => {
+      if (kind === 'approve') return { type: kind };
+      if (kind === 'edit') return { type: kind, [isCamel ? 'editedAction' : 'edited_action']: { name: actions[index]?.name ?? '', args } };
+      return { type: kind, ...((kind === 'respond' || message !== '') && { message }) };
+    }),
+  };
+}
+
+/** Returns the answer that Agent Inbox would give, which is a list of one. */
+export function inboxAnswer({ name, args: given }: AskedAction, { kind, args, message = '' }: Decision) {
+  if (kind === 'approve') return [{ type: 'accept', args: null }];
+  if (kind === 'edit') return [{ type: 'edit', args: { action: name, args: args ?? given } }];
+  return kind === 'reject' ? [{ type: 'ignore', args: null }] : [{ type: 'response', args: message }];
+}
+
+/** Returns an answer in free words: the JSON of an object, a list, true or false as that, all else as the text. */
+export function freeAnswer(text: string): unknown {
+  if (!/^\s*(?:[[{]|(?:true|false)\s*$)/.test(text)) return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * Returns the answers as a run takes them: by the ids of the questions, so that each reaches its own. Questions without
+ * an id are answered one at a time.
+ */
+export const resumeWith = (answers: readonly { id: string; answer: unknown }[]): unknown =>
+  answers.every(({ id }) => id !== '') ? Object.fromEntries(answers.map(({ id, answer }) => [id, answer])) : answers[0]?.answer;

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import { firstWith, forkPoint } from '../../../src/console/page/studio/chat/forks.ts';
+import { afterEvent, NO_RUN, withMessages, type LiveRun } from '../../../src/console/page/studio/chat/live-run.ts';
+import { runStreamEvents, type RunStreamEvent } from '../../../src/console/page/studio/chat/run-stream.ts';
+import { formContent, formFields } from '../../../src/console/page/studio/forms/schema-fields.ts';
+import { lineageOf } from '../../../src/console/page/studio/history/lineage.ts';
+import { draftedAnswer, firstDraft } from '../../../src/console/page/studio/questions/drafts.ts';
+import { askedBy, questionsIn, resumeWith } from '../../../src/console/page/studio/questions/questions.ts';
+
+const event = (kind: string, data: unknown, within = ''): RunStreamEvent => ({ kind, within, text: JSON.stringify(data) });
+const piece = (id: string, content: unknown, more = {}) => [{ type: 'AIMessageChunk', id, content, ...more }, {}];
+const after = (events: RunStreamEvent[], from: LiveRun = NO_RUN): LiveRun => events.reduce(afterEvent, from);
+
+describe('events of a run', () => {
+  test('are read from pieces of any length, with the graph that they are of', async () => {
+    const sent = 'event: messages|sub:1\ndata: [1]\n\n: alive\n\nevent: values\ndata: {}\n\n';
+    async function* letters(): AsyncGenerator<string> {
+      yield* sent;
+    }
+    expect(await Array.fromAsync(runStreamEvents(letters()))).toEqual([
+      { kind: 'messages', within: 'sub:1', text: '[1]' },
+      { kind: 'values', within: '', text: '{}' },
+    ]);
+  });
+
+  test('put pieces together, with the calls in them, and the state has the last word', () => {
+    const chunk = (args: string, more = {}) => ({ tool_call_chunks: [{ index: 0, args, ...more }] });
+    const live = after([
+      event('messages', piece('a', 'Hel')),
+      event('messages', piece('a', 'lo', chunk('{"x":', { id: 't', name: 'search' }))),
+      event('messages', piece('a', '', chunk('1}'))),
+    ]);
+    expect(live.messages).toMatchObject([{ content: 'Hello', tool_calls: [{ id: 't', name: 'search', args: { x: 1 } }] }]);
+    const whole = { type: 'ai', id: 'a', content: 'Hello!' };
+    expect(after([event('values', { messages: [whole] })], live).messages).toEqual([whole]);
+    expect(after([event('values', { messages: [whole] }), event('messages', piece('a', 'late'))], live).messages).toEqual([whole]);
+  });
+
+  test('of another attempt begin its messages once more', () => {
+    const live = after([
+      event('messages', piece('a', 'Hel')),
+      event('metadata', { run_id: 'r', attempt: 2 }),
+      event('messages', piece('a', 'H')),
+    ]);
+    expect(live).toMatchObject({ runId: 'r', messages: [{ content: 'H' }] });
+  });
+
+  test('of a graph within the graph stand at their place, until the thread has their messages', () => {
+    const live = after([event('messages', piece('b', 'in'), 'sub:1')], withMessages(NO_RUN, [{ type: 'human', id: 'a', content: 'x' }]));
+    expect(live.nested).toMatchObject([{ within: 'sub:1', behind: 1, messages: [{ content: 'in' }] }]);
+    expect(withMessages(live, [{ type: 'ai', id: 'b', content: 'in' }]).nested).toEqual([]);
+  });
+
+  test.each([['no JSON'], ['null'], ['[]'], ['[null]'], ['{"messages": 5}']])('of %s change nothing', (text) => {
+    for (const kind of ['messages', 'values', 'other']) expect(afterEvent(NO_RUN, { kind, within: '', text })).toEqual(NO_RUN);
+  });
+});
+
+describe('a question', () => {
+  test('in Python and in JavaScript is answered in the same spelling', () => {
+    const python = askedBy({
+      action_requests: [{ name: 'a', args: {} }],
+      review_configs: [{ action_name: 'a', allowed_decisions: ['edit'] }],
+    });
+    const javascript = askedBy({
+      actionRequests: [{ name: 'a', args: {} }],
+      reviewConfigs: [{ actionName: 'a', allowedDecisions: ['edit'] }],
+    });
+    expect(draftedAnswer(python, firstDraft(python))).toEqual({
+      answer: { decisions: [{ type: 'edit', edited_action: { name: 'a', args: {} } }] },
+    });
+    expect(draftedAnswer(javascript, firstDraft(javascript))).toEqual({
+      answer: { decisions: [{ type: 'edit', editedAction: { name: 'a', args: {} } }] },
+    });
+  });
+
+  test.each([
+    ['yes', 'yes'],
+    ['5', '5'],
+    ['true', true],
+    ['{"a":1}', { a: 1 }],
+    ['{broken', '{broken'],
+  ])('of no known shape takes %s as %j', (text, answer) => {
+    const asked = askedBy('Go on?');
+    expect(draftedAnswer(asked, { ...firstDraft(asked), text })).toEqual({ answer });
+  });
+
+  test('whose schema no form can be made of takes JSON', () => {
+    const asked = askedBy({ message: 'm', requestedSchema: { type: 'array' } });
+    expect(draftedAnswer(asked, { ...firstDraft(asked), text: '[1]' })).toEqual({ answer: [1] });
+    expect(draftedAnswer(asked, { ...firstDraft(asked), text: '[' })).toHaveProperty('faults.text');
+  });
+
+  test('is answered by its id; one without an id alone', () => {
+    expect(resumeWith([{ id: 'a', answer: 1 }])).toEqual({ a: 1 });
+    expect(resumeWith([{ id: '', answer: 1 }])).toBe(1);
+    expect(questionsIn([null, { id: 'a', value: 'x' }, 'y'])).toEqual([{ id: 'a', asked: { kind: 'free', value: 'x' } }]);
+  });
+});
+
+describe('a form', () => {
+  const fields = formFields({
+    type: 'object',
+    required: ['name', 'when'],
+    $defs: { Size: { enum: ['small', 'large'] } },
+    properties: {
+      name: { type: 'string', title: 'Name' },
+      seats: { anyOf: [{ type: 'integer' }, { type: 'null' }], default: 2 },
+      size: { $ref: '#/$defs/Size' },
+      when: { type: 'boolean' },
+      more: { type: 'object' },
+    },
+  })!;
+
+  test('has a field for each property, of its kind', () => {
+    expect(fields.map(({ name, kind, isRequired, initial }) => [name, kind, isRequired, initial])).toEqual([
+      ['name', 'text', true, ''],
+      ['seats', 'integer', false, '2'],
+      ['size', 'choice', false, ''],
+      ['when', 'truth', true, ''],
+      ['more', 'json', false, ''],
+    ]);
+  });
+
+  test('is read, and says what is wrong', () => {
+    expect(formContent(fields, { name: 'a', size: '1', more: '{"x":1}' })).toEqual({
+      value: { name: 'a', seats: 2, size: 'large', when: false, more: { x: 1 } },
+    });
+    expect(formContent(fields, { seats: '1.5', more: '{' })).toEqual({
+      faults: { name: 'It is required.', seats: 'It is no whole number.', more: expect.stringContaining('It is no JSON') as string },
+    });
+  });
+
+  test.each([[null], ['x'], [{}], [{ properties: [] }], [{ $ref: '#/$defs/A', $defs: { A: { $ref: '#/$defs/A' } } }]])(
+    'can not be made of %j',
+    (schema) => {
+      expect(formFields(schema)).toBeUndefined();
+    },
+  );
+});
+
+describe('a message that is written once more', () => {
+  const known = [
+    { id: 'c4', parent: 'c3', metadata: { source: 'loop' } },
+    { id: 'c3', parent: 'c2', metadata: { source: 'loop' } },
+    { id: 'c2', parent: 'c1', metadata: { source: 'input' } },
+    { id: 'x', parent: 'c1', metadata: { source: 'loop' } },
+    { id: 'c1', parent: '', metadata: { source: 'loop' } },
+  ];
+
+  test('is first in one checkpoint of the lineage, and begins before its step or its input', async () => {
+    const lineage = lineageOf(known, 'c4');
+    expect(lineage).toEqual(['c4', 'c3', 'c2', 'c1']);
+    const first = await firstWith(lineage, 'm', (id) =>
+      Promise.resolve({ values: { messages: id === 'c4' || id === 'c3' ? [{ id: 'm' }] : [] } }),
+    );
+    expect(first).toBe('c3');
+    expect(forkPoint(known, first, 'before its step')).toBe('c2');
+    expect(forkPoint(known, first, 'before its input')).toBe('c1');
+    expect(forkPoint(known, undefined, 'before its step')).toBeUndefined();
+  });
+
+  test('is in no checkpoint where none has it', async () => {
+    expect(await firstWith(['a', 'b'], 'm', () => Promise.resolve({ values: null }))).toBeUndefined();
+  });
+});
