@@ -8,7 +8,7 @@ const HELP = `gx: write a LangGraph agent, and run it on this machine
 Usage: gx <command> [options]
 
   new [folder]   write a small example agent, in TypeScript or in Python
-  dev            serve the agent of gx.json, with a Postgres of its own and a chat page, reloading on change
+  dev            serve the agent of gx.json, with a Postgres of its own and a studio, reloading on change
 
 "gx <command> --help" explains the command; "gx --version" prints the version.
 `;

@@ -13,9 +13,6 @@ import { importsOf, packageManifest, type CheckoutManifest, type PackageManifest
 
 const read = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
-/** It runs in a browser, whose types the others do not know. */
-const CHAT_PAGE = 'src/agent/dev/chat/page';
-
 function tsc(...args: string[]): void {
   const { status, stdout, error } = spawnSync('tsc', args, { encoding: 'utf8' });
   if (error !== undefined) throw new CommandFailed(`tsc can't be started (${error.message}): run "make install" first.`);
@@ -26,8 +23,7 @@ function tsc(...args: string[]): void {
 export async function compile(): Promise<void> {
   rmSync('lib', { recursive: true, force: true });
   tsc('-p', 'tsconfig.package.json');
-  tsc('-p', CHAT_PAGE, '--noEmit', 'false', '--rewriteRelativeImportExtensions', '--outDir', CHAT_PAGE.replace('src', 'lib'));
-  for (const file of globSync('src/agent/**/*.{sql,html,css}')) cpSync(file, path.join('lib', path.relative('src', file)));
+  for (const file of globSync('src/agent/**/*.sql')) cpSync(file, path.join('lib', path.relative('src', file)));
   writePage(await bundlePage('studio'), 'dist/studio', { compressed: false });
 }
 

@@ -46,7 +46,6 @@ export const SUITES: Record<string, Check[]> = {
     { name: 'lint walls hold', command: ['node', 'dev/test/walls.ts'] },
     { name: 'prose', command: ['node', 'dev/test/prose.ts'] },
     { name: 'types', command: ['tsc', '--noEmit'] },
-    { name: 'types of the chat page', command: ['tsc', '--noEmit', '-p', 'src/agent/dev/chat/page'] },
     { name: 'types of the console page', command: ['tsc', '--noEmit', '-p', 'src/console/page'] },
     { name: 'size of the console page', command: ['node', 'dev/console/build.ts', '--check'] },
     { name: 'unused code', command: ['knip', '--no-progress'] },

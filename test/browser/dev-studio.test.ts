@@ -12,6 +12,7 @@ const GRAPHS = {
   questions: 'test/browser/graphs/questions.ts:questions',
   tools: 'examples/tools/graph.ts:graph',
   failing: 'test/browser/graphs/failing.ts:failing',
+  broken: 'test/browser/graphs/broken.ts:broken',
 };
 
 let dev: DevServer;
@@ -98,7 +99,50 @@ const ended = (): Promise<void> => tab.until('it has ended', `document.querySele
 const words = (count: number): object => ({ messages: [{ type: 'human', content: 'hello' }], words: count, pause: 15, asks: false });
 const lengthOf = `document.querySelector('.log li.agent')?.innerText.length ?? 0`;
 
+test('it says which graph is not served, and why', async () => {
+  await tab.shows('There is no stove.');
+  await tab.shows('It is not served until this is mended; the others are.');
+  await newChat('chat');
+  expect(await tab.texts('[name=assistant] option')).not.toContain('broken');
+});
+
+test('a link of the former chat page leads to its thread, and says where that is gone', async () => {
+  await tab.page.goto(`${dev.url}/chat#thread=00000000-0000-7000-8000-000000000000`);
+  await tab.shows('Thread with ID 00000000-0000-7000-8000-000000000000 not found');
+  expect(await tab.page.evaluate('location.pathname')).toBe('/studio');
+});
+
 describe('a chat', () => {
+  test('goes on with a run after the graphs were loaded again', async () => {
+    await newChat('chat');
+    await sendJson(words(60));
+    await tab.until('something was written', `${lengthOf} > 100`);
+    dev.change('REASON="The stove is cold."\n');
+    await expect.poll(() => dev.output()).toContain('reloaded');
+    await tab.until('all is there', `document.querySelector('.log li.agent').innerText.includes('word59')`);
+    await ended();
+    expect(await messages()).toEqual(['User: hello', `Agent: ${answerOf(60)}`]);
+    dev.change('REASON="The stove is off."\n');
+  });
+
+  test('shows a picture that a message brings, and loads none from elsewhere', async () => {
+    await newChat('chat');
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const content = [
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
+      { type: 'image_url', image_url: { url: 'http://127.0.0.1:9/elsewhere.png' } },
+      { type: 'image_url', image_url: { url: 'javascript:window.hacked=1' } },
+    ];
+    await sendJson({ ...words(1), messages: [{ type: 'human', content }] });
+    await tab.shows('word0');
+    await ended();
+    const addresses = `[...document.querySelectorAll('.log img')].map(({ src, naturalWidth }) => src.slice(0, 15) + naturalWidth)`;
+    expect(await tab.page.evaluate(addresses)).toEqual(['data:image/png;1']);
+    expect(await tab.page.evaluate(`[...document.querySelectorAll('.log a')].map(({ href, rel }) => href + ' ' + rel)`)).toEqual([
+      'http://127.0.0.1:9/elsewhere.png noopener noreferrer',
+    ]);
+  });
+
   test('shows the answer as it is written, and tool calls with their results', async () => {
     await newChat('tools');
     await tab.page.type('[name=text]', 'weather in Paris\n');

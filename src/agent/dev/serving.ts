@@ -4,7 +4,6 @@ import type { Log } from '../../log.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import { startAgentServer } from '../process/start.ts';
 import type { GraphFault, GraphFaults } from '../graphs/graph-faults.ts';
-import { chatPage } from './chat/served.ts';
 import { studioPage } from './studio/served.ts';
 import type { FrontDoor } from './front-door.ts';
 
@@ -42,9 +41,7 @@ export class Serving {
   async start(): Promise<void> {
     const { config, log, door } = this.#deps;
     const faults: GraphFaults = { found: (failures, graphs) => this.#judge({ failures, graphs }), reported: () => this.faults() };
-    const next = await startAgentServer({ config: config(), log, signal: this.#signal, extra: [chatPage, studioPage], faults }).catch(
-      inOneLine,
-    );
+    const next = await startAgentServer({ config: config(), log, signal: this.#signal, extra: [studioPage], faults }).catch(inOneLine);
     const old = this.#current;
     this.#current = next;
     this.#accept();

@@ -60,9 +60,9 @@ Try
 
 ${python === undefined ? javascriptClient(url, key) : pythonClient(url, key)}
 
-Chat    ${url}/chat${shown.hash}
+Studio  ${url}/studio${shown.hash}
 Docs    ${url}/docs
-Studio  ${studioLink(url)}
+Hosted  ${studioLink(url)}
 Data    ${data}
 ${python === undefined ? '' : `Python  ${python}\n`}${reload ? 'A changed file reloads the graphs. ' : ''}Ctrl-C stops everything.
 

@@ -29,6 +29,11 @@ function DevStudio({ app }: { app: DevApp }) {
           {app.fault.value}
         </p>
       )}
+      {app.faults.value.map((fault) => (
+        <p key={fault} class="note">
+          {fault}
+        </p>
+      ))}
       <div id="content" tabIndex={-1}>
         <main class="deployment">
           <StudioFrame />

@@ -191,9 +191,10 @@ describe('dev', () => {
     const running = await dev(['--config', config, '--host', '0.0.0.0']);
     expect((await fetch(`${running.url}/info`)).status).toBe(401);
     const key = /it asks for a key: (gxa_[\w-]{43})/.exec(running.output())?.[1] ?? '';
-    await expect.poll(() => running.output()).toContain(`/chat#key=${key}`);
+    await expect.poll(() => running.output()).toContain(`/studio#key=${key}`);
     expect((await fetch(`${running.url}/info`, { headers: { 'x-api-key': key } })).status).toBe(200);
-    expect((await fetch(`${running.url}/chat`)).status).toBe(200);
+    const former = await fetch(`${running.url}/chat`, { redirect: 'manual' });
+    expect([former.status, former.headers.get('location')]).toEqual([302, 'studio']);
   });
 
   test('does not watch when told so', async () => {

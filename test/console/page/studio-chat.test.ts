@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { filesOf } from '../../../src/console/page/studio/chat/files.ts';
 import { firstWith, forkPoint } from '../../../src/console/page/studio/chat/forks.ts';
 import { afterEvent, NO_RUN, withMessages, type LiveRun } from '../../../src/console/page/studio/chat/live-run.ts';
 import { runStreamEvents, type RunStreamEvent } from '../../../src/console/page/studio/chat/run-stream.ts';
@@ -163,4 +164,21 @@ describe('a message that is written once more', () => {
   test('is in no checkpoint where none has it', async () => {
     expect(await firstWith(['a', 'b'], 'm', () => Promise.resolve({ values: null }))).toBeUndefined();
   });
+});
+
+test('pictures and files of a message are found in each form that they have, and no link leads to a script', () => {
+  const content = [
+    { type: 'text', text: 'Look:' },
+    { type: 'image', mimeType: 'image/png', data: 'AAAA', metadata: { filename: 'pixel.png' } },
+    { type: 'image_url', image_url: { url: 'data:image/gif;base64,BBBB' } },
+    { type: 'file', source_type: 'base64', mime_type: 'application/pdf', data: 'CCCC' },
+    { type: 'image', url: 'https://example.com/a.png' },
+    { type: 'file', url: 'javascript:alert(1)' },
+  ];
+  expect(filesOf(content)).toEqual([
+    { kind: 'picture', name: 'pixel.png', url: 'data:image/png;base64,AAAA' },
+    { kind: 'picture', name: 'A picture', url: 'data:image/gif;base64,BBBB' },
+    { kind: 'bytes', name: 'A file (application/pdf)', url: 'data:application/pdf;base64,CCCC' },
+    { kind: 'link', name: 'https://example.com/a.png', url: 'https://example.com/a.png' },
+  ]);
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Type } from 'typebox';
 import { NotFound, Problem } from '../../../errors.ts';
 import { PAGE_HEADERS } from '../../../http/page-headers.ts';
-import { text, type Reply } from '../../../http/route.ts';
+import { noContent, text, type Reply } from '../../../http/route.ts';
 import type { Feature } from '../../routes/feature.ts';
 import { ok, route, type AgentRoute } from '../../routes/route.ts';
 
@@ -23,6 +23,17 @@ const studioRoutes = (): AgentRoute[] => [
     access: 'open',
     answers: { 200: ok('A page.'), 503: { description: 'Not built.' } },
     handler: () => answer('index.html'),
+  }),
+  route({
+    method: 'get',
+    path: '/chat',
+    id: 'chat',
+    summary: 'The former address of that page',
+    tag: 'system',
+    access: 'open',
+    answers: { 302: { description: 'It is at `/studio` now.' } },
+    // A browser keeps the part behind the hash, which may have a key.
+    handler: () => noContent(302, { location: 'studio' }),
   }),
   route({
     method: 'get',

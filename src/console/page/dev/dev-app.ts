@@ -14,6 +14,8 @@ export class DevApp implements PageParts {
   readonly notice = signal('');
   readonly fault = signal<string | undefined>(undefined);
   readonly part = signal('');
+  /** Why graphs are not served as their files say. */
+  readonly faults = signal<string[]>([]);
   readonly agent: StudioAgent;
 
   constructor() {
@@ -29,6 +31,14 @@ export class DevApp implements PageParts {
     const read = (): void => void (this.part.value = partIn(location.hash));
     addEventListener('hashchange', read);
     read();
+    // A developer who has mended one comes back from the editor to this window.
+    addEventListener('focus', () => void this.#listFaults());
+    void this.#listFaults();
+  }
+
+  async #listFaults(): Promise<void> {
+    // A server that is just restarting has nothing to tell.
+    this.faults.value = await this.agent.graphFaults().catch(() => []);
   }
 
   say(sentence: string): void {
@@ -42,7 +52,8 @@ export const devHref = (part: string): string => `#/${encodeURIComponent(part)}`
 
 function partIn(hash: string): string {
   try {
-    return decodeURIComponent(/^#\/([^/]*)/.exec(hash)?.[1] ?? '');
+    // Links to the former chat page name a thread as `#thread=`.
+    return decodeURIComponent(/^#(?:\/|thread=)([^/&]*)/.exec(hash)?.[1] ?? '');
   } catch {
     return '';
   }

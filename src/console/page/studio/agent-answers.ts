@@ -57,6 +57,14 @@ export function studioRun(answer: unknown): { id: string; status: string } {
   return { id: textOf(id), status: textOf(status) };
 }
 
+/** Returns the sentence about a graph that is not served as its file says. The server's own part names the graph. */
+export function graphFault(answer: unknown): string {
+  const { graph_id: graph, error, serves } = fieldsOf(answer);
+  const sentence = /[.!?]$/.test(textOf(error)) ? textOf(error) : `${textOf(error)}.`;
+  if (graph === null || serves !== 'nothing') return `${sentence} All graphs answer as before until this is mended.`;
+  return `${sentence} It is not served until this is mended; the others are.`;
+}
+
 export function studioCheckpoint(answer: unknown): ListedCheckpoint {
   const { checkpoint_id: id, parent_checkpoint_id: parent, created_at: at, metadata, next } = fieldsOf(answer);
   return { id: textOf(id), parent: textOf(parent), madeAt: timeOf(at), metadata: fieldsOf(metadata), next: textsOf(next) };

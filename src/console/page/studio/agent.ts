@@ -1,5 +1,6 @@
 import type { ApiRequest } from '../api/calls.ts';
 import {
+  graphFault,
   studioAssistant,
   studioCheckpoint,
   studioRun,
@@ -83,6 +84,12 @@ export class StudioAgent {
 
   async state(id: string, checkpoint: string, signal: AbortSignal): Promise<ShownState> {
     return stateOfAnswer(await this.#json(`threads/${encodeURIComponent(id)}/state/${encodeURIComponent(checkpoint)}`, { signal }));
+  }
+
+  /** Returns why graphs are not served as their files say, in a sentence each. */
+  async graphFaults(): Promise<string[]> {
+    const { graph_errors: faults } = (await this.#json<{ graph_errors?: unknown } | null>('info', {})) ?? {};
+    return listOf(faults).map(graphFault);
   }
 
   async assistants(signal: AbortSignal): Promise<StudioAssistant[]> {

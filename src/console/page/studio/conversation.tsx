@@ -1,3 +1,4 @@
+import type { ShownFile } from './chat/files.ts';
 import { conversationIn, type ShownMessage, type ShownToolCall } from './shown-messages.ts';
 
 /** Messages that are shown. Those before them are counted. */
@@ -24,7 +25,7 @@ export function Conversation({ values }: { values: unknown }) {
 }
 
 /** One message: its speaker, its text, and the tools that it calls. */
-export function MessageShown({ message: { who, text, reasoning, calls } }: { message: ShownMessage }) {
+export function MessageShown({ message: { who, text, reasoning, calls, files } }: { message: ShownMessage }) {
   return (
     <>
       <strong>{who}</strong>
@@ -35,10 +36,26 @@ export function MessageShown({ message: { who, text, reasoning, calls } }: { mes
         </details>
       )}
       {text !== '' && <p>{text}</p>}
+      {files.map((file, at) => (
+        <FileShown key={at} file={file} />
+      ))}
       {calls.map((call, at) => (
         <ToolCall key={at} call={call} />
       ))}
     </>
+  );
+}
+
+/** A picture that the message brings is shown. Nothing else is loaded, or opened without a click. */
+function FileShown({ file: { kind, name, url } }: { file: ShownFile }) {
+  if (kind === 'picture') return <img class="picture" src={url} alt={name} />;
+  if (kind === 'bytes') return <p class="quiet">{name}</p>;
+  return (
+    <p>
+      <a href={url} target="_blank" rel="noopener noreferrer">
+        {name}
+      </a>
+    </p>
   );
 }
 

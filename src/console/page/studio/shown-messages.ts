@@ -1,3 +1,5 @@
+import { filesOf, type ShownFile } from './chat/files.ts';
+
 /* Messages in the state of a thread, in the forms that LangChain's libraries store. */
 
 /** A call of a tool, with its result where there is one. */
@@ -15,6 +17,7 @@ export type ShownMessage = {
   text: string;
   reasoning: string;
   calls: ShownToolCall[];
+  files: ShownFile[];
 };
 
 type Fields = Record<string, unknown>;
@@ -79,6 +82,7 @@ function shown(message: Fields, index: number, answers: ReadonlyMap<string, Fiel
     who: textAt(message, 'name') || WHO.get(formOf(message))!,
     text,
     reasoning: [reasoning, extra].filter((one) => one !== '').join('\n'),
+    files: filesOf(message['content']),
     calls: listAt(message, 'tool_calls').map((call) => shownCall(call, answers.get(textAt(call, 'id')))),
   };
 }
@@ -105,7 +109,8 @@ function partsOf(content: unknown): { text: string; reasoning: string } {
     if (typeof part === 'string') texts.push(part);
     else if (isFields(part) && REASONING.includes(textAt(part, 'type'))) reasons.push(reasonIn(part));
     else if (isFields(part) && textAt(part, 'type') === 'text') texts.push(textAt(part, 'text'));
-    else if (isFields(part) && !REPEATED.includes(textAt(part, 'type'))) texts.push(`[${textAt(part, 'type') || 'part'}]`);
+    else if (isFields(part) && !REPEATED.includes(textAt(part, 'type')) && filesOf([part]).length === 0)
+      texts.push(`[${textAt(part, 'type') || 'part'}]`);
   }
   return { text: texts.join('\n'), reasoning: reasons.filter((one) => one !== '').join('\n') };
 }
