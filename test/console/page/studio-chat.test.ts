@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { filesOf } from '../../../src/console/page/studio/chat/files.ts';
+import { filesOf } from '../../../src/console/page/studio/message-files.ts';
 import { firstWith, forkPoint } from '../../../src/console/page/studio/chat/forks.ts';
 import { afterEvent, NO_RUN, withMessages, type LiveRun } from '../../../src/console/page/studio/chat/live-run.ts';
-import { runStreamEvents, type RunStreamEvent } from '../../../src/console/page/studio/chat/run-stream.ts';
+import { runStreamEvents, type RunStreamEvent } from '../../../src/console/page/studio/run-stream.ts';
 import { formContent, formFields } from '../../../src/console/page/studio/forms/schema-fields.ts';
 import { lineageOf } from '../../../src/console/page/studio/history/lineage.ts';
 import { draftedAnswer, firstDraft } from '../../../src/console/page/studio/questions/drafts.ts';
-import { askedBy, questionsIn, resumeWith } from '../../../src/console/page/studio/questions/questions.ts';
+import { askedBy, questionsOfState, resumeWith } from '../../../src/console/page/studio/questions/questions.ts';
 
 const event = (kind: string, data: unknown, within = ''): RunStreamEvent => ({ kind, within, text: JSON.stringify(data) });
 const piece = (id: string, content: unknown, more = {}) => [{ type: 'AIMessageChunk', id, content, ...more }, {}];
@@ -95,7 +95,7 @@ describe('a question', () => {
   test('is answered by its id; one without an id alone', () => {
     expect(resumeWith([{ id: 'a', answer: 1 }])).toEqual({ a: 1 });
     expect(resumeWith([{ id: '', answer: 1 }])).toBe(1);
-    expect(questionsIn([null, { id: 'a', value: 'x' }, 'y'])).toEqual([{ id: 'a', asked: { kind: 'free', value: 'x' } }]);
+    expect(questionsOfState([null, { id: 'a', value: 'x' }, 'y'])).toEqual([{ id: 'a', asked: { kind: 'free', value: 'x' } }]);
   });
 });
 

@@ -12,7 +12,7 @@ import {
   type StudioThread,
   type ShownState,
 } from './agent-answers.ts';
-import { runStreamEvents, type RunStreamEvent } from './chat/run-stream.ts';
+import { runStreamEvents, type RunStreamEvent } from './run-stream.ts';
 
 /** Where a page of threads begins: at a cursor, or behind so many threads at an agent that knows no cursors. */
 export type PlaceInThreads = { cursor: string } | { offset: number };

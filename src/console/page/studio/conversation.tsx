@@ -1,4 +1,4 @@
-import type { ShownFile } from './chat/files.ts';
+import type { ShownFile } from './message-files.ts';
 import { conversationIn, type ShownMessage, type ShownToolCall } from './shown-messages.ts';
 
 /** Messages that are shown. Those before them are counted. */

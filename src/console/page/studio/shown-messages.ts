@@ -1,4 +1,4 @@
-import { filesOf, type ShownFile } from './chat/files.ts';
+import { filesOf, type ShownFile } from './message-files.ts';
 
 /* Messages in the state of a thread, in the forms that LangChain's libraries store. */
 
@@ -103,16 +103,24 @@ const REPEATED = ['tool_use', 'tool_call', 'input_json_delta'];
 function partsOf(content: unknown): { text: string; reasoning: string } {
   if (typeof content === 'string') return { text: content, reasoning: '' };
   const parts = Array.isArray(content) ? content : [content];
-  const texts: string[] = [];
-  const reasons: string[] = [];
-  for (const part of parts) {
-    if (typeof part === 'string') texts.push(part);
-    else if (isFields(part) && REASONING.includes(textAt(part, 'type'))) reasons.push(reasonIn(part));
-    else if (isFields(part) && textAt(part, 'type') === 'text') texts.push(textAt(part, 'text'));
-    else if (isFields(part) && !REPEATED.includes(textAt(part, 'type')) && filesOf([part]).length === 0)
-      texts.push(`[${textAt(part, 'type') || 'part'}]`);
-  }
-  return { text: texts.join('\n'), reasoning: reasons.filter((one) => one !== '').join('\n') };
+  const reasons = parts.filter((part) => isFields(part) && REASONING.includes(textAt(part, 'type')));
+  const texts = parts.filter((part) => !reasons.includes(part)).flatMap(textOfPart);
+  return {
+    text: texts.join('\n'),
+    reasoning: reasons
+      .map(reasonIn)
+      .filter((one) => one !== '')
+      .join('\n'),
+  };
+}
+
+/** Returns the text of a part. One that is shown otherwise has none, and one of an unknown kind is named. */
+function textOfPart(part: unknown): string[] {
+  if (typeof part === 'string') return [part];
+  if (!isFields(part)) return [];
+  const type = textAt(part, 'type');
+  if (type === 'text') return [textAt(part, 'text')];
+  return REPEATED.includes(type) || filesOf([part]).length > 0 ? [] : [`[${type || 'part'}]`];
 }
 
 const reasonIn = (part: Fields): string =>

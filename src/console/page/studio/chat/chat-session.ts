@@ -1,13 +1,13 @@
 import { signal } from '@preact/signals';
 import { RequestRefused } from '../../api/calls.ts';
 import { failureText } from '../../api/failure-text.ts';
-import { questionsIn, resumeWith, type ThreadQuestion } from '../questions/questions.ts';
+import { questionsOfState, resumeWith, type ThreadQuestion } from '../questions/questions.ts';
 import { lineageOf } from '../history/lineage.ts';
 import type { StudioAgent } from '../agent.ts';
 import type { StudioAssistant, StudioThread } from '../agent-answers.ts';
 import { afterEvent, NO_RUN, withMessages, type LiveRun } from './live-run.ts';
 import type { MessageFields } from './message-pieces.ts';
-import type { RunStreamEvent } from './run-stream.ts';
+import type { RunStreamEvent } from '../run-stream.ts';
 import { firstWith, forkPoint } from './forks.ts';
 
 const PAUSE = 300;
@@ -53,7 +53,7 @@ export class ChatSession {
     const isOpen = await this.#tried(async () => {
       const { value: thread = '' } = this.thread;
       const { interrupts } = await this.#agent.newest(thread, this.#leaving.signal);
-      const open = questionsIn(interrupts).map(({ id }) => id);
+      const open = questionsOfState(interrupts).map(({ id }) => id);
       if (answers.every(({ id }) => open.includes(id))) return;
       await this.#refresh(this.#leaving.signal);
       throw new Error(ANSWERED);
@@ -83,6 +83,8 @@ export class ChatSession {
     body: object,
     shown: MessageFields | undefined,
   ): Promise<boolean> {
+    if (this.isBusy.value) return false;
+    this.isBusy.value = true;
     let from: string | undefined;
     const isFound = await this.#tried(async () => {
       const { signal: over } = this.#leaving;
@@ -93,6 +95,7 @@ export class ChatSession {
       from = forkPoint(known, first, place);
       if (from === undefined) throw new Error('There is no checkpoint from which this can begin once more.');
     });
+    this.isBusy.value = false;
     return isFound && this.#run({ checkpoint_id: from, ...body }, shown, message);
   }
 
@@ -114,9 +117,8 @@ export class ChatSession {
   async #refresh(over: AbortSignal): Promise<void> {
     const { values, interrupts } = await this.#agent.newest(this.thread.value ?? '', over);
     const messages = typeof values === 'object' && values !== null && 'messages' in values ? values.messages : [];
-    const { error, runId, nested } = this.live.value;
-    this.live.value = withMessages({ ...NO_RUN, nested, error, runId }, messages);
-    this.questions.value = questionsIn(interrupts);
+    this.live.value = withMessages({ ...this.live.value, messages: [] }, messages);
+    this.questions.value = questionsOfState(interrupts);
   }
 
   /** Starts a run and reads it to its end. Settles with the answer whether it was begun. */

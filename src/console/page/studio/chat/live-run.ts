@@ -1,5 +1,5 @@
 import { joinedInto, isPiece, parsedOr, type MessageFields } from './message-pieces.ts';
-import type { RunStreamEvent } from './run-stream.ts';
+import type { RunStreamEvent } from '../run-stream.ts';
 
 /* The conversation of a thread, and of the run that it is busy with: a value that each event changes. */
 

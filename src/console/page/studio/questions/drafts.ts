@@ -1,5 +1,13 @@
 import { formContent, formFields, jsonRead } from '../forms/schema-fields.ts';
-import { decisionsAnswer, freeAnswer, inboxAnswer, type Asked, type AskedAction, type Decision, type DecisionKind } from './questions.ts';
+import {
+  decisionsAnswer,
+  freeAnswer,
+  inboxAnswer,
+  type AskedShape,
+  type AskedAction,
+  type ActionDecision,
+  type DecisionKind,
+} from './questions.ts';
 
 /** An answer that a person is still writing: decisions about actions, texts of a form's fields, or one text. */
 export type AnswerDraft = { decisions: DecisionDraft[]; texts: Record<string, string>; text: string };
@@ -14,7 +22,7 @@ const draftOf = ({ allowed, args }: AskedAction): DecisionDraft => ({
 });
 
 /** Returns the draft with which a question begins. */
-export function firstDraft(asked: Asked): AnswerDraft {
+export function firstDraft(asked: AskedShape): AnswerDraft {
   const actions = asked.kind === 'decisions' ? asked.actions : asked.kind === 'inbox' ? [asked.action] : [];
   return { decisions: actions.map(draftOf), texts: {}, text: '' };
 }
@@ -23,7 +31,7 @@ export function firstDraft(asked: Asked): AnswerDraft {
 export type DraftedAnswer = { answer: unknown } | { faults: Record<string, string> };
 
 /** Returns the answer that a draft amounts to. */
-export function draftedAnswer(asked: Asked, draft: AnswerDraft): DraftedAnswer {
+export function draftedAnswer(asked: AskedShape, draft: AnswerDraft): DraftedAnswer {
   if (asked.kind === 'free')
     return draft.text.trim() === '' ? { faults: { text: 'Write an answer.' } } : { answer: freeAnswer(draft.text) };
   if (asked.kind === 'form') return formAnswer(asked.schema, draft);
@@ -44,9 +52,9 @@ function formAnswer(schema: Record<string, unknown>, { texts, text }: AnswerDraf
   return 'faults' in content ? content : { answer: content.value };
 }
 
-function decided(drafts: readonly DecisionDraft[]): { made: Decision[] } | { faults: Record<string, string> } {
+function decided(drafts: readonly DecisionDraft[]): { made: ActionDecision[] } | { faults: Record<string, string> } {
   const faults: Record<string, string> = {};
-  const made = drafts.map(({ kind, args, message }, index): Decision => {
+  const made = drafts.map(({ kind, args, message }, index): ActionDecision => {
     if (kind === 'respond' && message.trim() === '') faults[index] = 'Write an answer.';
     if (kind !== 'edit') return { kind, message };
     const read = jsonRead(args);

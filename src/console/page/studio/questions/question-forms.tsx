@@ -3,7 +3,7 @@ import { FieldsShown } from '../forms/fields-shown.tsx';
 import { formFields } from '../forms/schema-fields.ts';
 import { stateText } from '../state-text.ts';
 import { draftedAnswer, firstDraft, type AnswerDraft, type DecisionDraft } from './drafts.ts';
-import type { Asked, AskedAction, DecisionKind, ThreadQuestion } from './questions.ts';
+import type { AskedShape, AskedAction, DecisionKind, ThreadQuestion } from './questions.ts';
 
 type Answers = { id: string; answer: unknown }[];
 type QuestionsProps = { questions: readonly ThreadQuestion[]; isBusy: boolean; answer: (answers: Answers) => Promise<boolean> };
@@ -37,7 +37,7 @@ export function Questions({ questions, isBusy, answer }: QuestionsProps) {
   );
 }
 
-type QuestionProps = { asked: Asked; draft: AnswerDraft; faults: Record<string, string>; change: (draft: AnswerDraft) => void };
+type QuestionProps = { asked: AskedShape; draft: AnswerDraft; faults: Record<string, string>; change: (draft: AnswerDraft) => void };
 
 function QuestionShown({ asked, draft, faults, change }: QuestionProps) {
   if (asked.kind === 'free')

@@ -17,22 +17,22 @@ export type AskedAction = { name: string; args: unknown; description: string; al
  * A question: tool calls by LangChain's human-in-the-loop (`decisions`), one by Agent Inbox (`inbox`), a form as MCP
  * asks for it (`form`), or anything else, which takes text or JSON (`free`).
  */
-export type Asked =
+export type AskedShape =
   | { kind: 'decisions'; actions: AskedAction[]; isCamel: boolean }
   | { kind: 'inbox'; action: AskedAction }
   | { kind: 'form'; message: string; schema: Fields }
   | { kind: 'free'; value: unknown };
 
 /** A question with the id by which it is answered. */
-export type ThreadQuestion = { id: string; asked: Asked };
+export type ThreadQuestion = { id: string; asked: AskedShape };
 
 /** Returns the question of an interrupt's value. */
-export function askedBy(value: unknown): Asked {
+export function askedBy(value: unknown): AskedShape {
   return decisionsIn(value) ?? inboxIn(value) ?? formIn(value) ?? { kind: 'free', value };
 }
 
 /** Returns the questions of a state's interrupts. Without an id a question can't be answered by it, and has none. */
-export const questionsIn = (interrupts: unknown): ThreadQuestion[] =>
+export const questionsOfState = (interrupts: unknown): ThreadQuestion[] =>
   listIn(interrupts)
     .map(fieldsIn)
     .filter((one) => one !== undefined)
@@ -43,7 +43,7 @@ const allowedOf = (names: unknown): DecisionKind[] => {
   return given.length === 0 ? [...DECISIONS] : DECISIONS.filter((one) => given.includes(one));
 };
 
-function decisionsIn(value: unknown): Asked | undefined {
+function decisionsIn(value: unknown): AskedShape | undefined {
   const fields = fieldsIn(value);
   const isCamel = fields !== undefined && Array.isArray(fields['actionRequests']);
   const requests = listIn(fields?.[isCamel ? 'actionRequests' : 'action_requests'])
@@ -68,7 +68,7 @@ const INBOX: Record<DecisionKind, string[]> = {
   respond: ['allow_respond', 'allowRespond'],
 };
 
-function inboxIn(value: unknown): Asked | undefined {
+function inboxIn(value: unknown): AskedShape | undefined {
   const fields = fieldsIn(Array.isArray(value) && value.length === 1 ? value[0] : value);
   const request = fieldsIn(fields?.['action_request'] ?? fields?.['actionRequest']);
   const config = fieldsIn(fields?.['config']);
@@ -78,7 +78,7 @@ function inboxIn(value: unknown): Asked | undefined {
   return { kind: 'inbox', action: { name: textIn(request['action']), args: request['args'] ?? {}, description, allowed } };
 }
 
-function formIn(value: unknown): Asked | undefined {
+function formIn(value: unknown): AskedShape | undefined {
   const fields = fieldsIn(value);
   const schema = fieldsIn(fields?.['requestedSchema'] ?? fields?.['requested_schema']);
   if (schema === undefined || typeof fields?.['message'] !== 'string') return undefined;
@@ -86,12 +86,12 @@ function formIn(value: unknown): Asked | undefined {
 }
 
 /** A decision of a person about one action. */
-export type Decision = { kind: DecisionKind; args?: unknown; message?: string };
+export type ActionDecision = { kind: DecisionKind; args?: unknown; message?: string };
 
 /** Returns the answer to LangChain's human-in-the-loop: a decision for each action, in their order. */
 export function decisionsAnswer(
   { actions, isCamel }: { actions: readonly AskedAction[]; isCamel: boolean },
-  decisions: readonly Decision[],
+  decisions: readonly ActionDecision[],
 ) {
   return {
     decisions: decisions.map(({ kind, args, message = '' }, index) => {
@@ -103,7 +103,7 @@ export function decisionsAnswer(
 }
 
 /** Returns the answer that Agent Inbox would give, which is a list of one. */
-export function inboxAnswer({ name, args: given }: AskedAction, { kind, args, message = '' }: Decision) {
+export function inboxAnswer({ name, args: given }: AskedAction, { kind, args, message = '' }: ActionDecision) {
   if (kind === 'approve') return [{ type: 'accept', args: null }];
   if (kind === 'edit') return [{ type: 'edit', args: { action: name, args: args ?? given } }];
   return kind === 'reject' ? [{ type: 'ignore', args: null }] : [{ type: 'response', args: message }];
