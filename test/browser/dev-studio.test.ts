@@ -10,6 +10,7 @@ import { answerOf } from './open-chat.ts';
 const GRAPHS = {
   chat: 'test/browser/graphs/chat.ts:chat',
   questions: 'test/browser/graphs/questions.ts:questions',
+  nested: 'test/browser/graphs/nested.ts:nested',
   tools: 'examples/tools/graph.ts:graph',
   failing: 'test/browser/graphs/failing.ts:failing',
   broken: 'test/browser/graphs/broken.ts:broken',
@@ -231,6 +232,46 @@ describe('a chat', () => {
     await sendJson({ messages: [{ type: 'human', content: 'go' }], kind: 'form' });
     await tab.shows('How many seats?');
     expect(await tab.texts('.nested')).toEqual([expect.stringContaining('inner words')]);
+  });
+});
+
+describe('the drawing of a graph', () => {
+  const kindOf = (node: string): Promise<string> =>
+    tab.page.evaluate(`document.querySelector('[data-node="${node}"]')?.getAttribute('class') ?? ''`);
+
+  test('lights the nodes that run, and those that have ended', async () => {
+    await newChat('chat');
+    await tab.press('Graph');
+    await tab.until('it is drawn', `document.querySelectorAll('.drawing .node').length >= 3`);
+    await sendJson(words(60));
+    await expect.poll(() => kindOf('answer')).toContain('running');
+    expect(await kindOf('ask')).toContain('untouched');
+    expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
+    await ended();
+    expect(await kindOf('answer')).toContain('ended');
+    expect(await kindOf('ask')).toContain('ended');
+  });
+
+  test('stops a run before a node that was clicked, and lets it go on', async () => {
+    await newChat('chat');
+    await tab.press('Graph');
+    await tab.until('it is drawn', `document.querySelector('[data-node="ask"]') !== null`);
+    await tab.page.click('[data-node="ask"]');
+    await sendJson(words(2));
+    await tab.shows('It stands before ask.');
+    expect(await kindOf('ask')).toContain('next');
+    await tab.page.click('[data-node="ask"]');
+    await tab.press('Go on');
+    await expect.poll(() => kindOf('ask')).toContain('ended');
+    await ended();
+    expect(await tab.text()).not.toContain('It stands before');
+  });
+
+  test('has the graphs within it in boxes', async () => {
+    await newChat('nested');
+    await tab.press('Graph');
+    await tab.until('it is drawn', `document.querySelector('.drawing .box') !== null`);
+    expect(await tab.texts('.drawing .box text')).toEqual(['inner']);
   });
 });
 

@@ -12,6 +12,7 @@ import {
   type StudioThread,
   type ShownState,
 } from './agent-answers.ts';
+import { graphInAnswer, type DrawnGraph } from './drawing/layered-graph.ts';
 import { runStreamEvents, type RunStreamEvent } from './run-stream.ts';
 
 /** Where a page of threads begins: at a cursor, or behind so many threads at an agent that knows no cursors. */
@@ -25,7 +26,7 @@ const THREADS = 50;
 const FIRST_WORDS = { first: 'values.messages[0].content' };
 const CHECKPOINTS = 50;
 const MOST_CHECKPOINTS = 5000;
-const MODES = ['messages-tuple', 'values'];
+const MODES = ['messages-tuple', 'values', 'tasks'];
 const EVENTS = { accept: 'text/event-stream' };
 
 /** Sends a request to a path of the agent. The answer has begun, and is a success. */
@@ -129,6 +130,12 @@ export class StudioAgent {
 
   async cancel(id: string, run: string): Promise<void> {
     await this.#json(`threads/${encodeURIComponent(id)}/runs/${encodeURIComponent(run)}/cancel`, { method: 'POST' });
+  }
+
+  /** Returns the graph of an assistant, with the graphs within it. */
+  async graph(assistant: string, signal: AbortSignal): Promise<DrawnGraph> {
+    const query = { xray: 'true' };
+    return graphInAnswer(await this.#json(`assistants/${encodeURIComponent(assistant)}/graph`, { query, signal }));
   }
 
   /** Returns the schema of an assistant's input; undefined where it has none. */

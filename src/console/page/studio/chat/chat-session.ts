@@ -21,6 +21,9 @@ export class ChatSession {
   readonly assistant = signal('');
   readonly live = signal<LiveRun>(NO_RUN);
   readonly questions = signal<ThreadQuestion[]>([]);
+  /** Nodes before which the next runs stop, and those before which the thread stands. */
+  readonly stops = signal<ReadonlySet<string>>(new Set());
+  readonly next = signal<readonly string[]>([]);
   readonly isBusy = signal(false);
   /** Whether the thread has been read. */
   readonly isRead = signal(false);
@@ -71,6 +74,11 @@ export class ChatSession {
     return this.#fork(message, 'before its step', { input: null }, undefined);
   }
 
+  /** Goes on with a thread that stands before a node. */
+  goOn(): Promise<boolean> {
+    return this.#run({ input: null }, undefined);
+  }
+
   async stop(): Promise<void> {
     const { value: thread } = this.thread;
     const { runId } = this.live.value;
@@ -115,9 +123,10 @@ export class ChatSession {
   }
 
   async #refresh(over: AbortSignal): Promise<void> {
-    const { values, interrupts } = await this.#agent.newest(this.thread.value ?? '', over);
+    const { values, interrupts, next } = await this.#agent.newest(this.thread.value ?? '', over);
     const messages = typeof values === 'object' && values !== null && 'messages' in values ? values.messages : [];
     this.live.value = withMessages({ ...this.live.value, messages: [] }, messages);
+    this.next.value = next;
     this.questions.value = questionsOfState(interrupts);
   }
 
@@ -133,7 +142,7 @@ export class ChatSession {
       const kept = instead === undefined ? before.messages : upTo(before.messages, instead);
       this.live.value = { ...NO_RUN, messages: shown === undefined ? kept : [...kept, shown] };
       this.questions.value = [];
-      const started = this.#agent.start(thread, { assistant_id: this.assistant.value, ...body }, over);
+      const started = this.#agent.start(thread, { assistant_id: this.assistant.value, ...this.#stopping(), ...body }, over);
       await this.#read(started, () => begun.resolve(true));
       await this.#follow(thread, over);
       await this.#refresh(over);
@@ -146,6 +155,11 @@ export class ChatSession {
     };
     void finish();
     return begun.promise;
+  }
+
+  #stopping(): object {
+    const { value: stops } = this.stops;
+    return stops.size === 0 ? {} : { interrupt_before: [...stops] };
   }
 
   /** Follows the runs that go on in the thread, also when another server goes on with one. */

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Questions } from '../questions/question-forms.tsx';
+import { GraphPanel } from './graph-panel.tsx';
 import { useStudio } from '../studio-parts.ts';
 import { Composer } from './composer.tsx';
 import type { ChatSession } from './chat-session.ts';
@@ -15,6 +16,7 @@ export function Chat({ session }: { session: ChatSession }) {
   const { error } = session.live.value;
   return (
     <div class="chat" aria-busy={isBusy || !session.isRead.value}>
+      <GraphPanel session={session} />
       <Scrolled session={session} />
       {error !== undefined && (
         <p class="fault" role="alert">
@@ -24,6 +26,14 @@ export function Chat({ session }: { session: ChatSession }) {
       {session.refused.value !== undefined && (
         <p class="fault" role="alert">
           {session.refused.value}
+        </p>
+      )}
+      {mayAct && !isBusy && questions.length === 0 && session.next.value.length > 0 && (
+        <p>
+          It stands before {session.next.value.join(', ')}.{' '}
+          <button type="button" onClick={() => void session.goOn()}>
+            Go on
+          </button>
         </p>
       )}
       {mayAct && !isBusy && questions.length > 0 && (

@@ -9,10 +9,15 @@ const textAt = (fields: MessageFields, name: string): string => (typeof fields[n
 /** Messages of a graph within the graph, and how many messages of the thread stand before them. */
 export type NestedMessages = { within: string; behind: number; messages: MessageFields[] };
 
+/** The work of a node: how many of its tasks go on, how many have ended, and whether one has failed. */
+export type NodeWork = { running: number; ended: number; failed: boolean };
+
 export type LiveRun = {
   /** Messages of the thread's state, and those that are still being written behind them. */
   messages: MessageFields[];
   nested: NestedMessages[];
+  /** The work of the run's nodes. One of a graph within the graph is `outer:inner`. */
+  nodes: ReadonlyMap<string, NodeWork>;
   error: string | undefined;
   runId: string | undefined;
 };
@@ -20,7 +25,7 @@ export type LiveRun = {
 /** Letters of an event that are parsed. The state of a longer one is read when the run is over. */
 const LONGEST = 1_000_000;
 
-export const NO_RUN: LiveRun = { messages: [], nested: [], error: undefined, runId: undefined };
+export const NO_RUN: LiveRun = { messages: [], nested: [], nodes: new Map(), error: undefined, runId: undefined };
 
 /** Returns the conversation after an event of the run. */
 export function afterEvent(now: LiveRun, { kind, within, text }: RunStreamEvent): LiveRun {
@@ -29,6 +34,7 @@ export function afterEvent(now: LiveRun, { kind, within, text }: RunStreamEvent)
   if (kind === 'metadata' && within === '') return begun(now, data);
   if (kind === 'messages') return withPiece(now, within, data);
   if (kind === 'values' && within === '') return withMessages(now, isFields(data) ? data['messages'] : undefined);
+  if (kind === 'tasks') return withTask(now, within, data);
   if (kind === 'error') return { ...now, error: sentenceOfError(data) };
   return now;
 }
@@ -37,7 +43,7 @@ export function afterEvent(now: LiveRun, { kind, within, text }: RunStreamEvent)
 function begun(now: LiveRun, data: unknown): LiveRun {
   const runId = isFields(data) ? textAt(data, 'run_id') : '';
   const messages = now.messages.filter((one) => !isPiece(one));
-  return { messages, nested: [], error: undefined, runId: runId === '' ? now.runId : runId };
+  return { messages, nested: [], nodes: new Map(), error: undefined, runId: runId === '' ? now.runId : runId };
 }
 
 /** Returns the conversation with the messages of a state. Messages that are being written are in no state yet. */
@@ -61,6 +67,18 @@ function withPiece(now: LiveRun, within: string, data: unknown): LiveRun {
   const group = known ?? { within, behind: now.messages.length, messages: [] };
   const changed = { ...group, messages: joinedInto(group.messages, next) };
   return { ...now, nested: known === undefined ? [...now.nested, changed] : now.nested.map((one) => (one === known ? changed : one)) };
+}
+
+function withTask(now: LiveRun, within: string, data: unknown): LiveRun {
+  if (!isFields(data) || textAt(data, 'name') === '') return now;
+  const outer = within === '' ? [] : within.split('|').map((one) => one.split(':')[0] ?? one);
+  const node = [...outer, textAt(data, 'name')].join(':');
+  const { running, ended, failed } = now.nodes.get(node) ?? { running: 0, ended: 0, failed: false };
+  const isEnd = 'result' in data || (data['error'] ?? null) !== null;
+  const work = isEnd
+    ? { running: Math.max(0, running - 1), ended: ended + 1, failed: failed || (data['error'] ?? null) !== null }
+    : { running: running + 1, ended, failed };
+  return { ...now, nodes: new Map([...now.nodes, [node, work]]) };
 }
 
 /** Returns why a run failed, as a sentence. */

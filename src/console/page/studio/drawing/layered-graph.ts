@@ -1,0 +1,180 @@
+/* Places the nodes of a graph in layers, from the first to the last, and leads its edges between them. */
+
+export type GraphNode = { id: string; label: string };
+export type GraphEdge = { from: string; to: string; isConditional: boolean; label: string };
+export type DrawnGraph = { nodes: readonly GraphNode[]; edges: readonly GraphEdge[] };
+
+export type PlacedNode = GraphNode & { x: number; y: number; width: number; height: number };
+/** The line of an edge, as the commands of an SVG path. */
+export type PlacedEdge = GraphEdge & { path: string; isBack: boolean };
+/** The box around the nodes of a subgraph. */
+export type PlacedBox = { id: string; label: string; x: number; y: number; width: number; height: number };
+export type PlacedGraph = { nodes: PlacedNode[]; edges: PlacedEdge[]; boxes: PlacedBox[]; width: number; height: number };
+
+const HEIGHT = 34;
+const LAYER = 74;
+const GAP = 28;
+const EDGE = 24;
+const LETTER = 7.6;
+const SWEEPS = 6;
+
+/** Returns the names of the subgraphs that a node is in, from the outside in. `a:b:c` is a node of `b` in `a`. */
+export const groupsOf = (id: string): string[] =>
+  id
+    .split(':')
+    .slice(0, -1)
+    .map((_, index, parts) => parts.slice(0, index + 1).join(':'));
+
+/** Returns the edges that lead back to a node from which one came: loops, which layers have no place for. */
+function backEdges({ nodes, edges }: DrawnGraph): Set<GraphEdge> {
+  const out = Map.groupBy(edges, ({ from }) => from);
+  const back = new Set<GraphEdge>();
+  const state = new Map<string, 'open' | 'done'>();
+  for (const { id } of nodes) {
+    if (state.has(id)) continue;
+    const stack = [{ id, left: [...(out.get(id) ?? [])] }];
+    state.set(id, 'open');
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const edge = top.left.shift();
+      if (edge === undefined) {
+        state.set(top.id, 'done');
+        stack.pop();
+      } else if (state.get(edge.to) === 'open') back.add(edge);
+      else if (!state.has(edge.to)) {
+        state.set(edge.to, 'open');
+        stack.push({ id: edge.to, left: [...(out.get(edge.to) ?? [])] });
+      }
+    }
+  }
+  return back;
+}
+
+/** Returns the layer of each node: one below the lowest node from which an edge leads to it. */
+function layersOf({ nodes }: DrawnGraph, forward: readonly GraphEdge[]): Map<string, number> {
+  const layer = new Map(nodes.map(({ id }) => [id, 0]));
+  for (let round = 0, isChanged = true; isChanged && round <= nodes.length; round += 1) {
+    isChanged = false;
+    for (const { from, to } of forward) {
+      const wanted = (layer.get(from) ?? 0) + 1;
+      if (wanted <= (layer.get(to) ?? 0)) continue;
+      layer.set(to, wanted);
+      isChanged = true;
+    }
+  }
+  return layer;
+}
+
+/** Orders each layer so that nodes stand near those that they have edges with, and those of a subgraph together. */
+function ordered(layers: string[][], forward: readonly GraphEdge[]): string[][] {
+  const near = new Map<string, string[]>();
+  for (const { from, to } of forward) {
+    near.set(from, [...(near.get(from) ?? []), to]);
+    near.set(to, [...(near.get(to) ?? []), from]);
+  }
+  let rows = layers;
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
+    const place = new Map(rows.flatMap((row) => row.map((id, index) => [id, index - row.length / 2] as const)));
+    const middle = (id: string): number => {
+      const places = (near.get(id) ?? []).map((one) => place.get(one) ?? 0);
+      return places.length === 0 ? (place.get(id) ?? 0) : places.reduce((sum, one) => sum + one, 0) / places.length;
+    };
+    rows = rows.map((row) => {
+      const groups = Map.groupBy(row, (id) => groupsOf(id)[0] ?? id);
+      const weights = [...groups].map(([, ids]) => ({ ids, weight: ids.reduce((sum, id) => sum + middle(id), 0) / ids.length }));
+      return weights.toSorted((a, b) => a.weight - b.weight).flatMap(({ ids }) => ids.toSorted((a, b) => middle(a) - middle(b)));
+    });
+  }
+  return rows;
+}
+
+/** Returns where everything of a graph stands. */
+export function placedGraph(given: DrawnGraph): PlacedGraph {
+  const known = new Set(given.nodes.map(({ id }) => id));
+  const graph = { nodes: given.nodes, edges: given.edges.filter(({ from, to }) => known.has(from) && known.has(to)) };
+  const back = backEdges(graph);
+  const forward = graph.edges.filter((edge) => !back.has(edge) && edge.from !== edge.to);
+  const layer = layersOf(graph, forward);
+  const last = Math.max(0, ...layer.values());
+  const rows = Array.from({ length: last + 1 }, (_, at) => graph.nodes.filter(({ id }) => layer.get(id) === at).map(({ id }) => id));
+  const nodes = placed(graph.nodes, ordered(rows, forward));
+  const boxes = boxesAround([...nodes.values()]);
+  const lines = graph.edges.map((edge) => lineOf(edge, back.has(edge) || edge.from === edge.to, nodes));
+  const right = Math.max(0, ...[...nodes.values(), ...boxes].map(({ x, width }) => x + width));
+  const hasBack = lines.some(({ isBack }) => isBack);
+  return { nodes: [...nodes.values()], edges: lines, boxes, width: right + EDGE + (hasBack ? GAP : 0), height: (last + 1) * LAYER + EDGE };
+}
+
+function placed(nodes: readonly GraphNode[], rows: string[][]): Map<string, PlacedNode> {
+  const labels = new Map(nodes.map(({ id, label }) => [id, label]));
+  const widthOf = (id: string): number => Math.max(70, (labels.get(id) ?? id).slice(0, 32).length * LETTER + 26);
+  const lengths = rows.map((row) => row.reduce((sum, id) => sum + widthOf(id) + GAP, -GAP));
+  const widest = Math.max(0, ...lengths);
+  const found = new Map<string, PlacedNode>();
+  for (const [at, row] of rows.entries()) {
+    let x = EDGE + (widest - (lengths[at] ?? 0)) / 2;
+    for (const id of row) {
+      const width = widthOf(id);
+      found.set(id, { id, label: labels.get(id) ?? id, x, y: EDGE + at * LAYER, width, height: HEIGHT });
+      x += width + GAP;
+    }
+  }
+  return found;
+}
+
+function boxesAround(nodes: readonly PlacedNode[]): PlacedBox[] {
+  const groups = [...new Set(nodes.flatMap(({ id }) => groupsOf(id)))];
+  return groups.map((id) => {
+    const within = nodes.filter((node) => node.id.startsWith(`${id}:`));
+    const pad = 12 - 2 * (id.split(':').length - 1);
+    const x = Math.min(...within.map((node) => node.x)) - pad;
+    const y = Math.min(...within.map((node) => node.y)) - pad - 8;
+    const right = Math.max(...within.map((node) => node.x + node.width)) + pad;
+    const bottom = Math.max(...within.map((node) => node.y + node.height)) + pad;
+    return { id, label: id.split(':').at(-1) ?? id, x, y, width: right - x, height: bottom - y };
+  });
+}
+
+function lineOf(edge: GraphEdge, isBack: boolean, nodes: ReadonlyMap<string, PlacedNode>): PlacedEdge {
+  const from = nodes.get(edge.from);
+  const to = nodes.get(edge.to);
+  if (from === undefined || to === undefined) return { ...edge, isBack, path: '' };
+  if (isBack) {
+    const side = Math.max(from.x + from.width, to.x + to.width) + GAP;
+    const [top, bottom] = [to.y + to.height / 2, from.y + from.height / 2];
+    return {
+      ...edge,
+      isBack,
+      path: `M${from.x + from.width} ${bottom} C${side} ${bottom} ${side} ${bottom} ${side} ${(top + bottom) / 2} C${side} ${top} ${side} ${top} ${to.x + to.width} ${top}`,
+    };
+  }
+  const [x1, y1, x2, y2] = [from.x + from.width / 2, from.y + from.height, to.x + to.width / 2, to.y];
+  const bend = (y2 - y1) / 2;
+  return { ...edge, isBack, path: `M${x1} ${y1} C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}` };
+}
+
+type Fields = Record<string, unknown>;
+const fieldsIn = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
+const textIn = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
+const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+
+/** Nodes that are drawn. */
+const MOST = 400;
+
+/** Returns the graph of an agent's answer, of which nothing is believed. */
+export function graphInAnswer(answer: unknown): DrawnGraph {
+  const { nodes, edges } = fieldsIn(answer);
+  const found = listIn(nodes)
+    .map((one) => textIn(fieldsIn(one)['id']))
+    .filter((id) => id !== '');
+  return {
+    nodes: [...new Set(found)].slice(0, MOST).map((id) => ({ id, label: id.split(':').at(-1) ?? id })),
+    edges: listIn(edges)
+      .map(fieldsIn)
+      .map(({ source, target, conditional, data }) => ({
+        from: textIn(source),
+        to: textIn(target),
+        isConditional: conditional === true,
+        label: textIn(data),
+      })),
+  };
+}
