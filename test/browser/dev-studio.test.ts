@@ -10,6 +10,7 @@ import { answerOf } from './open-chat.ts';
 const GRAPHS = {
   chat: 'test/browser/graphs/chat.ts:chat',
   questions: 'test/browser/graphs/questions.ts:questions',
+  long: 'test/browser/graphs/long.ts:long',
   nested: 'test/browser/graphs/nested.ts:nested',
   tools: 'examples/tools/graph.ts:graph',
   failing: 'test/browser/graphs/failing.ts:failing',
@@ -271,7 +272,9 @@ describe('the drawing of a graph', () => {
     await newChat('nested');
     await tab.press('Graph');
     await tab.until('it is drawn', `document.querySelector('.drawing .box') !== null`);
-    expect(await tab.texts('.drawing .box text')).toEqual(['inner']);
+    expect(await tab.page.evaluate(`[...document.querySelectorAll('.drawing .box text')].map(({ textContent }) => textContent)`)).toEqual([
+      'inner',
+    ]);
   });
 });
 
@@ -358,5 +361,67 @@ describe('a question', () => {
     await ask('hostile');
     expect((await tab.texts('.questions pre'))[0]).toContain('<script>');
     expect(await tab.page.evaluate(`document.querySelectorAll('.chat img, .chat script, .chat a').length`)).toBe(0);
+  });
+});
+
+describe('the history of a thread', () => {
+  const walked = async (steps: number, letters: number): Promise<string> => {
+    const { thread_id: id } = await post<{ thread_id: string }>('/threads', {});
+    const input = { step: 0, steps, letters };
+    await post(`/threads/${id}/runs/wait`, { assistant_id: 'long', input, config: { recursion_limit: steps + 10 } });
+    return id;
+  };
+  const openAt = async (id: string): Promise<void> => {
+    await tab.page.evaluate(`location.hash = '#/${id}'`);
+    await tab.press('Checkpoints');
+    await tab.until('it has checkpoints', `document.querySelector('[role=option]') !== null`);
+  };
+  const optionAt = (text: string): string =>
+    `[...document.querySelectorAll('[role=option]')].find(({ innerText }) => innerText.startsWith('${text}'))`;
+
+  test('is a tree in which one writes, runs from a checkpoint on, compares, and copies', async () => {
+    const id = await walked(3, 0);
+    await openAt(id);
+    const before = Number(await tab.page.evaluate(`document.querySelector('[role=option]').ariaSetSize`));
+    await tab.page.evaluate(`${optionAt('Step 2')}.click()`);
+    await tab.until('it is chosen', `document.querySelector('[role=option][aria-selected=true]').innerText.startsWith('Step 2')`);
+    await tab.press('Compare with the one before');
+    await tab.until('it is compared', `document.querySelector('.changes') !== null`);
+    expect(await tab.texts('.changes tbody tr')).toEqual([expect.stringMatching(/^step\s+1\s+2$/)]);
+    await tab.press('Write into the state');
+    await tab.page.evaluate(`(() => {
+      const field = document.querySelector('[name=values]');
+      field.value = '{"notes": ["by hand"]}';
+      field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    })()`);
+    await tab.press('Write');
+    await tab.until('it is a branch', `document.querySelector('[role=option]').innerText.startsWith('Written by hand')`);
+    await tab.press('Run from here');
+    await tab.shows('The run has ended.');
+    const after = Number(await tab.page.evaluate(`document.querySelector('[role=option]').ariaSetSize`));
+    expect(after).toBeGreaterThan(before + 1);
+    const { values } = (await (await fetch(`${dev.url}/threads/${id}/state`)).json()) as { values: { notes: string[] } };
+    expect(values.notes).toEqual(['at 0', 'by hand']);
+    expect(
+      await tab.page.evaluate(`new Set([...document.querySelectorAll('.checkpoints circle')].map((one) => one.getAttribute('cx'))).size`),
+    ).toBe(2);
+    expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
+    await tab.press('Copy the thread');
+    await tab.until('it is another thread', `!location.hash.includes('${id}')`);
+  });
+
+  test('of a thousand checkpoints and a state of 20 MB lets the page go on', async () => {
+    const id = await walked(1000, 20_000_000);
+    await tab.page
+      .evaluate(`new PerformanceObserver((list) => (window.longest = Math.max(window.longest ?? 0, ...list.getEntries().map(({ duration }) => duration))))
+      .observe({ type: 'longtask', buffered: true })`);
+    await openAt(id);
+    await tab.until('all are known', `Number(document.querySelector('[role=option]').ariaSetSize) > 1000`, 60);
+    await tab.until('its state is there', `document.querySelector('.json-row') !== null`, 60);
+    await tab.press('large');
+    await tab.until('it is open', `document.querySelectorAll('.json-row').length > 8`);
+    expect(await tab.page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(500);
+    const longest = await tab.page.evaluate<number>('window.longest ?? 0');
+    expect(longest).toBeLessThan(600);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { studioCheckpoint, listOf, stateOfAnswer, studioThread } from '../../../src/console/page/studio/agent-answers.ts';
-import { conversationIn } from '../../../src/console/page/studio/shown-messages.ts';
-import { checkpointWords, stateText, withoutMessages } from '../../../src/console/page/studio/state-text.ts';
+import { shownMessages } from '../../../src/console/page/studio/shown-messages.ts';
+import { checkpointWords, stateText } from '../../../src/console/page/studio/state-text.ts';
 
 describe('messages of a state', () => {
   test('are shown with the tools that they call, and the answers of these', () => {
@@ -20,7 +20,7 @@ describe('messages of a state', () => {
       { type: 'tool', tool_call_id: 't2', content: 'no clock', status: 'error' },
       { type: 'ai', id: 'd', name: 'forecaster', content: [{ type: 'text', text: '20 °C.' }] },
     ];
-    expect(conversationIn({ messages })).toMatchObject([
+    expect(shownMessages(messages)).toMatchObject([
       { key: 'a', who: 'User', text: 'How warm is it?', reasoning: '', calls: [] },
       {
         key: 'b',
@@ -44,29 +44,18 @@ describe('messages of a state', () => {
       { type: 'image_url', image_url: { url: 'javascript:alert(1)' } },
       { type: 'tool_use', id: 't', name: 'x', input: {} },
     ];
-    expect(conversationIn({ messages: [{ role: 'assistant', content }] })).toMatchObject([
+    expect(shownMessages([{ role: 'assistant', content }])).toMatchObject([
       { key: '0', who: 'Agent', text: 'Look: \n[image_url]', reasoning: 'Hm.\nSo.', calls: [] },
     ]);
   });
 
   test('that answer no call stand for themselves', () => {
     const messages = [{ type: 'tool', tool_call_id: 'gone', content: 'late' }];
-    expect(conversationIn({ messages })).toMatchObject([{ who: 'Tool', text: 'late' }]);
+    expect(shownMessages(messages)).toMatchObject([{ who: 'Tool', text: 'late' }]);
   });
 
-  test.each([
-    [undefined],
-    [null],
-    ['text'],
-    [[]],
-    [{ messages: 'none' }],
-    [{ messages: [] }],
-    [{ messages: [{ type: 'letter', content: 'x' }] }],
-    [{ messages: [{ type: 'human' }] }],
-    [{ messages: [null] }],
-    [{ messages: [{ type: 'toString', content: 'x' }] }],
-  ])('are none in %j', (values) => {
-    expect(conversationIn(values)).toBeUndefined();
+  test.each([[null], ['text'], [{ type: 'letter', content: 'x' }], [{ type: 'toString', content: 'x' }]])('are none in %j', (message) => {
+    expect(shownMessages([message])).toEqual([]);
   });
 });
 
@@ -75,11 +64,6 @@ test('a large state is cut before it is shown, and never in the middle of a lett
   const { shown, letters } = stateText('😀'.repeat(10), 4);
   expect([shown, letters]).toEqual(['"😀', 22]);
   expect(stateText(undefined)).toEqual({ shown: '', letters: 0 });
-});
-
-test('a state without its messages is what is left of it', () => {
-  expect(withoutMessages({ messages: [], topic: 'a' })).toEqual({ topic: 'a' });
-  expect([withoutMessages(null), withoutMessages([1])]).toEqual([null, [1]]);
 });
 
 test.each([

@@ -14,6 +14,7 @@ import {
 } from './agent-answers.ts';
 import { graphInAnswer, type DrawnGraph } from './drawing/layered-graph.ts';
 import { runStreamEvents, type RunStreamEvent } from './run-stream.ts';
+import { ScannedJson } from './json/json-text.ts';
 
 /** Where a page of threads begins: at a cursor, or behind so many threads at an agent that knows no cursors. */
 export type PlaceInThreads = { cursor: string } | { offset: number };
@@ -24,7 +25,7 @@ export type PageOfThreads = { threads: StudioThread[]; next: PlaceInThreads | un
 const THREADS = 50;
 /** The beginning of a conversation. The states themselves may be large, so they stay where they are. */
 const FIRST_WORDS = { first: 'values.messages[0].content' };
-const CHECKPOINTS = 50;
+const CHECKPOINTS = 200;
 const MOST_CHECKPOINTS = 5000;
 const MODES = ['messages-tuple', 'values', 'tasks'];
 const EVENTS = { accept: 'text/event-stream' };
@@ -142,6 +143,22 @@ export class StudioAgent {
   async inputSchema(assistant: string, signal: AbortSignal): Promise<unknown> {
     return (await this.#json<{ input_schema?: unknown } | null>(`assistants/${encodeURIComponent(assistant)}/schemas`, { signal }))
       ?.input_schema;
+  }
+
+  /** Returns the state at a checkpoint as it was sent, which may be large. */
+  async stateJson(id: string, checkpoint: string, signal: AbortSignal): Promise<ScannedJson> {
+    const path = `threads/${encodeURIComponent(id)}/state/${encodeURIComponent(checkpoint)}`;
+    return new ScannedJson(await (await this.#open(path, { signal })).text());
+  }
+
+  /** Writes into the state at a checkpoint, through the reducers of the graph. That makes another checkpoint. */
+  async writeState(id: string, checkpoint: string, values: unknown): Promise<void> {
+    await this.#json(`threads/${encodeURIComponent(id)}/state`, { method: 'POST', body: { values, checkpoint_id: checkpoint } });
+  }
+
+  /** Copies a thread with its checkpoints. Returns the id of the copy. */
+  async copy(id: string): Promise<string> {
+    return studioThread(await this.#json(`threads/${encodeURIComponent(id)}/copy`, { method: 'POST' })).id;
   }
 
   /** Runs the thread's graph from a checkpoint on, and returns when the run has ended. */

@@ -1,28 +1,5 @@
 import type { ShownFile } from './message-files.ts';
-import { conversationIn, type ShownMessage, type ShownToolCall } from './shown-messages.ts';
-
-/** Messages that are shown. Those before them are counted. */
-const MOST = 200;
-
-/** The messages of a state. All of it is text: nothing of an agent is run, or opened, or drawn. */
-export function Conversation({ values }: { values: unknown }) {
-  const messages = conversationIn(values);
-  if (messages === undefined) return null;
-  const left = messages.length - MOST;
-  return (
-    <>
-      <h3>Messages</h3>
-      {left > 0 && <p class="note">{left} earlier ones are not shown.</p>}
-      <ol class="messages">
-        {messages.slice(-MOST).map((message, index) => (
-          <li key={`${index} ${message.key}`}>
-            <MessageShown message={message} />
-          </li>
-        ))}
-      </ol>
-    </>
-  );
-}
+import type { ShownMessage, ShownToolCall } from './shown-messages.ts';
 
 /** One message: its speaker, its text, and the tools that it calls. */
 export function MessageShown({ message: { who, text, reasoning, calls, files } }: { message: ShownMessage }) {

@@ -44,22 +44,12 @@ const WHO = new Map(
 /** Returns the name of a message's form: that of its type, or of its role. */
 const formOf = (message: Fields): string => textAt(message, 'type') || textAt(message, 'role');
 
-/** Returns whether a list holds messages, so that it is shown as a conversation. */
-const isConversation = (list: unknown): list is Fields[] =>
-  Array.isArray(list) && list.length > 0 && list.every((one) => isFields(one) && WHO.has(formOf(one)) && 'content' in one);
-
-/**
- * Returns the messages of a state, each tool's answer beside its call; undefined where the state holds none. An answer
- * to a call that is not there stands for itself.
- */
-export function conversationIn(values: unknown): ShownMessage[] | undefined {
-  if (!isFields(values) || !isConversation(values['messages'])) return undefined;
-  return shownMessages(values['messages']);
-}
-
 const SPEAKERS: Record<string, ShownMessage['speaker']> = { User: 'human', Agent: 'agent', System: 'system', Tool: 'tool' };
 
-/** Returns messages as people read them. One of no known form is passed over. */
+/**
+ * Returns messages as people read them, each tool's answer beside its call. An answer to a call that is not there
+ * stands for itself, and a message of no known form is passed over.
+ */
 export function shownMessages(messages: readonly unknown[]): ShownMessage[] {
   const list = messages.map((one) => (isFields(one) && WHO.has(formOf(one)) ? one : undefined));
   const known = list.filter((one) => one !== undefined);

@@ -12,13 +12,6 @@ export function stateText(value: unknown, most: number = MOST): CutText {
 
 type Fields = Record<string, unknown>;
 
-/** Returns the state without its messages, which are shown as a conversation. */
-export function withoutMessages(values: unknown): unknown {
-  if (typeof values !== 'object' || values === null || Array.isArray(values)) return values;
-  const { messages: _, ...rest } = values as Fields;
-  return rest;
-}
-
 const SOURCES = new Map(Object.entries({ input: 'Input', loop: 'Step', update: 'Written by hand', fork: 'Copied' }));
 
 /** Returns the words for a checkpoint, by its origin. */

@@ -11,11 +11,9 @@ import { Messages } from './messages.tsx';
 export function Chat({ session }: { session: ChatSession }) {
   const { mayAct, readOnly } = useStudio();
   useEffect(() => session.begin(), [session]);
-  const { value: questions } = session.questions;
-  const isBusy = session.isBusy.value;
   const { error } = session.live.value;
   return (
-    <div class="chat" aria-busy={isBusy || !session.isRead.value}>
+    <div class="chat" aria-busy={session.isBusy.value || !session.isRead.value}>
       <GraphPanel session={session} />
       <Scrolled session={session} />
       {error !== undefined && (
@@ -28,25 +26,36 @@ export function Chat({ session }: { session: ChatSession }) {
           {session.refused.value}
         </p>
       )}
-      {mayAct && !isBusy && questions.length === 0 && session.next.value.length > 0 && (
-        <p>
-          It stands before {session.next.value.join(', ')}.{' '}
-          <button type="button" onClick={() => void session.goOn()}>
-            Go on
-          </button>
-        </p>
-      )}
-      {mayAct && !isBusy && questions.length > 0 && (
-        <Questions
-          key={questions.map(({ id }) => id).join(' ')}
-          questions={questions}
-          isBusy={isBusy}
-          answer={(answers) => session.answer(answers)}
-        />
-      )}
-      {!mayAct && questions.length > 0 && <p class="note">It waits for an answer. {readOnly}</p>}
+      <Waiting session={session} />
       {mayAct ? <Composer session={session} /> : <p class="quiet">{readOnly}</p>}
     </div>
+  );
+}
+
+/** The questions of a thread that rests, or the node before which it stands. */
+function Waiting({ session }: { session: ChatSession }) {
+  const { mayAct, readOnly } = useStudio();
+  const { value: questions } = session.questions;
+  const { value: isBusy } = session.isBusy;
+  if (isBusy) return null;
+  if (!mayAct) return questions.length > 0 ? <p class="note">It waits for an answer. {readOnly}</p> : null;
+  if (questions.length > 0)
+    return (
+      <Questions
+        key={questions.map(({ id }) => id).join(' ')}
+        questions={questions}
+        isBusy={isBusy}
+        answer={(answers) => session.answer(answers)}
+      />
+    );
+  if (session.next.value.length === 0) return null;
+  return (
+    <p>
+      It stands before {session.next.value.join(', ')}.{' '}
+      <button type="button" onClick={() => void session.goOn()}>
+        Go on
+      </button>
+    </p>
   );
 }
 

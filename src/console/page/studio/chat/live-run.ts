@@ -1,4 +1,5 @@
-import { joinedInto, isPiece, parsedOr, type MessageFields } from './message-pieces.ts';
+import { parsedOr } from '../parsed-or.ts';
+import { joinedInto, isPiece, type MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
 
 /* The conversation of a thread, and of the run that it is busy with: a value that each event changes. */

@@ -1,3 +1,5 @@
+import { parsedOr } from '../parsed-or.ts';
+
 /* Messages that come in pieces, put together. */
 
 export type MessageFields = Record<string, unknown>;
@@ -57,13 +59,4 @@ function withCalls(piece: MessageFields): MessageFields {
     return { id: first('id'), name: first('name'), args: parsedOr(args, args) };
   });
   return { ...piece, tool_calls: calls };
-}
-
-/** Returns the value of a JSON text, or another one where it has none. */
-export function parsedOr(text: string, otherwise: unknown): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return otherwise;
-  }
 }

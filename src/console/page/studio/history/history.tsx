@@ -1,0 +1,142 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { Time } from '../../shell/time.tsx';
+import { usePage } from '../../shell/page-parts.ts';
+import { jsonRead } from '../forms/schema-fields.ts';
+import { JsonTree, previewOf } from '../json/json-tree.tsx';
+import { useStudio } from '../studio-parts.ts';
+import { CheckpointList } from './checkpoint-list.tsx';
+import { TimeTravel, type ChangesThen } from './time-travel.ts';
+
+/** The checkpoints of a thread as a tree, the state at one of them, and the ways on from there. */
+export function History({ thread }: { thread: string }) {
+  const { agent } = useStudio();
+  const travel = useMemo(() => new TimeTravel(agent, thread), [agent, thread]);
+  useEffect(() => travel.begin(), [travel]);
+  const { checkpoints, refused, state, changes } = travel;
+  return (
+    <>
+      {refused.value !== undefined && (
+        <p class="fault" role="alert">
+          {refused.value}
+        </p>
+      )}
+      {checkpoints.value === undefined && refused.value === undefined && <p aria-busy="true" />}
+      {checkpoints.value?.length === 0 && <p>It has no checkpoint yet.</p>}
+      {checkpoints.value !== undefined && checkpoints.value.length > 0 && (
+        <CheckpointList travel={travel} checkpoints={checkpoints.value} />
+      )}
+      <Chosen travel={travel} />
+      {state.value !== undefined && <JsonTree json={state.value.json} node={state.value.values} />}
+      {changes.value !== undefined && <Changes changes={changes.value} />}
+    </>
+  );
+}
+
+function Chosen({ travel }: { travel: TimeTravel }) {
+  const { value: chosen } = travel.chosen;
+  if (chosen === undefined) return null;
+  return (
+    <>
+      <p class="quiet">
+        Made <Time at={chosen.madeAt} />. {chosen.next.length > 0 ? `Next: ${chosen.next.join(', ')}.` : 'Nothing follows.'}
+      </p>
+      <Ways travel={travel} />
+    </>
+  );
+}
+
+function Ways({ travel }: { travel: TimeTravel }) {
+  const { mayAct, readOnly, go } = useStudio();
+  const page = usePage();
+  const isWriting = useSignal(false);
+  const isOff = !mayAct || travel.isBusy.value;
+  const run = async (): Promise<void> => {
+    if (await travel.runFromHere()) page.say('The run has ended.');
+  };
+  const copy = async (): Promise<void> => {
+    const made = await travel.copy();
+    if (made !== undefined) go(made);
+  };
+  return (
+    <>
+      <p class="actions">
+        <button
+          type="button"
+          disabled={travel.chosen.value?.parent === '' || travel.state.value === undefined}
+          onClick={() => void travel.compare()}
+        >
+          Compare with the one before
+        </button>
+        <button type="button" disabled={isOff} onClick={() => void run()}>
+          {travel.isBusy.value ? 'It runs …' : 'Run from here'}
+        </button>
+        <button type="button" disabled={isOff} onClick={() => (isWriting.value = !isWriting.value)}>
+          Write into the state
+        </button>
+        <button type="button" disabled={isOff} onClick={() => void copy()}>
+          Copy the thread
+        </button>
+        {!mayAct && <span class="quiet">{readOnly}</span>}
+      </p>
+      {isWriting.value && <StateWriter travel={travel} done={() => (isWriting.value = false)} />}
+    </>
+  );
+}
+
+function StateWriter({ travel, done }: { travel: TimeTravel; done: () => void }) {
+  const text = useSignal('{}');
+  const fault = useSignal<string | undefined>(undefined);
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const read = jsonRead(text.value);
+    fault.value = 'fault' in read ? read.fault : undefined;
+    if ('value' in read && (await travel.write(read.value))) done();
+  };
+  return (
+    <form class="say" onSubmit={(event) => void send(event)}>
+      <label class="field">
+        <span>Fields to write, as JSON</span>
+        <textarea
+          rows={5}
+          class="mono"
+          name="values"
+          value={text.value}
+          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        />
+        <span class="quiet">
+          They go through the reducers of the graph: a list that has one gets these items besides, and a message takes the place of the one
+          with its id. The result is a new checkpoint behind the chosen one.
+        </span>
+      </label>
+      {fault.value !== undefined && <p class="wrong">{fault.value}</p>}
+      <button type="submit" class="main" disabled={travel.isBusy.value}>
+        Write
+      </button>
+    </form>
+  );
+}
+
+function Changes({ changes: { before, after, found } }: { changes: ChangesThen }) {
+  if (found.length === 0) return <p>Nothing differs from the one before.</p>;
+  return (
+    <table class="changes">
+      <thead>
+        <tr>
+          <th scope="col">Field</th>
+          <th scope="col">Before</th>
+          <th scope="col">Now</th>
+        </tr>
+      </thead>
+      <tbody>
+        {found.map((one) => (
+          <tr key={one.path}>
+            <th scope="row">{one.path === '' ? 'state' : one.path}</th>
+            <td>{one.before === undefined ? '' : <code>{previewOf(before, one.before)}</code>}</td>
+            <td>{one.after === undefined ? '' : <code>{previewOf(after, one.after)}</code>}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

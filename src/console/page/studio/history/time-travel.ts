@@ -1,0 +1,125 @@
+import { signal } from '@preact/signals';
+import { failureText } from '../../api/failure-text.ts';
+import type { StudioAgent } from '../agent.ts';
+import type { ListedCheckpoint, StudioThread } from '../agent-answers.ts';
+import { jsonDifferences, type JsonDifference } from '../json/json-difference.ts';
+import type { JsonNode } from '../json/json-scan.ts';
+import type { ScannedJson } from '../json/json-text.ts';
+
+/** The state at a checkpoint: its text, and the place of its values there. */
+export type StateThen = { json: ScannedJson; values: JsonNode };
+
+/** The differences of a state to the one before it. */
+export type ChangesThen = { before: ScannedJson; after: ScannedJson; found: JsonDifference[] };
+
+/** The history of a thread, and the checkpoint in it that is looked at. */
+export class TimeTravel {
+  readonly checkpoints = signal<ListedCheckpoint[] | undefined>(undefined);
+  readonly chosen = signal<ListedCheckpoint | undefined>(undefined);
+  readonly state = signal<StateThen | undefined>(undefined);
+  readonly changes = signal<ChangesThen | undefined>(undefined);
+  readonly refused = signal<string | undefined>(undefined);
+  readonly isBusy = signal(false);
+  readonly #agent: StudioAgent;
+  readonly #id: string;
+  #thread: StudioThread | undefined;
+  #leaving = new AbortController();
+  #choosing = new AbortController();
+
+  constructor(agent: StudioAgent, id: string) {
+    this.#agent = agent;
+    this.#id = id;
+  }
+
+  /** Reads the history and its newest state. Returns a function that ends this. */
+  begin(): () => void {
+    this.#leaving = new AbortController();
+    void this.#read();
+    return () => {
+      this.#leaving.abort();
+      this.#choosing.abort();
+    };
+  }
+
+  /** Shows the state at another checkpoint. */
+  choose(checkpoint: ListedCheckpoint): void {
+    this.#choosing.abort();
+    this.#choosing = new AbortController();
+    const { signal: over } = this.#choosing;
+    this.chosen.value = checkpoint;
+    this.state.value = undefined;
+    this.changes.value = undefined;
+    void this.#tried(async () => {
+      const state = await this.#stateAt(checkpoint.id, over);
+      if (!over.aborted) this.state.value = state;
+    }, over);
+  }
+
+  /** Compares the chosen state with the one before it. */
+  async compare(): Promise<void> {
+    const { signal: over } = this.#choosing;
+    const { value: after } = this.state;
+    const { parent = '' } = this.chosen.value ?? {};
+    if (after === undefined || parent === '') return;
+    await this.#tried(async () => {
+      const before = await this.#stateAt(parent, over);
+      const found = await jsonDifferences({ json: before.json, node: before.values }, { json: after.json, node: after.values }, over);
+      if (!over.aborted) this.changes.value = { before: before.json, after: after.json, found };
+    }, over);
+  }
+
+  /** Runs from the chosen checkpoint on, and shows the end of that. Returns whether it was done. */
+  runFromHere(): Promise<boolean> {
+    return this.#act(async (thread, { id }) => this.#agent.runFrom(thread, id));
+  }
+
+  /** Writes into the chosen state. Returns whether it was done. */
+  write(values: unknown): Promise<boolean> {
+    return this.#act((thread, { id }) => this.#agent.writeState(thread.id, id, values));
+  }
+
+  /** Copies the thread. Returns the id of the copy; undefined where that was refused. */
+  async copy(): Promise<string | undefined> {
+    let made: string | undefined;
+    await this.#tried(async () => (made = await this.#agent.copy(this.#id)), this.#leaving.signal);
+    return made;
+  }
+
+  async #act(work: (thread: StudioThread, checkpoint: ListedCheckpoint) => Promise<void>): Promise<boolean> {
+    const { value: chosen } = this.chosen;
+    const thread = this.#thread;
+    if (thread === undefined || chosen === undefined || this.isBusy.value) return false;
+    this.isBusy.value = true;
+    const isDone = await this.#tried(() => work(thread, chosen), this.#leaving.signal);
+    this.isBusy.value = false;
+    return isDone && this.#read();
+  }
+
+  async #stateAt(checkpoint: string, over: AbortSignal): Promise<StateThen> {
+    const json = await this.#agent.stateJson(this.#id, checkpoint, over);
+    return { json, values: (await json.child(json.root, 'values', over)) ?? json.root };
+  }
+
+  #read(): Promise<boolean> {
+    const { signal: over } = this.#leaving;
+    return this.#tried(async () => {
+      const [thread, found] = await Promise.all([this.#agent.thread(this.#id, over), this.#agent.allCheckpoints(this.#id, over)]);
+      this.#thread = thread;
+      this.checkpoints.value = found;
+      const [newest] = found;
+      if (newest !== undefined) this.choose(newest);
+    }, over);
+  }
+
+  /** Does some work. Returns whether it was done; a failure is shown as a sentence. */
+  async #tried(work: () => Promise<unknown>, over: AbortSignal): Promise<boolean> {
+    try {
+      await work();
+      this.refused.value = undefined;
+      return true;
+    } catch (error) {
+      if (!over.aborted) this.refused.value = failureText(error);
+      return false;
+    }
+  }
+}

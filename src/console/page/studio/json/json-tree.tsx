@@ -1,0 +1,116 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { rowWindow } from '../../deployments/row-window.ts';
+import type { JsonChild, JsonNode } from './json-scan.ts';
+import type { ScannedJson } from './json-text.ts';
+
+const ROW = 24;
+const HEIGHT = 420;
+/** Letters of a value on its line, and of one that is unfolded. */
+const ON_LINE = 160;
+const UNFOLDED = 100_000;
+
+type TreeRow = { node: JsonChild; depth: number; isOpen: boolean; path: string };
+
+const hasParts = ({ kind }: JsonNode): boolean => kind === 'object' || kind === 'list';
+
+/** A value of any size as a tree. Parts are looked into when they are opened, and only rows in sight are drawn. */
+export function JsonTree({ json, node }: { json: ScannedJson; node: JsonNode }) {
+  const rows = useSignal<TreeRow[] | undefined>(undefined);
+  const top = useSignal(0);
+  const whole = useSignal<JsonChild | undefined>(undefined);
+  useEffect(() => {
+    const leaving = new AbortController();
+    whole.value = undefined;
+    const read = async (): Promise<void> => {
+      const { found } = await json.children(node, leaving.signal);
+      rows.value = hasParts(node) ? found.map((one) => rowOf(one, 0, '')) : [rowOf({ ...node, name: '' }, 0, '')];
+    };
+    read().catch(() => undefined);
+    return () => leaving.abort();
+  }, [json, node]);
+  const toggle = async (at: number): Promise<void> => {
+    const { value: shown = [] } = rows;
+    const row = shown[at];
+    if (row === undefined) return;
+    if (!hasParts(row.node)) whole.value = row.node;
+    else if (row.isOpen) rows.value = [...shown.slice(0, at), { ...row, isOpen: false }, ...shown.slice(endOf(shown, at))];
+    else {
+      const { found } = await json.children(row.node);
+      const place = rows.value?.indexOf(row) ?? -1;
+      const inner = found.map((one) => rowOf(one, row.depth + 1, row.path));
+      if (place >= 0)
+        rows.value = [...(rows.value ?? []).slice(0, place), { ...row, isOpen: true }, ...inner, ...(rows.value ?? []).slice(place + 1)];
+    }
+  };
+  const { value: shown } = rows;
+  if (shown === undefined) return <p aria-busy="true" />;
+  const { first, count, before, behind } = rowWindow({ top: top.value, height: HEIGHT, row: ROW, rows: shown.length });
+  return (
+    <>
+      <div
+        class="json"
+        role="group"
+        tabIndex={0}
+        aria-label="State"
+        onScroll={({ currentTarget }) => (top.value = currentTarget.scrollTop)}
+      >
+        <div style={{ height: `${before}px` }} />
+        {shown.slice(first, first + count).map((row, at) => (
+          <RowShown key={row.path} json={json} row={row} toggle={() => void toggle(first + at)} />
+        ))}
+        <div style={{ height: `${behind}px` }} />
+      </div>
+      {whole.value !== undefined && <WholeValue json={json} node={whole.value} />}
+    </>
+  );
+}
+
+const rowOf = (node: JsonChild, depth: number, path: string): TreeRow => ({ node, depth, isOpen: false, path: `${path}/${node.name}` });
+
+function endOf(rows: readonly TreeRow[], at: number): number {
+  const depth = rows[at]?.depth ?? 0;
+  const end = rows.findIndex((one, index) => index > at && one.depth <= depth);
+  return end < 0 ? rows.length : end;
+}
+
+function RowShown({ json, row: { node, depth, isOpen }, toggle }: { json: ScannedJson; row: TreeRow; toggle: () => void }) {
+  const text = previewOf(json, node);
+  const mayOpen = hasParts(node) || node.end - node.start > ON_LINE;
+  const label = node.name === '' ? 'value' : node.name;
+  return (
+    <div class="json-row" style={{ height: `${ROW}px`, paddingLeft: `${depth * 16}px` }}>
+      {mayOpen ? (
+        <button type="button" class="plain" aria-expanded={hasParts(node) ? isOpen : undefined} onClick={toggle}>
+          {label}
+        </button>
+      ) : (
+        <span>{label}</span>
+      )}{' '}
+      <code>{text}</code>
+    </div>
+  );
+}
+
+/** Returns the beginning of a value on one line. */
+export function previewOf(json: ScannedJson, { start, end }: JsonNode): string {
+  const text = json.text.slice(start, Math.min(end, start + ON_LINE));
+  return end - start > ON_LINE ? `${text} … (${end - start} letters)` : text;
+}
+
+function WholeValue({ json, node }: { json: ScannedJson; node: JsonChild }) {
+  const shown = json.text.slice(node.start, Math.min(node.end, node.start + UNFOLDED));
+  const parsed = json.small(node, UNFOLDED);
+  const value = typeof parsed === 'string' ? parsed : shown;
+  return (
+    <>
+      <h3>{node.name}</h3>
+      <pre>{value}</pre>
+      {node.end - node.start > UNFOLDED && (
+        <p class="note">
+          These are the first {UNFOLDED} of its {node.end - node.start} letters.
+        </p>
+      )}
+    </>
+  );
+}

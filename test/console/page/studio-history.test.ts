@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { lanesOf } from '../../../src/console/page/studio/history/lanes.ts';
+import { jsonDifferences } from '../../../src/console/page/studio/json/json-difference.ts';
+import { ScannedJson } from '../../../src/console/page/studio/json/json-text.ts';
+
+test('checkpoints of branches stand in lanes beside each other, and meet where they part', () => {
+  const links = [
+    ['d', 'b'],
+    ['c', 'b'],
+    ['b', 'a'],
+    ['a', ''],
+  ] as const;
+  expect(lanesOf(links.map(([id, parent]) => ({ id, parent })))).toEqual([
+    { lane: 0, passing: [], joined: [], hasChild: false, isRoot: false },
+    { lane: 1, passing: [0], joined: [], hasChild: false, isRoot: false },
+    { lane: 0, passing: [], joined: [1], hasChild: true, isRoot: false },
+    { lane: 0, passing: [], joined: [], hasChild: true, isRoot: true },
+  ]);
+});
+
+describe('a JSON that is looked into without being parsed', () => {
+  const value = { a: [1, 'x', { b: null }], 'n"\\': 'q"\\', e: {}, t: true, f: [] };
+
+  test('has the parts of the parsed one', async () => {
+    for (const text of [JSON.stringify(value), JSON.stringify(value, undefined, 2)]) {
+      const json = new ScannedJson(text);
+      const { found, left } = await json.children(json.root);
+      expect(Object.fromEntries(found.map((one) => [one.name, json.small(one)]))).toEqual(value);
+      expect(left).toBe(0);
+      const list = await json.children(found[0]!);
+      expect(list.found.map((one) => [one.name, json.small(one)])).toEqual([
+        ['0', 1],
+        ['1', 'x'],
+        ['2', { b: null }],
+      ]);
+    }
+  });
+
+  test.each([[''], ['{'], ['{"a'], ['[1,,2'], ['}'], ['"x'], ['{"a":1}}}'], ['[[[['], ['{a:1}']])('may be none, as %j', async (text) => {
+    const json = new ScannedJson(text);
+    const { found } = await json.children(json.root);
+    for (const { end } of found) expect(end).toBeLessThanOrEqual(text.length + 1);
+    expect(json.root.start).toBeLessThanOrEqual(text.length);
+  });
+
+  test('of 20 MB is looked into a few milliseconds at a time', async () => {
+    const json = new ScannedJson(JSON.stringify({ large: Array.from({ length: 200_000 }, (_, at) => ({ at, text: 'x"\\'.repeat(20) })) }));
+    expect(json.text.length).toBeGreaterThan(20_000_000);
+    let longest = 0;
+    let since = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - since);
+      since = performance.now();
+    });
+    const large = await json.child(json.root, 'large');
+    const { found, left } = await json.children(large!);
+    clearInterval(timer);
+    expect([found.length, left]).toEqual([10_000, 190_000]);
+    expect(longest).toBeLessThan(200);
+  });
+});
+
+test('two states differ at the places at which their texts do', async () => {
+  const [before, after] = [
+    { a: 1, b: [1, 2], c: { d: 'x' }, gone: 1 },
+    { a: 1, b: [1, 3], c: { d: 'y' }, made: [] },
+  ].map((one) => new ScannedJson(JSON.stringify(one)));
+  const found = await jsonDifferences({ json: before!, node: before!.root }, { json: after!, node: after!.root });
+  expect(found.map(({ path, before: was, after: is }) => [path, was && before!.slice(was), is && after!.slice(is)])).toEqual([
+    ['b[1]', '2', '3'],
+    ['c.d', '"x"', '"y"'],
+    ['made', undefined, '[]'],
+    ['gone', '1', undefined],
+  ]);
+});
