@@ -8,6 +8,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import functools
 import ipaddress
 import pathlib
 import re
@@ -16,46 +17,62 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
+from pydantic import BaseModel
 
-_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 # Characters of JSON above which a state with fields is long (LONG in run-in-thread.ts).
 LONG = 16_000
+_NEVER_PLAIN = (list, tuple, dict, set, BaseModel)
 _LARGEST_INTEGER = 2**63
 
 
 def to_json(value: object, form: Callable[[Any], Any] | None = None) -> bytes:
     """Returns the JSON of a value. `form` returns that of objects which JSON does not have, in place of `form_of`."""
     try:
-        return orjson.dumps(value, default=form or form_of, option=_OPTIONS)
+        return orjson.dumps(value, default=form or form_of, option=OPTIONS)
     except orjson.JSONEncodeError:
         # Texts with half a character and integers of more than 64 bits are rare, and this finds them one by one.
-        return orjson.dumps(_plain(value, set(), form or form_of), option=_OPTIONS)
+        return orjson.dumps(_plain(value, set(), form or form_of), option=OPTIONS)
 
 
 def is_long(text: bytes) -> bool:
     """Returns whether the JSON of a state is stored as text beside its plain fields."""
     if len(text) <= LONG or not text.startswith(b"{"):
         return False
-    return len(text.decode().encode("utf-16-le")) // 2 > LONG
+    # A character of UTF-16 has at most three bytes here.
+    return len(text) > 3 * LONG or len(text.decode().encode("utf-16-le")) // 2 > LONG
 
 
 def plain_fields(state: Mapping[str, object]) -> bytes:
     """Returns, as JSON, the fields of a state that are neither objects nor lists there."""
-    texts = {name: to_json(value) for name, value in state.items()}
+    texts = {name: to_json(value) for name, value in state.items() if not isinstance(value, _NEVER_PLAIN)}
     return orjson.dumps({name: orjson.Fragment(text) for name, text in texts.items() if text[:1] not in (b"{", b"[")})
 
 
 def form_of(value: Any) -> Any:
     """Returns the form of an object that JSON does not have; None where there is none."""
+    return _form_for(type(value))(value)  # type: ignore[arg-type]
+
+
+@functools.lru_cache(1024)
+def _form_for(kind: type) -> Callable[[Any], Any]:
+    """Returns how objects of a type are made into something that JSON has."""
     for types, form in _FORMS:
-        if isinstance(value, types):
-            return form(value)
-    if not isinstance(value, type):
-        if hasattr(value, "node") and hasattr(value, "arg"):
-            return {"node": value.node, "args": value.arg}
-        for method in ("model_dump", "dict", "_asdict"):
-            if callable(made := getattr(value, method, None)):
-                return made()
+        if issubclass(kind, types):
+            return form
+    if issubclass(kind, type):
+        return lambda _: None
+    if issubclass(kind, BaseModel) and not any(name in kind.model_fields or hasattr(kind, name) for name in ("node", "arg")):
+        return kind.model_dump
+    return _form_of_instance
+
+
+def _form_of_instance(value: Any) -> Any:
+    if hasattr(value, "node") and hasattr(value, "arg"):
+        return {"node": value.node, "args": value.arg}
+    for method in ("model_dump", "dict", "_asdict"):
+        if callable(made := getattr(value, method, None)):
+            return made()
     return None
 
 

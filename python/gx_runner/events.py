@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage, BaseMessageChunk, message_chunk
 
 from gx_runner.encode import to_json
 from gx_runner.snapshot import checkpoint_of
+from gx_runner.texts import LastLists, state_text
 
 Event = tuple[str, Any]
 
@@ -40,6 +41,8 @@ class EventsOfRun:
 
     def __init__(self, wanted: list[str]) -> None:
         self._wanted = wanted
+        # Returns the lists of the last step, whose JSON is made already.
+        self.last_lists: Callable[[], LastLists | None] = lambda: None
         # Messages that are being streamed, by id, each with the name of the event that ends it.
         self._messages: dict[str, tuple[BaseMessageChunk, str]] = {}
         self._ends: list[Event] = []
@@ -53,7 +56,7 @@ class EventsOfRun:
         if data is not self.values or data is None:
             return to_json(data)
         if self._written is None or self._written[0] is not data:
-            self._written = (data, to_json(data))
+            self._written = (data, state_text(data, self.last_lists()))
         return self._written[1]
 
     def of(self, chunk: Chunk) -> list[Event]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from langgraph.checkpoint.base import CheckpointTuple
 
 from gx_runner import questions
-from gx_runner.elements import Loader
+from gx_runner.elements import Loader, live
 from gx_runner.failures import ProblemError
 from gx_runner.lists import Key, ListRow, ListVersion, as_stored, lists_of
 from gx_runner.wire import Answer, Message
@@ -63,7 +63,7 @@ def found_in(answer: Answer, known: Mapping[Key, ListVersion], serde: Any, loade
                 values[channel] = loaded(value)
             elif _own_type(value):
                 own[channel] = as_stored(lists[(found["namespace"], channel, value["version"])], value["base"])
-                values[channel] = [element.live(loader) for element in own[channel].elements]
+                values[channel] = live(own[channel].elements, loader)
         return Found(_tuple(found, values, loaded), own)
 
     return [read(found) for found in answer.message["checkpoints"]]

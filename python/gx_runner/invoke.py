@@ -122,6 +122,7 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
     if kwargs.get("protocol"):
         refuse_older()
     saver = NamingSaver(deps.wall, deps.storage, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
+    progress.events.last_lists = saver.last_lists
     memory = NamingMemorySaver(serde=deps.storage.serde) if kwargs["temporary"] else None
     goes_on = await is_under_way(spec, saver)
     config = from_last(_config(spec)) if goes_on else _config(spec)

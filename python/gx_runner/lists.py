@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from gx_runner.elements import Element, Loader, mark_of
+from gx_runner.elements import Element, Loader, mark_of, same_ahead
 from gx_runner.wire import Message
 
 # Rows of a chain before one sums them up (STEPS in list-rows.ts).
@@ -62,10 +63,10 @@ def identified(
 
     Returns None where `dumps` has no bytes for an element, so that the list can only be written as a whole.
     """
+    same = at = same_ahead(value, before, loader)
     found: list[Element | bytes] = []
     passed: list[Element] = []
-    at = 0
-    for one in value:
+    for one in value[same:]:
         place, end = at, min(len(before), at + _AHEAD)
         mark = mark_of(one) if before else None
         while place < end and (mark is None or before[place].mark(loader) != mark):
@@ -80,13 +81,13 @@ def identified(
             return None
         found.append(blob)
     passed.extend(before[at:])
-    return _by_their_bytes(found, passed)
+    return _by_their_bytes(before[:same], found, passed)
 
 
-def _by_their_bytes(found: Sequence[Element | bytes], passed: Iterable[Element]) -> Identified:
+def _by_their_bytes(same: Iterable[Element], found: Sequence[Element | bytes], passed: Iterable[Element]) -> Identified:
     """Identifies by their bytes the elements that are not surely the same."""
     known: dict[bytes, Element] | None = None
-    elements: list[Element] = []
+    elements = list(same)
     fresh: set[int] = set()
     for one in found:
         if isinstance(one, bytes):
@@ -139,9 +140,10 @@ def whole_list(version: str, elements: Sequence[Element]) -> ListVersion:
 def _parts(new: Identified, base: Sequence[Element]) -> tuple[list[Any], list[Element]]:
     """Returns the parts of a list, and its new elements. An element of the base is named by its number there."""
     numbers: dict[int, int] | None = None
-    parts: list[Any] = []
+    goes_on = 0 < len(base) <= len(new.elements) and all(map(operator.is_, base, new.elements))
+    parts: list[Any] = [[0, len(base) - 1]] if goes_on else []
     added: list[Element] = []
-    for at, element in enumerate(new.elements):
+    for at, element in enumerate(new.elements[len(base) :] if goes_on else new.elements, len(base) if goes_on else 0):
         number = at if at < len(base) and base[at] is element else None
         if number is None and id(element) not in new.fresh:
             if numbers is None:

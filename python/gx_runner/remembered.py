@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gx_runner.compat import classes_of
-from gx_runner.elements import Loader
+from gx_runner.elements import Loader, weight_of
 from gx_runner.lists import Key, ListVersion
 
 # Bytes of lists that are remembered: some 20,000 short messages.
@@ -84,4 +84,4 @@ class Lists:
 
 
 def _weight(lists: ListsOfCheckpoint) -> int:
-    return sum(element.weight for one in lists.values() for element in one.elements)
+    return sum(weight_of(one.elements) for one in lists.values())

@@ -24,7 +24,8 @@ from gx_runner import questions
 from gx_runner.encryption_context import with_context
 from gx_runner.found import LANGUAGE, Found, found_in
 from gx_runner.lists import Key, ListVersion, identified, next_list
-from gx_runner.remembered import Lists
+from gx_runner.remembered import Lists, ListsOfCheckpoint
+from gx_runner.texts import LastLists
 from gx_runner.wire import Answer, Message, Wall
 
 _CHARACTERS = string.ascii_lowercase + string.digits
@@ -65,6 +66,11 @@ class Saver(BaseCheckpointSaver[str]):
         self._lists = storage.lists
         self._run_id = run_id
         self._waits = waits
+        self._last_lists: ListsOfCheckpoint = {}
+
+    def last_lists(self) -> LastLists:
+        """Returns the lists of the last step of the graph itself that was read or stored."""
+        return LastLists(self._last_lists, self._lists.loader(self.serde))
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Returns the next version of a channel."""
@@ -199,6 +205,8 @@ class Saver(BaseCheckpointSaver[str]):
                 if made is not None:
                     lists[name] = made
         self._lists.remember(key, lists)
+        if namespace == "":
+            self._last_lists = lists
         message = {
             "kind": "put",
             "run_id": self._run_id,
@@ -261,6 +269,8 @@ class Saver(BaseCheckpointSaver[str]):
         if not found:
             return None
         place = found[0].checkpoint.config["configurable"]
+        if place["checkpoint_ns"] == "":
+            self._last_lists = found[0].lists
         self._lists.remember((place["thread_id"], place["checkpoint_ns"], place["checkpoint_id"]), found[0].lists)
         return found[0].checkpoint
 

@@ -10,7 +10,9 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from gx_runner.elements import Element, Loader, mark_of
+from gx_runner.elements import Element, Loader, mark_of, weight_of
+from gx_runner.elements import live as objects_of
+from gx_runner.encode import to_json
 from gx_runner.lists import (
     ListRow,
     ListVersion,
@@ -21,6 +23,7 @@ from gx_runner.lists import (
 )
 from gx_runner.remembered import Lists
 from gx_runner.saver import Saver, Storage
+from gx_runner.texts import LastLists, state_text
 from gx_runner.wire import Answer
 
 serde = JsonPlusSerializer(allowed_msgpack_modules=None)
@@ -106,7 +109,7 @@ def read(
 
 
 def live(version: ListVersion) -> bytes:
-    return dumps([one.live(loader) for one in version.elements]) or b""
+    return dumps(objects_of(version.elements, loader)) or b""
 
 
 def play(seed: int) -> None:
@@ -130,7 +133,7 @@ def play(seed: int) -> None:
             # The next run gets objects of its own. It may be another process's, which knows nothing or an older version.
             known = {} if by.random() < 0.5 else {("", "messages", version): before}
             before = read(rows, version, known)
-            values = [one.live(loader) for one in before.elements]
+            values = objects_of(before.elements, loader)
         elif by.random() < 0.05:
             before = as_stored(before, None)
             rows[version] = ListRow(
@@ -142,6 +145,25 @@ def play(seed: int) -> None:
         assert live(read(rows, version, {})) == text, (
             f"seed {seed}: version {version} is another one"
         )
+
+
+def texts(seed: int) -> None:
+    """The JSON of a state that is put together from earlier parts is that of the whole, whatever a step has changed."""
+    by = random.Random(seed)
+    lists: dict[str, ListVersion] = {}
+    values: list[Any] = [element(by) for _ in range(by.choice([0, 5, 600]))]
+    for number in range(12):
+        values = edit(values, by)
+        odd = by.choice(["t", "\ud800", 2**70])
+        state = {"messages": values, "other": ["a", {1, 2}], "odd": odd, "more": {1: values[:2]}}
+        for last in [None, LastLists(lists, loader)]:
+            assert state_text(state, last) == to_json(state), f"seed {seed}: another text"
+        new = identified(values, lists["messages"].elements if lists else (), loader, dumps)
+        if new is None:
+            return
+        lists = {"messages": next_list(lists.get("messages"), str(number), new).list}
+        assert state_text(state, LastLists(lists, loader)) == to_json(state)
+        assert state_text([values], LastLists(lists, loader)) == to_json([values])
 
 
 def marks() -> None:
@@ -187,7 +209,7 @@ def marks() -> None:
 def gives_own_objects() -> None:
     message = AIMessage("a", id="1", response_metadata={"deep": [{"a": 1}]})
     one = Element(dumps(message) or b"")
-    made = one.live(loader)
+    [made] = objects_of([one], loader)
     assert (
         made == message
         and made.model_dump() == message.model_dump()
@@ -195,14 +217,14 @@ def gives_own_objects() -> None:
     )
     made.response_metadata["deep"][0]["a"] = 2
     made.content = "b"
-    assert one.live(loader) == message and one.mark(loader) == mark_of(
+    assert objects_of([one], loader) == [message] and one.mark(loader) == mark_of(
         message
     ) != mark_of(made)
 
 
 def forgets() -> None:
     """Lists above the limit are forgotten, those first that were used longest ago."""
-    few = Lists(most_bytes=3 * (Element(b"x" * 1000).weight + 500))
+    few = Lists(most_bytes=3 * (weight_of([Element(b"x" * 1000)]) + 500))
     for at in range(4):
         made = next_list(None, "1", identified(["x" * 990], (), loader, dumps))
         few.remember((str(at), "", "c"), {"messages": made.list})
@@ -222,10 +244,9 @@ def forgets() -> None:
 def loads_by_class() -> None:
     """A loader that makes other objects does not get those of another one."""
     one = Element(dumps(HumanMessage("a", id="1")) or b"")
-    assert isinstance(one.live(loader), HumanMessage)
-    assert one.live(Loader(loader.number + 1, lambda blob: {"blob": len(blob)})) == {
-        "blob": len(one.blob)
-    }
+    assert isinstance(objects_of([one], loader)[0], HumanMessage)
+    other = Loader(loader.number + 1, lambda blob: {"blob": len(blob)})
+    assert objects_of([one], other) == [{"blob": len(one.blob)}]
 
 
 class Host:
@@ -369,6 +390,8 @@ forgets()
 loads_by_class()
 for seed in range(8):
     play(seed)
+for seed in range(30):
+    texts(seed)
 for seed in range(2):
     asyncio.run(beside(seed))
 print("All lists are as they were.")

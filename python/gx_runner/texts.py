@@ -1,0 +1,52 @@
+"""The JSON of a state, made from that of its earlier parts: most elements of a long list are those of the last step."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import orjson
+
+from gx_runner.elements import Element, Loader, same_ahead
+from gx_runner.encode import OPTIONS, form_of, to_json
+from gx_runner.lists import ListVersion
+from gx_runner.remembered import ListsOfCheckpoint
+
+
+class LastLists(NamedTuple):
+    """The lists of the last step that was read or stored."""
+
+    lists: ListsOfCheckpoint
+    loader: Loader
+
+
+def state_text(state: Any, last: LastLists | None) -> bytes:
+    """Returns the JSON of a state. It is that of `to_json`, sooner where the state has long lists."""
+    if last is None or not last.lists or not isinstance(state, dict):
+        return to_json(state)
+    try:
+        texts = {name: _text(value, last.lists[name], last.loader) for name, value in state.items() if name in last.lists}
+        fragments = {name: orjson.Fragment(text) for name, text in texts.items() if text is not None}
+        return orjson.dumps({**state, **fragments}, default=form_of, option=OPTIONS)
+    except Exception:
+        # Some part has no JSON of its own. The whole has one, or says why not.
+        return to_json(state)
+
+
+def _text(value: Any, version: ListVersion, loader: Loader) -> bytes | None:
+    """Returns the JSON of a list that begins as the version does; None for others."""
+    same = same_ahead(value, version.elements, loader) if type(value) is list else 0
+    if same == 0:
+        return None
+    elements, number = version.elements[:same], loader.number
+    texts = [text[1] for element in elements if (text := element.text) is not None and text[0] == number]
+    if len(texts) < same:
+        texts = [_text_of(one, element, number) for one, element in zip(value[:same], elements, strict=True)]
+    texts.extend([to_json(one) for one in value[same:]])
+    return b"[" + b",".join(texts) + b"]"
+
+
+def _text_of(value: Any, element: Element, number: int) -> bytes:
+    text = element.text
+    if text is None or text[0] != number:
+        text = element.text = (number, to_json(value))
+    return text[1]
