@@ -2,6 +2,7 @@ import { Problem, StartError } from '../../errors.ts';
 import type { GraphSource } from '../../schema/wire/wall/graph-start.ts';
 import type { GraphFailures } from '../../schema/wire/wall/graphs.ts';
 import { importExport } from '../gx-json/import-export.ts';
+import { quickenCallbacks } from './quick-callbacks.ts';
 import type { GraphBuilder } from './zod-schemas.ts';
 
 type Config = Record<string, unknown>;
@@ -95,15 +96,12 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 async function loadGraph(source: GraphSource): Promise<LoadedGraph> {
   const at = `Graph "${source.graphId}"`;
-  return maker(await importExport(source, at), at);
-}
-
-function maker(exported: unknown, at: string): LoadedGraph {
+  const exported = await importExport(source, at);
   if (typeof exported === 'function') {
     const make = exported as (config: Config) => unknown;
-    return { make: async (config) => compiled(await make(config), at), nodes: undefined };
+    return { make: async (config) => ready(await make(config), at), nodes: undefined };
   }
-  const graph = compiled(exported, at);
+  const graph = await ready(exported, at);
   return { make: () => Promise.resolve(graph), nodes: nodesOf(graph) };
 }
 
@@ -113,6 +111,12 @@ export const nodesOf = ({ nodes }: Graph): string[] | undefined => nodes && Obje
 function isGraph(value: unknown): value is Graph {
   const { stream, getState } = (value ?? {}) as Partial<Graph>;
   return typeof stream === 'function' && typeof getState === 'function';
+}
+
+async function ready(value: unknown, at: string): Promise<Graph> {
+  const graph = compiled(value, at);
+  await quickenCallbacks(graph);
+  return graph;
 }
 
 function compiled(value: unknown, at: string): Graph {
