@@ -92,6 +92,7 @@ export const STATES: Record<string, Record<string, string>> = {
     WorkFound: 'Of Asleep: it woke for a run that was made while it fell asleep.',
     SpecChanged: 'Of Asleep: it woke for another revision.',
     RolloutMoved: 'Of Asleep: it woke because the revision that is tried out goes on, or was given up.',
+    DataReplaced: 'Of Asleep: it woke because a restore replaces its data.',
     NoGateway:
       "Of Asleep: no replica of the gateway is ready, so it stays awake. Of FieldsWithoutEffect: none is installed, so the server's version, its mount prefix and its guard are not known.",
     Idle: 'Of Asleep: nobody has used it for a while, so it sleeps.',

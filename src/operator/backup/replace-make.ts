@@ -90,10 +90,14 @@ export async function removeVolume({ kube }: Pick<PartDeps, 'kube'>, claim: stri
   await kube.delete(kinds.volumeClaim, { namespace: deployment.metadata.namespace, name: claim }, {}, signal);
 }
 
-/** Deletes the former volumes whose time is over. Returns the others. */
-export async function removeExpiredVolumes(deps: Pick<PartDeps, 'kube'>, acting: Acting): Promise<FormerVolume[]> {
+/** Deletes the former volumes whose time is over, but for those that a restore needs. Returns the others. */
+export async function removeExpiredVolumes(
+  deps: Pick<PartDeps, 'kube'>,
+  needed: readonly (string | undefined)[],
+  acting: Acting,
+): Promise<FormerVolume[]> {
   const former = acting.deployment.status?.formerVolumes ?? [];
-  const isOver = ({ until }: FormerVolume): boolean => Date.parse(until) <= acting.now.getTime();
+  const isOver = ({ claim, until }: FormerVolume): boolean => Date.parse(until) <= acting.now.getTime() && !needed.includes(claim);
   for (const { claim } of former.filter(isOver)) await removeVolume(deps, claim, acting);
   return former.filter((each) => !isOver(each));
 }

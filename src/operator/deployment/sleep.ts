@@ -4,6 +4,7 @@ import { ASLEEP } from '../../schema/platform/conditions.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { WAKE } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
+import { isReplacing } from '../../schema/platform/replacement.ts';
 import { newestFirst } from '../../schema/platform/revision-of.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { hasWork, isSleeper, mayRest, sleepAfter } from '../rollout/sleepers.ts';
@@ -69,6 +70,7 @@ const AWAKE = {
   WorkFound: 'It woke for work that came while it fell asleep.',
   SpecChanged: 'It woke for another revision.',
   RolloutMoved: 'It woke because the revision that is tried out goes on, or was given up.',
+  DataReplaced: 'It woke because a restore replaces its data, and only its pods know the work in the other data.',
   GuardUnknown: 'It stays awake: its pods have not reported how they decide who may call, so nobody can tell who may wake it.',
   NoGateway: 'It stays awake: no gateway is there to answer in its place.',
 } as const;
@@ -104,6 +106,7 @@ function wokenBy({ metadata, status }: DeploymentResource, facts: Asleep): keyof
   const { since, summary, nextDue, now } = facts;
   // The gateway names the sleep that it ends, so that no clocks are compared and an old wish wakes nobody.
   if (metadata.annotations?.[WAKE] === since) return 'WokenByRequest';
+  if (isReplacing({ status })) return 'DataReplaced';
   if (!isAsAsked(facts)) return isTried(status, facts) ? 'RolloutMoved' : 'SpecChanged';
   if (summary !== undefined && isNewer(facts, since) && hasWork(summary)) return 'WorkFound';
   if (nextDue !== undefined && Date.parse(nextDue) - now.getTime() <= AHEAD * 1000) return 'DueSoon';

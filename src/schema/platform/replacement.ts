@@ -51,7 +51,7 @@ export const replacementStatus = {
   ),
 };
 
-type Replacing = { status?: { replacement?: Replacement } };
+type Replacing = { status?: { replacement?: Replacement } | undefined };
 
 /** Returns true while agents must not run, because the data of their database is being replaced. */
 export const isReplacing = ({ status }: Replacing): boolean => status?.replacement !== undefined && status.replacement.step !== 'Checking';

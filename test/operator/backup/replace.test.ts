@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import type { DatabaseSpec } from '../../../src/schema/platform/database-spec.ts';
-import type { BackupDone, BackupFailure } from '../../../src/schema/wire/backup-message.ts';
-import type { RestoreDone, RestoreFailure, RestoreOrder } from '../../../src/schema/wire/restore-message.ts';
+import type { RestoreOrder } from '../../../src/schema/wire/restore-message.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import type { look } from '../../kit/operator.ts';
 import { setStage, type OperatedStage } from '../../kit/stage.ts';
 import { until } from '../../kit/until.ts';
+import { BACKUPS, endJob, FOUND, SAVED, SOURCE, type JobPod } from './ended-job.ts';
 
-/* Restores into deployments that live. Nobody runs the pods of Jobs: a test reports of them what they would. */
-const TARGET = { endpoint: 'https://s3.example.com', bucket: 'b', region: 'eu-1', prefix: '', pathStyle: true, secretName: 'store' };
-const BACKUPS = { targets: { main: TARGET }, atOnce: 2, deadlineMinutes: 60, verifyDays: 0, image: 'silent-platform' };
-const SOURCE = '44444444-4444-4444-8444-444444444444';
-const FOUND: RestoreDone = { backup: `${SOURCE}/20261125t020000z`, from: '2026-11-25T02:00:01.000Z' };
-const SAVED: BackupDone = { from: '2026-11-27T05:00:01.000Z', until: '2026-11-27T05:00:09.000Z', bytes: 1000, migration: 1, keys: [] };
+/* Restores into deployments that live. */
 
 let stage: OperatedStage;
 let kube: Kube;
@@ -51,29 +46,8 @@ const volume = async (name: string): Promise<string | undefined> => {
   return set && `${set.spec.volumeClaimTemplates[0]?.metadata.name}-${name}-db-0`;
 };
 
-type Pod = KubeObject & { spec: { containers: { name: string; args?: string[]; env: { name: string; value?: string }[] }[] } };
-type Message = RestoreDone | RestoreFailure | BackupDone | BackupFailure;
-/** Reports the end of the pod that works at a step. */
-async function ends(name: string, step: 'backup' | 'check' | 'restore', message: Message): Promise<Pod> {
-  let pod: Pod | undefined;
-  await until(
-    `${name} has a pod for ${step}`,
-    async () => {
-      const found = (await podsOf(name, step === 'backup' ? 'backup' : 'restore')) as Pod[];
-      const isOf = ({ spec }: Pod): boolean => step === 'backup' || spec.containers.some(({ args }) => args?.[1] === step);
-      const isOpen = (each: Pod): boolean => (each.status as { phase?: string }).phase === 'Pending';
-      pod = found.find((each) => each.metadata.deletionTimestamp === undefined && isOf(each) && isOpen(each));
-      return pod !== undefined;
-    },
-    40,
-  );
-  const exitCode = 'reason' in message ? 1 : 0;
-  const terminated = { exitCode, reason: 'Ended', message: JSON.stringify(message), startedAt: null, finishedAt: null };
-  const containerStatuses = [{ name: 'send', image: 'x', imageID: '', ready: false, restartCount: 0, state: { terminated } }];
-  const phase = exitCode === 0 ? 'Succeeded' : 'Failed';
-  await kube.patchStatus(kinds.pod, { namespace, name: pod!.metadata.name }, { phase, containerStatuses });
-  return pod!;
-}
+const ends = (name: string, step: 'backup' | 'check' | 'restore', message: Parameters<typeof endJob>[2]['message']): Promise<JobPod> =>
+  endJob(stage, name, { step, message });
 
 test('the agents stop, the data is backed up, the backup is restored into a new volume, and one field goes back', async () => {
   await deploy('chat');

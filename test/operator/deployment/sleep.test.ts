@@ -174,6 +174,12 @@ describe('asleep', () => {
     expect(seen({ asleepSince: SINCE })).toEqual([false, 'RolloutMoved']);
   });
 
+  test('a restore wakes it once all is stopped for it, because other work may be due in other data', () => {
+    const replacing = (step: 'Checking' | 'BackingUp') => ({ ...status, replacement: { requestedAt: SINCE, since: SINCE, step } });
+    expect(reasonOf({ status: replacing('Checking'), facts: { summary: gone } })).toBe('Idle');
+    expect(reasonOf({ status: replacing('BackingUp'), facts: { summary: gone } })).toBe('DataReplaced');
+  });
+
   test('a report of handlers wakes it, because nobody can answer for them', () => {
     expect(reasonOf({ status, guard: 'handlers', facts: { summary: gone } })).toBe('OwnHandlers');
   });

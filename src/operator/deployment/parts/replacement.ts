@@ -1,4 +1,5 @@
 import { PASSWORD_ROTATED } from '../../../schema/platform/conditions.ts';
+import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import type { FormerVolume, Replacement } from '../../../schema/platform/replacement.ts';
 import { dateTimeOf } from '../../../schema/types.ts';
 import { REPLACE_FAILURES, type ReplaceFailure, type RestoreDone, type RestoreFailure } from '../../../schema/wire/restore-message.ts';
@@ -47,11 +48,19 @@ type Doing = { deps: PartDeps; facts: WrittenFacts; signal: AbortSignal; kept: D
 async function stepReplacement(deps: PartDeps, facts: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
   const { deployment, replace: plan, now } = facts;
   const { formerVolumes: _former, ...others } = keptStatus(deployment, KEPT);
-  const former = await removeExpiredVolumes(deps, { deployment, now, signal });
+  const former = await removeExpiredVolumes(deps, neededVolumes(deployment, plan), { deployment, now, signal });
   const kept = { ...others, ...(former.length > 0 && { formerVolumes: former }) };
   const report = await act(plan, { deps, facts, signal, kept });
   return { status: kept, ...report, again: [...(report.again ?? []), expiryOf(former, now)] };
 }
+
+/** Returns the claims that a restore uses, or is about to use. */
+const neededVolumes = ({ status }: DeploymentResource, plan: ReplacePlan | undefined): (string | undefined)[] => [
+  status?.databaseVolume,
+  status?.replacement?.volume,
+  status?.replacement?.former,
+  plan?.state === 'volume' ? plan.claim : undefined,
+];
 
 const expiryOf = (former: readonly FormerVolume[], now: Date): number | undefined =>
   former.length === 0

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { kinds, type Kube } from '../../../src/kube/kube.ts';
+import { newDeployment } from '../../kit/objects.ts';
+import { setStage, type OperatedStage } from '../../kit/stage.ts';
+import { until } from '../../kit/until.ts';
+import { BACKUPS, endJob, FOUND, SOURCE } from './ended-job.ts';
+
+/* Volumes with data that was replaced stay for a week. */
+
+let stage: OperatedStage;
+let kube: Kube;
+let namespace: string;
+beforeAll(async () => {
+  stage = await setStage('former', { settings: { backups: BACKUPS } });
+  ({ kube, namespace } = stage);
+});
+afterAll(() => stage.stop());
+
+const status = async (name: string) => (await stage.see.deployment(name)).status ?? {};
+const claims = async (name: string): Promise<string[]> =>
+  (await kube.all(kinds.volumeClaim, { namespace })).map(({ metadata }) => metadata.name).filter((each) => each.endsWith(`-${name}-db-0`));
+const ask = (name: string, restore: object): Promise<unknown> => {
+  const value = { replaceRequestedAt: new Date(Date.now() + 2000).toISOString(), ...restore };
+  return kube.jsonPatch(kinds.deployment, { namespace, name }, [{ op: 'add', path: '/spec/database/restore', value }]);
+};
+
+/** Deploys one whose data is replaced. Returns the former claim and the present one. */
+async function replaced(name: string): Promise<[string, string]> {
+  await kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { database: { backup: { target: 'main' } } } }));
+  await stage.see.untilReady(name);
+  const [former = ''] = await claims(name);
+  await ask(name, { deployment: SOURCE, target: 'main', withoutBackup: true });
+  await endJob(stage, name, { step: 'check', message: FOUND });
+  await endJob(stage, name, { step: 'restore', message: FOUND });
+  await until('it is over', async () => (await status(name)).formerVolumes?.length === 1, 40);
+  await stage.see.untilReady(name, 40);
+  return [former, (await status(name)).databaseVolume ?? ''];
+}
+
+/** Has the time of the former volume end within so many seconds, as an operator sees it that starts now. */
+async function endTime(name: string, claim: string, seconds: number): Promise<void> {
+  await stage.operator.stop();
+  const end = new Date(Date.now() + seconds * 1000).toISOString();
+  await kube.patchStatus(kinds.deployment, { namespace, name }, { formerVolumes: [{ claim, until: end }] });
+  stage.operator = await stage.startOperator({ settings: { backups: BACKUPS }, identity: name });
+}
+
+test('a former volume is deleted when its time is over, and the one in use stays', async () => {
+  const [former, present] = await replaced('chat');
+  expect((await claims('chat')).toSorted()).toEqual([former, present].toSorted());
+  await endTime('chat', former, 8);
+  expect(await claims('chat')).toHaveLength(2);
+  await until('the former volume is gone', async () => (await claims('chat')).length === 1, 60);
+  expect(await claims('chat')).toEqual([present]);
+  await until('no field names it', async () => (await status('chat')).formerVolumes === undefined, 20);
+  expect((await status('chat')).databaseVolume).toBe(present);
+});
+
+test('a former volume that a restore goes back to stays, even if its time ends meanwhile', async () => {
+  const [former, present] = await replaced('late');
+  const uidOf = async (): Promise<unknown> => (await kube.get(kinds.volumeClaim, { namespace, name: former })).metadata.uid;
+  const uid = await uidOf();
+  await stage.operator.stop();
+  await ask('late', { volume: former });
+  await endTime('late', former, 0);
+  await until('it is back', async () => (await status('late')).formerVolumes?.[0]?.claim === present, 60);
+  await stage.see.untilReady('late', 40);
+  expect((await claims('late')).toSorted()).toEqual([former, present].toSorted());
+  // A set makes a claim of the same name again, with nothing on it.
+  expect(await uidOf()).toBe(uid);
+});
