@@ -3,12 +3,18 @@ import process from 'node:process';
 /*
  * A handler of callbacks has LangChain copy its callback manager for each part of a graph. The copy takes over the
  * metadata key by key, and makes both objects again for each key, so its time grows with the square of their number: a
- * run with twenty keys takes 1.4 ms more. This file has the copy take all keys over at once, with the same result. The
- * user's graph brings its own copy of the library, so the class is found through the graph.
+ * run with twenty keys takes 1.4 ms more. This file has the copy take all keys over at once. It also leaves the metadata
+ * alone where a part of a graph is given keys and values that it has. The results are the same. The user's graph brings
+ * its own copy of the library, so the class is found through the graph.
  */
 
 type Metadata = Record<string, unknown>;
-type Manager = { metadata: Metadata; inheritableMetadata: Metadata; copy: (...args: unknown[]) => Manager };
+type Manager = {
+  metadata: Metadata;
+  inheritableMetadata: Metadata;
+  copy: (...args: unknown[]) => Manager;
+  addMetadata: (added: Metadata, inherit?: boolean) => void;
+};
 type Piped = { last?: { invoke(input: unknown, config: object): Promise<unknown> } };
 type Pipeable = { pipe?: (step: (input: unknown, config: { callbacks?: unknown }) => unknown) => Piped };
 
@@ -28,7 +34,7 @@ export async function quickenCallbacks(graph: object): Promise<void> {
   seen.add(kind);
   if (WATCHED.some((name) => process.env[name] === 'true')) return;
   const manager = await managerOf(graph as Pipeable).catch(() => undefined);
-  if (manager !== undefined) quickenCopies(Object.getPrototypeOf(manager) as Manager);
+  if (manager !== undefined) quickenMetadata(Object.getPrototypeOf(manager) as Manager);
 }
 
 /** Returns a callback manager of the graph's library: the one that a function after the graph gets. */
@@ -38,10 +44,14 @@ async function managerOf(graph: Pipeable): Promise<Manager | undefined> {
   return typeof found?.callbacks?.copy === 'function' ? (found.callbacks as Manager) : undefined;
 }
 
-/** Replaces `copy` of a class's prototype. Exported for the test that compares both. */
-export function quickenCopies(prototype: Pick<Manager, 'copy'>): void {
+/** Replaces `copy` and `addMetadata` of a class's prototype. Exported for the test that compares both. */
+export function quickenMetadata(prototype: Pick<Manager, 'copy' | 'addMetadata'>): void {
   const { copy } = prototype;
   if (seen.has(copy)) return;
+  prototype.addMetadata = function (this: Manager, added: Metadata, inherit = true): void {
+    this.metadata = merged(this.metadata, added);
+    if (inherit) this.inheritableMetadata = merged(this.inheritableMetadata, added);
+  };
   const quick = function (this: Manager, ...args: unknown[]): Manager {
     const { metadata, inheritableMetadata } = this;
     this.metadata = {};
@@ -60,9 +70,15 @@ export function quickenCopies(prototype: Pick<Manager, 'copy'>): void {
   prototype.copy = quick;
 }
 
+/** Returns the first with all keys and values of the second: the first itself where it has them already. */
+function merged(first: Metadata, second: Metadata): Metadata {
+  for (const key in second) if (first[key] !== second[key] || !(key in first)) return { ...first, ...second };
+  return first;
+}
+
 /** Returns the metadata that calls below get: the keys that are inheritable, with the values of this call. */
 function inherited(metadata: Metadata, inheritable: Metadata): Metadata {
   const kept: Metadata = {};
-  for (const key of Object.keys(metadata)) if (Object.hasOwn(inheritable, key)) kept[key] = metadata[key];
+  for (const key in metadata) if (Object.hasOwn(inheritable, key)) kept[key] = metadata[key];
   return kept;
 }

@@ -3,7 +3,7 @@ import { CallbackManager } from '@langchain/core/callbacks/manager';
 import { END, START, StateGraph, Annotation } from '@langchain/langgraph';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Graph } from '../../../src/agent/graph-thread/load.ts';
-import { quickenCallbacks, quickenCopies } from '../../../src/agent/graph-thread/quick-callbacks.ts';
+import { quickenCallbacks, quickenMetadata } from '../../../src/agent/graph-thread/quick-callbacks.ts';
 
 const handler = (name: string): never => ({ name }) as never;
 
@@ -31,7 +31,7 @@ const shown = ({ handlers, inheritableHandlers, tags, inheritableTags, metadata,
 
 test('a copy that takes all metadata over at once is equal to that of the library, and leaves its original as it was', () => {
   class Quick extends CallbackManager {}
-  quickenCopies(Quick.prototype as never);
+  quickenMetadata(Quick.prototype as never);
   const [plain, quick] = [filled(CallbackManager), filled(Quick)];
   const more = [handler('more')];
   for (const inherit of [true, false]) expect(shown(quick.copy(more, inherit))).toEqual(shown(plain.copy(more, inherit)));
@@ -39,12 +39,31 @@ test('a copy that takes all metadata over at once is equal to that of the librar
   expect(shown(quick)).toEqual(shown(plain));
   const copy = quick.copy();
   copy.addMetadata({ later: true });
+  copy.removeMetadata({ assistant_id: 'a' });
   expect(quick.metadata).not.toHaveProperty('later');
+  expect(quick).toMatchObject({ metadata: { assistant_id: 'a' }, inheritableMetadata: { assistant_id: 'a' } });
+});
+
+test.each<[string, object, boolean?]>([
+  ['what it has', { assistant_id: 'a', langgraph_step: 1 }],
+  ['what it has, for itself', { assistant_id: 'a' }, false],
+  ['another value', { langgraph_step: 2 }],
+  ['a new key', { langgraph_step: 1, added: true }, false],
+  ['a key without a value', { added: undefined }],
+  ['nothing', {}],
+])('a manager that is given %s has the metadata that the library gives it', (_name, added, inherit) => {
+  class Quick extends CallbackManager {}
+  quickenMetadata(Quick.prototype as never);
+  const [plain, quick, given] = [filled(CallbackManager), filled(Quick), { ...added }];
+  for (const manager of [plain, quick]) manager.addMetadata(given, inherit);
+  expect(shown(quick)).toEqual(shown(plain));
+  quick.removeMetadata(given);
+  expect(given).toEqual(added);
 });
 
 test('an original keeps its metadata where its copy fails', () => {
   class Quick extends CallbackManager {}
-  quickenCopies(Quick.prototype as never);
+  quickenMetadata(Quick.prototype as never);
   const manager = filled(Quick);
   const failing = Object.defineProperty({}, 'name', {
     get: () => {
