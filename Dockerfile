@@ -182,6 +182,25 @@ COPY src /app/src
 RUN node /app/src/bundle.ts /app/bundle && node /app/bundle/compile-cache.js
 ENTRYPOINT ["node", "/app/bundle/main.js", "agent-server"]
 
+# --- gx-agent-server-cli: the base of Dockerfiles that langgraph-cli writes --------------------------------------------
+# What they install with, in a folder of its own.
+FROM python-packages AS package-tools
+COPY dev/images/cli/package-tools.txt /tmp/package-tools.txt
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=npm-certificates,target=/run/npm-certificates.crt \
+    /pip/bin/pip --python /usr/bin/python3 install --quiet --break-system-packages --root-user-action=ignore --no-cache-dir --no-compile \
+      --only-binary=:all: --require-hashes --root /tools --requirement /tmp/package-tools.txt
+
+# Such Dockerfiles install as root, into the Python of the system, and end there. The server drops root as it starts.
+FROM gx-agent-server-python AS gx-agent-server-cli
+USER 0:0
+COPY --from=package-tools /tools /
+COPY dev/images/cli/api /api
+COPY dev/images/cli/storage /storage
+COPY dev/images/cli/gx-agent-server /usr/local/bin/gx-agent-server
+RUN ln -s ../../../app/node_modules/.bin/tsx /usr/local/bin/tsx
+ENV UV_BREAK_SYSTEM_PACKAGES=1 PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore
+ENTRYPOINT ["gx-agent-server"]
+
 # --- gx-builder: makes agents' images from git, without Docker and without root -----------------------------------------
 FROM app AS gx-builder
 # Compilers are for packages that bring no binary for this system; node-gyp finds Node's headers beside Node. The Python is that of the

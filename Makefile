@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator bench-scrape release test-release generate golden pin-bases console-page fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-dockerfiles test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator bench-scrape release test-release generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -52,8 +52,11 @@ test-twins: install ## the agent server's tests over Python twins of their graph
 test-builder: install ## the stages of a build from git, with a real registry and a real git host
 	@node dev/test/main.ts builder
 
-test-shapes: install ## repositories from the clone to an agent that answers: npm, pnpm, both yarns, bun, TypeScript, native code, plain JavaScript; in Python uv, requirements, several packages, both languages, two templates, managed deep agents (6 minutes)
+test-shapes: install ## repositories from the clone to an agent that answers: npm, pnpm, both yarns, bun, TypeScript, native code, plain JavaScript; in Python uv, requirements, several packages, both languages, six templates, managed deep agents (8 minutes)
 	@node dev/test/main.ts shapes
+
+test-dockerfiles: install ## Dockerfiles that langgraph-cli writes for projects in Python, built on our image, up to an agent that answers (Debian, root, python3; 6 minutes)
+	@node dev/test/main.ts dockerfiles
 
 test-browser: install ## a page with the vendor's React hooks, and the chat page of dev, in a real Chromium, which root on Debian gets installed (3 minutes)
 	@node dev/test/main.ts browser

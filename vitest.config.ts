@@ -20,6 +20,7 @@ const OWN = [
   'python',
   'routes',
   'restore',
+  'dockerfiles',
 ];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
@@ -167,6 +168,18 @@ export default defineConfig({
           expect,
           testTimeout: 300_000,
           hookTimeout: 1_200_000,
+        },
+      },
+      {
+        test: {
+          name: 'dockerfiles',
+          include: of('dockerfiles'),
+          globalSetup: ['test/kit/postgres-global.ts'],
+          expect,
+          testTimeout: 300_000,
+          // The first time, all images below are built.
+          hookTimeout: 1_200_000,
+          fileParallelism: false,
         },
       },
       {

@@ -48,17 +48,17 @@ export const buildah: Engine = {
     // Layers stay uncompressed, because compressing them takes longer than copying them to a node on the same machine.
     const folder = `${archive}.layers`;
     await rm(folder, { recursive: true, force: true });
-    await command('buildah', [...(await store()), 'push', '--quiet', '--disable-compression', reference, `dir:${folder}`]);
+    await command('buildah', [...(await imageStore()), 'push', '--quiet', '--disable-compression', reference, `dir:${folder}`]);
     await archiveOf(folder, reference, archive);
   },
 
   async remove(reference) {
-    await succeeds('buildah', [...(await store()), 'rmi', reference]);
+    await succeeds('buildah', [...(await imageStore()), 'rmi', reference]);
   },
 };
 
 async function has(reference: string): Promise<boolean> {
-  return succeeds('buildah', [...(await store()), 'inspect', '--type', 'image', reference]);
+  return succeeds('buildah', [...(await imageStore()), 'inspect', '--type', 'image', reference]);
 }
 
 async function buildFolder({ reference, dockerfile, folder, buildArguments, report }: FolderBuild): Promise<void> {
@@ -68,13 +68,24 @@ async function buildFolder({ reference, dockerfile, folder, buildArguments, repo
 type FolderBuild = Omit<Build, 'image' | 'stages'> & { dockerfile: string; folder: string };
 
 async function bud(args: readonly string[], cwd: string, report: Build['report']): Promise<void> {
-  const build = ['buildah', ...(await store()), 'build', '--isolation', 'chroot', '--layers', '--pull=false', '--format', 'oci', ...args];
+  const build = [
+    'buildah',
+    ...(await imageStore()),
+    'build',
+    '--isolation',
+    'chroot',
+    '--layers',
+    '--pull=false',
+    '--format',
+    'oci',
+    ...args,
+  ];
   try {
     await runSteps(build, { step: /^(\[\d+\/\d+\] )?STEP /, report, cwd });
   } finally {
     // This version leaves containers of stages without a step behind, with their mounts. An earlier build may have been
     // killed.
-    await command('buildah', [...(await store()), 'rm', '--all']);
+    await command('buildah', [...(await imageStore()), 'rm', '--all']);
   }
 }
 
@@ -85,7 +96,7 @@ const argumentsOf = (values: Record<string, string>): string[] =>
  * Returns options of the image store. Overlay shares the files that layers have in common. The vfs driver copies
  * everything, but works on every file system.
  */
-async function store(): Promise<string[]> {
+export async function imageStore(): Promise<string[]> {
   const withDriver = (driver: string) => {
     const at = join(folders.storage(), driver);
     return ['--root', at, '--runroot', join(at, 'run'), '--storage-driver', driver];

@@ -67,6 +67,11 @@ const agentServerPython = product({
   inputs: agentServer.inputs,
   parent: { stage: 'python-app', image: pythonApp },
 });
+const agentServerCli = product({
+  name: 'gx-agent-server-cli',
+  inputs: ['dev/images/cli'],
+  parent: { stage: 'gx-agent-server-python', image: agentServerPython },
+});
 
 /** Returns every image, a parent before its children. Each example with a gx.json is one. */
 export function images(): Image[] {
@@ -80,6 +85,7 @@ export function images(): Image[] {
     buildkit,
     agentServer,
     agentServerPython,
+    agentServerCli,
     ...names.filter((name) => existsSync(join(folder, name, 'gx.json'))).map(example),
   ];
 }

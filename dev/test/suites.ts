@@ -64,6 +64,7 @@ export const SUITES: Record<string, Check[]> = {
   charts: [vitest('charts')],
   builder: [vitest('builder')],
   shapes: [vitest('shapes')],
+  dockerfiles: [vitest('dockerfiles')],
   packets: [vitest('packets')],
   builds: [vitest('builds')],
   restore: [vitest('restore')],

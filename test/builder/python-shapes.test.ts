@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
 import { installTools, installUv, newBuild, repositoryOf, unpackedImage, type Repository } from '../kit/build-stages.ts';
 import { freshDatabase } from '../kit/postgres.ts';
-import { PYTHON_TEMPLATES } from '../kit/python-templates.ts';
+import { PYTHON_TEMPLATES, TEMPLATE_ENV } from '../kit/python-templates.ts';
 import { startRegistry, type TestRegistry } from '../kit/registry.ts';
 
 /* Repositories in Python of the shapes that people have, from a clone to an agent that answers. */
@@ -142,7 +142,7 @@ test('graphs in both languages, each with packages of its own', async () => {
 
 test.each(Object.keys(PYTHON_TEMPLATES))('the template %s', async (name) => {
   const repository = repositoryOf(undefined, PYTHON_TEMPLATES[name]);
-  expect(await answered(repository, name)).toBe(`${name}: a minute`);
+  expect(await built(repository, { name, serverEnv: TEMPLATE_ENV }, (agent) => answerOf(agent))).toBe(`${name}: a minute`);
 });
 
 const PARROT = `from typing import Any

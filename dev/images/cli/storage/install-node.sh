@@ -1,0 +1,2 @@
+#!/bin/sh
+echo "Node is part of this image: $(node --version)"
