@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +17,8 @@ import { until } from '../kit/until.ts';
  */
 
 const execute = promisify(execFile);
+/** Bytes of a wheel at most: PyPI takes no larger file without asking. */
+const LARGEST = 100 * 1000 * 1000;
 /** Nothing here takes longer, even where packages come over a slow network. */
 const WITHIN = 240_000;
 
@@ -28,7 +30,11 @@ async function built(folder: string): Promise<string> {
   await run(process.execPath, ['dev/package/wheel/main.ts', '--out', folder]);
   const [name = ''] = readdirSync(folder);
   assert.match(name, /^gx_platform-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl$/);
-  return join(folder, name);
+  const file = join(folder, name);
+  const { size } = statSync(file);
+  say(`${name} has ${(size / 1_000_000).toFixed(1)} MB`);
+  assert.ok(size <= LARGEST, `the wheel has ${size} bytes`);
+  return file;
 }
 
 /** Says which of the words stand in the files of a wheel, and whether each file is as the list of the wheel says. */
