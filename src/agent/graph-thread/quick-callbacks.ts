@@ -3,9 +3,9 @@ import process from 'node:process';
 /*
  * A handler of callbacks has LangChain copy its callback manager for each part of a graph. The copy takes over the
  * metadata key by key, and makes both objects again for each key, so its time grows with the square of their number: a
- * run with twenty keys takes 1.4 ms more. This file has the copy take all keys over at once. It also leaves the metadata
- * alone where a part of a graph is given keys and values that it has. The results are the same. The user's graph brings
- * its own copy of the library, so the class is found through the graph.
+ * run with twenty keys takes 1.4 ms more. This file has the copy take all keys over at once. It also leaves the
+ * metadata alone where a part of a graph is given keys and values that it has. The results are the same. The user's
+ * graph brings its own copy of the library, so the class is found through the graph.
  */
 
 type Metadata = Record<string, unknown>;
