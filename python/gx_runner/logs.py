@@ -11,6 +11,7 @@ import threading
 import traceback
 from typing import Any
 
+from gx_runner.own_threads import pass_to_threads
 from gx_runner.wire import Wall
 
 _IDS: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVar("gx_run", default=None)
@@ -18,7 +19,7 @@ _LEVELS = {"trace": 5, "debug": 10, "info": 20, "warn": 30, "error": 40, "fatal"
 
 
 def of_run(spec: dict[str, Any]) -> None:
-    """From now on, lines of this task and of those that it starts carry the ids of the run."""
+    """From now on, lines of this task and of the tasks and threads that it starts carry the ids of the run."""
     kwargs = spec["kwargs"]
     request_id = kwargs["config"].get("configurable", {}).get("langgraph_request_id")
     # W3C's form: version, trace, span, flags.
@@ -100,6 +101,7 @@ def serve_logs(wall: Wall, settings: dict[str, Any], source: str = "graph") -> N
     logging.addLevelName(_LEVELS["trace"], "TRACE")
     logging.basicConfig(handlers=[lines], level=_LEVELS.get(level, logging.INFO), force=True)
     logging.captureWarnings(True)
+    pass_to_threads(_IDS)
     threading.excepthook = _thread_failed
     sys.stdout = _Printed(sys.stdout, lines)
     sys.stderr = _Printed(sys.stderr, lines, stream="stderr")

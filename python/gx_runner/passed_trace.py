@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from gx_runner.own_threads import pass_to_threads
 from gx_runner.spans import Spans
 
 _PARENT = "traceparent"
@@ -33,8 +34,9 @@ _PLACE: contextvars.ContextVar[_Place | None] = contextvars.ContextVar("gx_trace
 
 
 def pass_trace(spec: dict[str, Any], spans: Spans | None) -> None:
-    """From now on, requests of this task and of those that it starts carry the place of the run."""
+    """From now on, requests of this task and of the tasks and threads that it starts carry the place of the run."""
     if (headers := spec.get("passed_on")) is not None:
+        pass_to_threads(_PLACE)
         _PLACE.set(_Place(headers, spans))
         _serve()
         _offer_current_span()

@@ -78,18 +78,19 @@ describe('a run', () => {
     expect(values).toMatchObject({ lengths: [1, 3, 2] });
   });
 
+  const lineOf = (run_id: string, msg: string): Promise<Record<string, unknown>> =>
+    until(`the line "${msg}"`, () => {
+      const lines = agent
+        .output()
+        .split('\n')
+        .filter((line) => line.startsWith('{') && line.includes(run_id));
+      return lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => line['msg'] === msg);
+    });
+
   test('logs and prints with its ids', async () => {
     const thread_id = await newThread();
     const { run_id } = await agent.client.runs.create(thread_id, 'echo', { input: { question: 'q' } });
     await ended(thread_id, run_id);
-    const lineWith = (msg: string): Promise<Record<string, unknown>> =>
-      until(`the line "${msg}"`, () => {
-        const lines = agent
-          .output()
-          .split('\n')
-          .filter((line) => line.startsWith('{') && line.includes(run_id));
-        return lines.map((line) => JSON.parse(line) as Record<string, unknown>).find((line) => line['msg'] === msg);
-      });
     const ids = {
       run_id,
       thread_id,
@@ -100,9 +101,22 @@ describe('a run', () => {
       deployment: 'helper',
       revision: 'helper-00001',
     };
-    expect(await lineWith('answers a question')).toMatchObject({ ...ids, level: 'info', logger: 'graphs.plain' });
-    expect(await lineWith('prints a line')).toMatchObject(ids);
-    expect(await lineWith('complains')).toMatchObject({ ...ids, stream: 'stderr' });
+    expect(await lineOf(run_id, 'answers a question')).toMatchObject({ ...ids, level: 'info', logger: 'graphs.plain' });
+    expect(await lineOf(run_id, 'prints a line')).toMatchObject(ids);
+    expect(await lineOf(run_id, 'complains')).toMatchObject({ ...ids, stream: 'stderr' });
+  });
+
+  test('logs and prints with its ids in threads that it starts, also where one thread serves several runs', async () => {
+    for (const name of ['the first', 'the second']) {
+      const thread_id = await newThread();
+      const { run_id } = await agent.client.runs.create(thread_id, 'in_threads', { input: { name } });
+      await ended(thread_id, run_id);
+      const ids = { run_id, thread_id, graph_id: 'in_threads', trace_id: run_id.replaceAll('-', '') };
+      for (const done of ['prints in a thread', 'logs later', 'logs in a pool'])
+        expect(await lineOf(run_id, `${name} ${done}`)).toMatchObject(ids);
+      const failed = await lineOf(run_id, 'a thread of a graph failed');
+      expect(failed).toMatchObject({ ...ids, err: { message: `${name} fails in a thread` } });
+    }
   });
 });
 
