@@ -7,18 +7,18 @@ import { join, resolve } from 'node:path';
 import { freshDatabase } from '../kit/postgres.ts';
 import { until } from '../kit/until.ts';
 
-/** `graphs` are files and exports of this checkout. `dotEnv` is the `.env` beside gx.json. */
-type Project = { graphs: Record<string, string>; dotEnv: string };
+/** `graphs` are files and exports of this checkout, `more` other keys of gx.json. `dotEnv` is the `.env` beside it. */
+type Project = { graphs: Record<string, string>; dotEnv: string; more?: object };
 
 /** `change` writes another `.env`, as a person does. `dev` follows it. */
 export type DevServer = { url: string; output(): string; change(dotEnv: string): void; stop(): Promise<void> };
 
 /** Starts `dev` for a project in a folder of its own, on a database of its own. */
-export async function startDev({ graphs, dotEnv }: Project): Promise<DevServer> {
+export async function startDev({ graphs, dotEnv, more }: Project): Promise<DevServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-dev-chat-'));
   const config = join(folder, 'gx.json');
   const files = Object.fromEntries(Object.entries(graphs).map(([id, file]) => [id, resolve(file)]));
-  writeFileSync(config, JSON.stringify({ graphs: files }));
+  writeFileSync(config, JSON.stringify({ graphs: files, ...more }));
   const change = (text: string): void => writeFileSync(join(folder, '.env'), text);
   change(dotEnv);
   const database = await freshDatabase({ migrated: false });

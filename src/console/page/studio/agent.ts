@@ -147,8 +147,12 @@ export class StudioAgent {
 
   /** Returns the state at a checkpoint as it was sent, which may be large. */
   async stateJson(id: string, checkpoint: string, signal: AbortSignal): Promise<ScannedJson> {
-    const path = `threads/${encodeURIComponent(id)}/state/${encodeURIComponent(checkpoint)}`;
-    return new ScannedJson(await (await this.#open(path, { signal })).text());
+    return this.scanned(`threads/${encodeURIComponent(id)}/state/${encodeURIComponent(checkpoint)}`, { signal });
+  }
+
+  /** Returns an answer as it was sent, which may be large. */
+  async scanned(path: string, asked: ApiRequest): Promise<ScannedJson> {
+    return new ScannedJson(await (await this.#open(path, asked)).text());
   }
 
   /** Writes into the state at a checkpoint, through the reducers of the graph. That makes another checkpoint. */

@@ -2,14 +2,16 @@ import { useSignal } from '@preact/signals';
 import { Chat } from './chat/chat.tsx';
 import type { ChatSession } from './chat/chat-session.ts';
 import { History } from './history/history.tsx';
+import { Runs, StorageOfThread } from './records/sections.tsx';
 import { useStudio } from './studio-parts.ts';
 
-const VIEWS = { chat: 'Chat', checkpoints: 'Checkpoints' } as const;
+const VIEWS = { chat: 'Chat', checkpoints: 'Checkpoints', runs: 'Runs', storage: 'Storage' } as const;
+type View = keyof typeof VIEWS;
 
 /** A thread, or one that the first message makes: the conversation, and the states that it has been in. */
 export function ThreadShown({ session }: { session: ChatSession }) {
   const { href } = useStudio();
-  const view = useSignal<keyof typeof VIEWS>('chat');
+  const view = useSignal<View>('chat');
   const { value: thread } = session.thread;
   return (
     <section class="thread">
@@ -21,14 +23,20 @@ export function ThreadShown({ session }: { session: ChatSession }) {
       )}
       {thread !== undefined && (
         <p role="tablist" aria-label="Views of the thread">
-          {(Object.keys(VIEWS) as (keyof typeof VIEWS)[]).map((name) => (
+          {(Object.keys(VIEWS) as View[]).map((name) => (
             <button key={name} type="button" role="tab" aria-selected={view.value === name} onClick={() => (view.value = name)}>
               {VIEWS[name]}
             </button>
           ))}
         </p>
       )}
-      {view.value === 'checkpoints' && thread !== undefined ? <History key={thread} thread={thread} /> : <Chat session={session} />}
+      <ViewShown view={thread === undefined ? 'chat' : view.value} thread={thread ?? ''} session={session} />
     </section>
   );
+}
+
+function ViewShown({ view, thread, session }: { view: View; thread: string; session: ChatSession }) {
+  if (view === 'chat') return <Chat session={session} />;
+  if (view === 'runs') return <Runs key={thread} thread={thread} />;
+  return view === 'storage' ? <StorageOfThread thread={thread} /> : <History key={thread} thread={thread} />;
 }

@@ -3,10 +3,11 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { Time } from '../../shell/time.tsx';
 import { usePage } from '../../shell/page-parts.ts';
 import { jsonRead } from '../forms/schema-fields.ts';
-import { JsonTree, previewOf } from '../json/json-tree.tsx';
+import { ChangesShown } from '../json/changes-shown.tsx';
+import { JsonTree } from '../json/json-tree.tsx';
 import { useStudio } from '../studio-parts.ts';
 import { CheckpointList } from './checkpoint-list.tsx';
-import { TimeTravel, type ChangesThen } from './time-travel.ts';
+import { TimeTravel } from './time-travel.ts';
 
 /** The checkpoints of a thread as a tree, the state at one of them, and the ways on from there. */
 export function History({ thread }: { thread: string }) {
@@ -28,7 +29,7 @@ export function History({ thread }: { thread: string }) {
       )}
       <Chosen travel={travel} />
       {state.value !== undefined && <JsonTree json={state.value.json} node={state.value.values} />}
-      {changes.value !== undefined && <Changes changes={changes.value} />}
+      {changes.value !== undefined && <ChangesShown changes={changes.value} nothing="Nothing differs from the one before." />}
     </>
   );
 }
@@ -114,29 +115,5 @@ function StateWriter({ travel, done }: { travel: TimeTravel; done: () => void })
         Write
       </button>
     </form>
-  );
-}
-
-function Changes({ changes: { before, after, found } }: { changes: ChangesThen }) {
-  if (found.length === 0) return <p>Nothing differs from the one before.</p>;
-  return (
-    <table class="changes">
-      <thead>
-        <tr>
-          <th scope="col">Field</th>
-          <th scope="col">Before</th>
-          <th scope="col">Now</th>
-        </tr>
-      </thead>
-      <tbody>
-        {found.map((one) => (
-          <tr key={one.path}>
-            <th scope="row">{one.path === '' ? 'state' : one.path}</th>
-            <td>{one.before === undefined ? '' : <code>{previewOf(before, one.before)}</code>}</td>
-            <td>{one.after === undefined ? '' : <code>{previewOf(after, one.after)}</code>}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

@@ -2,22 +2,20 @@ import { signal } from '@preact/signals';
 import { failureText } from '../../api/failure-text.ts';
 import type { StudioAgent } from '../agent.ts';
 import type { ListedCheckpoint, StudioThread } from '../agent-answers.ts';
-import { jsonDifferences, type JsonDifference } from '../json/json-difference.ts';
+import type { JsonChanges } from '../json/changes-shown.tsx';
+import { jsonDifferences } from '../json/json-difference.ts';
 import type { JsonNode } from '../json/json-scan.ts';
 import type { ScannedJson } from '../json/json-text.ts';
 
 /** The state at a checkpoint: its text, and the place of its values there. */
 export type StateThen = { json: ScannedJson; values: JsonNode };
 
-/** The differences of a state to the one before it. */
-export type ChangesThen = { before: ScannedJson; after: ScannedJson; found: JsonDifference[] };
-
 /** The history of a thread, and the checkpoint in it that is looked at. */
 export class TimeTravel {
   readonly checkpoints = signal<ListedCheckpoint[] | undefined>(undefined);
   readonly chosen = signal<ListedCheckpoint | undefined>(undefined);
   readonly state = signal<StateThen | undefined>(undefined);
-  readonly changes = signal<ChangesThen | undefined>(undefined);
+  readonly changes = signal<JsonChanges | undefined>(undefined);
   readonly refused = signal<string | undefined>(undefined);
   readonly isBusy = signal(false);
   readonly #agent: StudioAgent;

@@ -15,7 +15,7 @@ type TreeRow = { node: JsonChild; depth: number; isOpen: boolean; path: string }
 const hasParts = ({ kind }: JsonNode): boolean => kind === 'object' || kind === 'list';
 
 /** A value of any size as a tree. Parts are looked into when they are opened, and only rows in sight are drawn. */
-export function JsonTree({ json, node }: { json: ScannedJson; node: JsonNode }) {
+export function JsonTree({ json, node, label = 'State' }: { json: ScannedJson; node: JsonNode; label?: string }) {
   const rows = useSignal<TreeRow[] | undefined>(undefined);
   const top = useSignal(0);
   const whole = useSignal<JsonChild | undefined>(undefined);
@@ -52,7 +52,7 @@ export function JsonTree({ json, node }: { json: ScannedJson; node: JsonNode }) 
         class="json"
         role="group"
         tabIndex={0}
-        aria-label="State"
+        aria-label={label}
         onScroll={({ currentTarget }) => (top.value = currentTarget.scrollTop)}
       >
         <div style={{ height: `${before}px` }} />

@@ -1,0 +1,31 @@
+import type { JsonDifference } from './json-difference.ts';
+import type { ScannedJson } from './json-text.ts';
+import { previewOf } from './json-tree.tsx';
+
+/** The differences of a value to the one before it. */
+export type JsonChanges = { before: ScannedJson; after: ScannedJson; found: JsonDifference[] };
+
+/** The fields that differ between two values, or a sentence that says that nothing does. */
+export function ChangesShown({ changes: { before, after, found }, nothing }: { changes: JsonChanges; nothing: string }) {
+  if (found.length === 0) return <p>{nothing}</p>;
+  return (
+    <table class="changes">
+      <thead>
+        <tr>
+          <th scope="col">Field</th>
+          <th scope="col">Before</th>
+          <th scope="col">Now</th>
+        </tr>
+      </thead>
+      <tbody>
+        {found.map((one) => (
+          <tr key={one.path}>
+            <th scope="row">{one.path === '' ? 'all of it' : one.path}</th>
+            <td>{one.before === undefined ? '' : <code>{previewOf(before, one.before)}</code>}</td>
+            <td>{one.after === undefined ? '' : <code>{previewOf(after, one.after)}</code>}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

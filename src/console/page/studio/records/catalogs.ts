@@ -1,0 +1,171 @@
+/* The lists that an agent has besides its threads: how each is asked for, and the columns of its table. */
+
+type Fields = Record<string, unknown>;
+
+/** The content of a cell of a table: a text, or a time. */
+export type RecordCell = { text: string } | { time: string };
+
+/** A column of a table. It sees the short fields of a record. */
+export type RecordColumn = { head: string; cell: (fields: Fields) => RecordCell };
+
+/** A list of an agent. */
+export type Catalog = {
+  /** The name of its records in a sentence: `crons`. */
+  things: string;
+  path: string;
+  /** Fields of a list that is asked for by POST, and those of the address of another one, besides its page. */
+  body?: Fields;
+  query?: Record<string, string[]>;
+  /** Whether the list is read a page at a time. */
+  isPaged: boolean;
+  /** The field of the answer that has the list; the answer itself is the list without it. */
+  within?: string;
+  /** The first column names the record. */
+  columns: readonly RecordColumn[];
+  /** Returns the path of a whole record, where the list has only a part of it. */
+  whole?: (fields: Fields) => string;
+  /** Parts of a record that are shown besides it, by their headings. */
+  parts?: Readonly<Record<string, readonly string[]>>;
+};
+
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+const shortText = (value: unknown): string => {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+};
+const numberIn = (value: unknown): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
+
+const words = (head: string, name: string): RecordColumn => ({ head, cell: (fields) => ({ text: shortText(fields[name]) }) });
+const time = (head: string, name: string): RecordColumn => ({
+  head,
+  cell: (fields) => ({ time: Number.isNaN(Date.parse(textIn(fields[name]))) ? '' : textIn(fields[name]) }),
+});
+const below = (...parts: string[]): string => parts.map(encodeURIComponent).join('/');
+
+export const assistantCatalog: Catalog = {
+  things: 'assistants',
+  path: 'assistants/search',
+  body: { sort_by: 'updated_at', sort_order: 'desc' },
+  isPaged: true,
+  columns: [
+    words('Assistant', 'name'),
+    words('Graph', 'graph_id'),
+    words('Version', 'version'),
+    time('Changed', 'updated_at'),
+    words('Id', 'assistant_id'),
+  ],
+};
+
+/** Returns the list of an assistant's versions. */
+export const versionCatalog = (assistant: string): Catalog => ({
+  things: 'versions of assistants',
+  path: below('assistants', assistant, 'versions'),
+  body: {},
+  isPaged: true,
+  columns: [words('Version', 'version'), words('Graph', 'graph_id'), words('Name', 'name'), time('Made', 'created_at')],
+});
+
+/** Returns when a cron fires next, which one that rests does not. */
+const nextTime = (fields: Fields): RecordCell => {
+  if (fields['enabled'] === false) return { text: 'It rests' };
+  const next = time('', 'next_run_date').cell(fields);
+  return 'time' in next && next.time !== '' ? next : { text: 'Never again' };
+};
+
+export const cronCatalog: Catalog = {
+  things: 'crons',
+  path: 'runs/crons/search',
+  body: { sort_by: 'next_run_date', sort_order: 'asc' },
+  isPaged: true,
+  columns: [
+    words('Schedule', 'schedule'),
+    { head: 'Zone', cell: ({ timezone }) => ({ text: textIn(timezone) || 'UTC' }) },
+    { head: 'Next', cell: nextTime },
+    time('Ends', 'end_time'),
+    words('Assistant', 'assistant_id'),
+    { head: 'Thread', cell: ({ thread_id: id }) => ({ text: textIn(id) || 'A new one each time' }) },
+  ],
+};
+
+/** Returns the list of items below a namespace. `query` searches by meaning, `filter` by fields of the values. */
+export const itemCatalog = (namespace: string[], { query, filter }: { query: string; filter: Fields }): Catalog => ({
+  things: 'a store',
+  path: 'store/items/search',
+  body: { namespace_prefix: namespace, filter, ...(query !== '' && { query }) },
+  isPaged: true,
+  within: 'items',
+  columns: [
+    words('Key', 'key'),
+    { head: 'Namespace', cell: ({ namespace: labels }) => ({ text: Array.isArray(labels) ? labels.map(shortText).join(' › ') : '' }) },
+    ...(query === '' ? [] : [words('Nearness', 'score')]),
+    time('Changed', 'updated_at'),
+  ],
+});
+
+/** Returns how the delivery of a run's end stands, as a sentence. */
+export function webhookWords(status: unknown): string {
+  if (typeof status !== 'object' || status === null) return '';
+  const { state, attempts, last_error: error } = status as Fields;
+  const count = numberIn(attempts) ?? 0;
+  const after = count === 0 ? '' : ` after ${count} ${count === 1 ? 'attempt' : 'attempts'}`;
+  return `${textIn(state)}${after}${textIn(error) === '' ? '' : `: ${textIn(error)}`}`;
+}
+
+const RUN_FIELDS = ['run_id', 'status', 'created_at', 'updated_at', 'assistant_id', 'multitask_strategy', 'webhook_status'];
+
+/** Returns the list of a thread's runs. */
+export const runCatalog = (thread: string): Catalog => ({
+  things: 'runs',
+  path: below('threads', thread, 'runs'),
+  query: { select: RUN_FIELDS },
+  isPaged: true,
+  columns: [
+    words('Run', 'run_id'),
+    words('Status', 'status'),
+    time('Begun', 'created_at'),
+    time('Changed', 'updated_at'),
+    words('Assistant', 'assistant_id'),
+    { head: 'Webhook', cell: ({ webhook_status: status }) => ({ text: webhookWords(status) }) },
+  ],
+  whole: ({ run_id: id }) => below('threads', thread, 'runs', textIn(id)),
+  parts: { 'Config that it used': ['kwargs', 'config'], 'Context that it used': ['kwargs', 'context'] },
+});
+
+/** Returns the list of opinions about a run. */
+export const feedbackCatalog = (thread: string, run: string): Catalog => ({
+  things: 'feedback',
+  path: below('threads', thread, 'runs', run, 'feedback'),
+  query: {},
+  isPaged: false,
+  columns: [words('Key', 'key'), words('Score', 'score'), words('Value', 'value'), words('Comment', 'comment'), time('Given', 'given_at')],
+});
+
+/** A part of the room that a thread takes: how many there are, and their bytes. */
+export type StoredPart = { name: string; count: number; bytes: number };
+
+/** Returns the parts of the room that a thread takes in the database, the largest first. */
+export function storedParts(answer: unknown): StoredPart[] {
+  const fieldsAt = (value: unknown, name: string): Fields => {
+    const found: unknown =
+      typeof value === 'object' && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
+    return typeof found === 'object' && found !== null ? { ...found } : {};
+  };
+  const sized = (name: string, size: unknown): StoredPart => {
+    const { count, bytes } = fieldsAt({ size }, 'size');
+    return { name, count: numberIn(count) ?? 0, bytes: numberIn(bytes) ?? 0 };
+  };
+  const channels = Object.entries(fieldsAt(fieldsAt(answer, 'channel_values'), 'by_channel'));
+  return [
+    sized('Checkpoints', fieldsAt(answer, 'checkpoints')),
+    sized('Writes of steps', fieldsAt(answer, 'pending_writes')),
+    ...channels.map(([name, size]) => sized(`Values of ${name}`, size)),
+  ].toSorted((one, other) => other.bytes - one.bytes);
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+/** Returns bytes as people read them. */
+export function bytesText(bytes: number): string {
+  const step = bytes < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(bytes) / 3));
+  return step === 0 ? `${bytes} bytes` : `${(bytes / 1000 ** step).toFixed(1)} ${UNITS[step] ?? ''}`;
+}

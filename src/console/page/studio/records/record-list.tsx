@@ -1,0 +1,134 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { Table } from '../../shell/table.tsx';
+import { Time } from '../../shell/time.tsx';
+import type { JsonNode } from '../json/json-scan.ts';
+import { JsonTree } from '../json/json-tree.tsx';
+import type { StudioAgent } from '../agent.ts';
+import { useStudio } from '../studio-parts.ts';
+import type { Catalog, RecordCell } from './catalogs.ts';
+import { recordAt, type ListedRecord } from './listed-record.ts';
+import { readRecords, RECORDS_ON_PAGE } from './read-records.ts';
+import { ReadShown } from './read-shown.tsx';
+import { useRead } from './use-read.ts';
+
+/** `more` shows what else there is about a record. */
+type RecordListProps = { catalog: Catalog; more?: ((record: ListedRecord) => ComponentChildren) | undefined };
+
+/** A list of the agent, a page at a time, and the record that was chosen. The catalog has to stay the same one. */
+export function RecordList({ catalog, more }: RecordListProps) {
+  const { agent } = useStudio();
+  const from = useSignal(0);
+  const chosen = useSignal<ListedRecord | undefined>(undefined);
+  const read = useRead((signal) => readRecords(agent, catalog, { from: from.value, signal }), catalog.things, [agent, catalog, from.value]);
+  const turn = (by: number): void => {
+    from.value = Math.max(0, from.value + by);
+    chosen.value = undefined;
+  };
+  return (
+    <ReadShown state={read}>
+      {({ records, hasMore }) => (
+        <>
+          <RecordTable catalog={catalog} records={records} chosen={chosen.value} choose={(record) => (chosen.value = record)} />
+          {(hasMore || from.value > 0) && (
+            <p class="pages">
+              <button type="button" disabled={from.value === 0} onClick={() => turn(-RECORDS_ON_PAGE)}>
+                Ones before
+              </button>{' '}
+              <button type="button" disabled={!hasMore} onClick={() => turn(RECORDS_ON_PAGE)}>
+                More
+              </button>
+            </p>
+          )}
+          {chosen.value !== undefined && <RecordShown catalog={catalog} listed={chosen.value} more={more} />}
+        </>
+      )}
+    </ReadShown>
+  );
+}
+
+type RecordTableProps = {
+  catalog: Catalog;
+  records: readonly ListedRecord[];
+  chosen: ListedRecord | undefined;
+  choose: (record: ListedRecord) => void;
+};
+
+function RecordTable({ catalog: { columns }, records, chosen, choose }: RecordTableProps) {
+  if (records.length === 0) return <p>There are none.</p>;
+  return (
+    <Table heads={columns.map(({ head }) => head)}>
+      {records.map((record) => (
+        <tr key={record.node.start}>
+          {columns.map(({ head, cell }, at) =>
+            at === 0 ? (
+              <th key={head} scope="row">
+                <button type="button" class="plain" aria-pressed={record === chosen} onClick={() => choose(record)}>
+                  <CellShown cell={cell(record.fields)} />
+                </button>
+              </th>
+            ) : (
+              <td key={head}>
+                <CellShown cell={cell(record.fields)} />
+              </td>
+            ),
+          )}
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** Letters of a text in a table. All of it stands with the record. */
+const IN_CELL = 200;
+
+function CellShown({ cell }: { cell: RecordCell }) {
+  if ('time' in cell) return cell.time === '' ? <span>-</span> : <Time at={cell.time} />;
+  if (cell.text === '') return <span>-</span>;
+  return <bdi>{cell.text.length > IN_CELL ? `${cell.text.slice(0, IN_CELL)} …` : cell.text}</bdi>;
+}
+
+type RecordShownProps = { catalog: Catalog; listed: ListedRecord } & Pick<RecordListProps, 'more'>;
+
+/** A record as the agent sent it. */
+function RecordShown({ catalog, listed, more }: RecordShownProps) {
+  const { agent } = useStudio();
+  const read = useRead((signal) => wholeOf(agent, catalog, { listed, signal }), catalog.things, [agent, catalog, listed]);
+  return (
+    <ReadShown state={read}>
+      {({ record, parts }) => (
+        <section class="record">
+          <h3>{catalog.columns[0] !== undefined && <CellShown cell={catalog.columns[0].cell(record.fields)} />}</h3>
+          {parts.map(({ heading, node }) => (
+            <div key={heading}>
+              <h4>{heading}</h4>
+              <JsonTree json={record.json} node={node} label={heading} />
+            </div>
+          ))}
+          {parts.length > 0 && <h4>All of it</h4>}
+          <JsonTree json={record.json} node={record.node} label="All of it" />
+          {more?.(record)}
+        </section>
+      )}
+    </ReadShown>
+  );
+}
+
+type WholeRecord = { record: ListedRecord; parts: { heading: string; node: JsonNode }[] };
+
+/** Reads all of a record, and finds the parts in it that are shown besides. */
+async function wholeOf(
+  agent: StudioAgent,
+  { whole, parts: named = {} }: Catalog,
+  { listed, signal }: { listed: ListedRecord; signal: AbortSignal },
+): Promise<WholeRecord> {
+  const json = whole === undefined ? listed.json : await agent.scanned(whole(listed.fields), { signal });
+  const record = whole === undefined ? listed : await recordAt(json, json.root, signal);
+  const parts: WholeRecord['parts'] = [];
+  for (const [heading, names] of Object.entries(named)) {
+    let node: JsonNode | undefined = record.node;
+    for (const name of names) node = await json.child(node, name, signal);
+    if (node !== undefined) parts.push({ heading, node });
+  }
+  return { record, parts };
+}

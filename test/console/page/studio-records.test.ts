@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import {
+  bytesText,
+  cronCatalog,
+  itemCatalog,
+  runCatalog,
+  storedParts,
+  webhookWords,
+  type Catalog,
+} from '../../../src/console/page/studio/records/catalogs.ts';
+import { listRefusal } from '../../../src/console/page/studio/records/list-refusal.ts';
+import { recordAt } from '../../../src/console/page/studio/records/listed-record.ts';
+import { ScannedJson } from '../../../src/console/page/studio/json/json-text.ts';
+
+const cells = ({ columns }: Catalog, fields: Record<string, unknown>) =>
+  Object.fromEntries(columns.map(({ head, cell }) => [head, cell(fields)]));
+
+test('a cron shows when it fires next, unless it rests or has ended', () => {
+  const next_run_date = '2027-01-01T00:00:00Z';
+  expect(cells(cronCatalog, { schedule: '* * * * *', timezone: null, next_run_date, enabled: true })).toMatchObject({
+    Schedule: { text: '* * * * *' },
+    Zone: { text: 'UTC' },
+    Next: { time: next_run_date },
+    Ends: { time: '' },
+  });
+  expect(cells(cronCatalog, { next_run_date, enabled: false })['Next']).toEqual({ text: 'It rests' });
+  expect(cells(cronCatalog, { next_run_date: 'x' })['Next']).toEqual({ text: 'Never again' });
+});
+
+test.each([
+  [null, ''],
+  [{ state: 'pending', attempts: 0, last_error: null }, 'pending'],
+  [{ state: 'sent', attempts: 1, last_error: null }, 'sent after 1 attempt'],
+  [{ state: 'failed', attempts: 3, last_error: 'It answered 500.' }, 'failed after 3 attempts: It answered 500.'],
+  [{ state: {}, attempts: 'x' }, ''],
+])('the webhook %j is shown as "%s"', (status, words) => {
+  expect(webhookWords(status)).toBe(words);
+});
+
+test('ids of a hostile agent stay one part of a path', () => {
+  expect(runCatalog('../a').whole?.({ run_id: '../../info?x=#' })).toBe('threads/..%2Fa/runs/..%2F..%2Finfo%3Fx%3D%23');
+});
+
+test('a store is searched by meaning only where somebody asks for it', () => {
+  expect(itemCatalog(['a'], { query: '', filter: {} }).body).toEqual({ namespace_prefix: ['a'], filter: {} });
+  expect(itemCatalog([], { query: 'warm', filter: { kind: 'note' } }).body).toMatchObject({ query: 'warm', filter: { kind: 'note' } });
+});
+
+test('the room of a thread is listed by its parts, the largest first', () => {
+  const answer = {
+    checkpoints: { count: 2, bytes: 20 },
+    pending_writes: { count: 1, bytes: 10 },
+    channel_values: { count: 3, bytes: 300, by_channel: { messages: { count: 3, bytes: 300 } } },
+  };
+  expect(storedParts(answer)).toEqual([
+    { name: 'Values of messages', count: 3, bytes: 300 },
+    { name: 'Checkpoints', count: 2, bytes: 20 },
+    { name: 'Writes of steps', count: 1, bytes: 10 },
+  ]);
+  expect(storedParts('nothing')).toHaveLength(2);
+  expect([bytesText(999), bytesText(1000), bytesText(20_500_000)]).toEqual(['999 bytes', '1.0 kB', '20.5 MB']);
+});
+
+test('a list that the agent does not serve or show is one sentence', () => {
+  expect(listRefusal({ status: 404, message: 'Not Found' }, 'crons')).toBe('This agent does not serve crons.');
+  expect(listRefusal({ status: 404, message: 'Thread with ID 1 not found' }, 'runs')).toBe('Thread with ID 1 not found');
+  expect(listRefusal({ status: 403, message: 'Forbidden' }, 'crons')).toBe('This agent does not let you see crons.');
+  expect(listRefusal({ message: 'No answer.' }, 'crons')).toBe('No answer.');
+});
+
+test('a record keeps its short fields, and leaves long ones and those that are no JSON', async () => {
+  const json = new ScannedJson(`{"key": "a", "value": "${'x'.repeat(5000)}", "bad": nothing}`);
+  expect((await recordAt(json, json.root)).fields).toEqual({ key: 'a', value: undefined, bad: undefined });
+});
