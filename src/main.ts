@@ -206,7 +206,7 @@ const commands: Record<string, RunCommand> = {
       import('./kube/client.ts'),
     ]);
     if (args.includes('--help') || args.includes('-h')) return void process.stdout.write(DOWNGRADE_CHECK_HELP);
-    const asked = downgradeCheckConfig(processEnv(), args);
+    const asked = await downgradeCheckConfig(processEnv(), args);
     const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'gx-downgrade-check' });
     await checkDowngrade({ kube, ...asked, signal, out: (line) => process.stdout.write(`${line}\n`) });
     await kube.close();

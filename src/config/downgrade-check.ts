@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { asError, StartError } from '../errors.ts';
 import { operatorConfig, type OperatorConfig } from './operator.ts';
@@ -18,11 +20,12 @@ ends with 1 when a field would be dropped.
 export type DowngradeCheckConfig = { config: OperatorConfig; definitions: string };
 
 /** Reads the options of `downgrade-check`. Throws if the definitions are not named or can't be read. */
-export function downgradeCheckConfig(env: Env, args: string[]): DowngradeCheckConfig {
+export async function downgradeCheckConfig(env: Env, args: string[]): Promise<DowngradeCheckConfig> {
   const file = fileOf(args);
   const config = operatorConfig(env);
   try {
-    return { config, definitions: readFileSync(file === '-' ? 0 : file, 'utf8') };
+    // By kubectl they come in pieces, for which a read of the whole file does not wait.
+    return { config, definitions: file === '-' ? await text(process.stdin) : await readFile(file, 'utf8') };
   } catch (error) {
     throw new StartError(`downgrade-check: --crds ${file} can't be read: ${asError(error).message}`, { cause: error });
   }

@@ -26,7 +26,7 @@ function podsWith(given: Partial<OperatorSettings>, resourceSpec: object = {}): 
     'built agent': workload(built, { ...WISH, address }, all),
     database: databaseSet(asked, all, {}),
     password: passwordJob(asked, { task: 'retire', from: CREDENTIAL, to: CREDENTIAL }, all),
-    store: desiredStore({ deployment: asked, settings: all, isAsleep: false }).find(({ kind }) => kind === 'StatefulSet'),
+    store: desiredStore({ deployment: asked, settings: all, isAsleep: false, children: [] }).find(({ kind }) => kind === 'StatefulSet'),
     build: stagedJob(built, source, { ...all, builder: all.builder ?? BUILDER }),
   };
   return Object.entries(objects).map(([purpose, object]) => [purpose, (object as unknown as Templated).spec.template.spec]);

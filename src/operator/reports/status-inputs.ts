@@ -22,6 +22,7 @@ export const STATUS_INPUTS = {
   formerVolumes: 'Nowhere. They stay as long as the deployment.',
   passwordRequestedAt: 'The Secret of the password has the request that it was made for.',
   claimWords: 'The volume claim is read.',
+  storeTemplate: 'The set has the hash of its own template.',
   storeSecret: 'It has a fixed name, and creating it again changes nothing.',
   keySecret: 'It has a fixed name, and is read.',
   keyHashes: 'The Secret of the key is read.',

@@ -8,8 +8,9 @@ import { pullSecrets } from '../objects/pull-secrets.ts';
 import { storePolicy } from '../objects/network-policies.ts';
 import { mebibytes } from '../kernel/quantity.ts';
 import { STORE_PORT } from './secret.ts';
+import { settledStore } from './settled.ts';
 
-type StoreFacts = { deployment: DeploymentResource; settings: OperatorSettings; isAsleep: boolean };
+type StoreFacts = { deployment: DeploymentResource; settings: OperatorSettings; isAsleep: boolean; children: readonly KubeObject[] };
 
 /** User and group of the image. */
 const STORE_ID = 10001;
@@ -21,13 +22,21 @@ export const storeMemory = ({ spec }: DeploymentResource): number | undefined =>
  * Returns the objects of a deployment's key-value store, in the order in which they are made. It has no volume: its
  * data may be lost at any time.
  */
-export function desiredStore({ deployment, settings, isAsleep }: StoreFacts): KubeObject[] {
+export function desiredStore({ deployment, settings, isAsleep, children }: StoreFacts): KubeObject[] {
   const memory = storeMemory(deployment);
   const replicas = deployment.spec.hibernate === true || isAsleep ? 0 : 1;
-  return memory === undefined
-    ? []
-    : [storeService(deployment), storePolicy(deployment, STORE_PORT), storeSet(deployment, settings, { memory, replicas })];
+  if (memory === undefined) return [];
+  const set = settledStore(
+    storeSet(deployment, settings, { memory, replicas }),
+    storeAmong(children, deployment),
+    deployment.status?.storeTemplate,
+  );
+  return [storeService(deployment), storePolicy(deployment, STORE_PORT), set];
 }
+
+/** Finds the set of a deployment's store. */
+export const storeAmong = (objects: readonly KubeObject[], { metadata }: DeploymentResource): KubeObject | undefined =>
+  objects.find((object) => object.kind === 'StatefulSet' && object.metadata.name === names.store(metadata.name));
 
 function storeService(deployment: DeploymentResource): KubeObject {
   const { name } = deployment.metadata;

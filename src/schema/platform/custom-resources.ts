@@ -141,6 +141,7 @@ export const DeploymentResourceStatus = status({
   databaseTemplate: pods("the database's"),
   claimWords: words(64, 'Hash of the labels and annotations of the spec that its volume claim has. Unset: none.'),
   databaseCertificateUntil: Type.Optional(DateTime('When the certificate of its managed database expires. It is renewed long before.')),
+  storeTemplate: pods("the key-value store's"),
   storeSecret: words(253, 'Secret with the password of the key-value store.'),
   keySecret: words(253, "Secret with the key that opens the deployment's agents."),
   keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),

@@ -4,9 +4,10 @@ import { ASLEEP, HIBERNATED, STORE_READY } from '../../../schema/platform/condit
 import { names } from '../../../schema/names.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
-import type { PartReport } from '../../reports/part-report.ts';
+import { seenTemplate } from '../../pods/settled-template.ts';
+import type { DeploymentStatusFields, PartReport } from '../../reports/part-report.ts';
 import type { StatedCondition } from '../../kernel/outcome.ts';
-import { desiredStore, storeMemory } from '../../store/desired.ts';
+import { desiredStore, storeAmong, storeMemory } from '../../store/desired.ts';
 import { storeSecret } from '../../store/secret.ts';
 import type { Facts, Part, WrittenFacts } from '../part.ts';
 
@@ -15,7 +16,7 @@ export const store: Part = {
   desired: desiredStore,
   prepare: keepStore,
   keeps: ['storeSecret'],
-  report: (facts) => ({ statements: storeStatement(facts) }),
+  report: (facts) => ({ statements: storeStatement(facts), status: seenPods(facts) }),
 };
 
 /**
@@ -39,11 +40,17 @@ async function keepStore(
   return { status: { storeSecret: made } };
 }
 
+function seenPods({ deployment, written }: WrittenFacts): DeploymentStatusFields {
+  if (storeMemory(deployment) === undefined) return {};
+  const template = seenTemplate(storeAmong(written, deployment), deployment.status?.storeTemplate);
+  return template === undefined ? {} : { storeTemplate: template };
+}
+
 /** Tells whether the key-value store takes connections. Nothing waits for it, because streams do without. */
 function storeStatement({ deployment, isAsleep, written }: WrittenFacts): StatedCondition[] {
   if (storeMemory(deployment) === undefined) return [];
   const name = names.store(deployment.metadata.name);
-  const set = written.find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === name);
+  const set = storeAmong(written, deployment);
   const { readyReplicas = 0 } = (set?.status ?? {}) as { readyReplicas?: number };
   const stated = (status: 'True' | 'False', reason: string, message: string): StatedCondition[] => [
     { type: STORE_READY, status, reason, message },
