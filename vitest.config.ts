@@ -20,7 +20,11 @@ const OWN = [
   'python',
   'routes',
   'restore',
+<<<<<<< HEAD
   'dockerfiles',
+=======
+  'upgrade',
+>>>>>>> 9bd33bb5 (The first release is upgraded to today's in real pods under load, by the page's commands, and goes back)
 ];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
@@ -230,6 +234,15 @@ export default defineConfig({
           testTimeout: 600_000,
           hookTimeout: 1_800_000,
           fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'upgrade',
+          include: of('upgrade'),
+          globalSetup: ['test/upgrade/release-global.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 1_800_000,
         },
       },
       {

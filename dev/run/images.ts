@@ -40,8 +40,15 @@ export const startImages = (names: readonly string[]): Promise<BuiltImage[]> =>
   beside('images', async (report) => buildImages({ engine: await engineNamed(), only: names, report }));
 
 /** Returns the references of the images as their files are now, of those too that are still to be built. */
-export async function imagesOf({ registry }: Cluster, further: readonly FurtherImage[] = []): Promise<Images> {
-  const references = referencesOf(await engineNamed());
+export const imagesOf = async (cluster: Cluster, further: readonly FurtherImage[] = []): Promise<Images> =>
+  imagesNamed(referencesOf(await engineNamed()), cluster, further);
+
+/** Returns these references, with the agent servers where the cluster's registry has them. */
+export function imagesNamed(
+  references: Readonly<Record<string, string>>,
+  { registry }: Cluster,
+  further: readonly FurtherImage[] = [],
+): Images {
   const one = (name: string): string => references[name] ?? '';
   const inRegistry = (image: string): string => {
     const { name, tag } = placeOf(one(image));

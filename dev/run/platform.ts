@@ -12,23 +12,24 @@ import { imageValues, type Images } from './images.ts';
 const SYSTEM_NAMESPACE = 'gx-system';
 const AGENT_NAMESPACE = 'gx-agents';
 
-type Installation = { cluster: Cluster; images: Images; report: Report };
+/** `source` is the folder whose chart and program are taken: by default this checkout, where programs are started. */
+type Installation = { cluster: Cluster; images: Images; report: Report; source?: string };
 
 /** Installs or upgrades the Helm chart, waits for the control plane, and returns a key that it accepts. */
-export async function installPlatform({ cluster, images, report }: Installation): Promise<Api> {
+export async function installPlatform({ cluster, images, report, source = '.' }: Installation): Promise<Api> {
   const helm = await pathTool(HELM, report);
   await restrict(cluster);
   report('helm upgrade --install gx charts/gx-platform');
   const install = ['upgrade', '--install', 'gx', 'charts/gx-platform', '--namespace', SYSTEM_NAMESPACE];
   const flags = ['--values', '-', '--wait', '--timeout', '5m', '--kubeconfig', cluster.kubeconfig];
-  await command(helm, [...install, ...flags], { input: JSON.stringify(await values(cluster, images)) });
+  await command(helm, [...install, ...flags], { cwd: source, input: JSON.stringify(await values(cluster, images)) });
   await lendToBuilds(cluster);
   const url = `http://${cluster.nodeAddress}:${cluster.controlPlanePort}`;
   await untilReady(url);
   const key = earlierKey();
   if (key !== undefined && (await acceptsKey({ url, key }))) return { url, key };
   report('api-key create --name make-run --role admin');
-  return { url, key: await createKey(cluster) };
+  return { url, key: await createKey(cluster, source) };
 }
 
 /** Gives the platform's own namespace the same pod security as the namespaces that the chart makes. */
@@ -62,8 +63,8 @@ const values = async (cluster: Cluster, images: Images): Promise<object> => ({
   builds: await buildValues(cluster, images.buildkit !== undefined),
 });
 
-async function createKey(cluster: Cluster): Promise<string> {
+async function createKey(cluster: Cluster, source: string): Promise<string> {
   const args = ['src/main.ts', 'api-key', 'create', '--name', 'make-run', '--role', 'admin', '--namespace', SYSTEM_NAMESPACE, '--quiet'];
-  const output = await command(process.execPath, args, { env: environmentWith({ KUBECONFIG: cluster.kubeconfig }) });
+  const output = await command(process.execPath, args, { cwd: source, env: environmentWith({ KUBECONFIG: cluster.kubeconfig }) });
   return output.trim();
 }

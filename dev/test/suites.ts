@@ -68,6 +68,7 @@ export const SUITES: Record<string, Check[]> = {
   packets: [vitest('packets')],
   builds: [vitest('builds')],
   restore: [vitest('restore')],
+  upgrade: [vitest('upgrade')],
   scale: [vitest('scale')],
   rollouts: [vitest('rollouts')],
   runbooks: [{ ...vitest('runbooks'), cluster: 'native' }],
