@@ -20,11 +20,8 @@ const OWN = [
   'python',
   'routes',
   'restore',
-<<<<<<< HEAD
   'dockerfiles',
-=======
   'upgrade',
->>>>>>> 9bd33bb5 (The first release is upgraded to today's in real pods under load, by the page's commands, and goes back)
 ];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
