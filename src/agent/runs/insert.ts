@@ -6,7 +6,9 @@ import type { Database, Db } from '../db/base/pool.ts';
 import type { Inserted, RunInserts } from '../db/runs/run-inserts.ts';
 import { addPushConfig } from '../db/webhooks/push-configs.ts';
 import { waitsStill } from '../db/runs/tasks.ts';
+import { threadQuestions } from '../db/threads/threads.ts';
 import { lockActive, type ActiveRun, type NewRun } from '../db/runs/runs.ts';
+import { findsItsQuestions, type StrictAnswer } from '../kernel/strict-resume.ts';
 import type { Pump } from '../queue/pump.ts';
 import type { Tickets } from '../queue/tickets.ts';
 import { admit } from './admit.ts';
@@ -26,6 +28,7 @@ export type InsertDeps = TellStoppedDeps & WakeDeps & { inserts: RunInserts; que
 
 const NOT_THERE = 'Thread or assistant not found.';
 const ANSWERED = 'The task does not wait for a message any more: another one has come, or it was given up.';
+const NOT_ASKED = 'The question does not wait for an answer: it was answered meanwhile, or never asked.';
 const BUSY = 'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.';
 
 /**
@@ -56,9 +59,10 @@ export async function insertTogether(deps: InsertDeps, runs: NewRun[], within: (
 }
 
 async function stored(deps: InsertDeps, run: NewRun): Promise<Inserted> {
-  const started = await insertStarted(deps, run);
+  const looksFirst = run.answering !== undefined;
+  const started = looksFirst ? undefined : await insertStarted(deps, run);
   if (started !== undefined) return started;
-  const found = run.multitask_strategy === 'enqueue' ? await deps.inserts.waiting(run) : await insertHolding(deps, run);
+  const found = run.multitask_strategy === 'enqueue' && !looksFirst ? await deps.inserts.waiting(run) : await insertHolding(deps, run);
   if (found === undefined) throw new NotFound(NOT_THERE);
   if (run.after_seconds === 0) wakeWorkers(deps, found);
   return found;
@@ -145,12 +149,26 @@ export async function insertOnHeldThread({ inserts }: Pick<InsertDeps, 'inserts'
   const admission = admit(run.multitask_strategy, active.length);
   if (!admission.admitted) throw new Conflict(BUSY);
   const task = run.task !== undefined && 'last' in run.task ? run.task : undefined;
-  if (task !== undefined && !(await waitsStill(tx, task.last))) throw new Conflict(ANSWERED);
+  await refuseLateAnswer(tx, run, task);
   const stopped = admission.stop === undefined ? undefined : await stopRuns(tx, active, admission.stop);
   const [inserted] = await inserts.waitingIn(tx, [run]);
   if (inserted === undefined) undoIfKeyed(run);
   if (inserted !== undefined && task?.push !== undefined) await addPushConfig(tx, { ...task, thread_id: run.thread_id }, task.push);
   return { inserted, stopped };
+}
+
+/** Throws `Conflict` where a run answers, and nobody waits for that any more. */
+async function refuseLateAnswer(tx: Db, run: NewRun, task: { last: string } | undefined): Promise<void> {
+  if (run.answering !== undefined && !(await isAwaited(tx, run.thread_id, run.answering))) throw new Conflict(NOT_ASKED);
+  if (task !== undefined && !(await waitsStill(tx, task.last))) throw new Conflict(ANSWERED);
+}
+
+/** Returns whether a thread that is held waits for the answer. While it has a run, it waits for none. */
+async function isAwaited(tx: Db, threadId: string, answer: StrictAnswer): Promise<boolean> {
+  const [thread] = await threadQuestions(tx, [threadId]);
+  if (thread === undefined || thread.status === 'busy') return false;
+  const waiting = Object.values(thread.interrupts).flatMap((some) => some.flatMap(({ id }) => id ?? []));
+  return findsItsQuestions(answer, waiting);
 }
 
 /** Undoes the transaction of a repetition, which must not stop the run of the first request. */

@@ -17,6 +17,7 @@ import { currentContext } from '../kernel/encryption-context.ts';
 import { assistantIdOf, newId } from '../kernel/ids.ts';
 import { checkNodes } from '../kernel/nodes.ts';
 import { goesElsewhere, pinnedTo, type Pinning } from '../kernel/pinning.ts';
+import { strictAnswerOf } from '../kernel/strict-resume.ts';
 import type { GraphHost } from '../graphs/host.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import { configurableHeaders } from './headers.ts';
@@ -83,6 +84,7 @@ export async function planRun(
     traced: traceOfWork(),
     origin: originOf(request, deps),
   });
+  const answering = strictAnswerOf(body);
   const place = await placeOf(deps, request, from.graph_id);
   // Another revision executes it by its own graph, which this one may not have.
   if (isSent(place, deps.pinning) || goesElsewhere(deps.pinning, { thread: from.thread_revision, isContinued: isContinued(kwargs) }))
@@ -103,6 +105,7 @@ export async function planRun(
     multitask_strategy: body.multitask_strategy ?? 'enqueue',
     // An interval takes no number as small as a double can be, so this is rounded to whole milliseconds.
     ...(place !== undefined && { place }),
+    ...(answering !== undefined && { answering }),
     after_seconds: Math.round((body.after_seconds ?? 0) * 1000) / 1000,
     thread: { create: stateless || makesThread(body), ...threadOf(body, from, permits) },
   };

@@ -91,7 +91,7 @@ const fields = {
   after_seconds: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: LONGEST_DELAY }))),
   checkpoint_during: Type.Optional(Nullable(Type.Boolean())),
   durability: Type.Optional(Nullable(StringEnum(['sync', 'async', 'exit']))),
-  strict_resume: Type.Optional(Nullable(Type.Boolean({ description: 'Ignored; /info does not offer it.' }))),
+  strict_resume: Type.Optional(Nullable(Type.Boolean({ description: 'Refuses a resume (409) whose question does not wait.' }))),
   langsmith_tracer: Type.Optional(
     Nullable(JsonObject("Passed over: it names a project of one vendor's tracing; traces go where the server sends them.")),
   ),

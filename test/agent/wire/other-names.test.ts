@@ -55,7 +55,7 @@ test('assistants are searched and counted by ids', async () => {
 });
 
 describe('what is passed over changes nothing', () => {
-  test('strict_resume and langsmith_tracer of a run', async () => {
+  test('langsmith_tracer of a run, and strict_resume of one that answers nothing', async () => {
     const { runs } = agent.client;
     const fields = { strictResume: true, _langsmithTracer: { projectName: 'p', exampleId: 'e' } };
     expect(await runs.wait(null, 'steps', { input: { left: 1 }, ...(fields as object) })).toMatchObject({ done: 1 });

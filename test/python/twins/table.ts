@@ -38,6 +38,7 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/wire/streams.test.ts': {},
   'test/agent/wire/thread-state.test.ts': {},
   'test/agent/wire/steering.test.ts': {},
+  'test/agent/wire/strict-resume.test.ts': {},
   'test/agent/wire/openers.test.ts': {},
   'test/agent/wire/held-threads.test.ts': {},
   'test/agent/wire/failed-calls.test.ts': {},

@@ -8,6 +8,7 @@ import { pinOfThread } from './revisions.ts';
 import type { Db } from '../base/pool.ts';
 import type { TaskOfRun } from '../webhooks/push-configs.ts';
 import type { RequestKey } from '../../kernel/request-key.ts';
+import type { StrictAnswer } from '../../kernel/strict-resume.ts';
 import { tellEnds, type WebhookTarget } from '../webhooks/webhooks.ts';
 
 /** The values that a run takes from its assistant and its thread. */
@@ -34,6 +35,8 @@ export type NewRun = {
   /** Set for a run that a task of A2A begins, with whom it tells, or goes on with. */
   task?: TaskOfRun | undefined;
   multitask_strategy: MultitaskStrategy;
+  /** The questions that must wait when the run is stored. */
+  answering?: StrictAnswer;
   after_seconds: number;
   /** The revision that its request names, and the user who asks: they may decide which revision executes it. */
   place?: { revision?: string | undefined; asker?: string | undefined };
