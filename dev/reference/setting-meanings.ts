@@ -29,6 +29,7 @@ export const WRITTEN: Readonly<Record<string, string>> = {
   GX_BUILDER_REGISTRY_SECRET: 'Registry credentials in the namespace of builds, to push (builds.pushSecret).',
   GX_BUILDER_PULL_SECRET: "Registry credentials in the agents' namespaces, to pull built images (builds.pullSecret).",
   GX_IMAGE_PULL_SECRETS: 'Secrets with which all pods pull their images (global.imagePullSecrets).',
+  GX_FIXED_IDS: 'Whether pods of deployments and builds name the user and group of their image (fixedIds).',
   GX_PLACEMENT: 'Where the pods of deployments stand, as JSON (settings.placement).',
   GX_ROUTE: 'The route from outside to each deployment, as JSON (settings.route).',
   GX_HOSTING: 'cloud, self-hosted or both: the sources of deployments that REST takes (controlPlane.hosting).',

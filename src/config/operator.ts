@@ -34,6 +34,8 @@ export type OperatorSettings = Routes & {
   imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
   /** Secrets with which every pod pulls its images, besides those that a deployment names. */
   imagePullSecrets: string[];
+  /** Whether pods name the user and group of their image. Otherwise their namespace gives ids, as on OpenShift. */
+  fixedIds: boolean;
   placement: PodPlaces;
   profile: Profile;
   exposeAs: 'ClusterIP' | 'NodePort';
@@ -152,8 +154,7 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
       'IfNotPresent',
       'Never',
     ] as const),
-    imagePullSecrets: read.words(['GX_IMAGE_PULL_SECRETS']),
-    placement: placements(read),
+    ...allPods(read),
     profile: profile(read),
     exposeAs: spelled(read.oneOf(['GX_EXPOSE_AS'], 'clusterip', ['clusterip', 'nodeport']), ['ClusterIP', 'NodePort'] as const),
     agentNetwork: agentNetwork(read),
@@ -187,6 +188,12 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
     objectKeys: objectKeys(read),
   };
 }
+
+const allPods = (read: SettingsReader): Pick<OperatorSettings, 'imagePullSecrets' | 'fixedIds' | 'placement'> => ({
+  imagePullSecrets: read.words(['GX_IMAGE_PULL_SECRETS']),
+  fixedIds: read.flag(['GX_FIXED_IDS'], true),
+  placement: placements(read),
+});
 
 const ownNamespace = (read: SettingsReader): string => read.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default');
 

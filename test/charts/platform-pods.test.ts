@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { operatorConfig } from '../../src/config/operator.ts';
 import { idOf, renderer, type KubeYaml, type PodSpec, type Renderer } from './render.ts';
 
 /* What an administrator may say about the pods of the platform, and about the names and labels of all objects. */
@@ -89,6 +90,17 @@ describe('users and groups', () => {
   test('are fixed, but on OpenShift, where each namespace has its own', async () => {
     expect(await users({})).toEqual(fixed);
     expect(await users({}, openShift)).toEqual(free);
+  });
+
+  test('of what the operator makes follow', async () => {
+    const fixedIds = async (values: object, apis: string[] = []) => {
+      const { env = [] } = template(await render.chart(values, apis), 'gx-operator').spec.containers[0] ?? {};
+      return operatorConfig(Object.fromEntries(env.map(({ name, value }) => [name, value]))).settings.fixedIds;
+    };
+    expect(await fixedIds({})).toBe(true);
+    expect(await fixedIds({}, openShift)).toBe(false);
+    expect(await fixedIds({ fixedIds: 'never' })).toBe(false);
+    expect(await fixedIds({ fixedIds: 'always' }, openShift)).toBe(true);
   });
 
   test('are as the values say', async () => {

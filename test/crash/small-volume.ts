@@ -73,7 +73,7 @@ export function smallVolume(mebibytes: number): SmallVolume {
   const binaries = binariesFor(account);
   const env = {
     ...environment(binaries),
-    PATH: `${binaries}:${bin}:/usr/bin:/bin`,
+    PATH: `${binaries}:${bin}:${image}:/usr/bin:/bin`,
     PGDATA: path.join(volume, 'pgdata'),
     PGHOST: socket,
     POSTGRES_USER: 'postgres',

@@ -65,6 +65,26 @@ describe('credentials to pull images', () => {
   });
 });
 
+describe('users and groups', () => {
+  type Security = { runAsUser?: number; runAsGroup?: number; fsGroup?: number; runAsNonRoot?: boolean };
+  const idsWith = (env: Record<string, string>) => {
+    const { fixedIds } = operatorConfig(env).settings;
+    const idsIn = ({ securityContext }: Pod) => {
+      const { runAsUser, runAsGroup, fsGroup, runAsNonRoot } = securityContext as Security;
+      return [runAsUser, runAsGroup, fsGroup, runAsNonRoot];
+    };
+    return Object.fromEntries(podsWith({ fixedIds }).map(([purpose, pod]) => [purpose, idsIn(pod)]));
+  };
+
+  test('are those of the image, and those of the namespace where the cluster gives ids', () => {
+    const [node, postgres] = [10001, 26].map((id) => [id, id, id, true]);
+    const images = { agent: node, 'built agent': node, database: postgres, password: postgres, store: node, build: node };
+    expect(idsWith({})).toEqual(images);
+    const none = Object.fromEntries(Object.keys(images).map((purpose) => [purpose, [undefined, undefined, undefined, true]]));
+    expect(idsWith({ GX_FIXED_IDS: 'false' })).toEqual(none);
+  });
+});
+
 describe('places', () => {
   const FIELDS = ['nodeSelector', 'tolerations', 'affinity', 'priorityClassName', 'runtimeClassName', 'topologySpreadConstraints'];
   const placesWith = (GX_PLACEMENT: object) => {

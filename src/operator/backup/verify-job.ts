@@ -18,7 +18,7 @@ const SCRATCH = '/gx/scratch';
 export const VERIFY = `${BEGIN_RESTORE}
 export PGHOST="$SCRATCH" PGDATA="$SCRATCH/data" PGUSER=postgres ADDRESS=dbname=postgres
 {
-  initdb --auth=trust --username=postgres --encoding=UTF8 --locale-provider=builtin --locale=C.UTF-8 --no-sync &&
+  $(command -v gx-named) initdb --auth=trust --username=postgres --encoding=UTF8 --locale-provider=builtin --locale=C.UTF-8 --no-sync &&
     pg_ctl start --silent --wait --timeout=120 --log="$SCRATCH/log" \\
       --options="-c listen_addresses= -c unix_socket_directories=$SCRATCH -c fsync=off -c full_page_writes=off -c max_parallel_maintenance_workers=0"
 } > started 2>&1 || { cat started > error; ends 2; }

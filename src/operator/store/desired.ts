@@ -3,6 +3,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, selectorOf } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
+import { idsOf } from '../objects/ids.ts';
 import { appliedMetadata } from '../objects/metadata.ts';
 import { pullSecrets } from '../objects/pull-secrets.ts';
 import { storePolicy } from '../objects/network-policies.ts';
@@ -84,9 +85,7 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings, mem
     terminationGracePeriodSeconds: 5,
     securityContext: {
       runAsNonRoot: true,
-      runAsUser: STORE_ID,
-      runAsGroup: STORE_ID,
-      fsGroup: STORE_ID,
+      ...idsOf(STORE_ID, settings),
       seccompProfile: { type: 'RuntimeDefault' },
     },
     containers: [

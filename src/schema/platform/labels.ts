@@ -85,6 +85,8 @@ export const API_SCALING = `${GROUP}/api-scaling`;
 export const CLAIM_WORDS = `${GROUP}/given`;
 /** Annotation on a volume claim that is not the first of its data: the uid of the deployment that it belongs to. */
 export const DATA_OF = `${GROUP}/data-of`;
+/** Annotation on a volume claim whose data belongs to the user that the namespace gives, and not to the image's. */
+export const DATA_USER = `${GROUP}/data-user`;
 /** Annotation on a volume claim whose data was replaced: when it may be deleted. */
 export const SET_ASIDE = `${GROUP}/set-aside-until`;
 /** Annotation on a pod that restores into a living deployment, or checks whether that can be: the request. */

@@ -1,5 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
+import { idsOf } from '../../objects/ids.ts';
 import { databasePlace } from '../../objects/placed.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 
@@ -19,9 +20,7 @@ export function restrictedPod(deployment: DeploymentResource, settings: Operator
     ...databasePlace(deployment, settings),
     securityContext: {
       runAsNonRoot: true,
-      runAsUser: POSTGRES_ID,
-      runAsGroup: POSTGRES_ID,
-      fsGroup: POSTGRES_ID,
+      ...idsOf(POSTGRES_ID, settings),
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     },

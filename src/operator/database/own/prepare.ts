@@ -11,9 +11,10 @@ import { credentialsAmong, type Credential } from './credentials/credential.ts';
 import { listCredentials } from './credentials/list.ts';
 import { rotatePassword, type PasswordState } from './credentials/rotate.ts';
 import { adminCredential, databaseCredential } from './credentials/secret.ts';
+import { forDataOf } from './data-user.ts';
 import { desiredDatabase } from './desired.ts';
 import { keepCertificate, type Kept } from './tls/keep.ts';
-import { keepClaimWords, withFoundVolume, withKeptVolume } from './volume.ts';
+import { keepClaimWords, keptClaim, withFoundVolume, withSizeOf } from './volume.ts';
 
 /**
  * Makes the credential and the certificate of a managed database, and moves a change of its password one step forward.
@@ -37,7 +38,9 @@ export async function prepareDatabase(deps: PartDeps, deployment: DeploymentReso
 /** Returns the objects of a database whose set is not there, while its volume may be. */
 async function withVolume(deps: PartDeps, deployment: DeploymentResource, { view, signal }: DatabasePass): Promise<KubeObject[]> {
   const found = await withFoundVolume(deps, deployment, signal);
-  return withKeptVolume(deps, desiredDatabase(found, deps.settings, view), { deployment: found, signal });
+  const claim = await keptClaim(deps, found, signal);
+  if (claim === undefined) return desiredDatabase(found, deps.settings, view);
+  return withSizeOf(claim, desiredDatabase(found, forDataOf(deps.settings, claim), view));
 }
 
 type Done = { password: PasswordState; certificate: Kept | undefined; claimWords: string | undefined };

@@ -11,9 +11,13 @@ import { databaseArguments } from './settings.ts';
 import { childMetadata, dataOwner, appliedMetadata } from '../../objects/metadata.ts';
 import { DATA, PGDATA, restrictedContainer, restrictedPod } from './postgres-image.ts';
 import { servedTls } from './tls/served.ts';
+import { namesIds, usersOf } from './data-user.ts';
 import { dataOf, volumeName } from './volume-name.ts';
 
-/** Returns the StatefulSet of a managed database. It keeps the volume claim of `live`, which can't be changed later. */
+/**
+ * Returns the StatefulSet of a managed database. It keeps the volume claim of `live`, which can't be changed later, and
+ * its user, to whom the data in the volume belongs.
+ */
 export function databaseSet(
   deployment: DeploymentResource,
   settings: OperatorSettings,
@@ -22,6 +26,7 @@ export function databaseSet(
   const { metadata } = deployment;
   const name = names.database(metadata.name);
   const volume = volumeName(deployment, live);
+  const own = { ...settings, fixedIds: live === undefined ? settings.fixedIds : namesIds(live) };
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
@@ -35,9 +40,9 @@ export function databaseSet(
       persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
       template: {
         metadata: { labels: ownLabels(metadata.name, 'database'), annotations: { [DEPLOYMENT]: metadata.name } },
-        spec: podSpec(deployment, settings, volume),
+        spec: podSpec(deployment, own, volume),
       },
-      volumeClaimTemplates: claimsOf(live) ?? [claim(deployment, settings, volume)],
+      volumeClaimTemplates: claimsOf(live) ?? [claim(deployment, own, volume)],
     },
   };
 }
@@ -60,7 +65,7 @@ function claim(deployment: DeploymentResource, settings: OperatorSettings, volum
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
-    metadata: { name: volume, labels, annotations: { ...annotations, ...dataOf(deployment, volume) } },
+    metadata: { name: volume, labels, annotations: { ...annotations, ...dataOf(deployment, volume), ...usersOf(settings) } },
     spec: {
       accessModes: ['ReadWriteOnce'],
       ...(storageClass !== undefined && { storageClassName: storageClass }),

@@ -56,20 +56,22 @@ type ClaimTemplate = { spec: { resources: { requests: object } } };
 type SetSpec = { volumeClaimTemplates: ClaimTemplate[] };
 
 /**
- * Returns the objects with a set that says how large its volume is, where the claim is there before the set: that of a
- * deleted deployment, or of a set that somebody deleted. Growth is computed from the size in the set.
+ * Finds the claim that is there before the set: that of a deleted deployment, or of a set that somebody deleted. A new
+ * volume that takes the place of another one is like that one.
  */
-export async function withKeptVolume(
+export async function keptClaim(
   { kube }: Pick<PartDeps, 'kube'>,
-  objects: KubeObject[],
-  { deployment, signal }: { deployment: DeploymentResource; signal: AbortSignal },
-): Promise<KubeObject[]> {
+  deployment: DeploymentResource,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
   const { namespace } = deployment.metadata;
   const { former } = deployment.status?.replacement ?? {};
   const find = (name: string): Promise<KubeObject | undefined> => kube.find(kinds.volumeClaim, { namespace, name }, signal);
-  // A new volume that takes the place of another one has its size.
-  const claim = (await find(claimName(deployment))) ?? (former === undefined ? undefined : await find(former));
-  if (claim === undefined) return objects;
+  return (await find(claimName(deployment))) ?? (former === undefined ? undefined : await find(former));
+}
+
+/** Returns the objects with a set that says how large its claim is. Growth is computed from the size in the set. */
+export function withSizeOf(claim: KubeObject, objects: KubeObject[]): KubeObject[] {
   const { storage } = (claim.spec as StorageRequest).resources.requests;
   const sized = ({ spec, ...template }: ClaimTemplate): ClaimTemplate => {
     const requests = { ...spec.resources.requests, storage };

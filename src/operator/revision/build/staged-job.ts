@@ -5,6 +5,7 @@ import type { RevisionResource } from '../../../schema/platform/custom-resources
 import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT } from '../../../schema/platform/labels.ts';
 import { BUILD_STAGES, names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
+import { idsOf } from '../../objects/ids.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { RESTRICTED } from '../objects/containers.ts';
 import { placeOfBuild, targetImage, type BuildPlace } from './place.ts';
@@ -94,7 +95,10 @@ const jobSpec = (
   },
 });
 
-type Given = { builder: Builder; place: BuildPlace } & Pick<OperatorSettings, 'imagePullPolicy' | 'imagePullSecrets' | 'placement'>;
+type Given = { builder: Builder; place: BuildPlace } & Pick<
+  OperatorSettings,
+  'imagePullPolicy' | 'imagePullSecrets' | 'placement' | 'fixedIds'
+>;
 
 function podSpec(revision: RevisionResource, source: StagedSource, given: Given): object {
   const { builder, place } = given;
@@ -103,9 +107,7 @@ function podSpec(revision: RevisionResource, source: StagedSource, given: Given)
     ...(place.hasBuildkit && { hostUsers: false }),
     securityContext: {
       runAsNonRoot: true,
-      runAsUser: BUILDER_ID,
-      runAsGroup: BUILDER_ID,
-      fsGroup: BUILDER_ID,
+      ...idsOf(BUILDER_ID, given),
       seccompProfile: { type: 'RuntimeDefault' },
     },
     initContainers: BUILD_STAGES.slice(0, -1).map(stage),

@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { selectorOf } from '../../../schema/platform/labels.ts';
+import { idsOf } from '../../objects/ids.ts';
 import { agentPlace, placed } from '../../objects/placed.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { addressed, OWN_FOLDER } from './addressed.ts';
@@ -30,9 +31,7 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
     ...placed(agentPlace(revision, settings), selectorOf(revision.spec.deployment, wish.component, revision.metadata.name)),
     securityContext: {
       runAsNonRoot: true,
-      runAsUser: AGENT_ID,
-      runAsGroup: AGENT_ID,
-      fsGroup: AGENT_ID,
+      ...idsOf(AGENT_ID, settings),
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     },

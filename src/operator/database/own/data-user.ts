@@ -1,0 +1,26 @@
+import type { OperatorSettings } from '../../../config/operator.ts';
+import type { KubeObject } from '../../../kube/kube.ts';
+import { DATA_USER } from '../../../schema/platform/labels.ts';
+
+/*
+ * The user to whom a database's data belongs: Postgres starts as no other one. It is the image's, or one that the
+ * namespace gives its pods.
+ */
+
+const OF_NAMESPACE = 'namespace';
+
+type Ids = Pick<OperatorSettings, 'fixedIds'>;
+
+/** Returns the annotation of a volume claim whose data belongs to the user that its namespace gives. */
+export const usersOf = ({ fixedIds }: Ids): Record<string, string> => (fixedIds ? {} : { [DATA_USER]: OF_NAMESPACE });
+
+/** Returns the settings with which a pod can read the data of a volume claim, whatever new pods get today. */
+export const forDataOf = <T extends Ids>(settings: T, { metadata }: KubeObject): T => ({
+  ...settings,
+  fixedIds: metadata.annotations?.[DATA_USER] !== OF_NAMESPACE,
+});
+
+type SetSpec = { template: { spec: { securityContext?: { runAsUser?: number } } } };
+
+/** Returns whether the pods of a set name their user. */
+export const namesIds = ({ spec }: KubeObject): boolean => (spec as SetSpec).template.spec.securityContext?.runAsUser !== undefined;
