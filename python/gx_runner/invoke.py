@@ -121,7 +121,8 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
     kwargs = spec["kwargs"]
     if kwargs.get("protocol"):
         refuse_older()
-    saver = NamingSaver(deps.wall, deps.storage, run_id=spec["run_id"], waits=kwargs["durability"] == "sync")
+    empty = spec["thread_id"] if spec["empty"] else None
+    saver = NamingSaver(deps.wall, deps.storage, run_id=spec["run_id"], waits=kwargs["durability"] == "sync", empty=empty)
     progress.events.last_lists = saver.last_lists
     memory = NamingMemorySaver(serde=deps.storage.serde) if kwargs["temporary"] else None
     goes_on = await is_under_way(spec, saver)

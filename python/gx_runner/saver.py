@@ -59,13 +59,19 @@ class MemorySaver(InMemorySaver):
 class Saver(BaseCheckpointSaver[str]):
     """Stores by messages, for one run or for a state that is written by hand."""
 
-    def __init__(self, wall: Wall, storage: Storage, *, run_id: str | None = None, waits: bool = True) -> None:
-        """Where it `waits`, a graph goes on only when its step is stored. The savers of a process share the storage."""
+    def __init__(
+        self, wall: Wall, storage: Storage, *, run_id: str | None = None, waits: bool = True, empty: str | None = None
+    ) -> None:
+        """Where it `waits`, a graph goes on only when its step is stored. The savers of a process share the storage.
+
+        `empty` is the id of the run's thread where that has no checkpoint.
+        """
         super().__init__(serde=storage.serde)
         self._wall = wall
         self._lists = storage.lists
         self._run_id = run_id
         self._waits = waits
+        self._empty = empty
         self._last_lists: ListsOfCheckpoint = {}
 
     def last_lists(self) -> LastLists:
@@ -78,13 +84,27 @@ class Saver(BaseCheckpointSaver[str]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Returns one checkpoint, or the last one of its graph."""
+        if self._is_first_look(config):
+            return None
         message, known = self._asked(questions.one(config))
         return self._last(self._found(await self._wall.ask(message), known))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Does the same for code that can not await."""
+        if self._is_first_look(config):
+            return None
         message, known = self._asked(questions.one(config))
         return self._last(self._found(self._wall.ask_now(message), known))
+
+    def _is_first_look(self, config: RunnableConfig) -> bool:
+        """Returns true once, where the thread has no checkpoint. A run begins by asking for the last one."""
+        if self._empty is None:
+            return False
+        message = questions.one(config)
+        if message["thread_id"] != self._empty or message["namespace"] or "checkpoint_id" in message:
+            return False
+        self._empty = None
+        return True
 
     async def alist(
         self,
@@ -188,6 +208,7 @@ class Saver(BaseCheckpointSaver[str]):
     ) -> tuple[Message, Sequence[bytes]]:
         place = config["configurable"]
         thread_id, namespace, parent = str(place["thread_id"]), place.get("checkpoint_ns", ""), place.get("checkpoint_id")
+        self._empty = None
         key = (thread_id, namespace, checkpoint["id"])
         before = self._lists.of((thread_id, namespace, parent or ""))
         lists = {channel: one for channel, one in before.items() if channel not in new_versions}

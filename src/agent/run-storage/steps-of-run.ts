@@ -101,6 +101,8 @@ export class StepsOfRun {
    * Settles when the step is stored. For a run that goes ahead it settles at once, unless a step could not be stored.
    */
   add(step: Step): Promise<void> {
+    // A runner that knows of the empty thread does not look.
+    this.#empty = false;
     this.#waiting.push(step);
     if ('put' in step) this.#checkpoints += 1;
     this.#sending ??= this.#send();

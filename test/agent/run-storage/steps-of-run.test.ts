@@ -132,3 +132,11 @@ test('the end waits for what is being written, and what comes later is dropped',
   expect(await closing).toBeUndefined();
   expect(statements).toEqual([['last']]);
 });
+
+test('a run on an empty thread is spared its first look, unless it has a step by then', async () => {
+  const looks = new StepsOfRun(database().shared, { empty: true });
+  expect([looks.isFirstLook(), looks.isFirstLook()]).toEqual([true, false]);
+  const stores = new StepsOfRun(database().shared, { empty: true, ahead: true });
+  await stores.add(put('a'));
+  expect(stores.isFirstLook()).toBe(false);
+});
