@@ -52,10 +52,10 @@ test-twins: install ## the agent server's tests over Python twins of their graph
 test-builder: install ## the stages of a build from git, with a real registry and a real git host
 	@node dev/test/main.ts builder
 
-test-shapes: install ## repositories from the clone to an agent that answers: npm, pnpm, both yarns, bun, TypeScript, native code, plain JavaScript; in Python uv, requirements, several packages, both languages, six templates, managed deep agents (8 minutes)
+test-shapes: install ## repositories from the clone to an agent that answers: npm, pnpm, both yarns, bun, TypeScript, native code, plain JavaScript; in Python uv, requirements, several packages, both languages, six templates, managed deep agents (10 minutes)
 	@node dev/test/main.ts shapes
 
-test-dockerfiles: install ## Dockerfiles that langgraph-cli writes for projects in Python, built on our image, up to an agent that answers (Debian, root, python3; 6 minutes)
+test-dockerfiles: install ## Dockerfiles that langgraph-cli writes for projects in Python, built on our image, up to an agent that answers (Debian, root, python3; 10 minutes)
 	@node dev/test/main.ts dockerfiles
 
 test-browser: install ## a page with the vendor's React hooks, and the chat page of dev, in a real Chromium, which root on Debian gets installed (3 minutes)
