@@ -52,7 +52,7 @@ export async function projectOf(name: string, files: Readonly<Record<string, str
   const folder = join(root, at);
   const dockerfile = join(root, '..', 'Dockerfile');
   const told = await command(langgraphCli.langgraph, ['dockerfile', '--base-image', BASE_IMAGE, dockerfile], { cwd: folder });
-  const contexts = [...told.matchAll(/--build-context (\S+?)=(\S+)/g)].map(([, context = '', place = '']) => [context, place]);
+  const contexts = [...told.matchAll(/--build-context (\S+?)=([^\s`]+)/g)].map(([, context = '', place = '']) => [context, place]);
   return { folder, dockerfile, contexts: Object.fromEntries(contexts) as Record<string, string> };
 }
 
