@@ -357,6 +357,25 @@ describe('a question', () => {
     expect((await (await fetch(`${dev.url}/threads/${id}/runs`)).json()) as unknown[]).toHaveLength(2);
   });
 
+  test('that two people answer at the same instant takes one answer, and tells the other one', async () => {
+    await ask('form');
+    const other = await OpenConsole.open(browser, await tab.page.evaluate<string>('location.href'));
+    await other.until('it asks', `document.querySelector('.questions') !== null`);
+    await tab.page.type('.questions [name=seats]', '3');
+    await other.page.type('.questions [name=seats]', '4');
+    await Promise.all([tab.press('Answer'), other.press('Answer')]);
+    const tabs = [tab, other];
+    for (const one of tabs) await one.shows('first: {"seats":');
+    await ended();
+    const texts = await Promise.all(tabs.map((one) => one.text()));
+    expect(texts.filter((text) => text.includes('Somebody else has answered this meanwhile.'))).toHaveLength(1);
+    const answers = texts.map((text) => /first: {"seats":(\d)}/g.exec(text)?.[1]);
+    expect(answers[0]).toBe(answers[1]);
+    const id = decodeURIComponent((await tab.page.evaluate<string>('location.hash')).slice(2));
+    expect((await (await fetch(`${dev.url}/threads/${id}/runs`)).json()) as unknown[]).toHaveLength(2);
+    await other.close();
+  });
+
   test('of a hostile agent is text', async () => {
     await ask('hostile');
     expect((await tab.texts('.questions pre'))[0]).toContain('<script>');
@@ -375,6 +394,20 @@ describe('the history of a thread', () => {
     await tab.page.evaluate(`location.hash = '#/${id}'`);
     await tab.press('Checkpoints');
     await tab.until('it has checkpoints', `document.querySelector('[role=option]') !== null`);
+  };
+  /** Returns the milliseconds of the longest task of a view. Other programs make some longer, but not each time. */
+  const longestTask = async (show: () => Promise<void>): Promise<number> => {
+    let least = Infinity;
+    for (let time = 0; time < 3 && least >= 200; time += 1) {
+      await tab.page.evaluate(`location.hash = ''`);
+      await tab.page.reload();
+      await tab.page
+        .evaluate(`new PerformanceObserver((list) => (window.longest = Math.max(window.longest ?? 0, ...list.getEntries().map(({ duration }) => duration))))
+        .observe({ type: 'longtask', buffered: true })`);
+      await show();
+      least = Math.min(least, await tab.page.evaluate<number>('window.longest ?? 0'));
+    }
+    return least;
   };
   const optionAt = (text: string): string =>
     `[...document.querySelectorAll('[role=option]')].find(({ innerText }) => innerText.startsWith('${text}'))`;
@@ -406,22 +439,61 @@ describe('the history of a thread', () => {
       await tab.page.evaluate(`new Set([...document.querySelectorAll('.checkpoints circle')].map((one) => one.getAttribute('cx'))).size`),
     ).toBe(2);
     expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
+    await tab.page.evaluate(`URL.createObjectURL = (blob) => (blob.text().then((text) => (window.saved = text)), '#saved')`);
+    await tab.press('Save as a test case');
+    await tab.until('it is saved', `window.saved !== undefined`);
+    expect(JSON.parse(await tab.page.evaluate<string>('window.saved'))).toMatchObject({
+      thread_id: id,
+      runs: [{ input: { steps: 3 } }, { input: null }],
+      state: { notes: ['at 0', 'by hand'] },
+    });
     await tab.press('Copy the thread');
     await tab.until('it is another thread', `!location.hash.includes('${id}')`);
   });
 
   test('of a thousand checkpoints and a state of 20 MB lets the page go on', async () => {
     const id = await walked(1000, 20_000_000);
-    await tab.page
-      .evaluate(`new PerformanceObserver((list) => (window.longest = Math.max(window.longest ?? 0, ...list.getEntries().map(({ duration }) => duration))))
-      .observe({ type: 'longtask', buffered: true })`);
-    await openAt(id);
-    await tab.until('all are known', `Number(document.querySelector('[role=option]').ariaSetSize) > 1000`, 60);
-    await tab.until('its state is there', `document.querySelector('.json-row') !== null`, 60);
-    await tab.press('large');
-    await tab.until('it is open', `document.querySelectorAll('.json-row').length > 8`);
-    expect(await tab.page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(500);
-    const longest = await tab.page.evaluate<number>('window.longest ?? 0');
-    expect(longest).toBeLessThan(600);
+    const longest = await longestTask(async () => {
+      await openAt(id);
+      await tab.until('all are known', `Number(document.querySelector('[role=option]').ariaSetSize) > 1000`, 60);
+      await tab.until('its state is there', `document.querySelector('.json-row') !== null`, 60);
+      await tab.press('large');
+      await tab.until('it is open', `document.querySelectorAll('.json-row').length > 8`);
+      expect(await tab.page.evaluate('document.querySelectorAll("*").length')).toBeLessThan(500);
+    });
+    expect(longest).toBeLessThan(200);
+  });
+
+  test('of a thousand checkpoints shows in a moment', async () => {
+    const id = await walked(1000, 0);
+    await tab.page.evaluate(`location.hash = '#/${id}'`);
+    await tab.until('it is there', `document.querySelector('.chat')?.getAttribute('aria-busy') === 'false'`);
+    const shown = await tab.page.evaluate<number>(`new Promise((resolve) => {
+      const since = performance.now();
+      const look = () => document.querySelector('[role=option]') === null ? requestAnimationFrame(look) : resolve(performance.now() - since);
+      [...document.querySelectorAll('[role=tab]')].find(({ innerText }) => innerText === 'Checkpoints').click();
+      look();
+    })`);
+    expect(shown).toBeLessThan(1500);
+    await tab.until('all are known', `Number(document.querySelector('[role=option]').ariaSetSize) > 1000`);
+  });
+
+  test('with messages of 20 MB lets the page go on', async () => {
+    const { thread_id: id } = await post<{ thread_id: string }>('/threads', { metadata: { graph_id: 'chat' } });
+    const content = 'word "of" \\ '.repeat(2000);
+    for (let part = 0; part < 8; part += 1) {
+      const more = Array.from({ length: 100 }, (_, at) => ({
+        type: 'human',
+        id: `${part}-${at}`,
+        content: `${part}-${at} ${content}`,
+      }));
+      await post(`/threads/${id}/state`, { values: { messages: more } });
+    }
+    const longest = await longestTask(async () => {
+      await tab.page.evaluate(`location.hash = '#/${id}'`);
+      await tab.shows('7-99 word', 60);
+      await tab.shows('earlier ones are not shown.');
+    });
+    expect(longest).toBeLessThan(200);
   });
 });

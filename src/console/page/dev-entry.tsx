@@ -1,8 +1,8 @@
 import { render } from 'preact';
-import { failureText } from './api/failure-text.ts';
 import { DevApp, devHref } from './dev/dev-app.ts';
 import { FaultWall } from './shell/fault-wall.tsx';
 import { PageProvider } from './shell/page-parts.ts';
+import { showUncaught } from './shell/uncaught.ts';
 import { StudioFrame } from './studio/frame.tsx';
 import { StudioProvider } from './studio/studio-parts.ts';
 
@@ -46,14 +46,9 @@ function DevStudio({ app }: { app: DevApp }) {
   );
 }
 
-/** Starts the page. A failure that nobody caught becomes a sentence on it. */
+/** Starts the page. */
 function start(app: DevApp): void {
-  const report = (error: unknown): void => {
-    if (error instanceof DOMException && error.name === 'AbortError') return;
-    app.fault.value = failureText(error);
-  };
-  addEventListener('error', ({ error, message }) => report(error ?? message));
-  addEventListener('unhandledrejection', ({ reason }) => report(reason));
+  showUncaught(app.fault);
   app.start();
   render(
     <PageProvider value={app}>

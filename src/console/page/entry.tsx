@@ -3,16 +3,11 @@ import { ConsoleApp, AppProvider } from './shell/app.ts';
 import { PageProvider } from './shell/page-parts.ts';
 import { FaultWall } from './shell/fault-wall.tsx';
 import { Shell } from './shell/shell.tsx';
-import { failureText } from './api/failure-text.ts';
+import { showUncaught } from './shell/uncaught.ts';
 
-/** Starts the page. A failure that nobody caught becomes a sentence on it. */
+/** Starts the page. */
 function start(app: ConsoleApp): void {
-  const report = (error: unknown): void => {
-    if (error instanceof DOMException && error.name === 'AbortError') return;
-    app.fault.value = failureText(error);
-  };
-  addEventListener('error', ({ error, message }) => report(error ?? message));
-  addEventListener('unhandledrejection', ({ reason }) => report(reason));
+  showUncaught(app.fault);
   app.start();
   render(
     <PageProvider value={app}>

@@ -24,6 +24,14 @@ describe('events of a run', () => {
     ]);
   });
 
+  test('that are too long are passed over, wherever their pieces are cut', async () => {
+    const sent = ['event: values\ndata: ', 'x'.repeat(600_000), 'x'.repeat(600_000), '\n', '\nevent: values\r\ndata: {}\r\n', '\r\n'];
+    async function* pieces(): AsyncGenerator<string> {
+      yield* sent;
+    }
+    expect(await Array.fromAsync(runStreamEvents(pieces()))).toEqual([{ kind: 'values', within: '', text: '{}' }]);
+  });
+
   test('put pieces together, with the calls in them, and the state has the last word', () => {
     const chunk = (args: string, more = {}) => ({ tool_call_chunks: [{ index: 0, args, ...more }] });
     const live = after([
@@ -152,9 +160,7 @@ describe('a message that is written once more', () => {
   test('is first in one checkpoint of the lineage, and begins before its step or its input', async () => {
     const lineage = lineageOf(known, 'c4');
     expect(lineage).toEqual(['c4', 'c3', 'c2', 'c1']);
-    const first = await firstWith(lineage, 'm', (id) =>
-      Promise.resolve({ values: { messages: id === 'c4' || id === 'c3' ? [{ id: 'm' }] : [] } }),
-    );
+    const first = await firstWith(lineage, 'm', (id) => Promise.resolve({ messages: id === 'c4' || id === 'c3' ? [{ id: 'm' }] : [] }));
     expect(first).toBe('c3');
     expect(forkPoint(known, first, 'before its step')).toBe('c2');
     expect(forkPoint(known, first, 'before its input')).toBe('c1');
@@ -162,7 +168,7 @@ describe('a message that is written once more', () => {
   });
 
   test('is in no checkpoint where none has it', async () => {
-    expect(await firstWith(['a', 'b'], 'm', () => Promise.resolve({ values: null }))).toBeUndefined();
+    expect(await firstWith(['a', 'b'], 'm', () => Promise.resolve({ messages: [] }))).toBeUndefined();
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { lanesOf } from '../../../src/console/page/studio/history/lanes.ts';
 import { jsonDifferences } from '../../../src/console/page/studio/json/json-difference.ts';
 import { ScannedJson } from '../../../src/console/page/studio/json/json-text.ts';
+import { testCaseText } from '../../../src/console/page/studio/history/test-case.ts';
 
 test('checkpoints of branches stand in lanes beside each other, and meet where they part', () => {
   const links = [
@@ -72,4 +73,25 @@ test('two states differ at the places at which their texts do', async () => {
     ['made', undefined, '[]'],
     ['gone', '1', undefined],
   ]);
+});
+
+test('a test case has the calls before a checkpoint, the oldest first, and the state to expect', () => {
+  const runs = [
+    { madeAt: '2026-01-01T00:00:03Z', assistant: 'later', sent: {} },
+    { madeAt: '2026-01-01T00:00:02Z', assistant: 'a', sent: { command: '{"resume": "yes"}' } },
+    { madeAt: '2026-01-01T00:00:01Z', assistant: 'a', sent: { input: '{"x": 12345678901234567890}', context: 'null' } },
+  ];
+  const names = { graph: 'g', thread: 't', checkpoint: 'c', madeAt: '2026-01-01T00:00:02Z' };
+  const text = testCaseText({ ...names, runs, state: '{"y": "\\u0000"}' }).join('');
+  expect(text).toContain('12345678901234567890');
+  expect(JSON.parse(text)).toMatchObject({
+    graph_id: 'g',
+    thread_id: 't',
+    checkpoint_id: 'c',
+    runs: [
+      { assistant_id: 'a', context: null },
+      { assistant_id: 'a', command: { resume: 'yes' } },
+    ],
+    state: { y: '\0' },
+  });
 });

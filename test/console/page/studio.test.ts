@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { studioCheckpoint, listOf, stateOfAnswer, studioThread } from '../../../src/console/page/studio/agent-answers.ts';
-import { shownMessages } from '../../../src/console/page/studio/shown-messages.ts';
-import { checkpointWords, stateText } from '../../../src/console/page/studio/state-text.ts';
+import { ScannedJson } from '../../../src/console/page/studio/json/json-text.ts';
+import { slicedState } from '../../../src/console/page/studio/json/sliced-state.ts';
+import { cutText, lastMessages, shownMessages } from '../../../src/console/page/studio/shown-messages.ts';
+import { checkpointWords, namesText, stateText } from '../../../src/console/page/studio/state-text.ts';
 
 describe('messages of a state', () => {
   test('are shown with the tools that they call, and the answers of these', () => {
@@ -59,11 +61,48 @@ describe('messages of a state', () => {
   });
 });
 
+test('of messages that are long together the last ones are shown, and of one that is long its beginning', () => {
+  const messages = Array.from({ length: 100 }, (_, at) => ({ type: 'human', id: String(at), content: 'x'.repeat(15_000) }));
+  const { first, shown } = lastMessages(messages);
+  expect([first, shown.length, shown.at(-1)?.key]).toEqual([95, 5, '99']);
+  expect(lastMessages([{ type: 'human', content: 'x'.repeat(900_000) }]).shown).toHaveLength(1);
+  expect(lastMessages(Array.from({ length: 300 }, () => ({ type: 'human', content: 'hi' }))).first).toBe(100);
+  expect(cutText('x'.repeat(30_000))).toHaveLength(8000 + ' … (30000 letters)'.length);
+});
+
+test('a large state is read a message at a time, and long fields are cut', async () => {
+  const long = `\\"${'y\\n'.repeat(300_000)}`;
+  const values = {
+    messages: [
+      { type: 'human', id: 'a', content: long },
+      { type: 'ai', id: 'b', content: 'short' },
+    ],
+    other: long,
+  };
+  const state = { values, checkpoint_id: 'c', next: ['say'], interrupts: [{ id: 'i', value: 'why' }], created_at: '2026-01-01T00:00:00Z' };
+  const { messages, ...rest } = await slicedState(new ScannedJson(JSON.stringify(state)));
+  expect(rest).toEqual({ id: 'c', next: ['say'], interrupts: [{ id: 'i', value: 'why' }], madeAt: '2026-01-01T00:00:00Z' });
+  expect(messages[1]).toEqual({ type: 'ai', id: 'b', content: 'short' });
+  const [first] = messages as { id: string; content: string }[];
+  expect(first).toMatchObject({ type: 'human', id: 'a' });
+  expect(long.startsWith(first!.content.replace(/ … \(\d+ letters\)$/, ''))).toBe(true);
+  expect(first!.content.length).toBeLessThan(20_100);
+});
+
+test.each(['', 'no JSON', '{"values": {"messages": [', 'null', '[1]'])('a state that is "%s" is as good as an empty one', async (text) => {
+  expect(await slicedState(new ScannedJson(text))).toEqual({ id: '', messages: [], next: [], interrupts: [], madeAt: '' });
+});
+
 test('a large state is cut before it is shown, and never in the middle of a letter', () => {
   expect(stateText({ a: 1 })).toEqual({ shown: '{\n  "a": 1\n}', letters: 12 });
   const { shown, letters } = stateText('😀'.repeat(10), 4);
   expect([shown, letters]).toEqual(['"😀', 22]);
   expect(stateText(undefined)).toEqual({ shown: '', letters: 0 });
+});
+
+test('names of nodes in a sentence are cut, and so are many of them', () => {
+  expect(namesText(['a', 'n'.repeat(70)])).toBe(`a, ${'n'.repeat(60)} …`);
+  expect(namesText(Array.from({ length: 22 }, () => 'a')).endsWith(', a, 2 more')).toBe(true);
 });
 
 test.each([
@@ -95,7 +134,7 @@ test.each([
 ])('an answer of %j is as good as an empty one', (answer) => {
   expect(studioThread(answer)).toEqual({ id: '', status: '', changedAt: '', metadata: {}, title: '', error: '' });
   expect(studioCheckpoint(answer)).toEqual({ id: '', parent: '', madeAt: '', metadata: {}, next: [] });
-  expect(stateOfAnswer(answer)).toEqual({ id: '', values: undefined, next: [], interrupts: [], madeAt: '' });
+  expect(stateOfAnswer(answer)).toEqual({ id: '', messages: [], next: [], interrupts: [], madeAt: '' });
 });
 
 test('anything but a list has no items', () => {

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { useApp } from '../shell/app.ts';
+import { saveFile } from '../shell/save-file.ts';
 import { FollowedLog } from './followed-log.ts';
 import { LogRows, type LogLook } from './log-rows.tsx';
 import { LOG_LEVELS, type LogLevel } from './log-lines.ts';
@@ -93,9 +94,5 @@ function Check({ label, isOn, turn }: { label: string; isOn: boolean; turn: (isO
 /** Saves all lines that are kept as a file, with their times in UTC. */
 function download({ lines }: FollowedLog, name: string): void {
   const text = lines.all.map(({ at, level, text: line }) => `${at} ${level} ${line}\n`);
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob(text, { type: 'text/plain' }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  saveFile(text, { name, type: 'text/plain' });
 }

@@ -7,7 +7,7 @@ export type StudioThread = { id: string; status: string; changedAt: string; meta
 export type ListedCheckpoint = { id: string; parent: string; madeAt: string; metadata: Fields; next: string[] };
 
 /** A state of a thread. */
-export type ShownState = { id: string; values: unknown; next: string[]; interrupts: unknown[]; madeAt: string };
+export type ShownState = { id: string; messages: unknown[]; next: string[]; interrupts: unknown[]; madeAt: string };
 
 /** An assistant of the agent. */
 export type StudioAssistant = { id: string; graph: string; name: string };
@@ -71,6 +71,6 @@ export function studioCheckpoint(answer: unknown): ListedCheckpoint {
 }
 
 export function stateOfAnswer(answer: unknown): ShownState {
-  const { checkpoint_id: id, values, next, interrupts, created_at: at } = fieldsOf(answer);
-  return { id: textOf(id), values, next: textsOf(next), interrupts: listOf(interrupts), madeAt: timeOf(at) };
+  const { checkpoint_id: id, messages, next, interrupts, created_at: at } = fieldsOf(answer);
+  return { id: textOf(id), messages: listOf(messages), next: textsOf(next), interrupts: listOf(interrupts), madeAt: timeOf(at) };
 }

@@ -5,7 +5,6 @@ import {
   studioCheckpoint,
   studioRun,
   listOf,
-  stateOfAnswer,
   studioThread,
   type ListedCheckpoint,
   type StudioAssistant,
@@ -15,6 +14,7 @@ import {
 import { graphInAnswer, type DrawnGraph } from './drawing/layered-graph.ts';
 import { runStreamEvents, type RunStreamEvent } from './run-stream.ts';
 import { ScannedJson } from './json/json-text.ts';
+import { shortFields, slicedState } from './json/sliced-state.ts';
 
 /** Where a page of threads begins: at a cursor, or behind so many threads at an agent that knows no cursors. */
 export type PlaceInThreads = { cursor: string } | { offset: number };
@@ -59,7 +59,8 @@ export class StudioAgent {
   }
 
   async thread(id: string, signal: AbortSignal): Promise<StudioThread> {
-    return studioThread(await this.#json(`threads/${encodeURIComponent(id)}`, { signal }));
+    const json = await this.scanned(`threads/${encodeURIComponent(id)}`, { signal });
+    return studioThread(await shortFields(json, json.root, signal));
   }
 
   /** Returns checkpoints without their states, the newest first, older than the one that is named. */
@@ -72,20 +73,21 @@ export class StudioAgent {
     return { found, more: found.length === CHECKPOINTS };
   }
 
-  /** Returns all checkpoints of a thread, without their states. */
-  async allCheckpoints(id: string, signal: AbortSignal): Promise<ListedCheckpoint[]> {
+  /** Returns all checkpoints of a thread, without their states. `show` gets those that are known so far. */
+  async allCheckpoints(id: string, signal: AbortSignal, show?: (known: ListedCheckpoint[]) => void): Promise<ListedCheckpoint[]> {
     const all: ListedCheckpoint[] = [];
     let more = true;
     while (more && all.length < MOST_CHECKPOINTS) {
       const page = await this.checkpoints(id, all.at(-1)?.id, signal);
       all.push(...page.found);
       ({ more } = page);
+      show?.([...all]);
     }
     return all;
   }
 
   async state(id: string, checkpoint: string, signal: AbortSignal): Promise<ShownState> {
-    return stateOfAnswer(await this.#json(`threads/${encodeURIComponent(id)}/state/${encodeURIComponent(checkpoint)}`, { signal }));
+    return slicedState(await this.stateJson(id, checkpoint, signal), signal);
   }
 
   /** Returns why graphs are not served as their files say, in a sentence each. */
@@ -106,7 +108,7 @@ export class StudioAgent {
 
   /** Returns the state of a thread as it is now. */
   async newest(id: string, signal: AbortSignal): Promise<ShownState> {
-    return stateOfAnswer(await this.#json(`threads/${encodeURIComponent(id)}/state`, { signal }));
+    return slicedState(await this.scanned(`threads/${encodeURIComponent(id)}/state`, { signal }), signal);
   }
 
   /** Returns the run that the thread is busy with, or that waits to begin on it. */
@@ -152,7 +154,7 @@ export class StudioAgent {
 
   /** Returns an answer as it was sent, which may be large. */
   async scanned(path: string, asked: ApiRequest): Promise<ScannedJson> {
-    return new ScannedJson(await (await this.#open(path, asked)).text());
+    return new ScannedJson(await textInPieces(await this.#open(path, asked)));
   }
 
   /** Writes into the state at a checkpoint, through the reducers of the graph. That makes another checkpoint. */
@@ -165,10 +167,11 @@ export class StudioAgent {
     return studioThread(await this.#json(`threads/${encodeURIComponent(id)}/copy`, { method: 'POST' })).id;
   }
 
-  /** Runs the thread's graph from a checkpoint on, and returns when the run has ended. */
-  async runFrom({ id, metadata }: StudioThread, checkpoint: string): Promise<void> {
+  /** Runs from a checkpoint on, with the thread's own assistant or another one. Returns when the run has ended. */
+  async runFrom({ id, metadata }: StudioThread, checkpoint: string, assistant: string): Promise<void> {
     const path = `threads/${encodeURIComponent(id)}/runs`;
-    const body = { assistant_id: metadata['assistant_id'] ?? metadata['graph_id'], checkpoint_id: checkpoint, input: null };
+    const own = metadata['assistant_id'] ?? metadata['graph_id'];
+    const body = { assistant_id: assistant === '' ? own : assistant, checkpoint_id: checkpoint, input: null };
     const run = await this.#json<{ run_id: string }>(path, { method: 'POST', body });
     await this.#json(`${path}/${encodeURIComponent(run.run_id)}/join`, {});
   }
@@ -177,6 +180,14 @@ export class StudioAgent {
     const text = await (await this.#open(path, asked)).text();
     return (text === '' ? undefined : JSON.parse(text)) as Answer;
   }
+}
+
+/** Returns the text of an answer, which is decoded as it comes: all at once, a large one would hold up the page. */
+async function textInPieces({ body }: Response): Promise<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  const pieces: string[] = [];
+  for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) pieces.push(read.value);
+  return pieces.join('');
 }
 
 function nextPlace(headers: Headers): PlaceInThreads | undefined {

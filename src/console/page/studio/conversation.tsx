@@ -1,5 +1,5 @@
 import type { ShownFile } from './message-files.ts';
-import type { ShownMessage, ShownToolCall } from './shown-messages.ts';
+import { cutText, type ShownMessage, type ShownToolCall } from './shown-messages.ts';
 
 /** One message: its speaker, its text, and the tools that it calls. */
 export function MessageShown({ message: { who, text, reasoning, calls, files } }: { message: ShownMessage }) {
@@ -9,10 +9,10 @@ export function MessageShown({ message: { who, text, reasoning, calls, files } }
       {reasoning !== '' && (
         <details>
           <summary>Reasoning</summary>
-          <p>{reasoning}</p>
+          <p>{cutText(reasoning)}</p>
         </details>
       )}
-      {text !== '' && <p>{text}</p>}
+      {text !== '' && <p>{cutText(text)}</p>}
       {files.map((file, at) => (
         <FileShown key={at} file={file} />
       ))}
@@ -43,8 +43,8 @@ function ToolCall({ call: { name, input, result, failed } }: { call: ShownToolCa
         {name}
         {result === undefined ? ', without an answer' : failed ? ', failed' : ''}
       </summary>
-      <pre>{input}</pre>
-      {result !== undefined && <pre>{result}</pre>}
+      <pre>{cutText(input)}</pre>
+      {result !== undefined && <pre>{cutText(result)}</pre>}
     </details>
   );
 }

@@ -61,6 +61,33 @@ export function shownMessages(messages: readonly unknown[]): ShownMessage[] {
   });
 }
 
+/** Messages, and letters of them, that are shown. A browser that lays out more does nothing else for a while. */
+const MOST = 200;
+const MOST_LETTERS = 40_000;
+/** Letters of one text that are shown. */
+const LONGEST = 8000;
+
+/** Returns a text that is shown, without its end where it is long. */
+export const cutText = (text: string): string =>
+  text.length > LONGEST ? `${text.slice(0, LONGEST).replace(/[\uD800-\uDBFF]$/, '')} … (${text.length} letters)` : text;
+
+const lettersOf = ({ text, reasoning, calls }: ShownMessage): number =>
+  [text, reasoning, ...calls.flatMap(({ input, result = '' }) => [input, result])]
+    .map((one) => Math.min(one.length, LONGEST))
+    .reduce((sum, letters) => sum + letters, 0);
+
+/** Returns the last messages, as many as can be shown at once, and how many stand before them. */
+export function lastMessages(messages: readonly unknown[]): { first: number; shown: ShownMessage[] } {
+  const first = Math.max(0, messages.length - MOST);
+  const last = shownMessages(messages.slice(first));
+  let letters = 0;
+  const tooMuch = last.findLastIndex((one) => (letters += lettersOf(one)) > MOST_LETTERS);
+  // The last one is shown in any case.
+  const kept = last[Math.min(tooMuch + 1, last.length - 1)];
+  if (tooMuch < 0 || kept === undefined) return { first, shown: last };
+  return { first: first + kept.at, shown: shownMessages(messages.slice(first + kept.at)) };
+}
+
 function shown(message: Fields, index: number, answers: ReadonlyMap<string, Fields>): ShownMessage {
   const { text, reasoning } = partsOf(message['content']);
   const extra = isFields(message['additional_kwargs']) ? textAt(message['additional_kwargs'], 'reasoning_content') : '';

@@ -10,6 +10,16 @@ export function stateText(value: unknown, most: number = MOST): CutText {
   return { shown: text.length > most ? text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '') : text, letters: text.length };
 }
 
+/** Letters of a node's name in a sentence, and nodes in it. */
+const NAME = 60;
+const NAMES = 20;
+
+/** Returns names of nodes for a sentence. Names and lists that are long are cut. */
+export function namesText(names: readonly string[]): string {
+  const some = names.slice(0, NAMES).map((name) => (name.length > NAME ? `${name.slice(0, NAME)} …` : name));
+  return [...some, ...(names.length > NAMES ? [`${names.length - NAMES} more`] : [])].join(', ');
+}
+
 type Fields = Record<string, unknown>;
 
 const SOURCES = new Map(Object.entries({ input: 'Input', loop: 'Step', update: 'Written by hand', fork: 'Copied' }));

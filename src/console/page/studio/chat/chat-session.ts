@@ -14,6 +14,9 @@ const PAUSE = 300;
 const ANSWERED = 'Somebody else has answered this meanwhile. Nothing was changed; you see the thread as it is now.';
 const BUSY = 'A run goes on in this thread. Nothing was changed.';
 
+/** `instead`: the message that the run writes once more. `conflict`: the sentence where the thread has changed. */
+type RunFacts = { instead?: string; conflict?: string };
+
 /** A conversation with an agent on a thread, which is made with the first message. */
 export class ChatSession {
   readonly thread = signal<string | undefined>(undefined);
@@ -61,7 +64,7 @@ export class ChatSession {
       await this.#refresh(this.#leaving.signal);
       throw new Error(ANSWERED);
     });
-    return isOpen && this.#run({ command: { resume: resumeWith(answers) } }, undefined);
+    return isOpen && this.#run({ command: { resume: resumeWith(answers) }, strict_resume: true }, undefined, { conflict: ANSWERED });
   }
 
   /** Sends another message in place of an earlier one. The messages behind that one stay in the thread, as a branch. */
@@ -104,7 +107,7 @@ export class ChatSession {
       if (from === undefined) throw new Error('There is no checkpoint from which this can begin once more.');
     });
     this.isBusy.value = false;
-    return isFound && this.#run({ checkpoint_id: from, ...body }, shown, message);
+    return isFound && this.#run({ checkpoint_id: from, ...body }, shown, { instead: message });
   }
 
   async #open(over: AbortSignal): Promise<void> {
@@ -123,15 +126,14 @@ export class ChatSession {
   }
 
   async #refresh(over: AbortSignal): Promise<void> {
-    const { values, interrupts, next } = await this.#agent.newest(this.thread.value ?? '', over);
-    const messages = typeof values === 'object' && values !== null && 'messages' in values ? values.messages : [];
+    const { messages, interrupts, next } = await this.#agent.newest(this.thread.value ?? '', over);
     this.live.value = withMessages({ ...this.live.value, messages: [] }, messages);
     this.next.value = next;
     this.questions.value = questionsOfState(interrupts);
   }
 
   /** Starts a run and reads it to its end. Settles with the answer whether it was begun. */
-  async #run(body: object, shown: MessageFields | undefined, instead?: string): Promise<boolean> {
+  async #run(body: object, shown: MessageFields | undefined, { instead, conflict = BUSY }: RunFacts = {}): Promise<boolean> {
     if (this.isBusy.value) return false;
     this.isBusy.value = true;
     const { signal: over } = this.#leaving;
@@ -148,13 +150,25 @@ export class ChatSession {
       await this.#refresh(over);
     };
     const finish = async (): Promise<void> => {
-      const isDone = await this.#tried(work);
+      const isDone = await this.#tried(work, conflict);
       begun.resolve(isDone);
-      if (!isDone && !over.aborted && this.thread.value !== undefined) await this.#refresh(over).catch(() => undefined);
+      if (!isDone) await this.#catchUp(over);
       this.isBusy.value = false;
     };
     void finish();
     return begun.promise;
+  }
+
+  /** Shows the thread as it is after a refusal, with the run that somebody else has begun. */
+  async #catchUp(over: AbortSignal): Promise<void> {
+    const { value: thread } = this.thread;
+    if (thread === undefined) return;
+    try {
+      await this.#refresh(over);
+      await this.#follow(thread, over);
+    } catch {
+      // The reader sees the refusal in any case.
+    }
   }
 
   #stopping(): object {
@@ -195,14 +209,14 @@ export class ChatSession {
     return made;
   }
 
-  async #tried(work: () => Promise<unknown>): Promise<boolean> {
+  async #tried(work: () => Promise<unknown>, conflict: string = BUSY): Promise<boolean> {
     const { signal: over } = this.#leaving;
     try {
       this.refused.value = undefined;
       await work();
       return true;
     } catch (error) {
-      if (!over.aborted) this.refused.value = error instanceof RequestRefused && error.status === 409 ? BUSY : failureText(error);
+      if (!over.aborted) this.refused.value = error instanceof RequestRefused && error.status === 409 ? conflict : failureText(error);
       return false;
     }
   }

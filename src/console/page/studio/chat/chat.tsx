@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Questions } from '../questions/question-forms.tsx';
 import { GraphPanel } from './graph-panel.tsx';
+import { namesText } from '../state-text.ts';
 import { useStudio } from '../studio-parts.ts';
 import { Composer } from './composer.tsx';
 import type { ChatSession } from './chat-session.ts';
@@ -51,7 +52,7 @@ function Waiting({ session }: { session: ChatSession }) {
   if (session.next.value.length === 0) return null;
   return (
     <p>
-      It stands before {session.next.value.join(', ')}.{' '}
+      It stands before <span>{namesText(session.next.value)}</span>.{' '}
       <button type="button" onClick={() => void session.goOn()}>
         Go on
       </button>

@@ -1,14 +1,10 @@
 /* The checkpoint from which a message is written once more, so that both ways stay in the thread. */
 
-type Held = { values: unknown };
+type Held = { messages: readonly unknown[] };
 type Known = { id: string; parent: string; metadata: Record<string, unknown> };
 
-const hasMessage = ({ values }: Held, id: string): boolean => {
-  const messages: unknown = typeof values === 'object' && values !== null && 'messages' in values ? values.messages : undefined;
-  return (
-    Array.isArray(messages) && messages.some((one: unknown) => typeof one === 'object' && one !== null && 'id' in one && one.id === id)
-  );
-};
+const hasMessage = ({ messages }: Held, id: string): boolean =>
+  messages.some((one) => typeof one === 'object' && one !== null && 'id' in one && one.id === id);
 
 /**
  * Returns the oldest checkpoint of a lineage that has the message; undefined where none has it. `lineage` begins with

@@ -44,7 +44,7 @@ function GraphOf({ session }: { session: ChatSession }) {
           <g key={id} class="box">
             <rect x={x} y={y} width={wide} height={high} rx={8} />
             <text x={x + 6} y={y + 11}>
-              {label}
+              {label.slice(0, LETTERS)}
             </text>
           </g>
         ))}

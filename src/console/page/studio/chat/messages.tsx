@@ -1,18 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { MessageShown } from '../conversation.tsx';
-import { shownMessages, type ShownMessage } from '../shown-messages.ts';
+import { lastMessages, shownMessages, type ShownMessage } from '../shown-messages.ts';
 import { useStudio } from '../studio-parts.ts';
 import type { ChatSession } from './chat-session.ts';
 import type { NestedMessages } from './live-run.ts';
 
-/** Messages that are shown. Those before them are counted. */
-const MOST = 200;
-
 /** The messages of a conversation, with those of the graphs within the graph at their place. */
 export function Messages({ session }: { session: ChatSession }) {
   const { messages, nested } = session.live.value;
-  const first = Math.max(0, messages.length - MOST);
-  const shown = shownMessages(messages.slice(first));
+  const { first, shown } = lastMessages(messages);
   if (shown.length === 0 && nested.length === 0) return session.isRead.value ? <p class="quiet">Say something to the agent.</p> : null;
   const behind = (at: number): NestedMessages[] =>
     nested.filter((one) => Math.min(Math.max(0, one.behind - first), messages.length - first) === at);

@@ -2,7 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { rowWindow } from '../../deployments/row-window.ts';
 import type { ListedCheckpoint } from '../agent-answers.ts';
-import { checkpointWords } from '../state-text.ts';
+import { checkpointWords, namesText } from '../state-text.ts';
 import { lanesOf } from './lanes.ts';
 import type { TimeTravel } from './time-travel.ts';
 
@@ -50,7 +50,7 @@ export function CheckpointList({ travel, checkpoints }: { travel: TimeTravel; ch
           >
             <Lanes row={rows.value[index]} width={width} isLast={index === checkpoints.length - 1} />
             <span>{checkpointWords(one.metadata)}</span>
-            {one.next.length > 0 && <span class="quiet">next {one.next.join(', ')}</span>}
+            {one.next.length > 0 && <span class="quiet">next {namesText(one.next)}</span>}
           </div>
         );
       })}

@@ -2,9 +2,11 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Time } from '../../shell/time.tsx';
 import { usePage } from '../../shell/page-parts.ts';
+import { saveFile } from '../../shell/save-file.ts';
 import { jsonRead } from '../forms/schema-fields.ts';
 import { ChangesShown } from '../json/changes-shown.tsx';
 import { JsonTree } from '../json/json-tree.tsx';
+import { namesText } from '../state-text.ts';
 import { useStudio } from '../studio-parts.ts';
 import { CheckpointList } from './checkpoint-list.tsx';
 import { TimeTravel } from './time-travel.ts';
@@ -40,7 +42,7 @@ function Chosen({ travel }: { travel: TimeTravel }) {
   return (
     <>
       <p class="quiet">
-        Made <Time at={chosen.madeAt} />. {chosen.next.length > 0 ? `Next: ${chosen.next.join(', ')}.` : 'Nothing follows.'}
+        Made <Time at={chosen.madeAt} />. {chosen.next.length > 0 ? `Next: ${namesText(chosen.next)}.` : 'Nothing follows.'}
       </p>
       <Ways travel={travel} />
     </>
@@ -59,6 +61,10 @@ function Ways({ travel }: { travel: TimeTravel }) {
     const made = await travel.copy();
     if (made !== undefined) go(made);
   };
+  const save = async (): Promise<void> => {
+    const parts = await travel.testCase();
+    if (parts !== undefined) saveFile(parts, { name: `test-case-${travel.chosen.value?.id ?? ''}.json`, type: 'application/json' });
+  };
   return (
     <>
       <p class="actions">
@@ -72,16 +78,44 @@ function Ways({ travel }: { travel: TimeTravel }) {
         <button type="button" disabled={isOff} onClick={() => void run()}>
           {travel.isBusy.value ? 'It runs …' : 'Run from here'}
         </button>
+        <OtherAssistant travel={travel} isOff={isOff} />
         <button type="button" disabled={isOff} onClick={() => (isWriting.value = !isWriting.value)}>
           Write into the state
         </button>
         <button type="button" disabled={isOff} onClick={() => void copy()}>
           Copy the thread
         </button>
+        <button type="button" disabled={travel.state.value === undefined} onClick={() => void save()}>
+          Save as a test case
+        </button>
         {!mayAct && <span class="quiet">{readOnly}</span>}
       </p>
       {isWriting.value && <StateWriter travel={travel} done={() => (isWriting.value = false)} />}
     </>
+  );
+}
+
+/** The assistant with which a run from here is made. */
+function OtherAssistant({ travel, isOff }: { travel: TimeTravel; isOff: boolean }) {
+  const { value: assistants } = travel.assistants;
+  if (assistants.length < 2) return null;
+  return (
+    <label class="select">
+      <span>with</span>
+      <select
+        name="replay"
+        disabled={isOff}
+        value={travel.assistant.value}
+        onChange={({ currentTarget }) => (travel.assistant.value = currentTarget.value)}
+      >
+        <option value="">the thread's own assistant</option>
+        {assistants.map(({ id, name, graph }) => (
+          <option key={id} value={id}>
+            {name === graph ? name : `${name} (${graph})`}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

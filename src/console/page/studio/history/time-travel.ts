@@ -1,11 +1,13 @@
 import { signal } from '@preact/signals';
 import { failureText } from '../../api/failure-text.ts';
 import type { StudioAgent } from '../agent.ts';
-import type { ListedCheckpoint, StudioThread } from '../agent-answers.ts';
+import type { ListedCheckpoint, StudioAssistant, StudioThread } from '../agent-answers.ts';
 import type { JsonChanges } from '../json/changes-shown.tsx';
 import { jsonDifferences } from '../json/json-difference.ts';
 import type { JsonNode } from '../json/json-scan.ts';
 import type { ScannedJson } from '../json/json-text.ts';
+import { readCasedRuns } from './read-cased-runs.ts';
+import { testCaseText } from './test-case.ts';
 
 /** The state at a checkpoint: its text, and the place of its values there. */
 export type StateThen = { json: ScannedJson; values: JsonNode };
@@ -18,9 +20,11 @@ export class TimeTravel {
   readonly changes = signal<JsonChanges | undefined>(undefined);
   readonly refused = signal<string | undefined>(undefined);
   readonly isBusy = signal(false);
+  /** The assistants of the agent, and the one that runs from here; empty is the thread's own. */
+  readonly assistants = signal<StudioAssistant[]>([]);
+  readonly assistant = signal('');
   readonly #agent: StudioAgent;
   readonly #id: string;
-  #thread: StudioThread | undefined;
   #leaving = new AbortController();
   #choosing = new AbortController();
 
@@ -33,6 +37,7 @@ export class TimeTravel {
   begin(): () => void {
     this.#leaving = new AbortController();
     void this.#read();
+    void this.#tried(async () => void (this.assistants.value = await this.#agent.assistants(this.#leaving.signal)), this.#leaving.signal);
     return () => {
       this.#leaving.abort();
       this.#choosing.abort();
@@ -68,7 +73,23 @@ export class TimeTravel {
 
   /** Runs from the chosen checkpoint on, and shows the end of that. Returns whether it was done. */
   runFromHere(): Promise<boolean> {
-    return this.#act(async (thread, { id }) => this.#agent.runFrom(thread, id));
+    return this.#act(async (thread, { id }) => this.#agent.runFrom(thread, id, this.assistant.value));
+  }
+
+  /** Returns the chosen state as a test case, with the inputs that led to it; undefined where that was refused. */
+  async testCase(): Promise<string[] | undefined> {
+    const { value: state } = this.state;
+    const { value: chosen } = this.chosen;
+    const { signal: over } = this.#choosing;
+    let parts: string[] | undefined;
+    if (state === undefined || chosen === undefined) return undefined;
+    await this.#tried(async () => {
+      const [{ metadata }, runs] = await Promise.all([this.#agent.thread(this.#id, over), readCasedRuns(this.#agent, this.#id, over)]);
+      const graph = typeof metadata['graph_id'] === 'string' ? metadata['graph_id'] : '';
+      const { id: checkpoint, madeAt } = chosen;
+      parts = testCaseText({ graph, thread: this.#id, checkpoint, madeAt, runs, state: state.json.slice(state.values) });
+    }, over);
+    return parts;
   }
 
   /** Writes into the chosen state. Returns whether it was done. */
@@ -85,10 +106,10 @@ export class TimeTravel {
 
   async #act(work: (thread: StudioThread, checkpoint: ListedCheckpoint) => Promise<void>): Promise<boolean> {
     const { value: chosen } = this.chosen;
-    const thread = this.#thread;
-    if (thread === undefined || chosen === undefined || this.isBusy.value) return false;
+    if (chosen === undefined || this.isBusy.value) return false;
     this.isBusy.value = true;
-    const isDone = await this.#tried(() => work(thread, chosen), this.#leaving.signal);
+    const { signal: over } = this.#leaving;
+    const isDone = await this.#tried(async () => work(await this.#agent.thread(this.#id, over), chosen), over);
     this.isBusy.value = false;
     return isDone && this.#read();
   }
@@ -101,11 +122,12 @@ export class TimeTravel {
   #read(): Promise<boolean> {
     const { signal: over } = this.#leaving;
     return this.#tried(async () => {
-      const [thread, found] = await Promise.all([this.#agent.thread(this.#id, over), this.#agent.allCheckpoints(this.#id, over)]);
-      this.#thread = thread;
-      this.checkpoints.value = found;
-      const [newest] = found;
-      if (newest !== undefined) this.choose(newest);
+      let newest: ListedCheckpoint | undefined;
+      await this.#agent.allCheckpoints(this.#id, over, (known) => {
+        this.checkpoints.value = known;
+        if (newest === undefined && known[0] !== undefined) this.choose(known[0]);
+        newest = known[0];
+      });
     }, over);
   }
 

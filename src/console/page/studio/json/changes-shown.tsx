@@ -20,7 +20,9 @@ export function ChangesShown({ changes: { before, after, found }, nothing }: { c
       <tbody>
         {found.map((one) => (
           <tr key={one.path}>
-            <th scope="row">{one.path === '' ? 'all of it' : one.path}</th>
+            <th scope="row">
+              <bdi>{one.path === '' ? 'all of it' : one.path}</bdi>
+            </th>
             <td>{one.before === undefined ? '' : <code>{previewOf(before, one.before)}</code>}</td>
             <td>{one.after === undefined ? '' : <code>{previewOf(after, one.after)}</code>}</td>
           </tr>

@@ -22,10 +22,10 @@ const LONGEST_NAME = 200;
 
 /** Returns the place behind the string that begins at `at`. */
 function endOfString(text: string, at: number): number {
-  for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let slashes = 0;
-    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes += 1;
-    if (slashes % 2 === 0) return end + 1;
+  for (let end = at + 1; end < text.length; end += 1) {
+    const code = text.charCodeAt(end);
+    if (code === QUOTE) return end + 1;
+    if (code === BACKSLASH) end += 1;
   }
   return text.length;
 }
@@ -70,10 +70,10 @@ export class ChildScan {
     this.#at = node.start + 1;
   }
 
-  /** Goes on for so many marks. Returns whether all is found. */
-  step(marks: number): boolean {
+  /** Goes on for so many letters, or to the end of the string there. Returns whether all is found. */
+  step(letters: number): boolean {
     if (this.#node.kind !== 'object' && this.#node.kind !== 'list') return true;
-    for (let mark = 0; mark < marks; mark += 1) {
+    for (const end = this.#at + letters; this.#at < end;) {
       if (this.#depth > 0) this.#within();
       else if (this.#direct()) return true;
       if (this.#at >= this.#node.end) return true;
@@ -115,7 +115,7 @@ export class ChildScan {
 
   #string(at: number): void {
     this.#at = endOfString(this.#text, at);
-    if (this.#node.kind === 'object' && this.#name === undefined) this.#name = stringIn(this.#text.slice(at, this.#at));
+    if (this.#node.kind === 'object' && this.#name === undefined) this.#name = nameIn(this.#text.slice(at, this.#at));
     else this.#add(at, this.#at);
   }
 
@@ -128,9 +128,14 @@ export class ChildScan {
   }
 }
 
-/** Returns the string of a JSON string, or the text itself where it is none. */
-function stringIn(json: string): string {
-  const cut = json.length > LONGEST_NAME ? `${json.slice(0, LONGEST_NAME).replace(/\\[^"]{0,5}$/, '')}…"` : json;
-  const value = parsedOr(cut, cut);
-  return typeof value === 'string' ? value : cut;
+/** Returns the name that a JSON string is, without its end where it is long. */
+const nameIn = (json: string): string => textIn(json.length > LONGEST_NAME ? `${json.slice(0, LONGEST_NAME)}…` : json);
+
+/** Returns the string of a JSON string, which may lack its end, or the text itself where it is none. */
+export function textIn(json: string): string {
+  const whole = parsedOr(json, undefined);
+  if (typeof whole === 'string') return whole;
+  // An escape that was cut has at most six characters, and an odd number of backslashes begins it.
+  const ends = [json, ...[1, 2, 3, 4, 5, 6].map((letters) => json.slice(0, -letters))].map((one) => parsedOr(`${one}"`, undefined));
+  return ends.find((one) => typeof one === 'string') ?? json;
 }

@@ -1,12 +1,14 @@
 import { parsedOr } from '../parsed-or.ts';
-import { ChildScan, rootNode, type JsonChild, type JsonNode } from './json-scan.ts';
+import { ChildScan, rootNode, textIn, type JsonChild, type JsonNode } from './json-scan.ts';
 
 /** Milliseconds of work before the page does something else. */
 const SLICE = 12;
-/** Marks between two looks at the clock. */
-const MARKS = 2000;
+/** Letters between two looks at the clock. */
+const LETTERS = 50_000;
 /** Values of one object or list that are shown. */
 const MOST = 10_000;
+/** Letters of a value that is too long to be shown. */
+const BEGINNING = 20_000;
 /** Letters that are parsed at once. */
 const PARSED_AT_ONCE = 1_000_000;
 
@@ -31,10 +33,10 @@ export class ScannedJson {
   }
 
   /** Returns the values within one. It stops for the page every few milliseconds. */
-  async children(node: JsonNode, signal?: AbortSignal): Promise<JsonChildren> {
-    const scan = new ChildScan(this.text, node, MOST);
+  async children(node: JsonNode, signal?: AbortSignal, most = MOST): Promise<JsonChildren> {
+    const scan = new ChildScan(this.text, node, most);
     let since = performance.now();
-    while (!scan.step(MARKS)) {
+    while (!scan.step(LETTERS)) {
       if (performance.now() - since < SLICE) continue;
       await breathe();
       signal?.throwIfAborted();
@@ -52,6 +54,14 @@ export class ScannedJson {
   /** Returns the text of a value as it was sent. */
   slice({ start, end }: JsonNode): string {
     return this.text.slice(start, end);
+  }
+
+  /** Returns the beginning of a value, and how long it is. */
+  beginning(node: JsonNode, most = BEGINNING): string {
+    const { start, end, kind } = node;
+    const cut = this.text.slice(start, Math.min(end, start + most));
+    const words = kind === 'text' ? textIn(cut) : cut;
+    return end - start > most ? `${words} … (${end - start} letters)` : words;
   }
 
   /** Returns a small value; undefined for a large one, or one that is no JSON. */

@@ -128,7 +128,11 @@ export const runCatalog = (thread: string): Catalog => ({
     { head: 'Webhook', cell: ({ webhook_status: status }) => ({ text: webhookWords(status) }) },
   ],
   whole: ({ run_id: id }) => below('threads', thread, 'runs', textIn(id)),
-  parts: { 'Config that it used': ['kwargs', 'config'], 'Context that it used': ['kwargs', 'context'] },
+  parts: {
+    'Config that it used': ['kwargs', 'config'],
+    'Context that it used': ['kwargs', 'context'],
+    'Its place in a trace': ['kwargs', 'trace'],
+  },
 });
 
 /** Returns the list of opinions about a run. */
