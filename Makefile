@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-dockerfiles test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator bench-scrape bench-console release test-release generate golden pin-bases console-page fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-dockerfiles test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -123,6 +123,9 @@ bench-control-plane: install ## latencies of the REST API on a real API server, 
 
 bench-operator: install ## the operator at scale: new deployments, 10,000 settled ones, a world at rest (10 minutes; --help by node test/bench/operator.ts)
 	@node test/bench/operator.ts
+
+bench-backup: install ## a backup and a restore of 1 GB in real pods, and the runs meanwhile (15 minutes; --help by node test/bench/backup.ts)
+	@node test/bench/backup.ts
 
 bench-scrape: install ## a scrape of the operator's metrics with 10,000 deployments (half a minute)
 	@node test/bench/scrape.ts

@@ -31,7 +31,7 @@ const needs = (file: string): string => {
   if (/^test\/builder\/(python-)?shapes\.test\.ts$/.test(file)) return 'shapes';
   if (/kit\/registry/.test(text)) return 'builder';
   if (/kit\/(api-server|stage)|inject\('kubeconfig'\)/.test(text)) return 'kube';
-  if (/kit\/(postgres|traced-gateway|compared-agent|agent-pair|users-project|s3-server)/.test(text)) return 'agent';
+  if (/kit\/(postgres|traced-gateway|compared-agent|agent-pair|users-project|s3-server|backup-stores)/.test(text)) return 'agent';
   return file.startsWith('test/charts/') ? 'charts' : 'unit';
 };
 const of = (name: string): string[] => files.filter((file) => needs(file) === name);

@@ -16,7 +16,7 @@ Usage: node src/main.ts <command> [options]
   dev             the agent server alone with an embedded Postgres, reloading on change (gx dev)
   import-threads  copies threads from the tables of LangGraph's own Postgres saver into an agent server's database
   builder         the stages that make an agent's image from its git repository
-  backup          sends the dump of a deployment's database to a store that speaks S3, or restores one
+  backup          sends the dump of a deployment's database to its target, or restores one
   api-key         create, list and revoke keys of the REST API
   uninstall       removes every deployment, so that the platform can be removed
   downgrade-check says which stored fields the definitions of another version would drop

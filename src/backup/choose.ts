@@ -4,11 +4,11 @@ import { missingKeys } from '../schema/agent/aes-key-id.ts';
 import { SCHEMA_MAJOR } from '../schema/agent/schema-major.ts';
 import { BackupFailed } from './s3/failure.ts';
 import type { Folder } from './folder.ts';
-import type { S3Store } from './s3/store.ts';
+import type { BackupStore } from './store.ts';
 
 /** Returns the entry of the catalogue that an order asks for. Throws with the reason where there is none. */
 export async function chosenEntry(
-  store: Pick<S3Store, 'read' | 'keysBelow'>,
+  store: Pick<BackupStore, 'read' | 'keysBelow'>,
   folder: Folder,
   order: Pick<RestoreOrder, 'name' | 'at' | 'owner'>,
 ): Promise<CatalogueEntry> {

@@ -1,6 +1,6 @@
 import type { BackupOwner, BackupTarget } from '../schema/wire/backup-message.ts';
 import { BackupFailed } from './s3/failure.ts';
-import type { S3Store } from './s3/store.ts';
+import type { BackupStore } from './store.ts';
 
 /** Where the backups of a deployment lie below a target. */
 export type Folder = { owner: string; catalogue: string; dumps: string; all: string };
@@ -11,7 +11,7 @@ export function folderOf({ prefix }: Pick<BackupTarget, 'prefix'>, { tenant, id 
   return { all, owner: `${all}owner.json`, catalogue: `${all}catalogue/`, dumps: `${all}dumps/` };
 }
 
-type Reading = Pick<S3Store, 'read' | 'write' | 'keysBelow'>;
+type Reading = Pick<BackupStore, 'read' | 'write' | 'keysBelow'>;
 
 /**
  * Makes sure that the folder is the deployment's own before anything is written into it or removed from it. An empty

@@ -8,7 +8,7 @@ import { folderOf } from './folder.ts';
 import { markerIn, markerSql } from './marker.ts';
 import { begin, giveUp } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
-import { S3Store } from './s3/store.ts';
+import { openStore } from './store.ts';
 import { reported } from './termination.ts';
 
 const QUIET = new URL('quiet.sql', import.meta.url);
@@ -24,11 +24,11 @@ export const runCheck = (config: RestoreJobConfig, signal: AbortSignal): Promise
 
 /** Looks whether a backup can be restored. It reads the catalogue alone. */
 export async function checkBackup(
-  { order, keys, encryptionKeys, pipe, pauses }: RestoreJobConfig,
+  { order, keys, mount, encryptionKeys, pipe, pauses }: RestoreJobConfig,
   signal: AbortSignal,
 ): Promise<RestoreDone> {
   const { postgres } = await foundDatabase(pipe, signal);
-  const store = new S3Store(order.target, keys, { signal, ...(pauses && { pauses }) });
+  const store = openStore(order.target, { keys, mount, signal, pauses });
   const folder = folderOf(order.target, order.owner);
   const entry = await chosenEntry(store, folder, order);
   requireReadable(entry, { postgres, keys: encryptionKeys });
@@ -42,7 +42,7 @@ export async function checkBackup(
  * proved to be those of the backup: a restore that fails leaves the database empty.
  */
 export async function restoreBackup(
-  { order, keys, encryptionKeys, pipe, pauses }: RestoreJobConfig,
+  { order, keys, mount, encryptionKeys, pipe, pauses }: RestoreJobConfig,
   signal: AbortSignal,
 ): Promise<RestoreDone> {
   const { postgres, state } = await foundDatabase(pipe, signal);
@@ -53,7 +53,7 @@ export async function restoreBackup(
     return { backup: marker.backup, from: marker.from };
   }
   if (state !== 'empty') throw new BackupFailed('DatabaseNotEmpty', 'The database holds data already. Nothing of it is touched.');
-  const store = new S3Store(order.target, keys, { signal, ...(pauses && { pauses }) });
+  const store = openStore(order.target, { keys, mount, signal, pauses });
   const folder = folderOf(order.target, order.owner);
   const entry = await chosenEntry(store, folder, order);
   requireReadable(entry, { postgres, keys: encryptionKeys });

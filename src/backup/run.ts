@@ -5,11 +5,11 @@ import { dumped, dumpFacts, requireWhole } from './dump.ts';
 import { expiredBackups } from '../schema/wire/backup-expiry.ts';
 import { claimFolder, folderOf, type Folder } from './folder.ts';
 import { begin } from './pipe.ts';
-import { S3Store } from './s3/store.ts';
+import { openStore, type BackupStore } from './store.ts';
 import { reported } from './termination.ts';
 import { upload } from './upload.ts';
 
-export const BACKUP_HELP = `gx-platform backup: sends the dump of a deployment's database to a store that speaks S3
+export const BACKUP_HELP = `gx-platform backup: sends the dump of a deployment's database to its target
 
 Usage: node src/main.ts backup [restore|check|verify]
 
@@ -24,9 +24,9 @@ export const runBackup = (config: BackupJobConfig, signal: AbortSignal): Promise
   reported(config, { reason: 'DumpFailed', what: 'The backup', signal, work: () => backUp(config, signal) });
 
 /** Makes one backup, and removes those that have expired. */
-export async function backUp({ order, keys, pipe, pauses }: BackupJobConfig, signal: AbortSignal): Promise<BackupDone> {
+export async function backUp({ order, keys, mount, pipe, pauses }: BackupJobConfig, signal: AbortSignal): Promise<BackupDone> {
   const { name, owner, target } = order;
-  const store = new S3Store(target, keys, { signal, ...(pauses && { pauses }) });
+  const store = openStore(target, { keys, mount, signal, pauses });
   const folder = folderOf(target, owner);
   await claimFolder(store, folder, owner);
   await begin(pipe);
@@ -50,11 +50,11 @@ export async function backUp({ order, keys, pipe, pauses }: BackupJobConfig, sig
 }
 
 /** Removes expired backups, and all that failed ones have left. Each leaves the catalogue before its data goes. */
-async function tidy(store: S3Store, folder: Folder, { keep, name }: BackupJobConfig['order']): Promise<undefined> {
+async function tidy(store: BackupStore, folder: Folder, { keep, name }: BackupJobConfig['order']): Promise<undefined> {
   const listed = (await store.keysBelow(folder.catalogue)).map((key) => key.slice(folder.catalogue.length).replace(/\.json$/, ''));
   const old = expiredBackups(listed, keep, new Date());
   for (const each of old) await store.remove(`${folder.catalogue}${each}.json`);
   const kept = new Set([...listed.filter((each) => !old.includes(each)), name]);
   for (const key of await store.keysBelow(folder.dumps)) if (!kept.has(key.slice(folder.dumps.length))) await store.remove(key);
-  for (const { key, id } of await store.begunBelow(folder.dumps)) await store.abandon(key, id);
+  for (const { key, id } of await store.begunBelow(folder.all)) await store.abandon(key, id);
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { S3Store } from './s3/store.ts';
+import type { BackupStore } from './store.ts';
 
 const MIB = 1_048_576;
 /** S3 takes 10,000 parts. They grow with each thousand: a dump may have 860 GiB, and few bytes take little memory. */
 const PARTS_OF_A_SIZE = 1000;
 const partSize = (number: number): number => 16 * MIB * (1 + Math.floor((number - 1) / PARTS_OF_A_SIZE));
 
-type Sending = Pick<S3Store, 'begin' | 'part' | 'complete' | 'abandon'>;
+type Sending = Pick<BackupStore, 'begin' | 'part' | 'complete' | 'abandon'>;
 export type SentDump = { bytes: number; sha256: string };
 
 /**

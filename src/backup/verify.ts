@@ -9,7 +9,7 @@ import { feed, foundDatabase, requireRestored } from './feed.ts';
 import { folderOf } from './folder.ts';
 import { begin } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
-import { S3Store } from './s3/store.ts';
+import { openStore } from './store.ts';
 import { reported } from './termination.ts';
 
 /** Tables whose differences are named. */
@@ -20,9 +20,9 @@ export const runVerify = (config: VerifyJobConfig, signal: AbortSignal): Promise
   reported(config, { reason: 'RestoreFailed', what: 'The verification', signal, work: () => verifyBackup(config, signal) });
 
 /** Restores a backup into the scratch database of the other container, and compares the rows. */
-export async function verifyBackup({ order, keys, pipe, pauses }: VerifyJobConfig, signal: AbortSignal): Promise<VerifyDone> {
+export async function verifyBackup({ order, keys, mount, pipe, pauses }: VerifyJobConfig, signal: AbortSignal): Promise<VerifyDone> {
   const { postgres } = await foundDatabase(pipe, signal);
-  const store = new S3Store(order.target, keys, { signal, ...(pauses && { pauses }) });
+  const store = openStore(order.target, { keys, mount, signal, pauses });
   const folder = folderOf(order.target, order.owner);
   const entry = await chosenEntry(store, folder, order);
   // Nothing is decrypted here, so that no keys are needed.

@@ -1,9 +1,9 @@
 import { isObject } from '../schema/json.ts';
-import type { BackupTarget } from '../schema/wire/backup-message.ts';
+import type { ClaimTarget, S3Target } from '../schema/wire/backup-message.ts';
 import type { SettingsReader } from './env.ts';
 
-/** A target of the installation. Its credential is a Secret in the deployment's namespace. */
-export type NamedTarget = BackupTarget & { secretName: string };
+/** A target of the installation. The credential of one that speaks S3 is a Secret in the deployment's namespace. */
+export type NamedTarget = (S3Target & { secretName: string }) | ClaimTarget;
 
 export type Backups = {
   targets: Record<string, NamedTarget>;
@@ -22,9 +22,30 @@ const isText: Check = (value) => typeof value === 'string';
 const isWord: Check = (value) => typeof value === 'string' && value !== '';
 const isLabel: Check = (value) => typeof value === 'string' && value.length <= 63 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(value);
 
-/** The fields of a target, which are those of the chart's settings.backups.targets. */
-const FIELDS: Record<string, { check: Check; isNeeded?: boolean; says: string }> = {
+type Fields = Record<string, { check: Check; isNeeded?: boolean; says: string }>;
+
+/** The fields of every target, which are those of the chart's settings.backups.targets. */
+const FIELDS: Fields = {
   name: { check: isLabel, isNeeded: true, says: 'a DNS label' },
+  prefix: {
+    check: (value) => typeof value === 'string' && /^[\w./-]*$/.test(value) && !value.includes('..'),
+    says: 'a path of letters, digits, "-", "_", "." and "/"',
+  },
+};
+
+/** The fields of a target that is a volume claim. */
+const OF_CLAIM: Fields = {
+  ...FIELDS,
+  claim: {
+    check: (value) => typeof value === 'string' && value.length <= 253 && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(value),
+    isNeeded: true,
+    says: "a volume claim's name",
+  },
+};
+
+/** The fields of a target that speaks S3. */
+const OF_S3: Fields = {
+  ...FIELDS,
   endpoint: {
     check: (value) => typeof value === 'string' && URL.canParse(value) && /^https?:\/\/[^/?#@]+\/?$/.test(value),
     isNeeded: true,
@@ -36,10 +57,6 @@ const FIELDS: Record<string, { check: Check; isNeeded?: boolean; says: string }>
     says: "a bucket's name",
   },
   region: { check: isText, says: 'a text' },
-  prefix: {
-    check: (value) => typeof value === 'string' && /^[\w./-]*$/.test(value) && !value.includes('..'),
-    says: 'a path of letters, digits, "-", "_", "." and "/"',
-  },
   ca: { check: isText, says: 'certificates in PEM' },
   pathStyle: { check: (value) => typeof value === 'boolean', says: 'true or false' },
   secretName: { check: isWord, isNeeded: true, says: "a Secret's name" },
@@ -72,24 +89,29 @@ export function backups(read: SettingsReader): Backups {
 
 function faultsOf(value: unknown): string[] {
   if (!isObject(value)) return [' must be an object'];
-  const missing = Object.keys(FIELDS).filter((name) => FIELDS[name]?.isNeeded === true && value[name] === undefined);
-  const wrong = Object.keys(value).filter((name) => FIELDS[name]?.check(value[name]) === false);
-  const unknown = Object.keys(value).filter((name) => !Object.hasOwn(FIELDS, name));
+  const [fields, kind] = 'claim' in value ? [OF_CLAIM, 'a target that is a volume claim'] : [OF_S3, 'a target that speaks S3'];
+  const missing = Object.keys(fields).filter((name) => fields[name]?.isNeeded === true && value[name] === undefined);
+  const wrong = Object.keys(value).filter((name) => fields[name]?.check(value[name]) === false);
+  const unknown = Object.keys(value).filter((name) => !Object.hasOwn(fields, name));
   return [
-    ...missing.map((name) => `.${name} is not set (${FIELDS[name]?.says})`),
-    ...wrong.map((name) => `.${name} must be ${FIELDS[name]?.says}`),
-    ...unknown.map((name) => `.${name} is no field of a target${name === 'claimName' ? '; only stores that speak S3 are targets' : ''}`),
+    ...missing.map((name) => `.${name} is not set (${fields[name]?.says})`),
+    ...wrong.map((name) => `.${name} must be ${fields[name]?.says}`),
+    ...unknown.map((name) => `.${name} is no field of ${kind}`),
   ];
 }
 
-type Given = Pick<NamedTarget, 'endpoint' | 'bucket' | 'secretName'> & { name: string } & Partial<NamedTarget>;
+type GivenS3 = Pick<S3Target, 'endpoint' | 'bucket'> & Partial<S3Target> & { secretName: string };
+type Given = { name: string } & (GivenS3 | (Pick<ClaimTarget, 'claim'> & Partial<ClaimTarget>));
 
-function targetIn({ name, endpoint, bucket, secretName, region = '', prefix = '', pathStyle = false, ca = '' }: Given) {
+function targetIn({ name, prefix: folder = '', ...given }: Given): { name: string; settings: NamedTarget } {
+  const prefix = folder.replace(/^\/+|\/+$/g, '');
+  if ('claim' in given) return { name, settings: { claim: given.claim, prefix } };
+  const { endpoint, bucket, secretName, region = '', pathStyle = false, ca = '' } = given;
   const settings: NamedTarget = {
     endpoint: endpoint.replace(/\/$/, ''),
     bucket,
     region: region === '' ? 'us-east-1' : region,
-    prefix: prefix.replace(/^\/+|\/+$/g, ''),
+    prefix,
     pathStyle,
     ...(ca.trim() !== '' && { ca }),
     secretName,

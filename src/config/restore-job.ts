@@ -13,12 +13,9 @@ export type RestoreJobConfig = StoreJobConfig & {
 /** Reads the settings of `backup restore`. Throws one `StartError` with every problem. */
 export function restoreJobConfig(env: Env): RestoreJobConfig {
   const read = new SettingsReader(env);
-  const config: RestoreJobConfig = {
-    // The operator of the same version writes it.
-    order: (read.json(['GX_RESTORE']) ?? read.problem('GX_RESTORE is not set (the order, in JSON)')) as RestoreOrder,
-    encryptionKeys: readingKeys(read),
-    ...storeJobConfig(read),
-  };
+  // The operator of the same version writes it.
+  const order = (read.json(['GX_RESTORE']) ?? read.problem('GX_RESTORE is not set (the order, in JSON)')) as RestoreOrder;
+  const config: RestoreJobConfig = { order, encryptionKeys: readingKeys(read), ...storeJobConfig(read, order) };
   read.finish();
   return config;
 }
@@ -29,10 +26,8 @@ export type VerifyJobConfig = StoreJobConfig & { order: VerifyOrder };
 /** Reads the settings of `backup verify`. Throws one `StartError` with every problem. */
 export function verifyJobConfig(env: Env): VerifyJobConfig {
   const read = new SettingsReader(env);
-  const config: VerifyJobConfig = {
-    order: (read.json(['GX_VERIFY']) ?? read.problem('GX_VERIFY is not set (the order, in JSON)')) as VerifyOrder,
-    ...storeJobConfig(read),
-  };
+  const order = (read.json(['GX_VERIFY']) ?? read.problem('GX_VERIFY is not set (the order, in JSON)')) as VerifyOrder;
+  const config: VerifyJobConfig = { order, ...storeJobConfig(read, order) };
   read.finish();
   return config;
 }

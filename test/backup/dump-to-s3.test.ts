@@ -1,19 +1,17 @@
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { backUp } from '../../src/backup/run.ts';
 import type { BackupJobConfig } from '../../src/config/backup-job.ts';
-import { backupName, type BackupDone, type BackupOrder, type CatalogueEntry } from '../../src/schema/wire/backup-message.ts';
+import type { BackupDone, BackupOrder } from '../../src/schema/wire/backup-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
+import { dumpInto } from './dump-double.ts';
 
 /* A real S3 server, and a stand-in for the container with pg_dump: a real pipe, into which a test writes. */
 
 const TENANT = '00000000-0000-4000-8000-000000000000';
-const DAY = 86_400_000;
 let store: S3Server;
 let pipe: string;
 let next = 0;
@@ -42,21 +40,14 @@ const order = (given: Partial<BackupOrder> = {}): BackupOrder => ({
 const configFor = (given: BackupOrder, more: Partial<BackupJobConfig> = {}): BackupJobConfig => ({
   order: given,
   keys: S3_KEYS,
+  mount: '/none',
   pipe,
   terminationLog: '/dev/null',
   pauses: [10, 20, 50],
   ...more,
 });
 
-/** Dumps these bytes as the other container does, once it may begin. */
-async function dumps(bytes: Buffer, { status = '0', words = '' } = {}): Promise<void> {
-  execFileSync('mkfifo', [join(pipe, 'dump')]);
-  await writeFile(join(pipe, 'facts'), '17.6\n3\n1\n0a1b2c3d encryption.path\n2026-11-26T02:00:01Z\n');
-  await writeFile(join(pipe, 'counts'), 'gx.run 2 77\ngx.thread 3 -42\n');
-  await writeFile(join(pipe, 'error'), words);
-  await writeFile(join(pipe, 'dump'), bytes);
-  if (status !== 'killed') await writeFile(join(pipe, 'end'), `${status}\n`);
-}
+const dumps = (bytes: Buffer, given?: { status?: string; words?: string }): Promise<void> => dumpInto(pipe, bytes, given);
 
 async function run(given: BackupOrder, bytes = Buffer.from('a dump'), more: Partial<BackupJobConfig> = {}): Promise<BackupDone> {
   const [done] = await Promise.all([backUp(configFor(given, more), new AbortController().signal), dumps(bytes)]);
@@ -72,39 +63,6 @@ const keysOf = async (given: BackupOrder): Promise<string[]> => {
 };
 
 describe('a backup', () => {
-  test('has the bytes of the dump, and an entry of the catalogue that says what is in it', async () => {
-    const bytes = Buffer.alloc(40 * 1_048_576, 'some rows of a table ');
-    const given = order();
-    const done = await run(given, bytes);
-    const keys = ['0a1b2c3d', 'encryption.path'];
-    expect(done).toMatchObject({ bytes: bytes.length, migration: 3, keys, from: '2026-11-26T02:00:01.000Z' });
-    expect(await keysOf(given)).toEqual([`catalogue/${given.name}.json`, `dumps/${given.name}`, 'owner.json']);
-    expect((await store.content(`${folderOf(given)}/dumps/${given.name}`)).equals(bytes)).toBe(true);
-    const entry = JSON.parse((await store.content(`${folderOf(given)}/catalogue/${given.name}.json`)).toString()) as CatalogueEntry;
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    expect(entry).toMatchObject({
-      method: 'dump',
-      postgres: '17.6',
-      migration: 3,
-      schema: 1,
-      keys,
-      counts: { 'gx.run': '2 77', 'gx.thread': '3 -42' },
-      sha256,
-      holds: given.holds,
-    });
-    expect(entry.owner).toEqual(given.owner);
-  });
-
-  test('is not listed, and leaves nothing, if pg_dump fails', async () => {
-    const given = order();
-    const made = backUp(configFor(given), new AbortController().signal);
-    await Promise.all([
-      expect(made).rejects.toMatchObject({ reason: 'DumpFailed', message: expect.stringContaining('disk on fire') as string }),
-      dumps(Buffer.from('half of it'), { status: '1', words: 'pg_dump: error: disk on fire' }),
-    ]);
-    expect(await keysOf(given)).toEqual(['owner.json']);
-  });
-
   test('is not listed if the store is gone in its middle', async () => {
     const given = order();
     const made = backUp(configFor(given), new AbortController().signal);
@@ -120,38 +78,6 @@ describe('a backup', () => {
     // The next one clears away what it has begun.
     await run({ ...given, name: '20261126t030000z' });
     expect(await keysOf(given)).toEqual(['catalogue/20261126t030000z.json', 'dumps/20261126t030000z', 'owner.json']);
-  });
-});
-
-describe('the folder of a deployment', () => {
-  test('is never touched by another deployment', async () => {
-    const given = order();
-    await run(given);
-    const before = await keysOf(given);
-    const other = order({ owner: { ...given.owner, uid: 'another' }, name: '20261127t020000z', keep: { count: 1 } });
-    await expect(backUp(configFor(other), new AbortController().signal)).rejects.toMatchObject({
-      reason: 'TargetNotEmpty',
-      message: expect.stringContaining(given.owner.uid) as string,
-    });
-    expect(await keysOf(given)).toEqual(before);
-  });
-
-  test('keeps as many backups as it is to keep, and removes what failed ones have left', async () => {
-    const given = order({ keep: { count: 2 } });
-    for (const day of ['01', '02', '03', '04']) await run({ ...given, name: `202611${day}t020000z` });
-    const kept = ['20261103t020000z', '20261104t020000z'];
-    expect(await keysOf(given)).toEqual([
-      ...kept.map((name) => `catalogue/${name}.json`),
-      ...kept.map((name) => `dumps/${name}`),
-      'owner.json',
-    ]);
-  });
-
-  test('keeps the backups of so many days', async () => {
-    const given = order({ keep: { days: 3 } });
-    const names = [5, 2, 0].map((days) => backupName(new Date(Date.now() - days * DAY)));
-    for (const name of names) await run({ ...given, name });
-    expect((await keysOf(given)).filter((key) => key.startsWith('dumps/'))).toEqual(names.slice(1).map((name) => `dumps/${name}`));
   });
 });
 

@@ -73,7 +73,16 @@ const order = (given: Partial<RestoreOrder> = {}): RestoreOrder => ({
 });
 const attempt = (given: Partial<RestoreOrder> = {}, more: Partial<RestoreJobConfig> = {}) =>
   restoreBackup(
-    { order: order(given), keys: S3_KEYS, encryptionKeys: [], pipe, terminationLog: '/dev/null', pauses: [10, 20], ...more },
+    {
+      order: order(given),
+      keys: S3_KEYS,
+      mount: '/none',
+      encryptionKeys: [],
+      pipe,
+      terminationLog: '/dev/null',
+      pauses: [10, 20],
+      ...more,
+    },
     new AbortController().signal,
   );
 const found = (state = 'empty', version = '17.6 (Debian)'): Promise<void> => writeFile(join(pipe, 'found'), `${version}\n${state}\n`);
@@ -212,6 +221,7 @@ describe('a verification', () => {
       {
         order: { target: store.target, owner: { tenant: TENANT, id }, name },
         keys: S3_KEYS,
+        mount: '/none',
         pipe,
         terminationLog: '/dev/null',
         pauses: [10],
@@ -247,7 +257,7 @@ describe('a verification', () => {
 describe('a look at a backup that is to replace data', () => {
   const look = (given: Partial<RestoreOrder> = {}) =>
     checkBackup(
-      { order: order(given), keys: S3_KEYS, encryptionKeys: [], pipe, terminationLog: '/dev/null', pauses: [10, 20] },
+      { order: order(given), keys: S3_KEYS, mount: '/none', encryptionKeys: [], pipe, terminationLog: '/dev/null', pauses: [10, 20] },
       new AbortController().signal,
     );
 

@@ -17,15 +17,24 @@ const envOf = (objects: KubeYaml[]): Record<string, string> => {
 };
 
 test('targets of backups reach the operator, with the image that sends them', async () => {
-  const targets = [TARGET, { ...TARGET, name: 'other', region: 'eu-1', prefix: 'gx', pathStyle: true, ca: 'a certificate' }];
+  const targets = [
+    TARGET,
+    { name: 'disk', claim: 'gx-backups' },
+    { ...TARGET, name: 'other', region: 'eu-1', prefix: 'gx', pathStyle: true, ca: 'a certificate' },
+  ];
   const env = envOf(await render.chart({ settings: { backups: { targets, atOnce: 5, deadlineMinutes: 30, verifyDays: 0 } } }));
   const { backups } = operatorConfig(env).settings;
   expect(backups).toMatchObject({ atOnce: 5, deadlineMinutes: 30, verifyDays: 0, image: expect.stringContaining('gx-platform') as string });
-  expect(backups.targets).toMatchObject({ main: { region: 'us-east-1', pathStyle: false }, other: { prefix: 'gx', ca: 'a certificate' } });
+  expect(backups.targets).toMatchObject({
+    main: { region: 'us-east-1', pathStyle: false },
+    disk: { claim: 'gx-backups' },
+    other: { prefix: 'gx', ca: 'a certificate' },
+  });
 });
 
 test.each([
-  ['a volume claim', { ...TARGET, claimName: 'disk' }, /claimName/],
+  ['a field of no target', { ...TARGET, claimName: 'disk' }, /claimName/],
+  ['a claim and a bucket', { ...TARGET, claim: 'disk' }, /targets\/0|targets\.0/],
   ['an endpoint with a path', { ...TARGET, endpoint: 'https://s3.example.com/path' }, /endpoint/],
   ['no Secret', { ...TARGET, secretName: '' }, /secretName/],
 ])('a target with %s is refused with the field', async (_, target, words) => {

@@ -2,8 +2,10 @@ import { expect, test } from 'vitest';
 import { backupJobConfig } from '../../src/config/backup-job.ts';
 import { restoreJobConfig, verifyJobConfig } from '../../src/config/restore-job.ts';
 
+/** The part of a target by which its kind is told. */
+const TARGET = { endpoint: 'https://s3.example.com' };
 const ENV = {
-  GX_BACKUP: '{"name":"20261126t020000z","holds":{"text":"\\u0024(HOME)"}}',
+  GX_BACKUP: '{"name":"20261126t020000z","target":{"endpoint":"https://s3.example.com"},"holds":{"text":"\\u0024(HOME)"}}',
   GX_BACKUP_ACCESS_KEY_ID: 'a-key-id',
   GX_BACKUP_SECRET_ACCESS_KEY: 'a-secret-key',
   GX_BACKUP_PIPE: '/somewhere/pipe',
@@ -11,8 +13,9 @@ const ENV = {
 
 test('the Job of a backup reads its order, its credential and the folder that both containers share', () => {
   expect(backupJobConfig(ENV)).toEqual({
-    order: { name: '20261126t020000z', holds: { text: '$(HOME)' } },
+    order: { name: '20261126t020000z', target: TARGET, holds: { text: '$(HOME)' } },
     keys: { accessKeyId: 'a-key-id', secretAccessKey: 'a-secret-key' },
+    mount: '/gx/store',
     pipe: '/somewhere/pipe',
     terminationLog: '/dev/termination-log',
   });
@@ -27,11 +30,12 @@ test('without an order and a credential it does not start, and says what is miss
 test('the Job of a restore reads its order, its credential and the keys that the agents will read with', () => {
   const { GX_BACKUP: _, ...env } = ENV;
   const key = Buffer.alloc(32, 7);
-  const given = { ...env, GX_RESTORE: '{"into":"a-uid"}', LANGGRAPH_AES_KEY: key.toString('base64') };
+  const given = { ...env, GX_RESTORE: JSON.stringify({ into: 'a-uid', target: TARGET }), LANGGRAPH_AES_KEY: key.toString('base64') };
   expect(restoreJobConfig(given)).toEqual({
-    order: { into: 'a-uid' },
+    order: { into: 'a-uid', target: TARGET },
     keys: { accessKeyId: 'a-key-id', secretAccessKey: 'a-secret-key' },
     encryptionKeys: [key.toString('base64')],
+    mount: '/gx/store',
     pipe: '/somewhere/pipe',
     terminationLog: '/dev/termination-log',
   });
@@ -42,9 +46,12 @@ test('the Job of a restore reads its order, its credential and the keys that the
 
 test('the Job of a verification knows no keys of encryption', () => {
   const { GX_BACKUP: _, ...env } = ENV;
-  expect(verifyJobConfig({ ...env, GX_VERIFY: '{"name":"20261126t020000z"}', GX_AES_KEY: 'a'.repeat(32) })).toEqual({
-    order: { name: '20261126t020000z' },
+  expect(
+    verifyJobConfig({ ...env, GX_VERIFY: JSON.stringify({ name: '20261126t020000z', target: TARGET }), GX_AES_KEY: 'a'.repeat(32) }),
+  ).toEqual({
+    order: { name: '20261126t020000z', target: TARGET },
     keys: { accessKeyId: 'a-key-id', secretAccessKey: 'a-secret-key' },
+    mount: '/gx/store',
     pipe: '/somewhere/pipe',
     terminationLog: '/dev/termination-log',
   });

@@ -31,12 +31,21 @@ test('a target has a region, no prefix and the host of its bucket unless it says
   expect(read([{ ...TARGET, prefix: '/gx/prod/' }]).value.targets.main?.prefix).toBe('gx/prod');
 });
 
+test('a target may be a volume claim', () => {
+  expect(read([{ name: 'disk', claim: 'gx-backups', prefix: '/gx/' }])).toMatchObject({
+    value: { targets: { disk: { claim: 'gx-backups', prefix: 'gx' } } },
+    problems: [],
+  });
+});
+
 test.each([
   ['an endpoint with a path', [{ ...TARGET, endpoint: 'https://s3.example.com/bucket' }], 'GX_BACKUP_TARGETS[0].endpoint must be'],
   ['a bucket that is none', [{ ...TARGET, bucket: 'A' }], "GX_BACKUP_TARGETS[0].bucket must be a bucket's name"],
   ['a prefix that climbs', [{ ...TARGET, prefix: '../others' }], 'GX_BACKUP_TARGETS[0].prefix must be'],
   ['no Secret', [{ ...TARGET, secretName: undefined }], 'GX_BACKUP_TARGETS[0].secretName is not set'],
-  ['a volume claim', [{ ...TARGET, claimName: 'disk' }], 'only stores that speak S3 are targets'],
+  ['a field of no target', [{ ...TARGET, claimName: 'disk' }], 'GX_BACKUP_TARGETS[0].claimName is no field of a target that speaks S3'],
+  ['a claim with a bucket', [{ ...TARGET, claim: 'disk' }], '.bucket is no field of a target that is a volume claim'],
+  ['a claim of another namespace', [{ name: 'disk', claim: 'other/disk' }], "GX_BACKUP_TARGETS[0].claim must be a volume claim's name"],
   ['a name that is taken', [TARGET, TARGET], 'GX_BACKUP_TARGETS[1].name: another target has the name main'],
   ['no list', {}, 'GX_BACKUP_TARGETS must be a list'],
 ])('%s is refused with the field', (_what, targets, words) => {

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureTools } from '../../dev/cluster/parts.ts';
-import type { BackupTarget } from '../../src/schema/wire/backup-message.ts';
+import type { S3Target } from '../../src/schema/wire/backup-message.ts';
 import { freePort } from './agent-server.ts';
 import { until } from './until.ts';
 
@@ -13,7 +13,7 @@ export const S3_KEYS = { accessKeyId: 'a-key-id', secretAccessKey: 'a-secret-key
 
 /** A real server that speaks S3, with one bucket, whose objects are files of a folder. */
 export type S3Server = {
-  target: BackupTarget;
+  target: S3Target;
   /** Returns the keys of all objects. */
   keys(): Promise<string[]>;
   /** Returns the content of an object. */

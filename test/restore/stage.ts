@@ -77,7 +77,7 @@ async function setTargets(kubectl: Kubectl, change: string): Promise<void> {
 }
 
 type Created = Awaited<ReturnType<typeof untilDeployed>>;
-export type Agent = { id: string; name: string; client: Client };
+export type Agent = { id: string; name: string; url: string; client: Client };
 
 /** Puts the graphs of this test where pods find them, as a volume in the place of the image's example. */
 export async function putGraphs(kubectl: Kubectl, name: string): Promise<void> {
@@ -110,7 +110,7 @@ export async function deploy(system: SystemUnderTest, { name, graphs, encryption
   const url = agentUrl(await untilDeployed(api, created, () => undefined));
   await until('it answers', async () => (await fetch(`${url}/ok`)).ok);
   const key = await agentKey(api, created);
-  return { id: created.id, name, client: new Client({ apiUrl: url, apiKey: key, callerOptions: { maxRetries: 0 } }) };
+  return { id: created.id, name, url, client: new Client({ apiUrl: url, apiKey: key, callerOptions: { maxRetries: 0 } }) };
 }
 
 export type Mark = { round: string; node: string; at: string };

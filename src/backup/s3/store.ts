@@ -2,7 +2,7 @@ import { request as overHttp } from 'node:http';
 import { request as overHttps } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../errors.ts';
-import type { BackupTarget } from '../../schema/wire/backup-message.ts';
+import type { S3Target } from '../../schema/wire/backup-message.ts';
 import { BackupFailed, storeFailure, mayPass } from './failure.ts';
 import { encoded, sha256, signed, type S3Keys } from './sign.ts';
 import { elementsOf, xmlText } from './xml.ts';
@@ -20,12 +20,12 @@ const PART = 8 * 1_048_576;
 
 /** A bucket of a store that speaks S3. Each call is tried again while the store is away or overloaded. */
 export class S3Store {
-  readonly #target: BackupTarget;
+  readonly #target: S3Target;
   readonly #keys: S3Keys;
   readonly #signal: AbortSignal;
   readonly #pauses: readonly number[];
 
-  constructor(target: BackupTarget, keys: S3Keys, given: { signal: AbortSignal; pauses?: readonly number[] }) {
+  constructor(target: S3Target, keys: S3Keys, given: { signal: AbortSignal; pauses?: readonly number[] }) {
     this.#target = target;
     this.#keys = keys;
     this.#signal = given.signal;

@@ -5,7 +5,7 @@ import { BACKUP } from '../../schema/platform/labels.ts';
 import type { BackupOrder } from '../../schema/wire/backup-message.ts';
 import { COUNTS, DUMP, FACTS } from './dump-script.ts';
 import { keepOf } from './plan.ts';
-import { databasePrograms, literal, PIPE, storeJob, storeSpeaker } from './pod.ts';
+import { databasePrograms, literal, PIPE, placeOf, storeJob, storeSpeaker } from './pod.ts';
 
 /** Characters of the Deployment and its revision: a variable of a process has 128 KiB. Larger ones are left out. */
 const MOST_HELD = 100_000;
@@ -27,7 +27,6 @@ export function backupOrder(
   const target = settings.backups.targets[backup.spec.target];
   const spec = deployment.spec.database?.backup;
   if (target === undefined || spec === undefined) return undefined;
-  const { secretName: _secret, ...place } = target;
   const { uid = '', name, namespace } = deployment.metadata;
   const holds = {
     deployment: { name, namespace, spec: deployment.spec },
@@ -35,7 +34,7 @@ export function backupOrder(
   };
   return {
     name: backup.spec.backup,
-    target: place,
+    target: placeOf(target),
     owner: { tenant, id: (deployment.spec.id ?? uid).toLowerCase(), uid },
     keep: keepOf(spec),
     holds: JSON.stringify(holds).length > MOST_HELD ? {} : holds,
@@ -55,9 +54,10 @@ export function backupJob(deployment: DeploymentResource, { backup, order, secre
       component: 'backup',
       name: backup.metadata.name,
       annotations: { [BACKUP]: backup.metadata.name },
+      target: backup.spec.target,
       containers: [
         databasePrograms(deployment, { name: 'dump', script: DUMP, secret, env }, settings),
-        storeSpeaker({ args: ['backup'], variable: 'GX_BACKUP', order, target: backup.spec.target }, settings),
+        storeSpeaker({ args: ['backup'], variable: 'GX_BACKUP', order, target: backup.spec.target, writes: true }, settings),
       ],
     },
     settings,

@@ -1,8 +1,10 @@
+import type { NamedTarget } from '../../config/backups.ts';
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, type Component } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
+import { isClaimTarget, type BackupTarget } from '../../schema/wire/backup-message.ts';
 import { authorityMount } from '../database/address.ts';
 import { restrictedContainer, restrictedPod } from '../database/own/postgres-image.ts';
 import { ownedMetadata } from '../objects/metadata.ts';
@@ -16,6 +18,8 @@ import { ownedMetadata } from '../objects/metadata.ts';
 export const SENDER = 'send';
 /** The container that restores. */
 export const RESTORER = 'restore';
+/** The folder at which a target that is a volume claim is mounted. */
+const MOUNT = '/gx/store';
 /** The folder that both containers share. */
 export const PIPE = '/gx/pipe';
 
@@ -23,6 +27,8 @@ type Asked = {
   component: Component;
   name: string;
   annotations?: Record<string, string>;
+  /** The target of the installation that the Job works with. */
+  target: string;
   containers: object[];
   volumes?: object[];
 };
@@ -30,7 +36,7 @@ type Asked = {
 /** Returns a Job that is tried once, within the deadline of backups. */
 export function storeJob(
   deployment: DeploymentResource,
-  { component, name, annotations, containers, volumes = [] }: Asked,
+  { component, name, annotations, target, containers, volumes = [] }: Asked,
   settings: OperatorSettings,
 ): KubeObject {
   const deploymentName = deployment.metadata.name;
@@ -50,6 +56,7 @@ export function storeJob(
           volumes: [
             authorityMount(names.databaseTls(deploymentName)).volume,
             { name: pipe.name, emptyDir: { sizeLimit: '16Mi' } },
+            ...claimOf(target, settings).map((claimName) => ({ name: 'store', persistentVolumeClaim: { claimName } })),
             ...volumes,
           ],
           containers: containers.map((container) => ({ ...common, ...container })),
@@ -109,27 +116,54 @@ export const scratchPrograms = (
   volumeMounts: [pipe, ...mounts],
 });
 
-type Speaking = { args: string[]; variable: string; order: object; target: string; env?: object[] };
+/** Returns the volume claim of a target, if it is one. */
+function claimOf(name: string, { backups: { targets } }: OperatorSettings): string[] {
+  const target = targets[name];
+  return target !== undefined && isClaimTarget(target) ? [target.claim] : [];
+}
+
+/** Returns a target as orders name it, without its Secret. */
+export function placeOf(target: NamedTarget): BackupTarget {
+  if (isClaimTarget(target)) return target;
+  const { secretName: _secret, ...place } = target;
+  return place;
+}
+
+type Speaking = {
+  args: string[];
+  variable: string;
+  order: object;
+  target: string;
+  /** True if it makes backups. Otherwise it only reads. */
+  writes?: boolean;
+  env?: object[];
+};
 
 /** Returns the container that speaks to the store of a target. */
-export function storeSpeaker(
-  { args, variable, order, target, env = [] }: Speaking,
-  { backups: { image, targets } }: OperatorSettings,
-): object {
-  const secret = targets[target]?.secretName ?? '';
+export function storeSpeaker({ args, variable, order, target, writes = false, env = [] }: Speaking, settings: OperatorSettings): object {
+  const { image, targets } = settings.backups;
+  const claims = claimOf(target, settings);
   return {
     name: SENDER,
     image,
     args,
     env: [
-      fromSecret('GX_BACKUP_ACCESS_KEY_ID', secret, 'accessKeyId'),
-      fromSecret('GX_BACKUP_SECRET_ACCESS_KEY', secret, 'secretAccessKey'),
+      ...(claims.length > 0 ? [literal(['GX_BACKUP_MOUNT', MOUNT])] : credentialOf(targets[target])),
       literal([variable, withoutReferences(JSON.stringify(order))]),
       literal(['GX_BACKUP_PIPE', PIPE]),
       ...env,
     ],
     // Two parts of 16 MB at first, and the program itself. Parts of a dump that is sent grow with its size.
     resources: { requests: { cpu: '50m', memory: '160Mi' }, limits: { cpu: '500m', memory: '640Mi' } },
-    volumeMounts: [pipe],
+    volumeMounts: [pipe, ...claims.map(() => ({ name: 'store', mountPath: MOUNT, readOnly: !writes }))],
   };
+}
+
+/** Returns the variables with the credential of a store that speaks S3. */
+function credentialOf(target: NamedTarget | undefined): object[] {
+  const secret = target === undefined || isClaimTarget(target) ? '' : target.secretName;
+  return [
+    fromSecret('GX_BACKUP_ACCESS_KEY_ID', secret, 'accessKeyId'),
+    fromSecret('GX_BACKUP_SECRET_ACCESS_KEY', secret, 'secretAccessKey'),
+  ];
 }

@@ -25,6 +25,7 @@ export function checkJob(deployment: DeploymentResource, plan: ReplaceOrder, req
       component: 'restore',
       name: names.restoreCheck(deployment.metadata.name),
       annotations: { [REPLACES]: checkOf(requestedAt) },
+      target: plan.target,
       containers: [
         scratchPrograms({ script: VERSION, env: [literal(['PIPE', PIPE])] }, settings),
         storeSpeaker({ ...speaking, env: encryptionKeysOf(deployment) }, settings),

@@ -48,6 +48,7 @@ export function restoreJob(deployment: DeploymentResource, { plan, secret, reque
     {
       component: 'restore',
       name: names.restore(deployment.metadata.name),
+      target: plan.target,
       ...(requestedAt !== undefined && { annotations: { [REPLACES]: requestedAt } }),
       ...(name !== undefined && { volumes: [{ name: 'sql', configMap: { name } }] }),
       containers: [

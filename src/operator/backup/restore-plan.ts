@@ -4,6 +4,7 @@ import type { BackupResource, DeploymentResource } from '../../schema/platform/c
 import { isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
 import type { RestoreFailureReason, RestoreOrder } from '../../schema/wire/restore-message.ts';
 import { targetFault } from './plan.ts';
+import { placeOf } from './pod.ts';
 
 /** The decision about the restore with which a deployment begins. */
 export type RestorePlan =
@@ -52,10 +53,9 @@ export function ordered(
   const target = settings.backups.targets[source.target];
   if (target === undefined)
     return { state: 'fault', reason: 'TargetMissing', message: targetFault('database.restore', source.target, settings) ?? '' };
-  const { secretName: _secret, ...place } = target;
   const { id, name } = source;
   const which = { ...(name !== undefined && { name }), ...(at !== undefined && { at }) };
-  const order = { target: place, owner: { tenant: tenant ?? 'none', id }, ...which, into, resume: resume === true };
+  const order = { target: placeOf(target), owner: { tenant: tenant ?? 'none', id }, ...which, into, resume: resume === true };
   return { state: 'ready', target: source.target, order };
 }
 

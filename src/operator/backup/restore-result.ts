@@ -7,7 +7,7 @@ import {
   type VerifyDone,
   type VerifyFailure,
 } from '../../schema/wire/restore-message.ts';
-import { isPodOver, isUnconfigured, statusOfPod } from '../pods/diagnose.ts';
+import { isPodOver, isUnconfigured, missingClaim, statusOfPod } from '../pods/diagnose.ts';
 import { RESTORER, SENDER } from './pod.ts';
 import { terminationFields, waitingWords } from './result.ts';
 
@@ -41,6 +41,8 @@ type Failed = { reason: 'RestoreFailed' | 'TargetMissing'; message: string };
 
 function resultOf<R>(pod: KubeObject, now: Date, read: Read<R>): R | Failed | undefined {
   if (isUnconfigured(pod)) return { reason: 'TargetMissing', message: waitingWords(pod) ?? 'A Secret of the restore is not there.' };
+  const claim = missingClaim(pod);
+  if (claim !== undefined) return { reason: 'TargetMissing', message: `${claim}.` };
   const { containerStatuses = [], phase, reason, message = '' } = statusOfPod(pod);
   const endOf = (container: string) => containerStatuses.find(({ name }) => name === container)?.state?.terminated;
   const ended = endOf(SENDER);

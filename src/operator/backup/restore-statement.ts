@@ -17,7 +17,8 @@ const ADVICE: Record<RestoreFailureReason, string> = {
   SchemaTooNew: 'Upgrade this installation, or restore an older backup.',
   KeysMissing: "Add the keys to GX_AES_KEY in the deployment's secrets, with commas between them.",
   DatabaseNotEmpty: 'Only a new database is restored: create the deployment again without gx.dev/database-of.',
-  TargetMissing: "Create the bucket, or the Secret of the target in the deployment's namespace, or name another target.",
+  TargetMissing:
+    "Create the bucket, or the Secret or the volume claim of the target in the deployment's namespace, or name another target.",
   TargetUnreachable: 'Check that the store runs and that pods of the namespace reach it; its certificate must be known.',
   TargetRefused: "Check the credential in the target's Secret and its permissions; clocks must agree within 15 minutes.",
   RestoreFailed: 'The database is empty as before.',

@@ -3,7 +3,7 @@ import type { BackupResource } from '../../schema/platform/custom-resources.ts';
 import { BACKUP } from '../../schema/platform/labels.ts';
 import { BACKUP_FAILURES, momentOf, type BackupDone, type BackupFailure, type BackupKeep } from '../../schema/wire/backup-message.ts';
 import { dateTimeOf } from '../../schema/types.ts';
-import { isPodOver, isUnconfigured, statusOfPod, type ContainerStatus } from '../pods/diagnose.ts';
+import { isPodOver, isUnconfigured, missingClaim, statusOfPod, type ContainerStatus } from '../pods/diagnose.ts';
 import { SENDER } from './pod.ts';
 
 export type BackupStatus = Omit<NonNullable<BackupResource['status']>, 'conditions' | 'observedGeneration'>;
@@ -15,6 +15,8 @@ export const podOfBackup = (pods: readonly KubeObject[], { metadata }: BackupRes
 /** Returns how a backup ended, by its pod. Undefined while it is being made. */
 export function resultOf(pod: KubeObject, keep: BackupKeep): BackupStatus | undefined {
   if (isUnconfigured(pod)) return failedBackup('TargetMissing', waitingWords(pod) ?? 'A Secret of the backup is not there.');
+  const claim = missingClaim(pod);
+  if (claim !== undefined) return failedBackup('TargetMissing', `${claim}.`);
   const { containerStatuses = [], phase, reason, message = '' } = statusOfPod(pod);
   const ended = containerStatuses.find(({ name }) => name === SENDER)?.state?.terminated;
   if (ended !== undefined) return fromMessage(ended, keep);

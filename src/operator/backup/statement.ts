@@ -10,10 +10,10 @@ const HOUR = 3_600_000;
 
 /** The advice on a backup that failed. */
 const ADVICE: Record<BackupFailureReason, string> = {
-  TargetMissing: "Create the bucket, or the Secret of the target in the deployment's namespace.",
+  TargetMissing: "Create the bucket, or the Secret or the volume claim of the target in the deployment's namespace.",
   TargetUnreachable: 'Check that the store runs and that pods of the namespace reach it; its certificate must be known.',
   TargetRefused: "Check the credential in the target's Secret and its permissions; clocks must agree within 15 minutes.",
-  NoRoom: 'Make room at the store, or keep fewer backups.',
+  NoRoom: 'Make room at the target, or keep fewer backups.',
   TargetNotEmpty: 'Give the target another prefix, or remove that folder if nobody needs it.',
   DumpFailed: 'The message has the words of pg_dump. It is tried again.',
 };

@@ -6,7 +6,7 @@ import { names } from '../../schema/names.ts';
 import type { VerifyOrder } from '../../schema/wire/restore-message.ts';
 import { databaseSize } from '../database/own/size.ts';
 import { COUNTS } from './dump-script.ts';
-import { literal, PIPE, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
+import { literal, PIPE, placeOf, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
 import { BEGIN_RESTORE, restoreDump } from './restore-script.ts';
 
 const SCRATCH = '/gx/scratch';
@@ -36,10 +36,9 @@ type Given = { backup: BackupResource; tenant: string };
 export function verifyJob(deployment: DeploymentResource, { backup, tenant }: Given, settings: OperatorSettings): KubeObject | undefined {
   const target = settings.backups.targets[backup.spec.target];
   if (target === undefined) return undefined;
-  const { secretName: _secret, ...place } = target;
   const { name, uid = '' } = deployment.metadata;
   const order: VerifyOrder = {
-    target: place,
+    target: placeOf(target),
     owner: { tenant, id: (deployment.spec.id ?? uid).toLowerCase() },
     name: backup.spec.backup,
   };
@@ -50,6 +49,7 @@ export function verifyJob(deployment: DeploymentResource, { backup, tenant }: Gi
       component: 'verify',
       name: names.verify(name),
       annotations: { [BACKUP]: backup.metadata.name },
+      target: backup.spec.target,
       volumes: [{ name: scratch.name, emptyDir: { sizeLimit: `${databaseSize(deployment, settings).storageGi}Gi` } }],
       containers: [
         scratchPrograms({ script: VERIFY, env: Object.entries({ PIPE, SCRATCH, COUNTS }).map(literal), mounts: [scratch] }, settings),

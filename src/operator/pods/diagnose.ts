@@ -82,6 +82,13 @@ export const isUnconfigured = (pod: KubeObject): boolean => {
   return [...initContainerStatuses, ...containerStatuses].some(({ state }) => state?.waiting?.reason === 'CreateContainerConfigError');
 };
 
+/** Returns the scheduler's words on a volume claim of a pod that is not there. */
+export function missingClaim(pod: KubeObject): string | undefined {
+  const { conditions = [] } = statusOfPod(pod);
+  const { message = '' } = conditions.find(({ type, status }) => type === 'PodScheduled' && status === 'False') ?? {};
+  return /persistentvolumeclaim "[^"]*" (not found|is being deleted)/.exec(message)?.[0];
+}
+
 /** Returns true if all containers run, whether or not they are ready. */
 export const isPodUp = (pod: KubeObject): boolean => {
   const { containerStatuses = [] } = statusOfPod(pod);

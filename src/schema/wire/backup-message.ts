@@ -3,7 +3,7 @@
  */
 
 /** A place for backups that speaks S3. */
-export type BackupTarget = {
+export type S3Target = {
   endpoint: string;
   bucket: string;
   region: string;
@@ -14,6 +14,15 @@ export type BackupTarget = {
   /** Certificates of authorities that the store's certificate is checked by, in PEM. */
   ca?: string;
 };
+
+/** A volume claim in the namespace of each deployment. */
+export type ClaimTarget = { claim: string } & Pick<S3Target, 'prefix'>;
+
+/** A place for backups. */
+export type BackupTarget = S3Target | ClaimTarget;
+
+/** Tells a volume claim from a store that speaks S3. */
+export const isClaimTarget = (target: BackupTarget): target is ClaimTarget => 'claim' in target;
 
 /** Which backups are kept beside the newest: so many, or those of so many days. */
 export type BackupKeep = { count: number } | { days: number };

@@ -1,0 +1,22 @@
+import { execFileSync } from 'node:child_process';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Dumps these bytes as the container with pg_dump does, once it may begin. */
+export async function dumpInto(
+  pipe: string,
+  bytes: Buffer,
+  { status = '0', words = '', keys = '0a1b2c3d encryption.path' } = {},
+): Promise<void> {
+  execFileSync('mkfifo', [join(pipe, 'dump')]);
+  await writeFile(join(pipe, 'facts'), `17.6\n3\n1\n${keys}\n2026-11-26T02:00:01Z\n`);
+  await writeFile(join(pipe, 'counts'), 'gx.run 2 77\ngx.thread 3 -42\n');
+  await writeFile(join(pipe, 'error'), words);
+  await writeFile(join(pipe, 'dump'), bytes);
+  if (status !== 'killed') await writeFile(join(pipe, 'end'), `${status}\n`);
+}
+
+/** Makes the pipe ready for another dump. */
+export async function forgetDump(pipe: string): Promise<void> {
+  for (const name of ['dump', 'end', 'go', 'stop']) await rm(join(pipe, name), { force: true });
+}
