@@ -14,6 +14,10 @@ export function goBuild({
   return { kind: 'go', module: join(import.meta.dirname, 'parts', module ?? build.name), sources: ['go.mod', 'go.sum'], ...build };
 }
 
+/** Returns a build whose one program is that of our own module. It has the name of the build. */
+export const ownGoBuild = (name: string, version: string): GoBuild =>
+  goBuild({ name, version, sources: ['go.mod', 'go.sum', '.'], flags: [linkerFlags([])], programs: [program(name, '.')] });
+
 /** Returns a package of Debian, with the commands that are used of it: that of its name, unless others are given. */
 export function debian(name: string, found: Partial<Pick<DebianPackage, 'commands' | 'folder' | 'files'>> = {}): DebianPackage {
   return { kind: 'debian', package: name, commands: [name], ...found };

@@ -8,7 +8,7 @@ import { metricsServer } from './native/parts/metrics-server.ts';
 import { networkPolicies } from './native/parts/network-policies.ts';
 import { registry } from './native/parts/registry.ts';
 import { volumeProvisioner } from './native/parts/volume-provisioner.ts';
-import { debian, goBuild, linkerFlags, program } from './origins.ts';
+import { debian, goBuild, linkerFlags, ownGoBuild, program } from './origins.ts';
 import type { Part } from './part.ts';
 
 const kubernetesVersion = 'v1.36.3';
@@ -112,13 +112,7 @@ export const parts = {
   registry: {
     what: 'the registry of images that are built in the cluster',
     for: 'node',
-    from: goBuild({
-      name: 'registry',
-      version: 'v3.1.2',
-      sources: ['go.mod', 'go.sum', '.'],
-      flags: [linkerFlags([])],
-      programs: [program('registry', '.')],
-    }),
+    from: ownGoBuild('registry', 'v3.1.2'),
     runs: [registry],
   },
   gitea: {
@@ -219,13 +213,7 @@ export const parts = {
   verdict: {
     what: 'verdicts of kstatus and Argo CD on our statuses',
     for: 'tests',
-    from: goBuild({
-      name: 'verdict',
-      version: 'v0.37.2',
-      sources: ['go.mod', 'go.sum', '.'],
-      flags: [linkerFlags([])],
-      programs: [program('verdict', '.')],
-    }),
+    from: ownGoBuild('verdict', 'v0.37.2'),
   },
   contour: {
     what: 'a controller of HTTPRoutes and Ingresses, for which Envoy is the proxy',
@@ -266,16 +254,15 @@ export const parts = {
       programs: [program('versitygw', 'github.com/versity/versitygw/cmd/versitygw')],
     }),
   },
+  rclone: {
+    what: 'another store that speaks S3, for tests of backups',
+    for: 'tests',
+    from: ownGoBuild('rclone', 'v1.76.0'),
+  },
   'otel-collector': {
     what: 'an OpenTelemetry collector that writes spans to a file, for tests of traces',
     for: 'tests',
-    from: goBuild({
-      name: 'otel-collector',
-      version: 'v0.165.0',
-      sources: ['go.mod', 'go.sum', '.'],
-      flags: [linkerFlags([])],
-      programs: [program('otel-collector', '.')],
-    }),
+    from: ownGoBuild('otel-collector', 'v0.165.0'),
   },
   kwok: {
     what: 'makes pods ready that nobody runs, for `make bench-operator`',

@@ -14,6 +14,8 @@ import { dumpInto, forgetDump } from './dump-double.ts';
 
 const TENANT = '00000000-0000-4000-8000-000000000000';
 const DAY = 86_400_000;
+/** Milliseconds in which a store is compiled, once. */
+const BUILD = 1_200_000;
 
 describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
   let store: TestedStore;
@@ -22,7 +24,7 @@ describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
 
   beforeAll(async () => {
     store = await open();
-  });
+  }, BUILD);
   afterAll(() => store.stop());
   beforeEach(async () => {
     pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));

@@ -1,9 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ensureTools } from '../../dev/cluster/parts.ts';
 import type { BackupTarget } from '../../src/schema/wire/backup-message.ts';
-import { startS3Server } from './s3-server.ts';
+import { freePort } from './agent-server.ts';
+import { S3_KEYS, startS3Server } from './s3-server.ts';
+import { until } from './until.ts';
 
 /** A place for backups that a test looks into. */
 export type TestedStore = {
@@ -44,8 +48,40 @@ const claimAt = (mount: string): Omit<TestedStore, 'stop'> => ({
   content: (key) => readFile(join(mount, key)),
 });
 
+/** Starts a server of rclone that speaks S3, with one bucket, whose objects are files of a folder. */
+async function rcloneStore(): Promise<TestedStore> {
+  const { rclone } = await ensureTools(['rclone']);
+  const folder = await mkdtemp(join(tmpdir(), 'gx-rclone-'));
+  const bucket = join(folder, 'data', 'backups');
+  await mkdir(bucket, { recursive: true });
+  const endpoint = `http://127.0.0.1:${await freePort()}`;
+  const keys = `${S3_KEYS.accessKeyId},${S3_KEYS.secretAccessKey}`;
+  const args = [
+    'serve',
+    's3',
+    '--addr',
+    new URL(endpoint).host,
+    '--auth-key',
+    keys,
+    '--config',
+    join(folder, 'none'),
+    join(folder, 'data'),
+  ];
+  const server = spawn(rclone, args, { stdio: 'ignore' });
+  await until('rclone answers', async () => (await fetch(endpoint)).status > 0);
+  const stop = async (): Promise<void> => {
+    const closed = once(server, 'exit');
+    server.kill('SIGKILL');
+    await closed;
+    await rm(folder, { recursive: true });
+  };
+  const target = { endpoint, bucket: 'backups', region: 'eu-test-1', prefix: 'gx', pathStyle: true };
+  return { ...claimAt(bucket), target, mount: '/none', stop };
+}
+
 /** The kinds of places for backups. */
 export const STORES: Readonly<Record<string, () => Promise<TestedStore>>> = {
   'a bucket of versitygw': async () => ({ ...(await startS3Server()), mount: '/none' }),
+  'a bucket of rclone': rcloneStore,
   'a volume claim': claimStore,
 };
