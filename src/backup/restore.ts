@@ -8,7 +8,7 @@ import { folderOf } from './folder.ts';
 import { markerIn, markerSql } from './marker.ts';
 import { begin, giveUp } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
-import { openStore } from './store.ts';
+import { openBackupStore } from './store.ts';
 import { reported } from './termination.ts';
 
 const QUIET = new URL('quiet.sql', import.meta.url);
@@ -28,7 +28,7 @@ export async function checkBackup(
   signal: AbortSignal,
 ): Promise<RestoreDone> {
   const { postgres } = await foundDatabase(pipe, signal);
-  const store = openStore(order.target, { keys, mount, signal, pauses });
+  const store = openBackupStore(order.target, { keys, mount, signal, pauses });
   const folder = folderOf(order.target, order.owner);
   const entry = await chosenEntry(store, folder, order);
   requireReadable(entry, { postgres, keys: encryptionKeys });
@@ -53,7 +53,7 @@ export async function restoreBackup(
     return { backup: marker.backup, from: marker.from };
   }
   if (state !== 'empty') throw new BackupFailed('DatabaseNotEmpty', 'The database holds data already. Nothing of it is touched.');
-  const store = openStore(order.target, { keys, mount, signal, pauses });
+  const store = openBackupStore(order.target, { keys, mount, signal, pauses });
   const folder = folderOf(order.target, order.owner);
   const entry = await chosenEntry(store, folder, order);
   requireReadable(entry, { postgres, keys: encryptionKeys });

@@ -5,7 +5,7 @@ import { dumped, dumpFacts, requireWhole } from './dump.ts';
 import { expiredBackups } from '../schema/wire/backup-expiry.ts';
 import { claimFolder, folderOf, type Folder } from './folder.ts';
 import { begin } from './pipe.ts';
-import { openStore, type BackupStore } from './store.ts';
+import { openBackupStore, type BackupStore } from './store.ts';
 import { reported } from './termination.ts';
 import { upload } from './upload.ts';
 
@@ -26,7 +26,7 @@ export const runBackup = (config: BackupJobConfig, signal: AbortSignal): Promise
 /** Makes one backup, and removes those that have expired. */
 export async function backUp({ order, keys, mount, pipe, pauses }: BackupJobConfig, signal: AbortSignal): Promise<BackupDone> {
   const { name, owner, target } = order;
-  const store = openStore(target, { keys, mount, signal, pauses });
+  const store = openBackupStore(target, { keys, mount, signal, pauses });
   const folder = folderOf(target, owner);
   await claimFolder(store, folder, owner);
   await begin(pipe);

@@ -34,7 +34,7 @@ type Opening = {
 };
 
 /** Opens the store of a target. */
-export const openStore = (target: BackupTarget, { keys, mount, signal, pauses }: Opening): BackupStore =>
+export const openBackupStore = (target: BackupTarget, { keys, mount, signal, pauses }: Opening): BackupStore =>
   isClaimTarget(target)
     ? new ClaimStore(target.claim, { mount, signal })
     : new S3Store(target, keys, { signal, ...(pauses !== undefined && { pauses }) });

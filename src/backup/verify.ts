@@ -9,7 +9,7 @@ import { feed, foundDatabase, requireRestored } from './feed.ts';
 import { folderOf } from './folder.ts';
 import { begin } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
-import { openStore } from './store.ts';
+import { openBackupStore } from './store.ts';
 import { reported } from './termination.ts';
 
 /** Tables whose differences are named. */
@@ -22,7 +22,7 @@ export const runVerify = (config: VerifyJobConfig, signal: AbortSignal): Promise
 /** Restores a backup into the scratch database of the other container, and compares the rows. */
 export async function verifyBackup({ order, keys, mount, pipe, pauses }: VerifyJobConfig, signal: AbortSignal): Promise<VerifyDone> {
   const { postgres } = await foundDatabase(pipe, signal);
-  const store = openStore(order.target, { keys, mount, signal, pauses });
+  const store = openBackupStore(order.target, { keys, mount, signal, pauses });
   const folder = folderOf(order.target, order.owner);
   const entry = await chosenEntry(store, folder, order);
   // Nothing is decrypted here, so that no keys are needed.

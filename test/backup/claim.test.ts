@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { giveUp } from '../../src/backup/pipe.ts';
 import { checkBackup, restoreBackup } from '../../src/backup/restore.ts';
 import { backUp } from '../../src/backup/run.ts';
-import { openStore } from '../../src/backup/store.ts';
+import { openBackupStore } from '../../src/backup/store.ts';
 import { backupJobConfig } from '../../src/config/backup-job.ts';
 import type { RestoreJobConfig } from '../../src/config/restore-job.ts';
 import type { BackupDone, BackupOrder } from '../../src/schema/wire/backup-message.ts';
@@ -113,14 +113,14 @@ test('the next backup removes what one that was killed has left', async () => {
   const left = join(store.mount, FOLDER, 'dumps', '20261128t020000z.begun-1');
   await mkdir(join(store.mount, FOLDER, 'dumps'), { recursive: true });
   await writeFile(left, 'half of it');
-  const opened = openStore(store.target, { keys: NO_KEYS, mount: store.mount, signal: signal() });
+  const opened = openBackupStore(store.target, { keys: NO_KEYS, mount: store.mount, signal: signal() });
   expect(await opened.keysBelow(`${FOLDER}/dumps/`)).not.toContain(`${FOLDER}/dumps/20261128t020000z.begun-1`);
   await Promise.all([backs(store, '20261129t020000z'), dumpInto(pipe, Buffer.from('a dump'))]);
   expect((await store.keys()).filter((key) => key.includes('begun'))).toEqual([]);
 });
 
 test('a name that leads out of the folder is refused', async () => {
-  const opened = openStore(store.target, { keys: NO_KEYS, mount: store.mount, signal: signal() });
+  const opened = openBackupStore(store.target, { keys: NO_KEYS, mount: store.mount, signal: signal() });
   await expect(opened.read(`${FOLDER}/catalogue/../../other.json`)).rejects.toMatchObject({ reason: 'TargetRefused' });
 });
 

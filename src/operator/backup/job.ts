@@ -5,7 +5,7 @@ import { BACKUP } from '../../schema/platform/labels.ts';
 import type { BackupOrder } from '../../schema/wire/backup-message.ts';
 import { COUNTS, DUMP, FACTS } from './dump-script.ts';
 import { keepOf } from './plan.ts';
-import { databasePrograms, literal, PIPE, placeOf, storeJob, storeSpeaker } from './pod.ts';
+import { databasePrograms, literal, PIPE, targetInOrder, storeJob, storeSpeaker } from './pod.ts';
 
 /** Characters of the Deployment and its revision: a variable of a process has 128 KiB. Larger ones are left out. */
 const MOST_HELD = 100_000;
@@ -34,7 +34,7 @@ export function backupOrder(
   };
   return {
     name: backup.spec.backup,
-    target: placeOf(target),
+    target: targetInOrder(target),
     owner: { tenant, id: (deployment.spec.id ?? uid).toLowerCase(), uid },
     keep: keepOf(spec),
     holds: JSON.stringify(holds).length > MOST_HELD ? {} : holds,

@@ -123,7 +123,7 @@ function claimOf(name: string, { backups: { targets } }: OperatorSettings): stri
 }
 
 /** Returns a target as orders name it, without its Secret. */
-export function placeOf(target: NamedTarget): BackupTarget {
+export function targetInOrder(target: NamedTarget): BackupTarget {
   if (isClaimTarget(target)) return target;
   const { secretName: _secret, ...place } = target;
   return place;

@@ -4,7 +4,7 @@ import type { BackupResource, DeploymentResource } from '../../schema/platform/c
 import { isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
 import type { RestoreFailureReason, RestoreOrder } from '../../schema/wire/restore-message.ts';
 import { targetFault } from './plan.ts';
-import { placeOf } from './pod.ts';
+import { targetInOrder } from './pod.ts';
 
 /** The decision about the restore with which a deployment begins. */
 export type RestorePlan =
@@ -55,7 +55,7 @@ export function ordered(
     return { state: 'fault', reason: 'TargetMissing', message: targetFault('database.restore', source.target, settings) ?? '' };
   const { id, name } = source;
   const which = { ...(name !== undefined && { name }), ...(at !== undefined && { at }) };
-  const order = { target: placeOf(target), owner: { tenant: tenant ?? 'none', id }, ...which, into, resume: resume === true };
+  const order = { target: targetInOrder(target), owner: { tenant: tenant ?? 'none', id }, ...which, into, resume: resume === true };
   return { state: 'ready', target: source.target, order };
 }
 

@@ -6,7 +6,7 @@ import { names } from '../../schema/names.ts';
 import type { VerifyOrder } from '../../schema/wire/restore-message.ts';
 import { databaseSize } from '../database/own/size.ts';
 import { COUNTS } from './dump-script.ts';
-import { literal, PIPE, placeOf, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
+import { literal, PIPE, targetInOrder, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
 import { BEGIN_RESTORE, restoreDump } from './restore-script.ts';
 
 const SCRATCH = '/gx/scratch';
@@ -38,7 +38,7 @@ export function verifyJob(deployment: DeploymentResource, { backup, tenant }: Gi
   if (target === undefined) return undefined;
   const { name, uid = '' } = deployment.metadata;
   const order: VerifyOrder = {
-    target: placeOf(target),
+    target: targetInOrder(target),
     owner: { tenant, id: (deployment.spec.id ?? uid).toLowerCase() },
     name: backup.spec.backup,
   };

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { DEPLOYMENT, ownLabels, selectorOf } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
-import { idsOf } from '../objects/ids.ts';
+import { userOfImage } from '../objects/user-of-image.ts';
 import { appliedMetadata } from '../objects/metadata.ts';
 import { pullSecrets } from '../objects/pull-secrets.ts';
 import { storePolicy } from '../objects/network-policies.ts';
@@ -85,7 +85,7 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings, mem
     terminationGracePeriodSeconds: 5,
     securityContext: {
       runAsNonRoot: true,
-      ...idsOf(STORE_ID, settings),
+      ...userOfImage(STORE_ID, settings),
       seccompProfile: { type: 'RuntimeDefault' },
     },
     containers: [

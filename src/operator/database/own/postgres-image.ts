@@ -1,6 +1,6 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { idsOf } from '../../objects/ids.ts';
+import { userOfImage } from '../../objects/user-of-image.ts';
 import { databasePlace } from '../../objects/placed.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 
@@ -20,7 +20,7 @@ export function restrictedPod(deployment: DeploymentResource, settings: Operator
     ...databasePlace(deployment, settings),
     securityContext: {
       runAsNonRoot: true,
-      ...idsOf(POSTGRES_ID, settings),
+      ...userOfImage(POSTGRES_ID, settings),
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     },

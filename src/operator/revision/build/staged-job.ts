@@ -5,7 +5,7 @@ import type { RevisionResource } from '../../../schema/platform/custom-resources
 import { AGENTS_NAMESPACE, DEPLOYMENT, ownLabels, REVISION, REVISION_UID, TENANT } from '../../../schema/platform/labels.ts';
 import { BUILD_STAGES, names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
-import { idsOf } from '../../objects/ids.ts';
+import { userOfImage } from '../../objects/user-of-image.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { RESTRICTED } from '../objects/containers.ts';
 import { placeOfBuild, targetImage, type BuildPlace } from './place.ts';
@@ -107,7 +107,7 @@ function podSpec(revision: RevisionResource, source: StagedSource, given: Given)
     ...(place.hasBuildkit && { hostUsers: false }),
     securityContext: {
       runAsNonRoot: true,
-      ...idsOf(BUILDER_ID, given),
+      ...userOfImage(BUILDER_ID, given),
       seccompProfile: { type: 'RuntimeDefault' },
     },
     initContainers: BUILD_STAGES.slice(0, -1).map(stage),

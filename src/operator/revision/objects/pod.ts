@@ -1,7 +1,7 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { RevisionResource } from '../../../schema/platform/custom-resources.ts';
 import { selectorOf } from '../../../schema/platform/labels.ts';
-import { idsOf } from '../../objects/ids.ts';
+import { userOfImage } from '../../objects/user-of-image.ts';
 import { agentPlace, placed } from '../../objects/placed.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { addressed, OWN_FOLDER } from './addressed.ts';
@@ -31,7 +31,7 @@ export function podSpec(revision: RevisionResource, wish: WorkloadWish, settings
     ...placed(agentPlace(revision, settings), selectorOf(revision.spec.deployment, wish.component, revision.metadata.name)),
     securityContext: {
       runAsNonRoot: true,
-      ...idsOf(AGENT_ID, settings),
+      ...userOfImage(AGENT_ID, settings),
       fsGroupChangePolicy: 'OnRootMismatch',
       seccompProfile: { type: 'RuntimeDefault' },
     },
