@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from
 import { dirname, join } from 'node:path';
 import { command, succeeds } from '../../commands.ts';
 import { until } from '../../wait.ts';
-import { fileOf, type Layout } from './layout.ts';
+import { fileOf, nodePodRange, type Layout } from './layout.ts';
 
 /** Folders whose paths are fixed in programs. In the node's mount namespace they are the cluster's own. */
 export const fixedFolders = ['/var/lib/kubelet', '/var/lib/cni'];
@@ -71,6 +71,9 @@ async function connect(layout: Layout): Promise<void> {
   await command('ip', ['address', 'add', `${layout.nodeAddress}/30`, 'dev', 'eth0']);
   await command('ip', ['link', 'set', 'eth0', 'up']);
   await command('ip', ['route', 'add', 'default', 'via', layout.hostAddress]);
+  // Each pod has a route of its own. Without this one, requests to a pod that is gone would leave the cluster, and
+  // whoever answers outside would seem to be the pod.
+  await command('ip', ['route', 'add', 'unreachable', nodePodRange]);
   writeFileSync('/proc/sys/net/ipv4/ip_forward', '1');
   await command('nft', ['-f', fileOf(layout).config('masquerade.nft')]);
 }
