@@ -72,7 +72,7 @@ async function connect(layout: Layout): Promise<void> {
   await command('ip', ['link', 'set', 'eth0', 'up']);
   await command('ip', ['route', 'add', 'default', 'via', layout.hostAddress]);
   // Each pod has a route of its own. Without this one, requests to a pod that is gone would leave the cluster, and
-  // whoever answers outside would seem to be the pod.
+  // a server outside would answer in place of the pod.
   await command('ip', ['route', 'add', 'unreachable', nodePodRange]);
   writeFileSync('/proc/sys/net/ipv4/ip_forward', '1');
   await command('nft', ['-f', fileOf(layout).config('masquerade.nft')]);
