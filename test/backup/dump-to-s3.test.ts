@@ -7,14 +7,12 @@ import { backUp } from '../../src/backup/run.ts';
 import type { BackupJobConfig } from '../../src/config/backup-job.ts';
 import type { BackupDone, BackupOrder } from '../../src/schema/wire/backup-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
-import { dumpInto } from './dump-double.ts';
+import { backupsAt } from './backups-at.ts';
 
 /* A real S3 server, and a stand-in for the container with pg_dump: a real pipe, into which a test writes. */
 
-const TENANT = '00000000-0000-4000-8000-000000000000';
 let store: S3Server;
 let pipe: string;
-let next = 0;
 
 beforeAll(async () => {
   store = await startS3Server();
@@ -25,38 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(pipe, { recursive: true }));
 
-/** Returns an owner whose folder nobody has used. */
-const someone = () => ({ tenant: TENANT, id: `00000000-0000-4000-8000-${String((next += 1)).padStart(12, '0')}`, uid: `uid-${next}` });
-
-const order = (given: Partial<BackupOrder> = {}): BackupOrder => ({
-  name: '20261126t020000z',
-  target: store.target,
-  owner: someone(),
-  keep: { count: 7 },
-  holds: { deployment: { kind: 'Deployment' } },
-  ...given,
-});
-
-const configFor = (given: BackupOrder, more: Partial<BackupJobConfig> = {}): BackupJobConfig => ({
-  order: given,
-  keys: S3_KEYS,
-  mount: '/none',
-  pipe,
-  terminationLog: '/dev/null',
-  pauses: [10, 20, 50],
-  ...more,
-});
-
-const dumps = (bytes: Buffer, given?: { status?: string; words?: string }): Promise<void> => dumpInto(pipe, bytes, given);
-
-async function run(given: BackupOrder, bytes = Buffer.from('a dump'), more: Partial<BackupJobConfig> = {}): Promise<BackupDone> {
-  const [done] = await Promise.all([backUp(configFor(given, more), new AbortController().signal), dumps(bytes)]);
-  await rm(join(pipe, 'dump'));
-  await rm(join(pipe, 'end'));
-  return done;
-}
-
-const folderOf = ({ owner }: BackupOrder): string => `gx/${owner.tenant}/${owner.id}`;
+const { order, configFor, dumps, run, folderOf } = backupsAt(() => ({ target: store.target, mount: '/none', pipe }));
 const keysOf = async (given: BackupOrder): Promise<string[]> => {
   const below = `${folderOf(given)}/`;
   return (await store.keys()).filter((key) => key.startsWith(below)).map((key) => key.slice(below.length));

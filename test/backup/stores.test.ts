@@ -4,15 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { backUp } from '../../src/backup/run.ts';
-import type { BackupJobConfig } from '../../src/config/backup-job.ts';
-import { backupName, type BackupDone, type BackupOrder, type CatalogueEntry } from '../../src/schema/wire/backup-message.ts';
+import { backupName, type BackupOrder, type CatalogueEntry } from '../../src/schema/wire/backup-message.ts';
 import { STORES, type TestedStore } from '../kit/backup-stores.ts';
-import { S3_KEYS } from '../kit/s3-server.ts';
-import { dumpInto, forgetDump } from './dump-double.ts';
+import { backupsAt } from './backups-at.ts';
 
 /* Backups at every kind of target, with a stand-in for the container with pg_dump: a real pipe, which a test fills. */
 
-const TENANT = '00000000-0000-4000-8000-000000000000';
 const DAY = 86_400_000;
 /** Milliseconds in which a store is compiled, once. */
 const BUILD = 1_200_000;
@@ -20,7 +17,6 @@ const BUILD = 1_200_000;
 describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
   let store: TestedStore;
   let pipe: string;
-  let next = 0;
 
   beforeAll(async () => {
     store = await open();
@@ -31,31 +27,7 @@ describe.each(Object.entries(STORES))('at %s', (_kind, open) => {
   });
   afterEach(() => rm(pipe, { recursive: true }));
 
-  /** Returns an owner whose folder nobody has used. */
-  const someone = () => ({ tenant: TENANT, id: `00000000-0000-4000-8000-${String((next += 1)).padStart(12, '0')}`, uid: `uid-${next}` });
-  const order = (given: Partial<BackupOrder> = {}): BackupOrder => ({
-    name: '20261126t020000z',
-    target: store.target,
-    owner: someone(),
-    keep: { count: 7 },
-    holds: { deployment: { kind: 'Deployment' } },
-    ...given,
-  });
-  const configFor = (given: BackupOrder): BackupJobConfig => ({
-    order: given,
-    keys: S3_KEYS,
-    mount: store.mount,
-    pipe,
-    terminationLog: '/dev/null',
-    pauses: [10, 20, 50],
-  });
-  const dumps = (bytes: Buffer, given?: { status?: string; words?: string }): Promise<void> => dumpInto(pipe, bytes, given);
-  async function run(given: BackupOrder, bytes = Buffer.from('a dump')): Promise<BackupDone> {
-    const [done] = await Promise.all([backUp(configFor(given), new AbortController().signal), dumps(bytes)]);
-    await forgetDump(pipe);
-    return done;
-  }
-  const folderOf = ({ owner }: BackupOrder): string => `gx/${owner.tenant}/${owner.id}`;
+  const { order, configFor, dumps, run, folderOf } = backupsAt(() => ({ target: store.target, mount: store.mount, pipe }));
   const keysOf = async (given: BackupOrder): Promise<string[]> => {
     const below = `${folderOf(given)}/`;
     return (await store.keys()).filter((key) => key.startsWith(below)).map((key) => key.slice(below.length));

@@ -28,7 +28,7 @@ export type Catalog = {
   parts?: Readonly<Record<string, readonly string[]>>;
 };
 
-const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '');
 const shortText = (value: unknown): string => {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
@@ -38,7 +38,7 @@ const numberIn = (value: unknown): number | undefined => (typeof value === 'numb
 const words = (head: string, name: string): RecordColumn => ({ head, cell: (fields) => ({ text: shortText(fields[name]) }) });
 const time = (head: string, name: string): RecordColumn => ({
   head,
-  cell: (fields) => ({ time: Number.isNaN(Date.parse(textIn(fields[name]))) ? '' : textIn(fields[name]) }),
+  cell: (fields) => ({ time: Number.isNaN(Date.parse(textOrEmpty(fields[name]))) ? '' : textOrEmpty(fields[name]) }),
 });
 const below = (...parts: string[]): string => parts.map(encodeURIComponent).join('/');
 
@@ -79,11 +79,11 @@ export const cronCatalog: Catalog = {
   isPaged: true,
   columns: [
     words('Schedule', 'schedule'),
-    { head: 'Zone', cell: ({ timezone }) => ({ text: textIn(timezone) || 'UTC' }) },
+    { head: 'Zone', cell: ({ timezone }) => ({ text: textOrEmpty(timezone) || 'UTC' }) },
     { head: 'Next', cell: nextTime },
     time('Ends', 'end_time'),
     words('Assistant', 'assistant_id'),
-    { head: 'Thread', cell: ({ thread_id: id }) => ({ text: textIn(id) || 'A new one each time' }) },
+    { head: 'Thread', cell: ({ thread_id: id }) => ({ text: textOrEmpty(id) || 'A new one each time' }) },
   ],
 };
 
@@ -108,7 +108,7 @@ export function webhookWords(status: unknown): string {
   const { state, attempts, last_error: error } = status as Fields;
   const count = numberIn(attempts) ?? 0;
   const after = count === 0 ? '' : ` after ${count} ${count === 1 ? 'attempt' : 'attempts'}`;
-  return `${textIn(state)}${after}${textIn(error) === '' ? '' : `: ${textIn(error)}`}`;
+  return `${textOrEmpty(state)}${after}${textOrEmpty(error) === '' ? '' : `: ${textOrEmpty(error)}`}`;
 }
 
 const RUN_FIELDS = ['run_id', 'status', 'created_at', 'updated_at', 'assistant_id', 'multitask_strategy', 'webhook_status'];
@@ -127,7 +127,7 @@ export const runCatalog = (thread: string): Catalog => ({
     words('Assistant', 'assistant_id'),
     { head: 'Webhook', cell: ({ webhook_status: status }) => ({ text: webhookWords(status) }) },
   ],
-  whole: ({ run_id: id }) => below('threads', thread, 'runs', textIn(id)),
+  whole: ({ run_id: id }) => below('threads', thread, 'runs', textOrEmpty(id)),
   parts: {
     'Config that it used': ['kwargs', 'config'],
     'Context that it used': ['kwargs', 'context'],
