@@ -8,7 +8,7 @@ import { isReplacing } from '../../schema/platform/replacement.ts';
 import { newestFirst } from '../../schema/platform/revision-of.ts';
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { hasWork, isSleeper, mayRest, sleepAfter } from '../rollout/sleepers.ts';
-import { revisionIn } from '../rollout/revisions.ts';
+import { isEnded, revisionIn } from '../rollout/revisions.ts';
 import { conditionIn } from '../kernel/conditions.ts';
 import type { StatedCondition } from '../kernel/outcome.ts';
 import { availableReplicas } from '../pods/workload-state.ts';
@@ -134,9 +134,9 @@ function mustStay({ revisions, active, hasGateway }: SleepFacts): keyof typeof A
   return phase === 'DEPLOYED' && guard === undefined ? 'GuardUnknown' : undefined;
 }
 
-/** Returns true if its newest revision serves, or is tried out and waits. */
+/** Returns true if its newest revision serves, or is tried out and waits. One that ended without serving changes nothing. */
 function isAsAsked({ revisions, active, waiting }: SleepFacts): boolean {
-  const newest = newestFirst(revisions)[0]?.metadata.name;
+  const newest = newestFirst(revisions).find((revision) => !isEnded(revision) || revision.status?.phase === 'DEPLOYED')?.metadata.name;
   return newest !== undefined && (newest === active || newest === waiting);
 }
 

@@ -111,6 +111,24 @@ describe('falls asleep', () => {
   });
 });
 
+describe('with a newest revision that ended without serving', () => {
+  const of = sleeper({});
+  const withNewest = (phase: 'BUILD_FAILED' | 'DEPLOY_FAILED' | 'INTERRUPTED' | 'BUILDING'): Partial<SleepFacts> => {
+    const newer = revision({ ...of, metadata: { ...of.metadata, generation: 2 } }, { status: { phase } });
+    return { revisions: [newer, revision(of, { status: { phase: 'DEPLOYED', guard: 'key' } })] };
+  };
+
+  test.each(['BUILD_FAILED', 'DEPLOY_FAILED', 'INTERRUPTED'] as const)('%s: what serves falls asleep and sleeps on', (phase) => {
+    expect(reasonOf({ facts: withNewest(phase) })).toBe('Idle');
+    expect(reasonOf({ status: { asleepSince: SINCE }, facts: { ...withNewest(phase), summary: undefined } })).toBe('Idle');
+  });
+
+  test('one under way keeps it awake', () => {
+    expect(reasonOf({ facts: withNewest('BUILDING') })).toBe('InUse');
+    expect(reasonOf({ status: { asleepSince: SINCE }, facts: withNewest('BUILDING') })).toBe('SpecChanged');
+  });
+});
+
 describe('asleep', () => {
   const status = { asleepSince: SINCE };
   const gone = { ...RESTING, age: 7200 };
