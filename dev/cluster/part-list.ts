@@ -215,6 +215,16 @@ export const parts = {
     for: 'tests',
     from: ownGoBuild('verdict', 'v0.37.2'),
   },
+  kubeconform: {
+    what: 'holds the objects of the chart against the schemas of an API server',
+    for: 'tests',
+    from: goBuild({
+      name: 'kubeconform',
+      version: 'v0.8.0',
+      flags: [linkerFlags([])],
+      programs: [program('kubeconform', 'github.com/yannh/kubeconform/cmd/kubeconform')],
+    }),
+  },
   contour: {
     what: 'a controller of HTTPRoutes and Ingresses, for which Envoy is the proxy',
     for: 'tests',
