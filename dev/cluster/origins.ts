@@ -32,3 +32,11 @@ export function program(file: string, from: string): Program {
 export function linkerFlags(variables: readonly string[]): string {
   return `-ldflags=${['-s', '-w', ...variables.map((variable) => `-X ${variable}`)].join(' ')}`;
 }
+
+/** Returns flags with which Kubernetes' programs know their version. Without them they call themselves v0.0.0. */
+export function namedKubernetes(version: string): string {
+  const [major, minor] = version.slice(1).split('.');
+  const facts = [`gitVersion=${version}`, `gitMajor=${major}`, `gitMinor=${minor}`];
+  const packages = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'];
+  return linkerFlags(packages.flatMap((at) => facts.map((fact) => `${at}.${fact}`)));
+}

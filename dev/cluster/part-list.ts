@@ -8,10 +8,12 @@ import { metricsServer } from './native/parts/metrics-server.ts';
 import { networkPolicies } from './native/parts/network-policies.ts';
 import { registry } from './native/parts/registry.ts';
 import { volumeProvisioner } from './native/parts/volume-provisioner.ts';
-import { debian, goBuild, linkerFlags, ownGoBuild, program } from './origins.ts';
+import { debian, goBuild, linkerFlags, namedKubernetes, ownGoBuild, program } from './origins.ts';
 import type { Part } from './part.ts';
 
 const kubernetesVersion = 'v1.36.3';
+/** The newest of the oldest minor version that the chart asks for (`kubeVersion`). */
+const oldestKubernetes = 'v1.31.14';
 const containerdVersion = 'v2.4.2';
 const runcVersion = 'v1.5.2';
 const buildkitVersion = 'v0.34.2';
@@ -26,16 +28,7 @@ export const parts = {
       name: 'kube',
       version: kubernetesVersion,
       sources: ['go.mod', 'go.sum', '.', 'pki', 'volumes'],
-      // Without these the API server calls itself v0.0.0.
-      flags: [
-        linkerFlags(
-          ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((at) => [
-            `${at}.gitVersion=${kubernetesVersion}`,
-            `${at}.gitMajor=1`,
-            `${at}.gitMinor=36`,
-          ]),
-        ),
-      ],
+      flags: [namedKubernetes(kubernetesVersion)],
       programs: [
         {
           file: 'kube',
@@ -56,6 +49,17 @@ export const parts = {
       ],
     }),
     runs: [controlPlane, kubelet, volumeProvisioner],
+  },
+  'kube-oldest': {
+    what: 'the API server and the controllers of the oldest Kubernetes that the chart asks for, in one binary',
+    for: 'tests',
+    from: goBuild({
+      name: 'kube-oldest',
+      version: oldestKubernetes,
+      sources: ['go.mod', 'go.sum', '.'],
+      flags: [namedKubernetes(oldestKubernetes)],
+      programs: [program('kube-oldest', '.')],
+    }),
   },
   containerd: {
     what: 'runs containers, with its runc shim and ctr',
