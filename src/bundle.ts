@@ -5,8 +5,8 @@ import process from 'node:process';
 
 /*
  * Bundles `main.ts` and its packages: `node src/bundle.ts FOLDER` writes FOLDER/main.js. Images run that: to find and
- * open 1,300 modules one by one takes a server 0.7 s of processor time at its start. Threads and processes of users'
- * code are started from `src`, as without it.
+ * open 1,300 modules one by one takes a server 0.7 s of processor time at its start. The programs of its threads lie in
+ * the bundle, too, by the same paths as in `src`. Processes of users' code are started from `src`, as without it.
  */
 
 /**
@@ -30,17 +30,26 @@ const REQUIRE = "import { createRequire as gxCreateRequire } from 'node:module';
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('The folder is missing: node src/bundle.ts FOLDER');
 
-/** Keeps the address of each of our modules, by which files beside it are found. The bundle is one folder. */
+const here = import.meta.dirname;
+/** The module that opens threads: it finds their programs by its own address, which is one of the bundle. */
+const OPENS_THREADS = path.join(here, 'agent/kernel/open-thread.ts');
+const THREADS = ['graph-thread', 'process-runner', 'user-code-thread'].map((thread) => `agent/${thread}/main`);
+
+/** The path of a module from the bundle. */
+const fromBundle = (file: string): string =>
+  file === OPENS_THREADS ? `./${path.relative(here, file).replace(/ts$/, 'js')}` : path.relative(folder, file);
+
+/** Keeps the address of each of our modules, by which files beside it are found. Shared parts lie in one folder. */
 const addresses: Plugin = {
   name: 'addresses',
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path: file }) => {
       if (file.includes('node_modules')) return undefined;
       const text = await readFile(file, 'utf8');
-      const at = (place: string): string => `new URL(${JSON.stringify(path.relative(folder, place))}, import.meta.url)`;
+      const at = (place: string): string => `new URL(${JSON.stringify(place)}, import.meta.url)`;
       const parts = {
-        'import.meta.url': `${at(file)}.href`,
-        'import.meta.dirname': `decodeURIComponent(${at(path.dirname(file))}.pathname)`,
+        'import.meta.url': `${at(fromBundle(file))}.href`,
+        'import.meta.dirname': `decodeURIComponent(${at(path.relative(folder, path.dirname(file)))}.pathname)`,
       };
       const contents = text.replaceAll(/import\.meta\.(?:url|dirname)\b/g, (part) => parts[part as keyof typeof parts]);
       return { contents, loader: 'ts' };
@@ -48,10 +57,21 @@ const addresses: Plugin = {
   },
 };
 
-const here = import.meta.dirname;
+/**
+ * Takes Node's http by `require`. An import of it asks for each of its names, and for `WebSocket` Node loads its whole
+ * client of fetch: 0.1 s of processor time for each thread.
+ */
+const http: Plugin = {
+  name: 'http',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(node:)?http$/ }, ({ kind }) => (kind === 'import-statement' ? { path: 'http', namespace: 'http' } : undefined));
+    onLoad({ filter: /./, namespace: 'http' }, () => ({ contents: "module.exports = require('node:http');", loader: 'js' }));
+  },
+};
+
 const { metafile } = await build({
   metafile: true,
-  entryPoints: [path.join(here, 'main.ts'), path.join(here, 'compile-cache.ts')],
+  entryPoints: Object.fromEntries(['main', 'compile-cache', ...THREADS].map((name) => [name, path.join(here, `${name}.ts`)])),
   outdir: folder,
   bundle: true,
   splitting: true,
@@ -62,7 +82,7 @@ const { metafile } = await build({
   logLevel: 'error',
   banner: { js: REQUIRE },
   external: OUTSIDE,
-  plugins: [addresses],
+  plugins: [addresses, http],
 });
 
 for (const { entryPoint, exports } of Object.values(metafile.outputs))
