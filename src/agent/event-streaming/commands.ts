@@ -1,4 +1,4 @@
-import { Problem, Unavailable } from '../../errors.ts';
+import { Conflict, Problem, Unavailable } from '../../errors.ts';
 import type { Request } from '../../http/route.ts';
 import type { RunCreate, RunKwargs } from '../../schema/agent/run.ts';
 import type { Command } from '../../schema/agent/event-streaming.ts';
@@ -100,11 +100,16 @@ function respond(deps: CommandDeps, params: Json, target: Target): Promise<Json>
   const make = async (): Promise<Json> => {
     const thread = await settled(deps, target);
     if (!thread?.assistant_id) throw new CommandError('no_such_run', 'The thread has no run that could wait for an answer.');
-    await run(deps, runOfRespond(params, { assistant_id: thread.assistant_id, waiting: waitingOf(thread) }), target);
+    await run(deps, runOfRespond(params, { assistant_id: thread.assistant_id, waiting: waitingOf(thread) }), target).catch(refusedAnswer);
     return {};
   };
   // A repetition finds no question any more, and would wait for the run that the answer began.
   return onlyOnce(deps.db, target.key, { make, again: () => Promise.resolve({}), looksFirst: true });
+}
+
+/** Answers a client that was not the first to answer a question. */
+function refusedAnswer(error: unknown): never {
+  throw error instanceof Conflict ? new CommandError('no_such_interrupt', error.message) : error;
 }
 
 /** Asks what the run needs beside the question where the thread stands. A faulty name is refused where it is read. */

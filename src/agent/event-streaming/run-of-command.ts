@@ -33,7 +33,8 @@ export function runOfRespond(params: Json, { assistant_id, waiting }: { assistan
     ...(update !== undefined && update !== null && { update }),
     ...(goto !== undefined && goto !== null && { goto }),
   };
-  return { ...COMMON, assistant_id, input: null, command, ...settings(params), multitask_strategy: 'enqueue' };
+  // Of two who answer at the same instant, one is heard.
+  return { ...COMMON, assistant_id, input: null, command, strict_resume: true, ...settings(params), multitask_strategy: 'enqueue' };
 }
 
 function responsesOf(params: Json): Map<string, unknown> {

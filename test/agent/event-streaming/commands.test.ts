@@ -100,6 +100,25 @@ describe('a thread that waits', () => {
   });
 });
 
+test('of several clients that answer a question at the same instant, one is heard and the others hear that', async () => {
+  const thread = newThread();
+  await thread.command('run.start', approval);
+  const first = await thread.read({ channels: ALL }, ({ method }) => method === 'input.requested');
+  const { interrupt_id } = first.at(-1)!.params.data;
+  const names = Array.from({ length: 6 }, (_, at) => `answer ${at}`);
+  const answers = await Promise.all(names.map((response) => thread.command('input.respond', { interrupt_id, response, namespace: [] })));
+  expect(answers.filter(({ type }) => type === 'success')).toHaveLength(1);
+  const refusals = answers.filter(({ type }) => type === 'error');
+  for (const refusal of refusals)
+    expect(refusal).toMatchObject({ error: 'no_such_interrupt', message: expect.stringContaining('not wait') });
+  expect(refusals).toHaveLength(names.length - 1);
+  await expect.poll(async () => (await agent.client.threads.get(thread.id)).status).toBe('idle');
+  const { values } = await agent.client.threads.getState<{ messages: { content: string }[] }>(thread.id);
+  const heard = names[answers.findIndex(({ type }) => type === 'success')];
+  expect(values.messages.map(({ content }) => content)).toContain(`Human said: ${heard}`);
+  expect(await agent.client.runs.list(thread.id)).toHaveLength(2);
+});
+
 test('a run forks from a checkpoint', async () => {
   const thread = newThread();
   const input = { left: 3, pause: 0 };
