@@ -78,6 +78,7 @@ export function runKwargs(body: RunCreate, from: RunContext, ids: Ids & CallFact
     feedback_keys: body.feedback_keys && body.feedback_keys.length > 0 ? body.feedback_keys : null,
     temporary: ids.temporary,
     ...(ids.keepsWaiting && { keeps_waiting: true }),
+    assistant_version: from.version,
     subgraphs: body.stream_subgraphs === true,
     resumable: body.stream_resumable === true,
     ...(ids.protocol && { protocol: true }),

@@ -4,6 +4,7 @@ import type { Request } from '../../http/route.ts';
 import type { JsonObject } from '../../schema/agent/agent-types.ts';
 import { currentTrace, traceHeaders } from '../../trace-context.ts';
 import type { RunCreate, RunKwargs } from '../../schema/agent/run.ts';
+import { settingsOfVersion } from '../db/assistants/assistants.ts';
 import type { BatchedStatements } from '../db/batched-statements.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import { hasCheckpoint } from '../db/checkpoints/stored-checkpoints.ts';
@@ -72,7 +73,7 @@ export async function planRun(
   const assistantId = assistantIdOf(asked.assistant_id, deps.graphs);
   const whose = { caller: request.caller, graphs: deps.graphs };
   const { body, permits } = await permitRun(whose, asked, { run_id, thread_id: threadId ?? null, assistant_id: assistantId });
-  const from = await contextOf(deps, { assistantId, threadId: thread_id, context }, permits);
+  const from = await ofVersion(deps, body, await contextOf(deps, { assistantId, threadId: thread_id, context }, permits));
   await checkCheckpoint(deps.db, thread_id, requestedCheckpoint(body));
   const stateless = threadId === undefined;
   const kwargs = runKwargs(body, withDefaults(from, deps.jobs), {
@@ -191,6 +192,14 @@ export async function contextOf(
   const from = await guardedRunContext(db, key, permits);
   if (from === undefined || from.refused) throw new NotFound('Thread or assistant not found.');
   return from;
+}
+
+/** Returns the same with the settings of the version that the request names. */
+async function ofVersion({ db }: Pick<PlanDeps, 'db'>, { assistant_version: version }: RunCreate, from: PlannedFrom): Promise<PlannedFrom> {
+  if (version === undefined || version === null || version === from.version) return from;
+  const settings = await settingsOfVersion(db, { assistantId: from.assistant_id, version });
+  if (settings === undefined) throw new NotFound(`Assistant ${from.assistant_id} has no version ${version}.`);
+  return { ...from, ...settings };
 }
 
 /**

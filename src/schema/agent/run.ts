@@ -57,6 +57,15 @@ const LONGEST_DELAY = 3_155_760_000;
 
 const fields = {
   assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }),
+  assistant_version: Type.Optional(
+    Nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: 2_147_483_647,
+        description: 'The version of the assistant that the run takes in place of its newest.',
+      }),
+    ),
+  ),
   input: Type.Optional(Anything('Input of the graph; null goes on from the last checkpoint. A command takes its place.')),
   command: Type.Optional(Command()),
   checkpoint: Type.Optional(CheckpointConfig()),
@@ -123,6 +132,8 @@ export const Run = Type.Object({
   kwargs: JsonObject('The request that made the run.'),
   multitask_strategy: StringEnum(STRATEGIES),
   webhook_status: Nullable(WebhookStatus),
+  attempt: Type.Integer({ minimum: 0, description: 'How often the run was begun; 0 while it waits to begin.' }),
+  revision: Nullable(Type.String({ description: 'The revision of the agent that the run keeps to; null where any may execute it.' })),
 });
 export type Run = Static<typeof Run>;
 
@@ -180,6 +191,8 @@ export const RunKwargs = Type.Object({
   temporary: Type.Boolean(),
   /** True on a temporary run whose thread stays, with its checkpoint, where the run waits for an answer. */
   keeps_waiting: Type.Optional(Type.Literal(true)),
+  /** The version of the assistant whose config and context the run took. */
+  assistant_version: Type.Optional(Type.Integer()),
   subgraphs: Type.Boolean(),
   resumable: Type.Boolean(),
   /** True on runs that commands of event streaming started, which report in that protocol's events. */

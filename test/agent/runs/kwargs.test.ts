@@ -5,6 +5,7 @@ import { Invalid, Rejected } from '../../../src/errors.ts';
 const from = {
   assistant_id: 'a',
   graph_id: 'g',
+  version: 3,
   config: { recursion_limit: 7, configurable: { model: 'assistant', tone: 'kind' } },
   context: {},
   metadata: { created_by: 'system', team: 'assistant' },
@@ -49,6 +50,10 @@ test('a request can not say who calls, but has its own user_id', () => {
   const configurable = { langgraph_auth_user: { identity: 'root' }, langgraph_auth_user_id: 'root', user_id: 'ann' };
   const { config } = runKwargs({ assistant_id: 'g', config: { configurable } }, from, ids);
   expect(config).toMatchObject({ configurable: { langgraph_auth_user: null, langgraph_auth_user_id: '', user_id: 'ann' } });
+});
+
+test('a run keeps the version of the assistant whose settings it took', () => {
+  expect(runKwargs({ assistant_id: 'g' }, from, ids).assistant_version).toBe(3);
 });
 
 test('metadata is that of assistant, thread and request, and names the assistant', () => {

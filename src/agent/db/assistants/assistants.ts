@@ -127,6 +127,20 @@ export async function listVersions(
   return openAssistants(db, rows);
 }
 
+/** Returns the settings of a version of an assistant; undefined where there is none. */
+export async function settingsOfVersion(
+  db: Pick<Database, 'query' | 'codec'>,
+  { assistantId, version }: { assistantId: string; version: number },
+): Promise<Pick<Assistant, 'graph_id' | 'version' | 'config' | 'context' | 'metadata'> | undefined> {
+  const rows = await db.query<Assistant>({
+    name: 'assistant_settings_of_version',
+    text: 'select assistant_id, graph_id, version, config, context, metadata from gx.assistant_version where assistant_id = $1 and version = $2',
+    values: [assistantId, version],
+  });
+  const [found] = await openAssistants(db, rows);
+  return found && { graph_id: found.graph_id, version, config: found.config, context: found.context, metadata: found.metadata };
+}
+
 export type DeletedAssistant = { threads: string[] };
 
 /** The records that may be deleted: of the assistants, and of the threads that belong to one. */

@@ -17,7 +17,7 @@ export async function guardedRunContext(
 ): Promise<(RunContext & { thread_runs: number; refused: boolean }) | undefined> {
   const rows = await db.query<RunContext & { thread_runs: number; refused: boolean }>({
     name: 'run_context_guarded',
-    text: `select a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
+    text: `select a.assistant_id, a.graph_id, a.version, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
         coalesce(t.runs, 0) as thread_runs, ${pinOfThread('t')} as thread_revision, t.thread_id is null and exists (select 1 from gx.thread x where x.thread_id = $2) as refused
       from gx.assistant a left join gx.thread t on t.thread_id = $2 and ${permits('t.metadata', '$4')}
       where a.assistant_id = $1 and ${permits('a.metadata', '$3')}`,

@@ -232,17 +232,9 @@ function inserted(
 ): Inserted {
   const { thread_id, created_at, updated_at, status } = row;
   const json = { metadata: JSON.parse(metadata) as Run['metadata'], kwargs: JSON.parse(kwargs) as Run['kwargs'] };
-  const run: Run = {
-    run_id,
-    thread_id,
-    assistant_id,
-    created_at,
-    updated_at,
-    status,
-    ...json,
-    multitask_strategy,
-    webhook_status: webhook && NOT_SENT,
-  };
+  const head = { run_id, thread_id, assistant_id, created_at, updated_at, status };
+  const facts = { multitask_strategy, webhook_status: webhook && NOT_SENT, attempt: status === 'running' ? 1 : 0, revision };
+  const run: Run = { ...head, ...json, ...facts };
   return { run, thread_readers, empty, thread_seq, revision };
 }
 

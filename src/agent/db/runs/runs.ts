@@ -15,6 +15,8 @@ import { tellEnds, type WebhookTarget } from '../webhooks/webhooks.ts';
 export type RunContext = {
   assistant_id: string;
   graph_id: string;
+  /** That of the assistant. */
+  version: number;
   config: JsonObject;
   context: JsonObject;
   metadata: JsonObject;
@@ -63,7 +65,7 @@ export const NOT_SENT: WebhookStatus = { state: 'pending', attempts: 0, last_err
 const WEBHOOK_STATUS = `case when webhook ? 'url' then coalesce(webhook_status, '${JSON.stringify(NOT_SENT)}') end`;
 
 const SHOWN = `run_id, thread_id, assistant_id, created_at, updated_at, ${RUN_STATUS} as status, metadata, kwargs, multitask_strategy,
-  ${WEBHOOK_STATUS} as webhook_status`;
+  ${WEBHOOK_STATUS} as webhook_status, attempt, revision`;
 
 export type RunContextKey = { assistantId: string; threadId: string };
 
@@ -74,7 +76,7 @@ export type RunContextKey = { assistantId: string; threadId: string };
 export async function runContexts(db: Db, asked: RunContextKey[]): Promise<((RunContext & { thread_runs: number }) | undefined)[]> {
   const rows = await db.query<RunContext & { thread_runs: number; place: number }>({
     name: 'run_context',
-    text: `select i.place, a.assistant_id, a.graph_id, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
+    text: `select i.place, a.assistant_id, a.graph_id, a.version, a.config, a.context, a.metadata, t.config as thread_config, t.metadata as thread_metadata,
         coalesce(t.runs, 0) as thread_runs, ${pinOfThread('t')} as thread_revision
       from unnest(${hidden('$1::uuid[]')}, ${hidden('$2::uuid[]')}) with ordinality i (assistant_id, thread_id, place)
         join gx.assistant a using (assistant_id) left join lateral (
