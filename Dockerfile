@@ -14,11 +14,11 @@ RUN groupdel tape \
 RUN mkdir -p /etc/postgresql-common \
  && echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf \
  && apt-get update -qq \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql-17 postgresql-17-pgvector libnss-wrapper \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql-17 postgresql-17-pgvector pgbackrest libnss-wrapper \
  && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt
 RUN install -d -o postgres -g postgres -m 0750 /var/lib/postgresql/data \
  && install -d -o postgres -g postgres -m 2775 /var/run/postgresql
-COPY dev/images/postgres/gx-postgres dev/images/postgres/gx-postgres-guard dev/images/postgres/gx-named /usr/local/bin/
+COPY dev/images/postgres/gx-postgres dev/images/postgres/gx-postgres-guard dev/images/postgres/gx-archive dev/images/postgres/gx-named /usr/local/bin/
 COPY dev/images/sbom /tmp/sbom
 RUN install -d /usr/share/gx/sbom && sh /tmp/sbom/debian > /usr/share/gx/sbom/debian.cdx.json && rm -r /tmp/sbom
 ENV PATH=/usr/lib/postgresql/17/bin:/usr/local/bin:/usr/bin:/bin \

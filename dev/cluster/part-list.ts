@@ -198,6 +198,18 @@ export const parts = {
     for: 'tests',
     from: { kind: 'unpacked', package: 'valkey-server', suite: 'trixie', commands: ['valkey-server', 'valkey-cli'] },
   },
+  postgres: {
+    what: 'the database of a deployment with pgBackRest, as its image has them, for tests without pods',
+    for: 'tests',
+    from: {
+      kind: 'unpacked',
+      package: 'pgbackrest',
+      suite: 'trixie',
+      commands: ['pgbackrest'],
+      // A root of its own, in which the scripts of the image run, too.
+      beside: ['postgresql-17', 'postgresql-17-pgvector', 'libnss-wrapper', 'base-files', 'dash', 'coreutils', 'sed', 'grep', 'libc-bin'],
+    },
+  },
   prometheus: {
     what: 'the metrics server that checks of rollouts ask, and the program that tests its rules',
     for: 'tests',

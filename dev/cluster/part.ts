@@ -46,7 +46,14 @@ export type DebianPackage = {
 };
 
 /** Commands of a package of another release of Debian than the machine's, which are unpacked into the cache. */
-export type UnpackedPackage = { kind: 'unpacked'; package: string; suite: string; commands: readonly string[] };
+export type UnpackedPackage = {
+  kind: 'unpacked';
+  package: string;
+  suite: string;
+  commands: readonly string[];
+  /** Packages that are unpacked beside it. */
+  beside?: readonly string[];
+};
 
 /** Returns the tools that a part provides. */
 export const toolsOf = ({ from }: Part): readonly string[] =>

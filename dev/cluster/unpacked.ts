@@ -44,7 +44,7 @@ export async function unpackIntoCache(from: UnpackedPackage, report: Report): Pr
   });
 }
 
-async function unpack({ package: name, suite, commands }: UnpackedPackage, folder: string): Promise<void> {
+async function unpack({ package: name, suite, commands, beside = [] }: UnpackedPackage, folder: string): Promise<void> {
   const work = join(folder, 'apt');
   for (const part of ['state/lists/partial', 'cache/archives/partial']) await mkdir(join(work, part), { recursive: true });
   const [mirror = 'http://deb.debian.org/debian'] = debianMirror();
@@ -63,7 +63,7 @@ async function unpack({ package: name, suite, commands }: UnpackedPackage, folde
   const env = environmentWith({ DEBIAN_FRONTEND: 'noninteractive' });
   const apt = (...args: string[]): Promise<string> => command('apt-get', ['-qq', ...options, ...args], { env });
   await apt('update');
-  await apt('install', '--download-only', '-y', '--no-install-recommends', name);
+  await apt('install', '--download-only', '-y', '--no-install-recommends', name, ...beside);
   for (const file of globSync(join(work, 'cache/archives/*.deb'))) await command('dpkg-deb', ['-x', file, join(folder, 'root')]);
   await rm(work, { recursive: true });
   for (const one of commands) await writeStarter(folder, one);

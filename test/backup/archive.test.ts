@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newAuthority, newCertificate } from '../../src/operator/database/own/tls/certificate.ts';
+import {
+  archiveFiles,
+  archiveIn,
+  ASK_ARCHIVE,
+  copyCommand,
+  PREPARE_ARCHIVE,
+  refillCommand,
+  type BaseCopy,
+} from '../../src/schema/wire/pgbackrest.ts';
+import { databaseContainer, type DatabaseContainer } from '../kit/database-image.ts';
+import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
+
+/*
+ * The programs and scripts of the database's image without pods, a real S3 server with TLS, and pgBackRest between
+ * them. The commands are those of pods.
+ */
+
+const FOLDER = 'gx/a-tenant/an-id/archive';
+const DATA = '/var/lib/postgresql/data/pgdata';
+
+let store: S3Server;
+let original: DatabaseContainer;
+let files: Record<string, string>;
+const made: DatabaseContainer[] = [];
+
+async function container(): Promise<DatabaseContainer> {
+  const one = await databaseContainer();
+  made.push(one);
+  return one;
+}
+
+beforeAll(async () => {
+  const making = { now: new Date(), random: randomBytes };
+  const authority = newAuthority('authority of the store', making);
+  store = await startS3Server({ tls: newCertificate(authority, ['localhost'], making) });
+  const { port } = new URL(store.target.endpoint);
+  const target = { ...store.target, endpoint: `https://localhost:${port}`, ca: authority.certificate };
+  files = archiveFiles({ target, keys: S3_KEYS, folder: FOLDER, data: DATA, socket: '/var/run/postgresql' });
+  original = await container();
+  await original.start();
+}, 600_000);
+afterAll(async () => {
+  for (const one of made) await one.remove();
+  await store.stop();
+});
+
+const archived = async (): Promise<string> => original.sql("select archived_count || ' ' || failed_count from pg_stat_archiver");
+const copies = async (): Promise<BaseCopy[]> => {
+  const found = archiveIn(await original.run(ASK_ARCHIVE));
+  return 'copies' in found ? found.copies : [];
+};
+/** Writes a row, and returns a moment after it. */
+async function write(row: number): Promise<Date> {
+  await original.sql(`insert into written values (${row})`);
+  await wait(50);
+  const at = new Date(await original.sql('select to_char(clock_timestamp() at time zone \'utc\', \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'));
+  await wait(50);
+  return at;
+}
+async function restored(at?: Date): Promise<string> {
+  const copy = await container();
+  copy.putArchive(files);
+  await copy.run(refillCommand(at));
+  // The copy writes nothing to the folder of the original.
+  await copy.removeArchive();
+  await copy.start();
+  const rows = await copy.sql("select string_agg(row::text, ',' order by row) from written");
+  await copy.end();
+  return rows;
+}
+
+describe('the log of a database', () => {
+  test('is let go where nobody asks for it', async () => {
+    await original.sql('create table written (row integer)');
+    await original.sql('insert into written values (0)');
+    await original.sql('select pg_switch_wal()');
+    await expect.poll(archived).toBe('1 0');
+    expect(await store.keys()).toEqual([]);
+  });
+
+  test('goes to the store once there are files that say so, without a restart', async () => {
+    const started = await original.sql('select pg_postmaster_start_time()');
+    original.putArchive(files);
+    await original.run(PREPARE_ARCHIVE);
+    // As often as one likes.
+    await original.run(PREPARE_ARCHIVE);
+    expect(await copies()).toEqual([]);
+    await original.run(copyCommand('full', { count: 2 }));
+    expect(await copies()).toEqual([expect.objectContaining({ type: 'full' })]);
+    expect((await store.keys()).filter((key) => !key.startsWith(`${FOLDER}/`))).toEqual([]);
+    expect(await original.sql('select pg_postmaster_start_time()')).toBe(started);
+  });
+
+  test('brings back the second between two writes, and all that was archived', async () => {
+    const [copy] = await copies();
+    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(copy?.from ?? ''));
+    const first = await write(1);
+    await write(2);
+    await write(3);
+    await original.sql('select pg_switch_wal()');
+    await original.run(copyCommand('diff', { count: 2 }));
+    const both = await copies();
+    expect(both.map(({ type }) => type)).toEqual(['full', 'diff']);
+    await write(4);
+    const before = await archived();
+    await original.sql('select pg_switch_wal()');
+    await expect.poll(archived).not.toBe(before);
+    expect(await restored(first)).toBe('0,1');
+    expect(await restored()).toBe('0,1,2,3,4');
+  });
+
+  test('is kept by the database while the store is away, and comes after it', async () => {
+    await store.kill();
+    await write(5);
+    const before = await archived();
+    await original.sql('select pg_switch_wal()');
+    await wait(1000);
+    expect(await archived()).toBe(before);
+    await store.start();
+    await expect.poll(async () => (await archived()).split(' ')[0], { timeout: 90_000 }).not.toBe(before.split(' ')[0]);
+    expect(await restored()).toBe('0,1,2,3,4,5');
+  });
+
+  test('is removed with the oldest copies, and a moment before those that are kept is refused', async () => {
+    const [oldest] = await copies();
+    await original.run(copyCommand('full', { count: 2 }));
+    await original.run(copyCommand('full', { count: 2 }));
+    const kept = await copies();
+    expect(kept.map(({ type }) => type)).toEqual(['full', 'full']);
+    expect(kept.map(({ label }) => label)).not.toContain(oldest?.label);
+    await expect(restored(new Date(Date.parse(kept[0]?.from ?? '') - 5000))).rejects.toThrow('unable to find backup set');
+  });
+
+  test('does not keep a database from its end while the store is away', async () => {
+    await store.kill();
+    await original.sql('select pg_switch_wal()');
+    const begun = Date.now();
+    await original.end();
+    expect(Date.now() - begun).toBeLessThan(110_000);
+    await store.start();
+  });
+});
