@@ -11,6 +11,7 @@ import type { AgentPlace } from '../../src/gateway/waking.ts';
 import { WakingCallers } from '../../src/gateway/waking-callers.ts';
 import { trusting } from '../../src/http/client.ts';
 import { newClientSigner } from '../../src/http/signed-client.ts';
+import { KEY_OF_KNOWN, knownDeployment } from '../kit/known-deployment.ts';
 import { silentLog } from '../kit/log.ts';
 import { until } from '../kit/until.ts';
 
@@ -19,19 +20,7 @@ import { until } from '../kit/until.ts';
  * test says so.
  */
 
-const KEY = 'gxa_the-key-of-this-deployment';
-const chat: KnownDeployment = {
-  key: 'team/chat',
-  namespace: 'team',
-  name: 'chat',
-  uid: 'u',
-  id: 'u',
-  port: 1,
-  asleepSince: 'now',
-  isOpen: false,
-  auth: undefined,
-  isOpenedBy: (shown) => shown === KEY,
-};
+const chat = knownDeployment();
 
 let agent: Server;
 let place: AgentPlace;
@@ -109,7 +98,7 @@ async function door(limits = { perDeployment: 10, total: 20 }, deployment = chat
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, held, asked: () => asked, answers: resolve, fails: reject };
 }
 
-const WITH_KEY = { 'x-api-key': KEY };
+const WITH_KEY = { 'x-api-key': KEY_OF_KNOWN };
 
 describe('a request', () => {
   test('is held until the deployment answers, and passed on with its body', async () => {
@@ -125,7 +114,7 @@ describe('a request', () => {
     expect([got.status, got.headers.get('x-own'), await got.json()]).toEqual([
       201,
       'yes',
-      { method: 'POST', url: '/threads?x=1', key: KEY, body: '{"a":1}' },
+      { method: 'POST', url: '/threads?x=1', key: KEY_OF_KNOWN, body: '{"a":1}' },
     ]);
     expect(held.count).toBe(0);
   });
@@ -133,7 +122,7 @@ describe('a request', () => {
   test('for a stream gets its events', async () => {
     const { url, answers } = await door();
     answers(place);
-    const got = await fetch(`${url}/stream`, { headers: { authorization: `Bearer ${KEY}` } });
+    const got = await fetch(`${url}/stream`, { headers: { authorization: `Bearer ${KEY_OF_KNOWN}` } });
     expect(await got.text()).toBe('data: 1\n\ndata: 2\n\n');
   });
 

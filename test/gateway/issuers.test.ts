@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { KnownDeployment } from '../../src/gateway/known-deployments.ts';
 import { WakingCallers } from '../../src/gateway/waking-callers.ts';
 import { startIssuer } from '../control-plane/kit/issuer.ts';
+import { knownDeployment } from '../kit/known-deployment.ts';
 import { silentLog } from '../kit/log.ts';
 
 /* The gateway checks tokens of identity providers that tenants chose. A tenant may choose one that is hostile. */
@@ -14,18 +15,13 @@ const LISTED = ['127.0.0.1'];
 const callers = (issuerHosts = LISTED) => new WakingCallers({ controlPlaneUrl: undefined, issuerHosts, log: silentLog() });
 
 type Auth = NonNullable<KnownDeployment['auth']>;
-const deploymentOf = (auth: Partial<Auth>, namespace = 'team'): KnownDeployment => ({
-  key: `${namespace}/${JSON.stringify(auth)}`,
-  namespace,
-  name: 'chat',
-  uid: 'u',
-  id: 'u',
-  port: 1,
-  asleepSince: 'now',
-  isOpen: false,
-  auth: { audiences: ['gx'], ...auth },
-  isOpenedBy: () => false,
-});
+const deploymentOf = (auth: Partial<Auth>, namespace = 'team'): KnownDeployment =>
+  knownDeployment({
+    key: `${namespace}/${JSON.stringify(auth)}`,
+    namespace,
+    auth: { audiences: ['gx'], ...auth },
+    isOpenedBy: () => false,
+  });
 const shown = (token: string) => ({ headers: { authorization: `Bearer ${token}` }, source: '10.0.0.1' });
 
 const servers: Server[] = [];

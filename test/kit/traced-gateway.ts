@@ -3,31 +3,19 @@ import type { AddressInfo } from 'node:net';
 import { gatewayConfig } from '../../src/config/gateway.ts';
 import { openDoor } from '../../src/gateway/door.ts';
 import { HeldRequests } from '../../src/gateway/held-requests.ts';
-import type { KnownDeployment } from '../../src/gateway/known-deployments.ts';
 import { WakingCallers } from '../../src/gateway/waking-callers.ts';
 import { trusting } from '../../src/http/client.ts';
 import { newClientSigner } from '../../src/http/signed-client.ts';
 import { requestSpans } from '../../src/tracing/request-spans.ts';
 import { openTracing } from '../../src/tracing/open.ts';
 import { startAgent } from './agent-server.ts';
+import { KEY_OF_KNOWN, knownDeployment } from './known-deployment.ts';
 import { silentLog } from './log.ts';
 import { freshDatabase } from './postgres.ts';
 
 /* An agent behind a gateway, which both send their spans to one collector. */
 
-const KEY = 'gxa_the-key-of-this-deployment';
-const chat: KnownDeployment = {
-  key: 'team/chat',
-  namespace: 'team',
-  name: 'chat',
-  uid: 'u',
-  id: 'u',
-  port: 1,
-  asleepSince: 'now',
-  isOpen: false,
-  auth: undefined,
-  isOpenedBy: (shown) => shown === KEY,
-};
+const chat = knownDeployment();
 
 /** A span, as any collector shows it. */
 type ShownSpan = { traceId: string; spanId: string; parentSpanId?: string; name: string; service: string };
@@ -65,7 +53,7 @@ export async function startTracedGateway(settings: Record<string, string>): Prom
   return {
     run: async () => {
       const body = JSON.stringify({ assistant_id: 'thinks', input: { messages: [{ role: 'human', content: 'hello' }] } });
-      const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key': KEY }, body });
+      const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', 'x-api-key': KEY_OF_KNOWN }, body });
       const text = await answer.text();
       if (!answer.ok) throw new Error(`the gateway answers ${answer.status}: ${text}`);
     },

@@ -8,7 +8,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { openDoor } from '../../../src/gateway/door.ts';
 import { HeldRequests } from '../../../src/gateway/held-requests.ts';
-import type { KnownDeployment } from '../../../src/gateway/known-deployments.ts';
 import { Reports } from '../../../src/gateway/reports.ts';
 import { workRoutes } from '../../../src/gateway/work-routes.ts';
 import { trustsNobody } from '../../../src/http/client.ts';
@@ -17,6 +16,7 @@ import { createApp } from '../../../src/http/server.ts';
 import { newClientSigner, SIGNATURE_HEADER, type ClientSigner } from '../../../src/http/signed-client.ts';
 import { workPath } from '../../../src/schema/wire/work-report.ts';
 import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
+import { KEY_OF_KNOWN, knownDeployment } from '../../kit/known-deployment.ts';
 import { silentLog } from '../../kit/log.ts';
 import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
 import { until } from '../../kit/until.ts';
@@ -26,19 +26,7 @@ import { until } from '../../kit/until.ts';
  * the answers to its reports. Clients have addresses of this machine.
  */
 
-const KEY = `gxa_${'k'.repeat(43)}`;
-const chat: KnownDeployment = {
-  key: 'team/chat',
-  namespace: 'team',
-  name: 'chat',
-  uid: 'u',
-  id: 'u',
-  port: 1,
-  asleepSince: undefined,
-  isOpen: true,
-  auth: undefined,
-  isOpenedBy: (shown) => shown === KEY,
-};
+const chat = knownDeployment({ asleepSince: undefined, isOpen: true });
 
 const signers = [newClientSigner(), newClientSigner()] as const;
 let told: string[] = signers.map(({ key }) => key);
@@ -68,7 +56,7 @@ async function doorOf(signer: ClientSigner, deployment = chat): Promise<string> 
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'gx-key-'));
-  await writeFile(path.join(folder, 'api-key'), KEY);
+  await writeFile(path.join(folder, 'api-key'), KEY_OF_KNOWN);
   [reports, database] = await Promise.all([reportsServer(), freshDatabase()]);
   const url = `http://127.0.0.1:${reports.port}${workPath('team', 'chat')}`;
   const env = {
