@@ -4,6 +4,7 @@ import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StageFailed } from '../errors.ts';
 import type { GxJson } from '../schema/agent/gx-json.ts';
 import { SOURCE_FILE } from './built-layers.ts';
+import { usedIndexes } from './indexes/use.ts';
 import { writeLayer } from './layers/layer.ts';
 import { namedFiles } from './packages/demands.ts';
 import { BUILD_FOLDER } from './packages/image-environment.ts';
@@ -26,17 +27,21 @@ export async function build(config: ImageBuildConfig, signal: AbortSignal): Prom
   const settings = settingsIn(config, plan);
   rmSync(image, { recursive: true, force: true });
   mkdirSync(image, { recursive: true });
+  const indexes = await usedIndexes(config, plan, signal);
   const bench = await workbench(
     config,
     plan.projects.map(({ manager }) => manager),
-    signal,
+    { signal, shown: indexes.shown },
   );
-  if (plan.python !== undefined) usePython({ config, bench });
-  if (packages === undefined) await installed(config, plan, bench);
-  else await unpacked(config, packages, bench);
-  const before = packageSignatures(placesIn(config.work).source);
-  if (packages !== undefined) await runOwnScripts(config, plan.projects, bench);
-  if (plan.python !== undefined) await linkOwn({ config, plan: plan.python, bench });
+  if (plan.python !== undefined) usePython({ config, bench, indexes });
+  const before = await indexes.during(async () => {
+    if (packages === undefined) await installed(config, plan, bench);
+    else await unpacked(config, packages, bench);
+    const signatures = packageSignatures(placesIn(config.work).source);
+    if (packages !== undefined) await runOwnScripts(config, plan.projects, bench);
+    if (plan.python !== undefined) await linkOwn({ config, plan: plan.python, bench });
+    return signatures;
+  });
   await built(config, { plan, settings, bench });
   if (plan.python !== undefined) await finishPython({ config, bench });
   await step('layer of the source', () => writeSource(config, before));

@@ -1,8 +1,9 @@
 import process from 'node:process';
 import type { ImageBuildConfig } from '../config/image-build.ts';
 import { StartError } from '../errors.ts';
-import { type BuildStage, type StageFailure, STAGES } from '../schema/wire/build-message.ts';
+import { type BuildStage, INDEXES, type StageFailure, STAGES } from '../schema/wire/build-message.ts';
 import { build } from './build.ts';
+import { serveIndexes } from './indexes/proxy.ts';
 import { buildWithBuildkit, pushFromBuildkit, restoreForBuildkit } from './buildkit/stages.ts';
 import { clone } from './clone/clone.ts';
 import { push } from './push.ts';
@@ -20,6 +21,7 @@ Usage: node src/main.ts builder <stage>
   restore   reads gx.json and fetches the packages that an earlier build installed
   build     installs, builds and writes the layers of the image below /work/image
   push      puts the layers onto the base image and pushes it
+  indexes   answers for private indexes of packages beside "build", which has not their credentials
   inside    installs and builds while a Dockerfile is run, which the platform writes for "dockerfile_lines"
   local     makes the image of a folder on this machine (npm run build-agent)
 
@@ -49,6 +51,7 @@ export async function runBuilder(args: string[], config: ImageBuildConfig, signa
   const [name, more] = args;
   if (name === undefined || name === '--help' || name === '-h') return void process.stdout.write(BUILDER_HELP);
   if (name === 'inside') return runStage('build', buildInside, { config, signal });
+  if (name === INDEXES) return serveIndexes(config, signal);
   const stage = STAGES.find((known) => known === name);
   if (stage === undefined || more !== undefined)
     throw new StartError(`builder: "${more ?? name}" is not known; stages: ${STAGES.join(', ')}. See builder --help.`);

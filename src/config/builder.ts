@@ -22,6 +22,8 @@ export type Builder = {
   registrySecretName?: string;
   /** Registry credentials in the agents' namespaces, to pull built images. */
   pullSecretName?: string;
+  /** Credentials of private indexes of packages, in the namespace of builds. */
+  indexSecretName?: string;
   /** A ConfigMap of the build namespace whose key `ca.crt` holds further certificate authorities. */
   caConfigMapName?: string;
   /** True if the registry speaks plain http, as in the local cluster. */
@@ -46,6 +48,7 @@ const TEXTS = {
   serviceAccountName: 'GX_BUILDER_SERVICE_ACCOUNT',
   registrySecretName: 'GX_BUILDER_REGISTRY_SECRET',
   pullSecretName: 'GX_BUILDER_PULL_SECRET',
+  indexSecretName: 'GX_BUILD_INDEX_SECRET',
   caConfigMapName: 'GX_BUILD_CA_CONFIG_MAP',
 };
 

@@ -1,3 +1,4 @@
+import { INDEX_PORT } from '../schema/wire/build-message.ts';
 import { SettingsReader, type Env } from './env.ts';
 
 /** The settings of the stages of a build from git. A stage gets only those that it needs. */
@@ -18,6 +19,11 @@ export type ImageBuildConfig = {
   npmRegistry?: string;
   /** The index of Python packages. */
   pypiIndex?: string;
+  /**
+   * Private indexes of packages: the address of their proxy in this pod, for builds; its port, the folder of the
+   * credentials and the tenant whose indexes it serves, for the proxy itself.
+   */
+  indexes: { proxy?: string; port: number; credentials: string; tenant: string };
   /** Whether this pod has BuildKit, and users of its own. */
   buildkit: boolean;
   /**
@@ -70,6 +76,12 @@ export function imageBuildConfig(env: Env): ImageBuildConfig {
     },
     ...publicAddress(read, 'npmRegistry', 'GX_NPM_REGISTRY'),
     ...publicAddress(read, 'pypiIndex', 'GX_PYPI_INDEX'),
+    indexes: {
+      ...publicAddress(read, 'proxy', 'GX_INDEX_PROXY'),
+      port: read.integer(['GX_INDEX_PORT'], INDEX_PORT, { min: 0, max: 65_535 }),
+      credentials: read.text(['GX_INDEX_CREDENTIALS'], '/gx/indexes'),
+      tenant: read.text(['GX_TENANT'], ''),
+    },
     buildkit: read.flag(['GX_BUILDKIT'], false),
     work,
     kept: read.text(['GX_KEPT_FOLDER'], `${work}/kept`),

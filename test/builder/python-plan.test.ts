@@ -6,7 +6,7 @@ import { onBaseOf } from '../../src/builder/packages/base.ts';
 import { uvOptionsOf } from '../../src/builder/packages/pip-file.ts';
 import { buildPlanOf, type BuildPlan } from '../../src/builder/packages/plan.ts';
 import { addFolders, placeLinks } from '../../src/builder/packages/python-venv.ts';
-import { partsOfExport } from '../../src/builder/packages/uv-export.ts';
+import { indexesOfLock, partsOfExport } from '../../src/builder/packages/uv-export.ts';
 import { imageBuildConfig } from '../../src/config/image-build.ts';
 
 /* What is decided from the files of a project in Python, before anything of it runs. */
@@ -225,4 +225,14 @@ test('links of editable packages lead to the repository in the image, whatever w
   );
   expect(text('other.pth')).toBe('/usr/lib/somewhere\n');
   expect(text('gx_folders.pth')).toBe('../../../../agents\n../../../../plain\n../../../..\n');
+});
+
+test('indexes of uv.lock besides the public one are asked for its packages', () => {
+  const source = (registry: string): string => `[[package]]\nname = "a"\nsource = { registry = "${registry}" }\n`;
+  const registries = ['https://pypi.org/simple', 'https://a.example/whl', 'https://a.example/whl', 'https://b.example/simple/', '../wheels'];
+  expect(indexesOfLock(registries.map(source).join(''))).toEqual([
+    ...['--index', 'https://a.example/whl', '--index', 'https://b.example/simple/'],
+    ...['--index-strategy', 'unsafe-first-match'],
+  ]);
+  expect(indexesOfLock(source('https://pypi.org/simple'))).toEqual([]);
 });

@@ -208,6 +208,6 @@ describe('a build ends with a reason and the words of the resolver', () => {
     const env = { ...base, ...(way === 'the setting' && { GX_PYPI_INDEX }) };
     const { told } = await newBuild({ registry, url, env, image: 'python/asked' }).all();
     server.close();
-    expect(told).toEqual({ reason: 'InstallFailed', message: expect.stringContaining('or asks for a credential, which no build has') });
+    expect(told).toEqual({ reason: 'InstallFailed', message: expect.stringContaining('wants a credential that this build has not') });
   });
 });

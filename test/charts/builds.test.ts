@@ -107,6 +107,15 @@ describe('with a registry', () => {
     expect(spec?.limits).toEqual([expect.objectContaining({ type: 'Container', default: limits, max: limits })]);
   });
 
+  test('the quota has room for the proxy of private indexes beside each build', async () => {
+    const objects = rendered({ indexSecret: 'indexes', atOnce: 1, cpuMilli: 500, memoryMb: 1024, diskMb: 2048 });
+    expect((await one('ResourceQuota/gx-builds/gx-builds', objects)).spec?.hard).toMatchObject({
+      'limits.cpu': '2400m',
+      'limits.memory': '4480Mi',
+      'limits.ephemeral-storage': '6272Mi',
+    });
+  });
+
   test('a build of little gets a core nevertheless', async () => {
     const { spec } = await one('LimitRange/gx-builds/gx-builds', rendered({ cpuMilli: 100 }));
     expect(spec?.limits).toEqual([expect.objectContaining({ max: expect.objectContaining({ cpu: '1000m' }) })]);
@@ -138,13 +147,14 @@ describe('with a registry', () => {
       GX_BUILDER_REPOSITORY: REGISTRY,
       GX_BUILDER_SERVICE_ACCOUNT: 'gx-build',
     });
-    const chosen = { pushSecret: 'push', pullSecret: 'pull', insecure: true, caConfigMap: 'ca' };
+    const chosen = { pushSecret: 'push', pullSecret: 'pull', indexSecret: 'indexes', insecure: true, caConfigMap: 'ca' };
     const registries = { npmRegistry: 'https://npm.example.com', pypiIndex: 'https://pypi.example.com/simple' };
     const sizes = { atOnce: 5, memoryMb: 4_194_304, cpuMilli: 2000, diskMb: 1000, deadlineSeconds: 60, keepSeconds: 61, pollSeconds: 62 };
     expect(await environment('operator', rendered({ ...chosen, ...sizes, ...registries }))).toMatchObject({
       GX_BUILDER_REGISTRY_SECRET: 'push',
       GX_BUILDER_PULL_SECRET: 'pull',
       GX_BUILD_REGISTRY_INSECURE: 'true',
+      GX_BUILD_INDEX_SECRET: 'indexes',
       GX_BUILD_CA_CONFIG_MAP: 'ca',
       GX_BUILD_NPM_REGISTRY: 'https://npm.example.com',
       GX_BUILD_PYPI_INDEX: 'https://pypi.example.com/simple',

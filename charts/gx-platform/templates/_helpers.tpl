@@ -218,6 +218,7 @@ The registry's usual port may be in it or not, and Docker Hub has several names,
   (list "GX_BUILD_REGISTRY_INSECURE" (ternary "true" "" $builds.insecure))
   (list "GX_BUILD_NPM_REGISTRY" $builds.npmRegistry)
   (list "GX_BUILD_PYPI_INDEX" $builds.pypiIndex)
+  (list "GX_BUILD_INDEX_SECRET" $builds.indexSecret)
   (list "GX_BUILD_CA_CONFIG_MAP" $builds.caConfigMap)
   (list "GX_BUILD_PARALLEL" $builds.atOnce)
   (list "GX_BUILD_DISK_MB" $builds.diskMb)

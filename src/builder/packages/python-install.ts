@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSyn
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { StageFailed } from '../../errors.ts';
+import type { UsedIndexes } from '../indexes/use.ts';
 import { VENV } from '../layers/tree.ts';
 import { say, step } from '../progress.ts';
 import { placesIn } from '../work.ts';
@@ -9,7 +10,7 @@ import { AGENT } from './image-environment.ts';
 import { uvOptionsOf } from './pip-file.ts';
 import { unlockedWords, type PythonFolder, type PythonPlan } from './python-plan.ts';
 import { addFolders, placeLinks } from './python-venv.ts';
-import { partsOfExport } from './uv-export.ts';
+import { indexesOfLock, partsOfExport } from './uv-export.ts';
 import type { BuildTask, Workbench } from './workbench.ts';
 
 /** Where Debian keeps the certificate authorities of the system. */
@@ -24,7 +25,7 @@ const notesOf = ({ work }: ImageBuildConfig): string => path.join(work, 'python'
  * Gives the commands of a build the variables by which uv and Python use the project's environment. One that the
  * repository contains is of another machine.
  */
-export function usePython({ config, bench: { env } }: Omit<Work, 'plan'>): void {
+export function usePython({ config, bench: { env }, indexes }: Omit<Work, 'plan'> & { indexes: UsedIndexes }): void {
   const venv = venvOf(config);
   if (existsSync(venv)) say(`${VENV} of the repository is not used`);
   rmSync(venv, { recursive: true, force: true });
@@ -38,9 +39,16 @@ export function usePython({ config, bench: { env } }: Omit<Work, 'plan'>): void 
     UV_NO_PROGRESS: '1',
     // The builder makes byte code by itself, which is the same each time.
     PYTHONDONTWRITEBYTECODE: '1',
-    ...(config.pypiIndex === undefined ? {} : { UV_DEFAULT_INDEX: config.pypiIndex }),
+    ...(config.pypiIndex === undefined ? {} : { UV_DEFAULT_INDEX: indexes.proxied(config.pypiIndex) }),
+    ...(config.indexes.proxy !== undefined && nearby(config)),
     ...authorities(config),
   });
+}
+
+/** Requests to the proxy of private indexes stay in the pod. */
+function nearby({ network }: ImageBuildConfig): Record<string, string> {
+  const near = [network['NO_PROXY'] ?? network['no_proxy'], '127.0.0.1'].filter(Boolean).join(',');
+  return { NO_PROXY: near, no_proxy: near };
 }
 
 /** uv trusts one file, so those that Node trusts besides its own are joined with the system's. */
@@ -104,6 +112,7 @@ async function installPackages(work: Work): Promise<void> {
     if (folder.uvLock !== undefined) {
       await agreed(work, folder);
       files.push('--requirement', (await exported(work, folder, at)).file);
+      files.push(...indexesOfLock(readFileSync(path.join(source, folder.uvLock, 'uv.lock'), 'utf8')));
     } else if (folder.requirements !== undefined) files.push('--requirement', path.join(source, folder.requirements));
     if (folder.otherLock !== undefined) files.push('--constraint', await constraints(work, folder.otherLock, at));
   }
@@ -177,7 +186,7 @@ function hintFor(words: string): string | undefined {
     return `A package needs ${missing} of a system library that the builder lacks: install it by "dockerfile_lines" of gx.json.`;
   // uv takes 401 and 403 for an index without the package.
   return words.includes('not found in the package registry')
-    ? 'An index has no such package, or asks for a credential, which no build has.'
+    ? 'An index has no such package, or wants a credential that this build has not (docs/how-to/private-indexes.md).'
     : undefined;
 }
 

@@ -13,3 +13,15 @@ export function partsOfExport(exported: string): UvExport {
   const isOwn = (line: string): boolean => /^(-e\s|\.{1,2}(\/|\s|$)|file:)/.test(line);
   return { requirements: entries.filter((line) => !isOwn(line)).join('\n'), own };
 }
+
+const PUBLIC = 'https://pypi.org/simple';
+
+/**
+ * Returns options of uv for the indexes of uv.lock besides the default one. An export does not say which of them has a
+ * package. All are asked for its version, and its hashes choose the file.
+ */
+export function indexesOfLock(lock: string): string[] {
+  const registries = [...lock.matchAll(/^source = \{ registry = "(https?:\/\/[^"]+)" \}$/gm)].map(([, address = '']) => address);
+  const others = [...new Set(registries)].filter((address) => address.replace(/\/$/, '') !== PUBLIC);
+  return others.length === 0 ? [] : [...others.flatMap((address) => ['--index', address]), '--index-strategy', 'unsafe-first-match'];
+}

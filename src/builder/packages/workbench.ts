@@ -28,8 +28,15 @@ export type Workbench = {
   attempt(task: BuildTask): Promise<boolean>;
 };
 
+/** `shown` returns a line of any command as it is printed. */
+type Watching = { signal: AbortSignal; shown?: (line: string) => string };
+
 /** Returns a workbench with these package managers, which are installed if the image has not got them. */
-export async function workbench(config: ImageBuildConfig, managers: readonly Manager[], signal: AbortSignal): Promise<Workbench> {
+export async function workbench(
+  config: ImageBuildConfig,
+  managers: readonly Manager[],
+  { signal, shown = (line) => line }: Watching,
+): Promise<Workbench> {
   const { home, tools } = placesIn(config.work);
   mkdirSync(home, { recursive: true });
   const system = [path.dirname(process.execPath), '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -44,7 +51,9 @@ export async function workbench(config: ImageBuildConfig, managers: readonly Man
     ...managerEnvironment(config.work, config.npmRegistry),
   };
   const run = async ({ run: command, folder, prefix, show }: BuildTask, more: Record<string, string> = {}) =>
-    runProgram({ run: command, folder, prefix, env: { ...env, ...more }, signal, ...(show && { show }) }).finally(endAllOthers);
+    runProgram({ run: command, folder, prefix, env: { ...env, ...more }, signal, show: (line) => shown(show?.(line) ?? line) }).finally(
+      endAllOthers,
+    );
   const bench: Workbench = {
     env,
     async task(task, more) {

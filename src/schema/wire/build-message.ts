@@ -20,6 +20,10 @@ export const NEEDS_DOCKERFILE = 'NeedsDockerfile';
 export const STAGES = ['clone', 'restore', 'build', 'push'] as const;
 export type BuildStage = (typeof STAGES)[number];
 
+/** The container beside `build` that stands for private indexes of packages, and its port at the loopback address. */
+export const INDEXES = 'indexes';
+export const INDEX_PORT = 8471;
+
 /** The end of a stage that failed. */
 export type StageFailure = { reason: StageReason; message: string };
 

@@ -8,6 +8,7 @@ import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { userOfImage } from '../../objects/user-of-image.ts';
 import { pullSecrets } from '../../objects/pull-secrets.ts';
 import { RESTRICTED } from '../objects/containers.ts';
+import { hasIndexProxy, INDEX_PROXY, indexProxy, indexVolume } from './index-proxy.ts';
 import { placeOfBuild, targetImage, type BuildPlace } from './place.ts';
 
 type Stage = (typeof BUILD_STAGES)[number];
@@ -110,7 +111,10 @@ function podSpec(revision: RevisionResource, source: StagedSource, given: Given)
       ...userOfImage(BUILDER_ID, given),
       seccompProfile: { type: 'RuntimeDefault' },
     },
-    initContainers: BUILD_STAGES.slice(0, -1).map(stage),
+    initContainers: BUILD_STAGES.slice(0, -1).flatMap((name) => [
+      ...(name === 'build' ? indexProxy({ ...given, tenant: source.tenant }) : []),
+      stage(name),
+    ]),
     containers: BUILD_STAGES.slice(-1).map(stage),
     volumes: [
       { name: 'work', emptyDir: { sizeLimit: mebibytes(builder.diskMb) } },
@@ -132,6 +136,7 @@ function volumesOf({ credentialSecret, lent }: StagedSource, { builder, place }:
     ...(credentialSecret === undefined ? [] : [{ name: 'git', secret: { secretName: credentialSecret, defaultMode: READABLE } }]),
     ...(registry === undefined ? [] : [{ name: 'registry', secret: { secretName: registry, items, defaultMode: READABLE } }]),
     ...(builder.caConfigMapName === undefined ? [] : [{ name: 'ca', configMap: { name: builder.caConfigMapName } }]),
+    ...indexVolume(builder, place, READABLE),
   ];
 }
 
@@ -235,7 +240,7 @@ function environment(stage: Stage, { revision, source, given }: Making): Record<
   const own: Record<Stage, Record<string, string | undefined>> = {
     clone: { GX_GIT_URL: repoUrl, GX_GIT_REF: repoRef, GX_GIT_INSECURE: source.insecureGit ? 'true' : undefined },
     restore: { ...shape, ...registry },
-    build: { ...shape, ...(place.hasBuildkit && registry) },
+    build: { ...shape, ...(hasIndexProxy(builder, place) && { GX_INDEX_PROXY: INDEX_PROXY }), ...(place.hasBuildkit && registry) },
     push: { ...shape, ...registry },
   };
   return {

@@ -31,6 +31,7 @@ test.each([
     { commit: COMMIT, credentialSecret: 'git-acme-credential', insecureGit: false, tenant: 'a' },
     { registrySecretName: 'registry', serviceAccountName: 'gx-build' },
   ],
+  ['with-private-indexes', { insecureGit: false, tenant: 'a' }, { indexSecretName: 'indexes' }],
   ['bare', { insecureGit: true, tenant: 'a' }, {}],
 ] as const)('the Job of a build in stages: %s', async (name, source, given) => {
   const job = stagedJob(of, source, {
@@ -47,6 +48,8 @@ test('what a user writes is put into no variable of the builder', () => {
 });
 
 type Mount = { name: string; readOnly?: boolean };
+type Container = { name: string; env: { name: string; value: string }[]; volumeMounts: Mount[] };
+type PodWithContainers = { initContainers: Container[]; containers: Container[]; shareProcessNamespace?: boolean };
 
 test('the stage that runs the commands of a repository has no credential, no registry and no token', () => {
   const job = stagedJob(
@@ -69,6 +72,30 @@ test('the stage that runs the commands of a repository has no credential, no reg
   });
   expect(spec.automountServiceAccountToken).toBe(false);
   expect(job.metadata.ownerReferences).toBeUndefined();
+});
+
+test('the credentials of private indexes are in a container of their own, with no folder of the repository', () => {
+  const job = stagedJob(
+    of,
+    { insecureGit: false, tenant: 'acme' },
+    { ...settings(), builder: { ...BUILDER, indexSecretName: 'indexes', caConfigMapName: 'ca' } },
+  );
+  const { spec } = (job.spec as { template: { spec: PodWithContainers } }).template;
+  const containers = [...spec.initContainers, ...spec.containers];
+  expect(containers.map(({ name }) => name)).toEqual(['clone', 'restore', 'indexes', 'build', 'push']);
+  const mounting = (volume: string): string[] =>
+    containers.filter(({ volumeMounts }) => volumeMounts.some(({ name }) => name === volume)).map(({ name }) => name);
+  expect(mounting('indexes')).toEqual(['indexes']);
+  expect(containers[2]).toMatchObject({ restartPolicy: 'Always', env: expect.arrayContaining([{ name: 'GX_TENANT', value: 'acme' }]) });
+  expect(containers[2]?.volumeMounts.map(({ name }) => name)).toEqual(['indexes', 'ca']);
+  expect(containers[3]?.env).toContainEqual({ name: 'GX_INDEX_PROXY', value: 'http://127.0.0.1:8471' });
+  expect(spec.shareProcessNamespace).toBeUndefined();
+});
+
+test('a build with BuildKit has no proxy of private indexes', () => {
+  const asked = { ...of, status: { ...of.status, buildsWith: 'buildkit' } } as typeof of;
+  const builder = { ...BUILDER, indexSecretName: 'indexes', buildkit: { namespace: 'buildkit', image: 'buildkit:1' } };
+  expect(JSON.stringify(stagedJob(asked, { insecureGit: false, tenant: 'a' }, { ...settings(), builder }))).not.toContain('indexes');
 });
 
 describe('a build in stages', () => {

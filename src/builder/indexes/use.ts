@@ -1,0 +1,87 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import path from 'node:path';
+import type { ImageBuildConfig } from '../../config/image-build.ts';
+import { StageFailed } from '../../errors.ts';
+import { treeOf } from '../layers/tree.ts';
+import { say } from '../progress.ts';
+import { placesIn } from '../work.ts';
+import { withProxied, withReal, type ProxiedScope, type ProxiedScopes } from './private-indexes.ts';
+
+/** How a build uses private indexes: by addresses of the proxy, which stand in its files while it installs. */
+export type UsedIndexes = {
+  /** Returns the address of the proxy that stands for one of an index; any other stays. */
+  proxied(address: string): string;
+  /** Returns a line of output with the real addresses, which its reader knows. */
+  shown(line: string): string;
+  /** Does work while the files that name indexes name the proxy. Afterwards they are as they were. */
+  during<T>(work: () => Promise<T>): Promise<T>;
+};
+
+type Planned = { python?: { pipFile?: string } };
+
+/** Files of a project in Python that may name an index. */
+const NAMING =
+  /(^|\/)(pyproject\.toml|setup\.cfg|(uv|poetry|pdm)\.(lock|toml)|pip\.conf|pip\.ini|[^/]*(requirement|constraint)[^/]*\.(txt|in))$/;
+const PATIENCE = 30_000;
+
+/** Asks the proxy of this pod which private indexes it has. Without a proxy, or graphs in Python, there are none. */
+export async function usedIndexes(config: ImageBuildConfig, { python }: Planned, signal: AbortSignal): Promise<UsedIndexes> {
+  const { proxy } = config.indexes;
+  const scopes = proxy === undefined || python === undefined ? [] : await askProxy(proxy, signal);
+  for (const { real } of scopes) say(`private index: ${real}, through the proxy of this pod`);
+  const { source } = placesIn(config.work);
+  return {
+    proxied: (address) => withProxied(address, scopes),
+    shown: (line) => withReal(line, scopes),
+    during: (work) => (scopes.length === 0 ? work() : throughProxy({ source, scopes, pipFile: python?.pipFile }, work)),
+  };
+}
+
+async function askProxy(proxy: string, signal: AbortSignal): Promise<ProxiedScope[]> {
+  const end = performance.now() + PATIENCE;
+  for (;;) {
+    const answer = await fetch(proxy, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
+    if (answer?.ok === true) {
+      const { scopes, problem } = (await answer.json()) as ProxiedScopes;
+      if (problem !== undefined) throw new StageFailed('BuildFailed', problem);
+      return scopes;
+    }
+    if (performance.now() > end)
+      throw new StageFailed('BuildFailed', 'The proxy of private indexes does not answer: look at its container.');
+    await wait(200, undefined, { signal });
+  }
+}
+
+type Files = { source: string; scopes: readonly ProxiedScope[]; pipFile: string | undefined };
+
+async function throughProxy<T>({ source, scopes, pipFile }: Files, work: () => Promise<T>): Promise<T> {
+  const changed = new Map<string, { before: string; after: string }>();
+  const isNaming = (name: string): boolean => NAMING.test(name) || name === pipFile;
+  for (const { name, kind } of treeOf(source, (each) => /(^|\/)(node_modules|\.git|\.venv)$/.test(each))) {
+    if (kind !== 'file' || !isNaming(name)) continue;
+    const before = readFileSync(path.join(source, name), 'latin1');
+    const after = withProxied(before, scopes);
+    if (after === before) continue;
+    writeFileSync(path.join(source, name), after, 'latin1');
+    changed.set(path.join(source, name), { before, after });
+  }
+  const result = await work();
+  for (const [file, { before, after }] of changed) putBack(file, before, after);
+  return result;
+
+  /** A command of the repository may have changed or removed the file meanwhile. */
+  function putBack(file: string, before: string, after: string): void {
+    const text = textOf(file);
+    if (text !== undefined) writeFileSync(file, text === after ? before : withReal(text, scopes), 'latin1');
+  }
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch {
+    return undefined;
+  }
+}
