@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import copy
 import json
 import logging
 from collections.abc import Awaitable, Callable
@@ -43,6 +44,8 @@ _OF_SERVER = {
 # The first byte of sealed bytes: made by `blob`, or JSON that `json` made of their base64.
 _BY_BLOB = b"\x01"
 _BY_JSON = b"\x02"
+_BLOB = "decrypt.blob"
+_JSON = "decrypt.json"
 _log = logging.getLogger("gx_runner")
 
 
@@ -56,12 +59,17 @@ class Cipher:
         if (gap := _gap(handlers)) is not None:
             raise LoadError(f"encryption.path: {at} {gap}.")
         self._calls = _Calls(handlers, seconds)
+        self._warned: set[str] = set()
         self.derives = handlers.context is not None
         self.encrypts = handlers.encrypt_blob is not None or handlers.encrypt_json is not None
 
     async def answer(self, call: Json, blobs: bytes) -> str | bytes:
         """Returns the answer to an operation on a value: text for text, and bytes for bytes."""
         does, value = call["does"], _Value(call["of"], call.get("context") or {})
+        if does == "replaces":
+            return "true" if self._calls.takes_replacements() else "false"
+        if does == "replace":
+            return await self._other_bytes(value, blobs) if "bytes" in call else _text(await self._other(value, _parsed(call["text"])))
         if "bytes" in call:
             return await (self._sealed_bytes(value, blobs) if does == "seal" else self._opened_bytes(value, blobs))
         if does == "seal-keys":
@@ -112,6 +120,48 @@ class Cipher:
         return {name: part for name, part in made.items() if _text(part) != before[name]}
 
 
+    async def _other(self, value: _Value, body: Json) -> Json | None:
+        """Returns the stored form that the module wants in place of one; None where that stays."""
+        if "blob" in body:
+            other = await self._other_blob(value, base64.b64decode(body["blob"]))
+            return None if other is None else {"blob": base64.b64encode(other).decode()}
+        name = "one" if "one" in body else "json"
+        objects = await self._other_object(value, body.get(name, {}))
+        return None if objects is None else {name: objects}
+
+    async def _other_bytes(self, value: _Value, data: bytes) -> bytes:
+        if data[:1] == _BY_BLOB:
+            other = await self._other_blob(value, data[1:])
+            return b"" if other is None else _BY_BLOB + other
+        body = await self._other(value, _parsed(data[1:].decode()))
+        return b"" if body is None else _BY_JSON + _text(body).encode()
+
+    async def _other_blob(self, value: _Value, stored: bytes) -> bytes | None:
+        made = await self._calls.made_by_blob("decrypt", value, stored)
+        if made.replacement is None:
+            return None
+        other = _bytes(made.replacement, _BLOB, value.of)
+        return other if other != stored and self._is_same(made, await self._calls.made_by_blob("decrypt", value, other), _BLOB) else None
+
+    async def _other_object(self, value: _Value, stored: Json) -> Json | None:
+        # The handler may change what it is given in place.
+        made = await self._calls.made_by_json("decrypt", value, copy.deepcopy(stored))
+        if made.replacement is None:
+            return None
+        other = _object(made.replacement, _JSON, value.of, list(stored))
+        again = await self._calls.made_by_json("decrypt", value, copy.deepcopy(other))
+        return other if other != stored and self._is_same(made, again, _JSON) else None
+
+    def _is_same(self, made: Made, again: Made, name: str) -> bool:
+        """A value that is decrypted to something else would be lost."""
+        if made.plaintext == again.plaintext:
+            return True
+        if name not in self._warned:
+            self._warned.add(name)
+            _log.warning("a replacement of %s is decrypted to another value, so the value before it stays", name)
+        return False
+
+
 class _Value(NamedTuple):
     """The kind of record and the field of a value, and the context that it is encrypted under."""
 
@@ -123,13 +173,20 @@ class _Value(NamedTuple):
         return self.of.partition(".")[2]
 
 
+class Made(NamedTuple):
+    """The result of a handler, and the value that it wants to be stored in place of the one that it was given."""
+
+    plaintext: Any
+    replacement: Any
+
+
 class _Calls:
     """Calls handlers, each within the limit, and checks what they return."""
 
     def __init__(self, handlers: EncryptionHandlers, seconds: float) -> None:
         self._handlers = handlers
         self._seconds = seconds
-        self._warned: set[str] = set()
+        self._asked = False
 
     @property
     def has_json(self) -> bool:
@@ -142,29 +199,31 @@ class _Calls:
 
     async def by_blob(self, word: Word, value: _Value, data: bytes) -> bytes:
         """Returns what `blob` made of the bytes."""
-        handler = self._handlers.encrypt_blob if word == "encrypt" else self._handlers.decrypt_blob
-        made = await self._called(handler, f"{word}.blob", value, data)
-        if not isinstance(made, (bytes, bytearray, memoryview)):
-            raise ProblemError(500, f"encryption.path: {word}.blob returned no bytes for {value.of}.")
-        return bytes(made)
+        return _bytes(self._heard(await self.made_by_blob(word, value, data)), f"{word}.blob", value.of)
 
     async def by_json(self, word: Word, value: _Value, given: Json) -> Json:
         """Returns what `json` made of the object, which has the same keys."""
-        name, of = f"{word}.json", value.of
         keys = list(given)
+        return _object(self._heard(await self.made_by_json(word, value, given)), f"{word}.json", value.of, keys)
+
+    async def made_by_blob(self, word: Word, value: _Value, data: bytes) -> Made:
+        """Returns the result of `blob` as it is."""
+        handler = self._handlers.encrypt_blob if word == "encrypt" else self._handlers.decrypt_blob
+        return await self._called(handler, f"{word}.blob", value, data)
+
+    async def made_by_json(self, word: Word, value: _Value, given: Json) -> Made:
+        """Returns the result of `json` as it is."""
         handler = self._handlers.encrypt_json if word == "encrypt" else self._handlers.decrypt_json
-        made = await self._called(handler, name, value, given)
-        if not isinstance(made, dict):
-            raise ProblemError(500, f"encryption.path: {name} returned no object for {of}.")
-        changed = [str(key) for key in made if key not in keys] + [key for key in keys if key not in made]
-        if changed:
-            sentence = f"changed the keys of {of} ({', '.join(changed)}); it may only change their values."
-            raise ProblemError(500, f"encryption.path: {name} {sentence}")
-        try:
-            orjson.dumps(made)
-        except orjson.JSONEncodeError:
-            _check_json(made, f"encryption.path: {name} returned values for {of} that JSON does not have.")
-        return made
+        return await self._called(handler, f"{word}.json", value, given)
+
+    def takes_replacements(self) -> bool:
+        """Returns whether a handler has asked for another stored value since the last call."""
+        asked, self._asked = self._asked, False
+        return asked
+
+    def _heard(self, made: Made) -> Any:
+        self._asked = self._asked or made.replacement is not None
+        return made.plaintext
 
     async def context(self, user: User, metadata: Json) -> Json:
         """Returns the context that the handler for contexts makes of the one that a request brings."""
@@ -180,13 +239,14 @@ class _Calls:
         _check_json(made, sentence)
         return made
 
-    async def _called(self, handler: Callable[..., Awaitable[Any]] | None, name: str, value: _Value, data: Any) -> Any:
+    async def _called(self, handler: Callable[..., Awaitable[Any]] | None, name: str, value: _Value, data: Any) -> Made:
         of = value.of
         if handler is None:
             sentence = f"is encrypted by {name}'s counterpart, and encryption.path has no {name} for it; add that handler."
             raise ProblemError(503, f"A value ({of}) {sentence}")
         context = _handler_context(of.partition(".")[0], value.field, value.context)
-        return self._plain(await self._in_time(lambda: handler(context, data), name, of), name)
+        made = await self._in_time(lambda: handler(context, data), name, of)
+        return Made(made.plaintext, made.replacement) if type(made).__name__ == "DecryptResult" else Made(made, None)
 
     async def _in_time(self, call: Callable[[], Awaitable[Any]], name: str, of: str) -> Any:
         limit = asyncio.timeout(self._seconds)
@@ -201,14 +261,25 @@ class _Calls:
             _log.error("a handler of encryption.path failed: %s for %s", name, of, exc_info=error)
             raise ProblemError(503, f"encryption.path: {name} failed for {of}.") from None
 
-    def _plain(self, made: Any, name: str) -> Any:
-        """Returns the value itself, where the handler returned it beside a replacement for what is stored."""
-        if type(made).__name__ != "DecryptResult":
-            return made
-        if made.replacement is not None and name not in self._warned:
-            self._warned.add(name)
-            _log.warning("%s returns replacements, which are not stored: values keep the key that encrypted them", name)
-        return made.plaintext
+
+def _bytes(made: Any, name: str, of: str) -> bytes:
+    if not isinstance(made, (bytes, bytearray, memoryview)):
+        raise ProblemError(500, f"encryption.path: {name} returned no bytes for {of}.")
+    return bytes(made)
+
+
+def _object(made: Any, name: str, of: str, keys: list[str]) -> Json:
+    if not isinstance(made, dict):
+        raise ProblemError(500, f"encryption.path: {name} returned no object for {of}.")
+    changed = [str(key) for key in made if key not in keys] + [key for key in keys if key not in made]
+    if changed:
+        sentence = f"changed the keys of {of} ({', '.join(changed)}); it may only change their values."
+        raise ProblemError(500, f"encryption.path: {name} {sentence}")
+    try:
+        orjson.dumps(made)
+    except orjson.JSONEncodeError:
+        _check_json(made, f"encryption.path: {name} returned values for {of} that JSON does not have.")
+    return made
 
 
 def _gap(handlers: EncryptionHandlers) -> str | None:

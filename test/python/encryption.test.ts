@@ -89,12 +89,33 @@ describe('graphs in both languages', () => {
     expect(await found('hidden')).toEqual([]);
   });
 
-  test('are read where the module asks for other values to be stored, which the log says', async () => {
+  test('are stored by another key where the module asks for that as it reads them, and the former key is needed no more', async () => {
     const { client, output } = await started(`${TURNED}.py:rotates`);
     expect((await client.threads.getState(threads.python)).values).toMatchObject({ note: 'hidden in py' });
-    expect((await client.threads.get(threads.python)).metadata).toMatchObject({ secret: 'hidden python' });
-    await expect.poll(output).toContain('decrypt.blob returns replacements, which are not stored');
-    await expect.poll(output).toContain('decrypt.json returns replacements, which are not stored');
+    await expect.poll(output, { timeout: 60_000 }).toContain('all values of encryption.path were looked at');
+    // Values as the former key wrote them are nowhere, and those that are read are the same.
+    await started(`${TURNED}.py:new`);
+    for (const name of names) {
+      expect((await agent!.client.threads.get(threads[name])).metadata).toMatchObject({ secret: `hidden ${name}`, plain: 'seen' });
+      expect((await agent!.client.threads.getHistory(threads[name], { limit: 100 })).length).toBeGreaterThan(4);
+      expect((await agent!.client.threads.getState(threads[name])).values).toMatchObject({ note: 'hidden in py' });
+      expect(await agent!.client.crons.search({ metadata: { plain: name } })).toMatchObject([
+        { payload: { input: { note: `hidden ${name}` } } },
+      ]);
+    }
+    expect((await agent!.client.store.getItem(['notes'], 'of-graph'))?.value).toEqual({ note: 'hidden in py' });
+    expect(await found('hidden')).toEqual([]);
+  });
+
+  test('stay where the module asks for values that are decrypted to something else', async () => {
+    await database.sql('update gx.reencryption set not_before = now()');
+    const { client, output } = await started(`${TURNED}.py:loses`);
+    expect((await client.threads.getState(threads.python)).values).toMatchObject({ note: 'hidden in py' });
+    await expect.poll(output, { timeout: 60_000 }).toContain('all values of encryption.path were looked at');
+    for (const name of ['decrypt.blob', 'decrypt.json'])
+      expect(output()).toContain(`a replacement of ${name} is decrypted to another value, so the value before it stays`);
+    expect((await client.threads.getState(threads.python)).values).toMatchObject({ note: 'hidden in py' });
+    expect(await found('lost')).toEqual([]);
   });
 });
 

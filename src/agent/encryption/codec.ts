@@ -70,6 +70,18 @@ export type Codec = {
   isOwnBytes(stored: Uint8Array): boolean;
   /** Returns the values to store under the keys of a record that a module encrypts. Absent where names alone decide. */
   sealKeys?: (of: RecordName, record: Record<string, unknown>) => Promise<Record<string, unknown>>;
+  /** Present where a module may want other values to be stored in place of those that it decrypts. */
+  replacements?: Replacements;
+  /** Stands in a pass that replaces such values: each value that is not its own gets another stored form, or keeps its. */
+  replaced?: Pick<Replacements, 'value' | 'bytes'>;
+};
+
+/** The values that a module wants in place of stored ones. A value that stays is returned as the same object. */
+export type Replacements = {
+  /** Returns whether reads have asked for any since the last call. */
+  areAsked(): Promise<boolean>;
+  value(place: Place, stored: Record<string, unknown>): Promise<unknown>;
+  bytes(place: Place, stored: Uint8Array): Promise<Uint8Array>;
 };
 
 export const RESERVED = `${SEALED}: The server itself uses this name.`;

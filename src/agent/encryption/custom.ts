@@ -11,6 +11,7 @@ import {
   type Codec,
   type Place,
   type RecordName,
+  type Replacements,
 } from './codec.ts';
 
 /*
@@ -97,6 +98,7 @@ export function customCodec({ cipher, encrypts }: { cipher: Cipher; encrypts: bo
         : other.open(place, stored),
     openText: (place, stored) =>
       stored.startsWith(CUSTOM_TEXT) ? opened(place, JSON.parse(stored) as Sealed) : other.openText(place, stored),
+    replacements: replacementsOf(cipher),
     openBytes: async (place, stored) => {
       const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
       if (!bytes.subarray(0, CUSTOM_BYTES.length).equals(CUSTOM_BYTES)) return other.openBytes(place, stored);
@@ -105,6 +107,36 @@ export function customCodec({ cipher, encrypts }: { cipher: Cipher; encrypts: bo
   };
   return encrypts ? writing(cipher, reading) : reading;
 }
+
+/** Returns what the module wants to be stored in place of its own values. */
+function replacementsOf(cipher: Cipher): Replacements {
+  return {
+    areAsked: async () => (await cipher({ does: 'replaces', of: '', text: 'null', context: undefined })) === 'true',
+    value: async (place, stored) => {
+      const { of = ofPlace(place), key, context, json, blob, one } = stored as Sealed & { json?: unknown; blob?: unknown; one?: unknown };
+      const name = place.of ?? '';
+      const text = JSON.stringify(key === undefined ? { json, blob, one } : { one: { [name]: key } });
+      const made = JSON.parse((await cipher({ does: 'replace', of, text, context })) as string) as { one?: Record<string, unknown> } | null;
+      if (made === null) return stored;
+      return { ...stored, ...(key === undefined ? made : { key: made.one?.[name] }) };
+    },
+    bytes: async (place, stored) => {
+      const whole = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength).subarray(CUSTOM_BYTES.length);
+      const { bytes, context } = split(whole);
+      const made = (await cipher({ does: 'replace', of: ofPlace(place), bytes, context })) as Uint8Array;
+      return made.length === 0 ? stored : Buffer.concat([CUSTOM_BYTES, headOf(context), made]);
+    },
+  };
+}
+
+/** Returns the codec of a pass that stores what a module wants in place of its values; undefined where none does. */
+export const replacingCodec = (codec: Codec): Codec | undefined =>
+  codec.replacements && {
+    ...codec,
+    replaced: codec.replacements,
+    isOwn: (sealed) => sealed !== CUSTOM,
+    isOwnBytes: (stored) => !Buffer.from(stored.subarray(0, CUSTOM_BYTES.length)).equals(CUSTOM_BYTES),
+  };
 
 /** Returns the codec that seals by the module, and opens as the other does. */
 function writing(cipher: Cipher, reading: Codec): Codec {

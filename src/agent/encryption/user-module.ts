@@ -187,6 +187,9 @@ const missing = (name: string, of: string): Unavailable =>
 type Body = { json?: object; blob?: string; one?: object };
 
 async function answerTo(calls: Calls, call: CipherCall): Promise<CipherAnswer> {
+  // A module in JavaScript has no way to ask for other values.
+  if (call.does === 'replaces') return 'false';
+  if (call.does === 'replace') return 'bytes' in call ? new Uint8Array() : 'null';
   if ('bytes' in call) return call.does === 'seal' ? sealedBytes(calls, call) : openedBytes(calls, call);
   const value = JSON.parse(call.text) as unknown;
   if (call.does === 'seal-keys') return JSON.stringify(await sealedKeys(calls, call, value as object));

@@ -3,7 +3,7 @@ import { StartError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import { aesKeyId, MODULE_KEY } from '../../../schema/agent/aes-key-id.ts';
 import type { EncryptionModule } from '../../encryption/codec-of.ts';
-import type { Place } from '../../encryption/codec.ts';
+import type { Place, Replacements } from '../../encryption/codec.ts';
 import type { Db } from '../base/pool.ts';
 
 export const keyPlace = (keyId: string): Place => ({ kind: 'key', of: keyId });
@@ -52,6 +52,15 @@ async function sealedWord(db: Db, keyId: string): Promise<string> {
   const sealed = await db.codec.seal(keyPlace(keyId), JSON.stringify(WORD));
   if (await reads(db, keyId, JSON.parse(sealed))) return sealed;
   throw new StartError('encryption.path: what encrypt returned, decrypt did not turn back; it must return what encrypt was given.');
+}
+
+/** Stores the word as the module wants it, once nothing else is left that it sealed in another way. */
+export async function replaceWord(db: Db, { value }: Pick<Replacements, 'value'>): Promise<void> {
+  const text = 'select sealed from gx.encryption_key where key_id = $1';
+  const [row] = await db.query<{ sealed: Record<string, unknown> }>({ text, values: [MODULE_KEY] });
+  const fresh = row && (await value(keyPlace(MODULE_KEY), row.sealed));
+  if (fresh === row?.sealed) return;
+  await db.query({ text: 'update gx.encryption_key set sealed = $2 where key_id = $1', values: [MODULE_KEY, JSON.stringify(fresh)] });
 }
 
 const idsOf = ({ keys }: EncryptionSettings): string[] => keys.map((key) => aesKeyId(Buffer.from(key, 'base64')));

@@ -1,8 +1,12 @@
 import { asError } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import { slept } from '../../../pause.ts';
+import type { Replacements } from '../../encryption/codec.ts';
 import type { Database } from '../base/pool.ts';
-import { useKey } from './encryption-keys.ts';
+import { replaceWord, useKey } from './encryption-keys.ts';
+import { MODULE_KEY } from '../../../schema/agent/aes-key-id.ts';
+import { replacingCodec } from '../../encryption/custom.ts';
+import { askForReplacements, endReplacements, takeReplacements } from './replacements.ts';
 import { endPass, forgetKeys, olderKeys, rewriteSome, takePass, type OlderKeys, type Pass } from './rewrite.ts';
 
 type Options = {
@@ -39,10 +43,15 @@ export class Reencryption {
 
   /** Works until the signal. A process that does not `rewrite` only says which key it encrypts with. Never throws. */
   async work(signal: AbortSignal, rewrites: boolean): Promise<void> {
-    const { keyId, log } = this.#options;
-    if (keyId === undefined) return;
+    const { db, keyId, log } = this.#options;
+    const { replacements } = db.codec;
+    if (keyId === undefined && replacements === undefined) return;
+    const looks = async (): Promise<void> => {
+      if (keyId !== undefined) await this.#look(keyId, rewrites, signal);
+      if (replacements !== undefined) await this.#replace(replacements, rewrites, signal);
+    };
     do
-      await this.#look(keyId, rewrites, signal).catch((error: unknown) =>
+      await looks().catch((error: unknown) =>
         log.warn({ err: asError(error) }, 'values of earlier keys could not be encrypted again; the next look tries again'),
       );
     while (await slept(LOOK_EVERY, signal));
@@ -77,13 +86,37 @@ export class Reencryption {
     const { db, worker } = this.#options;
     for (let pass = first, left = 0; ;) {
       const began = performance.now();
-      const step = await rewriteSome(db, pass, { older, worker });
+      const step = await rewriteSome(db, pass, { codec: db.codec, older, worker });
       this.rewritten += step.pass.rewritten - pass.rewritten;
       left += step.left;
       if (step.isLost) return;
       if (step.isOver) {
         await this.#finish(pass, older, left);
         return;
+      }
+      pass = step.pass;
+      if (!(await slept((performance.now() - began) * REST, signal))) return;
+    }
+  }
+
+  /** Stores values that the module wants in place of others that it has read. */
+  async #replace(replacements: Replacements, rewrites: boolean, signal: AbortSignal): Promise<void> {
+    const { db, worker, log } = this.#options;
+    if (await replacements.areAsked()) await askForReplacements(db);
+    const codec = rewrites ? replacingCodec(db.codec) : undefined;
+    const first = codec && (await takeReplacements(db, worker));
+    if (codec === undefined || first === undefined) return;
+    log.info('values are replaced as the decrypt handlers of encryption.path ask for it');
+    for (let pass = first, left = 0; ;) {
+      const began = performance.now();
+      const step = await rewriteSome(db, pass, { codec, older: [MODULE_KEY], worker });
+      this.rewritten += step.pass.rewritten - pass.rewritten;
+      left += step.left;
+      if (step.isLost) return;
+      if (step.isOver) {
+        log.info({ rewritten: pass.rewritten - first.rewritten, left }, 'all values of encryption.path were looked at');
+        if (left === 0) await replaceWord(db, replacements);
+        return endReplacements(db, worker, left > 0);
       }
       pass = step.pass;
       if (!(await slept((performance.now() - began) * REST, signal))) return;

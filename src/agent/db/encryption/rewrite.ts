@@ -18,7 +18,8 @@ export type Pass = { key_id: string; place: number; after: string; found: number
 
 /** Seconds without a sign of a server that encrypts with a key, after which no server does. */
 const USED_WITHIN = 300;
-const LEASE_SECONDS = 120;
+/** Seconds for which a pass is a server's without a sign of it. */
+export const LEASE_SECONDS = 120;
 
 /** Seconds until the next pass after one that had to leave something. */
 const NEXT_PASS = 60;
@@ -98,12 +99,15 @@ export type RewriteStep = { pass: Pass; /** Whether all tables have been seen. *
 /** Blocks of a table that one step looks at. */
 const BLOCKS = 64;
 
+/** `codec` seals the values of the keys `older` again, or has others for them. */
+type Rewriting = { codec: Codec; older: string[]; worker: string };
+
 /** Looks at some rows, and seals their values of earlier keys again. */
-export async function rewriteSome(db: Database, pass: Pass, { older, worker }: { older: string[]; worker: string }): Promise<RewriteStep> {
+export async function rewriteSome(db: Database, pass: Pass, { codec, older, worker }: Rewriting): Promise<RewriteStep> {
   const table = SEALED_TABLES[pass.place];
   if (table === undefined) return { pass, isOver: true, left: 0, isLost: false };
   const { rows, after } = await olderRows(db, table, pass.after, marksOf(older));
-  const changes = (await Promise.all(rows.map((row) => changeOf(db.codec, table, row)))).filter((change) => change !== undefined);
+  const changes = (await Promise.all(rows.map((row) => changeOf(codec, table, row)))).filter((change) => change !== undefined);
   const rewritten = changes.length === 0 ? 0 : await write(db, table, changes);
   const next: Pass = {
     ...pass,

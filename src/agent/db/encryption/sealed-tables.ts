@@ -1,3 +1,4 @@
+import { isComposite } from '../../../schema/json.ts';
 import { openNamed, isSealed, sealNamed, SEALED, SEALED_TEXT, type Codec, type Place, type RecordName } from '../../encryption/codec.ts';
 import { valuePlace, writePlace } from '../fields/checkpoint-fields.ts';
 import { cronOwnerPlace, cronPayloadPlace } from '../crons/crons.ts';
@@ -27,7 +28,11 @@ export type SealedTable = {
 
 async function resealed(codec: Codec, place: Place, stored: unknown): Promise<unknown> {
   if (!isSealed(stored) || codec.isOwn(stored[SEALED])) return stored;
-  const fresh = JSON.parse(await codec.seal(place, JSON.stringify(await codec.open(place, stored)))) as Row;
+  const fresh =
+    codec.replaced === undefined
+      ? (JSON.parse(await codec.seal(place, JSON.stringify(await codec.open(place, stored)))) as Row)
+      : ((await codec.replaced.value(place, stored)) as Row);
+  if (fresh === stored) return stored;
   // Claims look for this field beside the sealed value.
   return 'protocol' in stored ? { protocol: stored['protocol'], ...fresh } : fresh;
 }
@@ -54,8 +59,21 @@ const isOlder = (codec: Codec, stored: unknown): boolean =>
   stored !== null &&
   (isSealed(stored) ? !codec.isOwn(stored[SEALED]) : Object.values(stored).some((part) => isOlder(codec, part)));
 
-const resealedRecord = async (codec: Codec, of: RecordName, stored: unknown): Promise<unknown> =>
-  isOlder(codec, stored) ? sealNamed(codec, of, await openNamed(codec, stored)) : stored;
+const resealedRecord = async (codec: Codec, of: RecordName, stored: unknown): Promise<unknown> => {
+  if (!isOlder(codec, stored)) return stored;
+  return codec.replaced === undefined ? sealNamed(codec, of, await openNamed(codec, stored)) : replacedNamed(codec, of, stored);
+};
+
+/** Replaces the values under keys of a record alone. */
+async function replacedNamed(codec: Codec, name: string, stored: unknown): Promise<unknown> {
+  if (isSealed(stored)) return resealed(codec, { kind: 'named', of: name }, stored);
+  if (!isComposite(stored)) return stored;
+  const parts = await Promise.all(
+    Object.entries(stored).map(async ([key, part]) => [key, part, await replacedNamed(codec, key, part)] as const),
+  );
+  if (parts.every(([, part, fresh]) => part === fresh)) return stored;
+  return Array.isArray(stored) ? parts.map(([, , fresh]) => fresh) : Object.fromEntries(parts.map(([key, , fresh]) => [key, fresh]));
+}
 
 /** Metadata, a config or a context. */
 const record = (of: RecordName) => ({
@@ -63,9 +81,11 @@ const record = (of: RecordName) => ({
   reseal: (codec: Codec, stored: unknown) => resealedRecord(codec, of, stored),
 });
 
+const resealedWhole = async (codec: Codec, place: Place, stored: Uint8Array): Promise<Uint8Array> =>
+  codec.replaced === undefined ? codec.sealBytes(place, await codec.openBytes(place, stored)) : codec.replaced.bytes(place, stored);
+
 async function resealedBytes(codec: Codec, place: Place, type: string, stored: Uint8Array): Promise<Uint8Array> {
-  if (type !== 'json' && type !== 'list')
-    return codec.isOwnBytes(stored) ? stored : codec.sealBytes(place, await codec.openBytes(place, stored));
+  if (type !== 'json' && type !== 'list') return codec.isOwnBytes(stored) ? stored : resealedWhole(codec, place, stored);
   const parsed = JSON.parse(Buffer.from(stored).toString()) as unknown;
   const fresh = await resealed(codec, place, parsed);
   return fresh === parsed ? stored : Buffer.from(JSON.stringify(fresh));
