@@ -84,7 +84,8 @@ export const REASONS: Record<FailureReason, { means: string; remedy: string }> =
   },
   InstallFailed: {
     means: 'The packages of the repository could not be installed.',
-    remedy: "Read the last log lines. Mostly the lock file does not fit package.json, or the build can't reach a registry.",
+    remedy:
+      "Read the message and the last log lines. Mostly a lock file does not fit its project, an index lacks the package, or the build can't reach a registry (docs/reference/builder.md).",
   },
   PushFailed: {
     means: 'The image was built but could not be pushed to the registry.',

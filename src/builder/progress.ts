@@ -22,9 +22,13 @@ const BY_STAGE: Record<BuildStage, StageReason> = {
   push: 'PushFailed',
 };
 
+/** The words of the system and of programs for a disk without room. */
+const NO_ROOM = /ENOSPC|no space left on device|disk quota exceeded|os error 28\b/i;
+
 /** Returns the failure of a stage, for the reader of the revision. */
 export function stageFailureOf(stage: BuildStage, thrown: unknown): StageFailure {
   const error = asError(thrown);
+  if (NO_ROOM.test(error.message)) return { reason: 'DiskFull', message: error.message };
   const reason = error instanceof StageFailed ? (error.reason as StageReason) : BY_STAGE[stage];
   return { reason, message: error.message };
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -197,6 +197,36 @@ describe('a build ends with a reason and the words of the resolver', () => {
     const { told } = await newBuild({ registry, url, env, image: 'python/thing' }).all();
     server.close();
     expect(told).toEqual({ reason: 'InstallFailed', message: expect.stringContaining(words) });
+  });
+
+  test('a package for which the disk has no room', async () => {
+    const { url } = repositoryOf('python-small', { 'requirements.txt': 'numpy\n' });
+    const build = newBuild({ registry, url, env: base, image: 'python/full' });
+    for (const stage of ['clone', 'restore'] as const) expect((await build.run(stage)).code).toBe(0);
+    const cache = join(build.work, 'uv-cache');
+    mkdirSync(cache);
+    const small = [
+      'unshare',
+      '--user',
+      '--map-root-user',
+      '--mount',
+      'sh',
+      '-c',
+      `mount -t tmpfs -o size=1m none ${cache} && exec "$@"`,
+      'sh',
+    ];
+    const { told } = await build.run('build', {}, small);
+    expect(told).toEqual({ reason: 'DiskFull', message: expect.stringContaining('No space left on device') });
+  });
+
+  test('the end of a long output is what its message has', async () => {
+    const long = 'for at in $(seq 1 400); do echo "a long line of an output, number $at"; done; exit 3';
+    const { url } = repositoryOf('python-small');
+    const build = newBuild({ registry, url, env: { ...base, GX_INSTALL_COMMAND: long }, image: 'python/long' });
+    for (const stage of ['clone', 'restore'] as const) expect((await build.run(stage)).code).toBe(0);
+    const { told } = await build.run('build');
+    expect(told['message']).toMatch(/^install_command ended with code 3\. Its last lines: a long line .*number 400$/s);
+    expect(String(told['message']).length).toBeLessThan(1000);
   });
 
   test.each(['pip.conf', 'the setting'])('an index of %s that asks who calls', async (way) => {

@@ -16,7 +16,7 @@ const KILLED = /exit code: 137/;
 
 /** Returns the meaning of a failed build. The builder within a Dockerfile prints its own reason. */
 export function solveFailure({ output, last }: { output: string; last: string }): StageFailed {
-  const printed = /\b(InstallFailed|BuildFailed|ConfigMissing): (.+)/.exec(output);
+  const printed = /\b(InstallFailed|BuildFailed|ConfigMissing|DiskFull): (.+)/.exec(output);
   if (printed !== null) return new StageFailed(printed[1]!, printed[2]!);
   const how = KILLED.test(last)
     ? 'A command of the Dockerfile was killed, as happens when memory runs out'

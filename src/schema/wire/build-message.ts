@@ -10,6 +10,7 @@ export type StageReason =
   | 'InstallFailed'
   | 'BuildFailed'
   | 'PushFailed'
+  | 'DiskFull'
   | 'UserNamespacesOff'
   | typeof NEEDS_DOCKERFILE;
 

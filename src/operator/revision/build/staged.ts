@@ -23,6 +23,7 @@ const BY_BUILDER: readonly FailureReason[] = [
   'InstallFailed',
   'BuildFailed',
   'PushFailed',
+  'DiskFull',
   'UserNamespacesOff',
 ];
 const BY_STAGE: Record<string, FailureReason> = { clone: 'CloneFailed', restore: 'BuildFailed', build: 'BuildFailed', push: 'PushFailed' };

@@ -153,6 +153,7 @@ describe('a build in stages', () => {
     ['clone', undefined, 'CloneFailed', 'The stage clone ended with exit code 1.'],
     ['restore', { reason: 'ConfigMissing', message: 'no gx.json' }, 'ConfigMissing', 'no gx.json'],
     ['build', { reason: 'InstallFailed', message: 'npm ci failed' }, 'InstallFailed', 'npm ci failed'],
+    ['build', { reason: 'DiskFull', message: 'No space left on device' }, 'DiskFull', 'No space left on device'],
     ['build', { reason: 'OutOfMemory', message: 'I say so' }, 'BuildFailed', 'I say so'],
     ['push', { reason: 'PushFailed', message: 'no room' }, 'PushFailed', 'no room'],
   ])('whose stage %s fails says why: %o', (stage, said, reason, message) => {
