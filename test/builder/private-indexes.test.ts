@@ -213,12 +213,11 @@ test('nothing is written to an index', async () => {
   expect(index.requests).toEqual([]);
 });
 
+const NAMESPACES = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc'];
+
 /** Starts a process with processes and files of its own, as a container does: without the folder of the Secret. */
-const containerWithout = (folder: string): string[] => [
-  ...['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc'],
-  ...['sh', '-c', `mount -t tmpfs none ${folder} && exec "$@"`, 'sh'],
-];
-const hasNamespaces = spawnSync('unshare', ['--user', '--map-root-user', '--pid', '--fork', '--mount-proc', 'true']).status === 0;
+const containerWithout = (folder: string): string[] => [...NAMESPACES, 'sh', '-c', `mount -t tmpfs none ${folder} && exec "$@"`, 'sh'];
+const hasNamespaces = spawnSync(NAMESPACES[0]!, [...NAMESPACES.slice(1), 'true']).status === 0;
 
 test.skipIf(!hasNamespaces)('a command of a build finds the credential nowhere', async () => {
   const index = await startIndex();

@@ -229,10 +229,20 @@ test('links of editable packages lead to the repository in the image, whatever w
 
 test('indexes of uv.lock besides the public one are asked for its packages', () => {
   const source = (registry: string): string => `[[package]]\nname = "a"\nsource = { registry = "${registry}" }\n`;
-  const registries = ['https://pypi.org/simple', 'https://a.example/whl', 'https://a.example/whl', 'https://b.example/simple/', '../wheels'];
+  const registries = [
+    'https://pypi.org/simple',
+    'https://a.example/whl',
+    'https://a.example/whl',
+    'https://b.example/simple/',
+    '../wheels',
+  ];
   expect(indexesOfLock(registries.map(source).join(''))).toEqual([
-    ...['--index', 'https://a.example/whl', '--index', 'https://b.example/simple/'],
-    ...['--index-strategy', 'unsafe-first-match'],
+    '--index',
+    'https://a.example/whl',
+    '--index',
+    'https://b.example/simple/',
+    '--index-strategy',
+    'unsafe-first-match',
   ]);
   expect(indexesOfLock(source('https://pypi.org/simple'))).toEqual([]);
 });

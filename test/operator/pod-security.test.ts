@@ -107,7 +107,12 @@ describe('it takes', () => {
     await admitAll(pods);
   });
 
-  const withAll = { registrySecretName: 'registry', serviceAccountName: 'builder', caConfigMapName: 'authorities', indexSecretName: 'indexes' };
+  const withAll = {
+    registrySecretName: 'registry',
+    serviceAccountName: 'builder',
+    caConfigMapName: 'authorities',
+    indexSecretName: 'indexes',
+  };
   test.each<[string, Partial<Builder>]>([
     ['as little as it takes', {}],
     ['all that an installation may give it', withAll],

@@ -72,7 +72,7 @@ export type Codec = {
   sealKeys?: (of: RecordName, record: Record<string, unknown>) => Promise<Record<string, unknown>>;
   /** Present where a module may want other values to be stored in place of those that it decrypts. */
   replacements?: Replacements;
-  /** Stands in a pass that replaces such values: each value that is not its own gets another stored form, or keeps its. */
+  /** Present in a pass that replaces such values: each gets another stored form, or keeps its own. */
   replaced?: Pick<Replacements, 'value' | 'bytes'>;
 };
 

@@ -108,7 +108,7 @@ export function customCodec({ cipher, encrypts }: { cipher: Cipher; encrypts: bo
   return encrypts ? writing(cipher, reading) : reading;
 }
 
-/** Returns what the module wants to be stored in place of its own values. */
+/** Returns the values that the module wants to be stored in place of its own. */
 function replacementsOf(cipher: Cipher): Replacements {
   return {
     areAsked: async () => (await cipher({ does: 'replaces', of: '', text: 'null', context: undefined })) === 'true',
@@ -129,7 +129,7 @@ function replacementsOf(cipher: Cipher): Replacements {
   };
 }
 
-/** Returns the codec of a pass that stores what a module wants in place of its values; undefined where none does. */
+/** Returns the codec of a pass that stores a module's replacements; undefined where there is no module. */
 export const replacingCodec = (codec: Codec): Codec | undefined =>
   codec.replacements && {
     ...codec,

@@ -2,7 +2,7 @@ import type { Db } from '../base/pool.ts';
 import { LEASE_SECONDS, type Pass } from './rewrite.ts';
 
 /*
- * The pass that stores what decrypt handlers want in place of values that they have read. Any server asks for it, and
+ * The pass that stores the replacements of values that decrypt handlers have read. Any server asks for it, and
  * one that executes runs takes it. It has a row beside those of passes for keys.
  */
 

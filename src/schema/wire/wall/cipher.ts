@@ -10,8 +10,8 @@ const context = Maybe(JsonObject('The context of the value.'));
 
 /**
  * The operation of the module on a value, as JSON text or bytes. `of` is the kind of record and its field. `context` is
- * the one that the value is encrypted under, or was. `replace` asks for the stored value that the module wants in place of
- * one, and `replaces` whether reads have asked for such since the last time.
+ * the one that the value is encrypted under, or was. `replace` asks for the stored value that the module wants in place
+ * of one, and `replaces` whether reads have asked for such since the last time.
  */
 export const CipherCall = Type.Union([
   Type.Object({ does: StringEnum(['seal', 'open', 'seal-keys', 'replace', 'replaces']), of: Type.String(), text: Type.String(), context }),
@@ -19,7 +19,7 @@ export const CipherCall = Type.Union([
 ]);
 export type CipherCall = Static<typeof CipherCall>;
 
-/** Text is answered with text, and bytes with bytes. A value that is not replaced is answered with `null`, or no bytes. */
+/** Text is answered with text, and bytes with bytes. `null`, or no bytes, stand for a value that is not replaced. */
 export const CipherAnswer = Type.Union([Type.String(), Bytes]);
 export type CipherAnswer = Static<typeof CipherAnswer>;
 
