@@ -9,10 +9,13 @@ import {
   copyCommand,
   PREPARE_ARCHIVE,
   refillCommand,
+  SERVE_ARCHIVE,
   type BaseCopy,
 } from '../../src/schema/wire/pgbackrest.ts';
+import { freePort } from '../kit/agent-server.ts';
 import { databaseContainer, type DatabaseContainer } from '../kit/database-image.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
+import { until } from '../kit/until.ts';
 
 /*
  * The programs and scripts of the database's image without pods, a real S3 server with TLS, and pgBackRest between
@@ -20,11 +23,15 @@ import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
  */
 
 const FOLDER = 'gx/a-tenant/an-id/archive';
+const AT = '/etc/gx-archive';
 const DATA = '/var/lib/postgresql/data/pgdata';
 
 let store: S3Server;
 let original: DatabaseContainer;
+let job: DatabaseContainer;
 let files: Record<string, string>;
+/** The files of a pod with neither Postgres nor data, which reaches the database's by the door. */
+let filesOfJob: Record<string, string>;
 const made: DatabaseContainer[] = [];
 
 async function container(): Promise<DatabaseContainer> {
@@ -39,7 +46,14 @@ beforeAll(async () => {
   store = await startS3Server({ tls: newCertificate(authority, ['localhost'], making) });
   const { port } = new URL(store.target.endpoint);
   const target = { ...store.target, endpoint: `https://localhost:${port}`, ca: authority.certificate };
-  files = archiveFiles({ target, keys: S3_KEYS, folder: FOLDER, data: DATA, socket: '/var/run/postgresql' });
+  const place = { target, keys: S3_KEYS, folder: FOLDER, data: DATA, socket: '/var/run/postgresql' };
+  const own = newAuthority('chat-db authority', making);
+  const pair = newCertificate(own, ['chat-db', 'localhost'], making);
+  const tls = { certificate: `${AT}/tls.crt`, key: `${AT}/tls.key`, authority: `${AT}/own.crt`, name: 'chat-db' };
+  const ofTls = { 'tls.crt': pair.certificate, 'tls.key': pair.key, 'own.crt': own.certificate };
+  const door = { port: await freePort(), tls };
+  files = { ...archiveFiles({ ...place, door }), ...ofTls };
+  filesOfJob = { ...archiveFiles({ ...place, door: { ...door, host: 'localhost' } }), ...ofTls };
   original = await container();
   await original.start();
 }, 600_000);
@@ -50,7 +64,7 @@ afterAll(async () => {
 
 const archived = async (): Promise<string> => original.sql("select archived_count || ' ' || failed_count from pg_stat_archiver");
 const copies = async (): Promise<BaseCopy[]> => {
-  const found = archiveIn(await original.run(ASK_ARCHIVE));
+  const found = archiveIn(await job.run(ASK_ARCHIVE));
   return 'copies' in found ? found.copies : [];
 };
 /** Writes a row, and returns a moment after it. */
@@ -85,14 +99,25 @@ describe('the log of a database', () => {
   test('goes to the store once there are files that say so, without a restart', async () => {
     const started = await original.sql('select pg_postmaster_start_time()');
     original.putArchive(files);
-    await original.run(PREPARE_ARCHIVE);
+    original.serve(SERVE_ARCHIVE);
+    job = await container();
+    job.putArchive(filesOfJob);
+    await until('the door is open', () => job.run(PREPARE_ARCHIVE).then(() => true));
     // As often as one likes.
-    await original.run(PREPARE_ARCHIVE);
+    await job.run(PREPARE_ARCHIVE);
     expect(await copies()).toEqual([]);
-    await original.run(copyCommand('full', { count: 2 }));
+    await job.run(copyCommand('full', { count: 2 }));
     expect(await copies()).toEqual([expect.objectContaining({ type: 'full' })]);
     expect((await store.keys()).filter((key) => !key.startsWith(`${FOLDER}/`))).toEqual([]);
     expect(await original.sql('select pg_postmaster_start_time()')).toBe(started);
+  });
+
+  test('and the files are for nobody without a certificate of the same authority and its name', async () => {
+    const making = { now: new Date(), random: randomBytes };
+    const stranger = await container();
+    const { certificate, key } = newCertificate(newAuthority('another', making), ['chat-db', 'localhost'], making);
+    stranger.putArchive({ ...filesOfJob, 'tls.crt': certificate, 'tls.key': key });
+    await expect(stranger.run(copyCommand('full', { count: 2 }))).rejects.toThrow('unknown ca');
   });
 
   test('brings back the second between two writes, and all that was archived', async () => {
@@ -102,7 +127,7 @@ describe('the log of a database', () => {
     await write(2);
     await write(3);
     await original.sql('select pg_switch_wal()');
-    await original.run(copyCommand('diff', { count: 2 }));
+    await job.run(copyCommand('diff', { count: 2 }));
     const both = await copies();
     expect(both.map(({ type }) => type)).toEqual(['full', 'diff']);
     await write(4);
@@ -127,8 +152,8 @@ describe('the log of a database', () => {
 
   test('is removed with the oldest copies, and a moment before those that are kept is refused', async () => {
     const [oldest] = await copies();
-    await original.run(copyCommand('full', { count: 2 }));
-    await original.run(copyCommand('full', { count: 2 }));
+    await job.run(copyCommand('full', { count: 2 }));
+    await job.run(copyCommand('full', { count: 2 }));
     const kept = await copies();
     expect(kept.map(({ type }) => type)).toEqual(['full', 'full']);
     expect(kept.map(({ label }) => label)).not.toContain(oldest?.label);
@@ -142,5 +167,26 @@ describe('the log of a database', () => {
     await original.end();
     expect(Date.now() - begun).toBeLessThan(110_000);
     await store.start();
+    await original.start();
+  });
+
+  test('loses no more than the seconds within which a segment is closed, if the database is killed and its volume lost', async () => {
+    const seconds = 5;
+    await original.sql(`alter system set archive_timeout = '${seconds}s'`);
+    await original.sql('select pg_reload_conf()');
+    let row = 100;
+    const begun = Date.now();
+    const times = new Map<number, number>();
+    while (Date.now() - begun < 4 * seconds * 1000) {
+      row += 1;
+      await original.sql(`insert into written values (${row})`);
+      times.set(row, Date.now());
+    }
+    await original.kill();
+    const killed = Date.now();
+    const last = Number((await restored()).split(',').at(-1));
+    const lost = (killed - (times.get(last) ?? 0)) / 1000;
+    process.stdout.write(`the last ${lost.toFixed(1)} s were lost\n`);
+    expect(lost).toBeLessThan(3 * seconds);
   });
 });

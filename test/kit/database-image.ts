@@ -20,6 +20,8 @@ export type DatabaseContainer = {
   removeArchive(): Promise<void>;
   /** Runs a command in the container, and returns its output. */
   run(command: readonly string[]): Promise<string>;
+  /** Runs a command that serves, until the container is removed. */
+  serve(command: readonly string[]): void;
   sql(statement: string): Promise<string>;
   start(): Promise<void>;
   /** Kills Postgres and all that it has started, as with the node. */
@@ -56,6 +58,7 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
     ['--mount', '--propagation', 'private', 'sh', '-c', ENTER, 'sh', rootBeside(pgbackrest), folder, ...command],
   ];
   let postgres: ChildProcess | undefined;
+  const servers: ChildProcess[] = [];
   const runInside = async (command: readonly string[]): Promise<string> =>
     (await run(...inside(command), { timeout: 120_000 })).stdout.trim();
   const sql = (statement: string): Promise<string> =>
@@ -69,10 +72,11 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
   const kill = (): Promise<void> => gone((child) => child.kill('SIGKILL'));
   return {
     putArchive: (files) => {
-      for (const [name, text] of Object.entries(files)) writeFileSync(path.join(at('archive'), name), text);
+      for (const [name, text] of Object.entries(files)) writeArchive(path.join(at('archive'), name), text);
     },
     removeArchive: () => rm(path.join(at('archive'), 'push'), { force: true }),
     run: runInside,
+    serve: (command) => void servers.push(spawn(...inside(command), { stdio: 'ignore' })),
     sql,
     start: async () => {
       postgres = spawn(...inside(['gx-postgres', '-c', 'listen_addresses=', '-c', 'fsync=off']), { stdio: 'ignore' });
@@ -82,6 +86,7 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
     end: () => gone((child) => child.kill('SIGINT')),
     remove: async () => {
       await kill();
+      for (const server of servers) server.kill('SIGTERM');
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -89,3 +94,9 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
 
 /** The root of the package stands beside its command. */
 const rootBeside = (command: string): string => path.join(path.dirname(command), 'root');
+
+/** The owner is the image's user, and a key is for nobody else. */
+function writeArchive(file: string, text: string): void {
+  writeFileSync(file, text, { mode: 0o600 });
+  chownSync(file, POSTGRES_ID, POSTGRES_ID);
+}

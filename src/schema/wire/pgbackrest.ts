@@ -8,6 +8,7 @@ import type { BackupKeep, S3Target } from './backup-message.ts';
 
 /** The folder with its files in each container that runs it. */
 const FOLDER = '/etc/gx-archive';
+const CONFIGURATION = `${FOLDER}/pgbackrest.conf`;
 /** Its name for the database. A folder has one. */
 const STANZA = 'db';
 /** Seconds for one segment of the log. A database that stops waits for the segment that is under way. */
@@ -22,6 +23,19 @@ export type ArchivePlace = {
   /** The folders of the database's files and of its socket. */
   data: string;
   socket: string;
+  /** The door to the database's files, for its own side or for another pod. */
+  door?: ArchiveDoor;
+};
+
+/**
+ * The server of pgBackRest beside a database, which gives its files to pods with a certificate of the same authority
+ * and this name. The database's side has no `host`.
+ */
+export type ArchiveDoor = {
+  host?: string;
+  port: number;
+  /** The files of the certificate, its key and its authority, and the name in the certificate of those that come. */
+  tls: { certificate: string; key: string; authority: string; name: string };
 };
 
 /** Returns why a target can't take the log. Undefined if it can. */
@@ -38,9 +52,9 @@ export function archiveFiles(place: ArchivePlace): Record<string, string> {
   };
 }
 
-const PROGRAM = ['pgbackrest', `--config=${FOLDER}/pgbackrest.conf`, `--stanza=${STANZA}`];
+const PROGRAM = ['pgbackrest', `--config=${CONFIGURATION}`, `--stanza=${STANZA}`];
 
-function configuration({ target, keys, folder, data, socket }: ArchivePlace): string {
+function configuration({ target, keys, folder, data, socket, door }: ArchivePlace): string {
   const { hostname, port } = new URL(target.endpoint);
   const common = {
     'repo1-type': 's3',
@@ -68,16 +82,47 @@ function configuration({ target, keys, folder, data, socket }: ArchivePlace): st
     'io-timeout': '20',
     'db-timeout': '120',
     'protocol-timeout': '150',
+    ...(door && own(door)),
   };
-  const database = { 'pg1-path': data, 'pg1-socket-path': socket, 'pg1-user': 'postgres' };
+  const database = { ...(door && other(door)), 'pg1-path': data, 'pg1-socket-path': socket, 'pg1-user': 'postgres' };
   return `[global]\n${settings(common)}[${STANZA}]\n${settings(database)}`;
 }
+
+/** The settings of a door on the database's side. */
+const own = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
+  host !== undefined
+    ? {}
+    : {
+        'tls-server-address': '*',
+        'tls-server-port': String(port),
+        'tls-server-cert-file': tls.certificate,
+        'tls-server-key-file': tls.key,
+        'tls-server-ca-file': tls.authority,
+        'tls-server-auth': `${tls.name}=${STANZA}`,
+      };
+
+/** The settings of a door on the other side. */
+const other = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
+  host === undefined
+    ? {}
+    : {
+        'pg1-host': host,
+        'pg1-host-type': 'tls',
+        'pg1-host-port': String(port),
+        'pg1-host-cert-file': tls.certificate,
+        'pg1-host-key-file': tls.key,
+        'pg1-host-ca-file': tls.authority,
+        'pg1-host-config': CONFIGURATION,
+      };
 
 /** A value ends with its line. */
 const settings = (values: Record<string, string>): string =>
   Object.entries(values)
     .map(([name, value]) => `${name}=${value.replaceAll(/[\r\n]/g, '')}\n`)
     .join('');
+
+/** Serves the database's files, until it is stopped. */
+export const SERVE_ARCHIVE = ['pgbackrest', `--config=${CONFIGURATION}`, 'server'];
 
 /** Makes the folder at the store ready, as often as one likes. */
 export const PREPARE_ARCHIVE = [...PROGRAM, 'stanza-create'];

@@ -25,6 +25,7 @@ const OID = {
   authorityKey: identifier('2.5.29.35'),
   extendedKeyUsage: identifier('2.5.29.37'),
   serverAuthentication: identifier('1.3.6.1.5.5.7.3.1'),
+  clientAuthentication: identifier('1.3.6.1.5.5.7.3.2'),
 };
 
 const algorithm = sequence(OID.ecdsaWithSha256);
@@ -52,7 +53,8 @@ const OF_AUTHORITIES = [
 const OF_SERVERS = [
   // digitalSignature
   extension(OID.keyUsage, bits(Buffer.from([0b1000_0000]), 7), true),
-  extension(OID.extendedKeyUsage, sequence(OID.serverAuthentication)),
+  // Jobs show it to the server of pgBackRest beside the database.
+  extension(OID.extendedKeyUsage, sequence(OID.serverAuthentication, OID.clientAuthentication)),
 ];
 
 /** Makes a key. Its public half is encoded. */
