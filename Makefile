@@ -133,8 +133,9 @@ bench-backup: install ## a backup and a restore of 1 GB in real pods, and the ru
 bench-scrape: install ## a scrape of the operator's metrics with 10,000 deployments (half a minute)
 	@node test/bench/scrape.ts
 
-bench-console: install ## 500 chats through a process of the console, beside the same chats without it (a minute)
+bench-console: install ## 500 chats through a process of the console beside direct reads of them, and a token from the agent to the pixel (3 minutes)
 	@node test/bench/console.ts
+	@node dev/test/main.ts tokens
 
 ##@ Release it
 

@@ -100,6 +100,16 @@ const gzip = (content: Uint8Array): Uint8Array => gzipSync(content, { level: 9 }
 const brotli = (content: Uint8Array): Uint8Array =>
   brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length } });
 
+/** Bytes that the studio may add to the package for developers, where its files lie as they are. */
+const IN_PACKAGE = 350 * kB;
+
+/** Returns the bytes of a page's files, and a sentence if the package for developers would grow too much by them. */
+export function packageGrowth({ files }: Pick<Built, 'files'>): { bytes: number; most: number; faults: string[] } {
+  const bytes = [...files.values()].reduce((sum, { length }) => sum + length, 0);
+  const fault = `The studio adds ${bytes} bytes to the package for developers; at most ${IN_PACKAGE}.`;
+  return { bytes, most: IN_PACKAGE, faults: bytes > IN_PACKAGE ? [fault] : [] };
+}
+
 /** Returns a sentence for each size that is above its budget. */
 export function budgetFaults(sizes: Sizes): string[] {
   const names = { entry: 'The scripts before the first paint have', all: 'All scripts have', styles: 'The styles have' };

@@ -59,6 +59,7 @@ export const SUITES: Record<string, Check[]> = {
   routes: [vitest('routes')],
   browser: [vitest('browser')],
   console: [vitest('console')],
+  tokens: [vitest('console', ['test/browser/console/tokens.test.ts'])],
   python: [vitest('python'), vitest('twins', FIRST_TWINS)],
   twins: [vitest('twins')],
   charts: [vitest('charts')],

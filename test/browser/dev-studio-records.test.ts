@@ -15,7 +15,11 @@ let tab: OpenConsole;
 
 beforeAll(async () => {
   const index = { embed: `${resolve('test/browser/graphs/embed.ts')}:embed`, dims: 2 };
-  dev = await startDev({ graphs: { chat: 'test/browser/graphs/chat.ts:chat' }, dotEnv: '', more: { store: { index } } });
+  dev = await startDev({
+    graphs: { chat: 'test/browser/graphs/chat.ts:chat', failing: 'test/browser/graphs/failing.ts:failing' },
+    dotEnv: '',
+    more: { store: { index } },
+  });
   const { chromium, packages } = inject('browser');
   browser = await launch(chromium, packages);
 });
@@ -79,11 +83,14 @@ test('an assistant shows its versions, and the changes between two of them', asy
 });
 
 test('a run shows what it really used, its webhook, and what people thought of it', async () => {
-  const { assistant_id: id } = await call<{ assistant_id: string }>('POST', '/assistants', { graph_id: 'chat', context: { tone: 'dry' } });
+  const { assistant_id: id } = await call<{ assistant_id: string }>('POST', '/assistants', { graph_id: 'chat' });
+  await call('PATCH', `/assistants/${id}`, { context: { tone: 'dry' } });
   const { thread_id: thread } = await call<{ thread_id: string }>('POST', '/threads', {});
   const input = { messages: [{ type: 'human', content: 'hi' }], words: 1, pause: 0, asks: false };
   const body = { assistant_id: id, input, webhook: 'http://127.0.0.1:9/done', feedback_keys: ['taste'], config: { tags: ['mine'] } };
   const ended = await call<{ __feedback__: { taste: string } }>('POST', `/threads/${thread}/runs/wait`, body);
+  const [listed] = await call<object[]>('GET', `/threads/${thread}/runs`);
+  expect(listed).toMatchObject({ attempt: 1, revision: null, kwargs: { assistant_version: 2 } });
   await call('POST', new URL(ended['__feedback__'].taste, dev.url).pathname, { score: 1, comment: `good ${HOSTILE}` });
   await tab.page.evaluate(`location.hash = '#/${thread}'`);
   await tab.press('Runs');
@@ -92,6 +99,7 @@ test('a run shows what it really used, its webhook, and what people thought of i
   await tab.page.click('tbody th button');
   await tab.shows('"dry"');
   await tab.shows('["mine"]');
+  expect(await tab.text('.record')).toMatch(/Version of the assistant\s+value 2/);
   await tab.shows(`good ${HOSTILE}`);
   expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
   await tab.press('Storage');
@@ -143,4 +151,31 @@ test('crons are listed with the time at which they fire next', async () => {
   const rows = await tab.texts('tbody tr');
   expect(rows.find((row) => row.startsWith('0 0 1 1 *'))).toMatch(/Europe\/Berlin\s+(?:in|next)/);
   expect(rows.find((row) => row.startsWith('0 0 2 1 *'))).toMatch(/UTC\s+It rests/);
+});
+
+test('a run from a checkpoint takes an earlier version of its assistant, and says which one it can not take', async () => {
+  const { assistant_id: id } = await call<{ assistant_id: string }>('POST', '/assistants', { graph_id: 'failing', name: 'Changed' });
+  await call('PATCH', `/assistants/${id}`, { graph_id: 'chat', context: { tone: 'dry' } });
+  await call('PATCH', `/assistants/${id}`, { context: { tone: 'warm' } });
+  const { thread_id: thread } = await call<{ thread_id: string }>('POST', '/threads', {});
+  const input = { messages: [{ type: 'human', content: 'hi' }], words: 1, pause: 0, asks: false };
+  await call('POST', `/threads/${thread}/runs/wait`, { assistant_id: id, input });
+  await tab.page.evaluate(`location.hash = '#/${thread}'`);
+  await tab.press('Checkpoints');
+  await tab.until('versions are there', `document.querySelector('[name=replay_version]') !== null`);
+  await choose('[name=replay_version]', '1');
+  await tab.shows('Version 1 is of the graph "failing".');
+  expect(
+    await tab.page.evaluate(`[...document.querySelectorAll('button')].find(({ innerText }) => innerText === 'Run from here').disabled`),
+  ).toBe(true);
+  await choose('[name=replay_version]', '2');
+  await tab.page.evaluate(`[...document.querySelectorAll('[role=option]')].at(-2).click()`);
+  await tab.press('Run from here');
+  await tab.shows('The run has ended.');
+  const runs = await call<{ kwargs: { assistant_version: number; context: object } }[]>('GET', `/threads/${thread}/runs`);
+  expect(runs.map(({ kwargs }) => [kwargs.assistant_version, kwargs.context])).toEqual([
+    [2, { tone: 'dry' }],
+    [3, { tone: 'warm' }],
+  ]);
+  expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
 });

@@ -1,18 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { say } from '../../../dev/steps.ts';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
 import { API_VERSION, type DeploymentResource } from '../../../src/schema/platform/custom-resources.ts';
 import { revisionOf } from '../../../src/schema/platform/revision-of.ts';
 import { startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import { until } from '../../kit/until.ts';
+import { measured, share } from './goal.ts';
 import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';
 
-/* The times of the list with many deployments. A goal is for a quiet machine; a test fails at three times of it. */
+/* The times of the list with many deployments. */
 
 const MANY = Number(process.env['CONSOLE_DEPLOYMENTS'] ?? 2000);
 const AT_ONCE = 20;
-const TOLERANCE = 3;
 /** Bytes a second of 1.6 Mbit/s. */
 const SLOW_LINE = 200_000;
 
@@ -52,15 +51,6 @@ afterAll(async () => {
   await stage?.stop();
   await plane?.stop();
 });
-
-const share = (times: readonly number[], part: number): number =>
-  times.toSorted((a, b) => a - b)[Math.floor(part * (times.length - 1))] as number;
-
-/** Reports a time beside its goal, and fails where it is far above it. */
-function measured(name: string, milliseconds: number, goal: number): void {
-  say(`    ${name.padEnd(60)} ${milliseconds.toFixed(0).padStart(6)} ms   goal ${goal} ms: ${milliseconds <= goal ? 'met' : 'MISSED'}`);
-  if (milliseconds > goal * TOLERANCE) throw new Error(`${name} took ${milliseconds.toFixed(0)} ms, far above its goal of ${goal} ms`);
-}
 
 const ROW = `document.querySelector('.rows .body .name a') !== null`;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { filesOf } from '../../../src/console/page/studio/message-files.ts';
 import { firstWith, forkPoint } from '../../../src/console/page/studio/chat/forks.ts';
-import { afterEvent, NO_RUN, withMessages, type LiveRun } from '../../../src/console/page/studio/chat/live-run.ts';
+import { afterEvent, beforeRun, NO_RUN, pastTasks, withMessages, withPast, type LiveRun } from '../../../src/console/page/studio/chat/live-run.ts';
 import { runStreamEvents, type RunStreamEvent } from '../../../src/console/page/studio/run-stream.ts';
 import { formContent, formFields } from '../../../src/console/page/studio/forms/schema-fields.ts';
 import { lineageOf } from '../../../src/console/page/studio/history/lineage.ts';
@@ -58,6 +58,28 @@ describe('events of a run', () => {
     const live = after([event('messages', piece('b', 'in'), 'sub:1')], withMessages(NO_RUN, [{ type: 'human', id: 'a', content: 'x' }]));
     expect(live.nested).toMatchObject([{ within: 'sub:1', behind: 1, messages: [{ content: 'in' }] }]);
     expect(withMessages(live, [{ type: 'ai', id: 'b', content: 'in' }]).nested).toEqual([]);
+    // Those of earlier runs stay when another run begins, unless it takes the place of what they stand behind.
+    const next = after([event('metadata', { run_id: 'r2' })], beforeRun(live, live.messages));
+    expect(next.nested).toMatchObject([{ within: 'sub:1', messages: [{ content: 'in' }] }]);
+    expect(beforeRun(live, []).nested).toEqual([]);
+  });
+
+  test('that are over are read from the steps that led to the thread as it is', () => {
+    const steps = [
+      { id: 'd', parent: 'b', messages: 2, tasks: [] },
+      { id: 'c', parent: 'b', messages: 2, tasks: ['left:3'] },
+      { id: 'b', parent: 'a', messages: 1, tasks: ['sub:1', 'other:2'] },
+      { id: 'a', parent: '', messages: 0, tasks: [] },
+    ];
+    const tasks = pastTasks(steps, 'd');
+    expect(tasks).toEqual([
+      { within: 'sub:1', behind: 1 },
+      { within: 'other:2', behind: 1 },
+    ]);
+    const messages = [{ type: 'ai', id: 'b', content: 'in' }];
+    const live = after([event('messages', piece('c', 'now'), 'sub:1')]);
+    expect(withPast(live, [{ within: 'sub:1', behind: 1, messages }]).nested).toEqual(live.nested);
+    expect(withPast(live, [{ within: 'sub:0', behind: 0, messages }]).nested).toMatchObject([{ within: 'sub:0' }, { within: 'sub:1' }]);
   });
 
   test.each([['no JSON'], ['null'], ['[]'], ['[null]'], ['{"messages": 5}']])('of %s change nothing', (text) => {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { lanesOf } from '../../../src/console/page/studio/history/lanes.ts';
 import { jsonDifferences } from '../../../src/console/page/studio/json/json-difference.ts';
+import type { JsonNode } from '../../../src/console/page/studio/json/json-scan.ts';
 import { ScannedJson } from '../../../src/console/page/studio/json/json-text.ts';
+import { PiecedText } from '../../../src/console/page/studio/json/pieced-text.ts';
 import { testCaseText } from '../../../src/console/page/studio/history/test-case.ts';
 
 test('checkpoints of branches stand in lanes beside each other, and meet where they part', () => {
@@ -44,6 +46,18 @@ describe('a JSON that is looked into without being parsed', () => {
     expect(json.root.start).toBeLessThanOrEqual(text.length);
   });
 
+  test.each([1, 2, 3, 7, 100])('has the same parts in pieces of %d letters', async (size) => {
+    const text = ` ${JSON.stringify({ ...value, 'long "name"': [-12.5e3, '\\\\"'] }, undefined, 2)} \n `;
+    const [whole, pieced] = [new ScannedJson(text), new ScannedJson(PiecedText.of(text, size))];
+    const partsIn = async (json: ScannedJson, node: JsonNode): Promise<unknown> => {
+      const { found } = await json.children(node);
+      return Promise.all(found.map(async (one) => [one.name, one.kind, json.slice(one), await partsIn(json, one)]));
+    };
+    expect(pieced.root).toEqual(whole.root);
+    expect(await partsIn(pieced, pieced.root)).toEqual(await partsIn(whole, whole.root));
+    expect(pieced.slices(pieced.root).join('')).toBe(text.trim());
+  });
+
   test('of 20 MB is looked into a few milliseconds at a time', async () => {
     const json = new ScannedJson(JSON.stringify({ large: Array.from({ length: 200_000 }, (_, at) => ({ at, text: 'x"\\'.repeat(20) })) }));
     expect(json.text.length).toBeGreaterThan(20_000_000);
@@ -82,7 +96,7 @@ test('a test case has the calls before a checkpoint, the oldest first, and the s
     { madeAt: '2026-01-01T00:00:01Z', assistant: 'a', sent: { input: '{"x": 12345678901234567890}', context: 'null' } },
   ];
   const names = { graph: 'g', thread: 't', checkpoint: 'c', madeAt: '2026-01-01T00:00:02Z' };
-  const text = testCaseText({ ...names, runs, state: '{"y": "\\u0000"}' }).join('');
+  const text = testCaseText({ ...names, runs, state: ['{"y": ', '"\\u0000"}'] }).join('');
   expect(text).toContain('12345678901234567890');
   expect(JSON.parse(text)).toMatchObject({
     graph_id: 'g',

@@ -6,17 +6,24 @@ export type StudioThread = { id: string; status: string; changedAt: string; meta
 /** A checkpoint of a thread. */
 export type ListedCheckpoint = { id: string; parent: string; madeAt: string; metadata: Fields; next: string[] };
 
+/** A step of a thread: its checkpoint, how many messages stood before it, and the namespaces of its tasks. */
+export type PastStep = { id: string; parent: string; messages: number; tasks: string[] };
+
 /** A state of a thread. */
 export type ShownState = { id: string; messages: unknown[]; next: string[]; interrupts: unknown[]; madeAt: string };
+
+/** A version of an assistant, and the graph that it is of. */
+export type AssistantVersion = { version: number; graph: string };
 
 /** An assistant of the agent. */
 export type StudioAssistant = { id: string; graph: string; name: string };
 
 export type Fields = Record<string, unknown>;
 
-const fieldsOf = (value: unknown): Fields =>
+/** Returns the fields of an object; none of anything else. */
+export const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const timeOf = (value: unknown): string => (Number.isNaN(Date.parse(textOf(value))) ? '' : textOf(value));
 const textsOf = (value: unknown): string[] => listOf(value).filter((one) => typeof one === 'string');
 
@@ -51,6 +58,14 @@ export function studioAssistant(answer: unknown): StudioAssistant {
   return { id: textOf(id), graph: textOf(graph), name: textOf(name) || textOf(graph) };
 }
 
+export function assistantVersion(answer: unknown): AssistantVersion {
+  const { version, graph_id: graph } = fieldsOf(answer);
+  return { version: Number.isSafeInteger(version) ? Number(version) : 0, graph: textOf(graph) };
+}
+
+/** Returns the version of the assistant whose settings a run took. */
+export const versionOfRun = (answer: unknown): unknown => fieldsOf(fieldsOf(answer)['kwargs'])['assistant_version'];
+
 /** Returns the id of a run, and whether it goes on. */
 export function studioRun(answer: unknown): { id: string; status: string } {
   const { run_id: id, status } = fieldsOf(answer);
@@ -69,6 +84,13 @@ export function studioCheckpoint(answer: unknown): ListedCheckpoint {
   const { checkpoint_id: id, parent_checkpoint_id: parent, created_at: at, metadata, next } = fieldsOf(answer);
   return { id: textOf(id), parent: textOf(parent), madeAt: timeOf(at), metadata: fieldsOf(metadata), next: textsOf(next) };
 }
+
+/** Returns the namespaces of tasks, in which graphs within them keep their states. */
+export const taskNamespaces = (tasks: unknown): string[] =>
+  listOf(tasks)
+    .map(fieldsOf)
+    .filter(({ id, name }) => textOf(id) !== '' && textOf(name) !== '' && textOf(name) !== '__start__')
+    .map(({ id, name }) => `${textOf(name)}:${textOf(id)}`);
 
 export function stateOfAnswer(answer: unknown): ShownState {
   const { checkpoint_id: id, messages, next, interrupts, created_at: at } = fieldsOf(answer);

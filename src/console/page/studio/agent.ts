@@ -1,23 +1,39 @@
 import type { ApiRequest } from '../api/calls.ts';
 import {
   graphFault,
+  assistantVersion,
+  fieldsOf,
   studioAssistant,
+  textOf,
+  versionOfRun,
   studioCheckpoint,
   studioRun,
   listOf,
   studioThread,
+  type AssistantVersion,
   type ListedCheckpoint,
   type StudioAssistant,
   type StudioThread,
   type ShownState,
+  type Fields,
+  type PastStep,
 } from './agent-answers.ts';
 import { graphInAnswer, type DrawnGraph } from './drawing/layered-graph.ts';
 import { runStreamEvents, type RunStreamEvent } from './run-stream.ts';
 import { ScannedJson } from './json/json-text.ts';
-import { shortFields, slicedState } from './json/sliced-state.ts';
+import { PiecedText } from './json/pieced-text.ts';
+import { pastSteps, shortFields, slicedState } from './json/sliced-state.ts';
 
 /** Where a page of threads begins: at a cursor, or behind so many threads at an agent that knows no cursors. */
 export type PlaceInThreads = { cursor: string } | { offset: number };
+
+/** The assistant that runs once more, if not the thread's own, and its version, if not the newest. */
+export type Replay = { assistant: string; version: number | undefined };
+
+const NO_VERSIONS = 'The server of this agent is older than this, and runs the newest version only. The run was stopped.';
+
+/** Returns the id of the assistant that a thread's last run had, or the name of its graph. */
+export const ownAssistantOf = ({ metadata }: StudioThread): string => textOf(metadata['assistant_id']) || textOf(metadata['graph_id']);
 
 /** Some threads. `next` is the place of the next ones; undefined where there are none. */
 export type PageOfThreads = { threads: StudioThread[]; next: PlaceInThreads | undefined };
@@ -27,6 +43,10 @@ const THREADS = 50;
 const FIRST_WORDS = { first: 'values.messages[0].content' };
 const CHECKPOINTS = 200;
 const MOST_CHECKPOINTS = 5000;
+const VERSIONS = 100;
+/** The last steps of a thread that are read with their states, and the letters of all these. */
+const STEPS = 50;
+const STEP_LETTERS = 4_000_000;
 const MODES = ['messages-tuple', 'values', 'tasks'];
 const EVENTS = { accept: 'text/event-stream' };
 
@@ -101,14 +121,23 @@ export class StudioAgent {
     return listOf(await this.#json('assistants/search', { method: 'POST', body, signal })).map(studioAssistant);
   }
 
+  /** Returns the versions of an assistant, the newest first. */
+  async versions(assistant: string, signal: AbortSignal): Promise<AssistantVersion[]> {
+    const asked = { method: 'POST', body: { limit: VERSIONS }, signal } as const;
+    const json = await this.scanned(`assistants/${encodeURIComponent(assistant)}/versions`, asked);
+    const { found } = await json.children(json.root, signal);
+    return Promise.all(found.map(async (one) => assistantVersion(await shortFields(json, one, signal))));
+  }
+
   /** Makes a thread. Returns its id. */
   async newThread(graph: string): Promise<string> {
     return studioThread(await this.#json('threads', { method: 'POST', body: { metadata: { graph_id: graph } } })).id;
   }
 
-  /** Returns the state of a thread as it is now. */
-  async newest(id: string, signal: AbortSignal): Promise<ShownState> {
-    return slicedState(await this.scanned(`threads/${encodeURIComponent(id)}/state`, { signal }), signal);
+  /** Returns the state of a thread as it is now, and how long its JSON is. */
+  async newest(id: string, signal: AbortSignal): Promise<ShownState & { letters: number }> {
+    const json = await this.scanned(`threads/${encodeURIComponent(id)}/state`, { signal });
+    return { ...(await slicedState(json, signal)), letters: json.text.length };
   }
 
   /** Returns the run that the thread is busy with, or that waits to begin on it. */
@@ -154,7 +183,22 @@ export class StudioAgent {
 
   /** Returns an answer as it was sent, which may be large. */
   async scanned(path: string, asked: ApiRequest): Promise<ScannedJson> {
-    return new ScannedJson(await textInPieces(await this.#open(path, asked)));
+    return new ScannedJson(await PiecedText.ofBody(await this.#open(path, asked)));
+  }
+
+  /** Returns the last steps of a thread, the newest first; none where states of so many letters are too large. */
+  async lastSteps(id: string, letters: number, signal: AbortSignal): Promise<PastStep[]> {
+    const limit = Math.min(STEPS, Math.floor(STEP_LETTERS / Math.max(1, letters)));
+    if (limit === 0) return [];
+    const body = { limit, select: ['values', 'tasks', 'checkpoint_id', 'parent_checkpoint_id'] };
+    return pastSteps(await this.scanned(`threads/${encodeURIComponent(id)}/history`, { method: 'POST', body, signal }), signal);
+  }
+
+  /** Returns the messages in the state of a graph within the graph; none where there is none. */
+  async messagesWithin(id: string, namespace: string, signal: AbortSignal): Promise<Fields[]> {
+    const body = { checkpoint: { checkpoint_ns: namespace }, select: ['values'] };
+    const json = await this.scanned(`threads/${encodeURIComponent(id)}/state/checkpoint`, { method: 'POST', body, signal });
+    return (await slicedState(json, signal)).messages.map(fieldsOf);
   }
 
   /** Writes into the state at a checkpoint, through the reducers of the graph. That makes another checkpoint. */
@@ -168,26 +212,23 @@ export class StudioAgent {
   }
 
   /** Runs from a checkpoint on, with the thread's own assistant or another one. Returns when the run has ended. */
-  async runFrom({ id, metadata }: StudioThread, checkpoint: string, assistant: string): Promise<void> {
-    const path = `threads/${encodeURIComponent(id)}/runs`;
-    const own = metadata['assistant_id'] ?? metadata['graph_id'];
-    const body = { assistant_id: assistant === '' ? own : assistant, checkpoint_id: checkpoint, input: null };
-    const run = await this.#json<{ run_id: string }>(path, { method: 'POST', body });
-    await this.#json(`${path}/${encodeURIComponent(run.run_id)}/join`, {});
+  async runFrom(thread: StudioThread, checkpoint: string, { assistant, version }: Replay): Promise<void> {
+    const path = `threads/${encodeURIComponent(thread.id)}/runs`;
+    const chosen = version === undefined ? {} : { assistant_version: version };
+    const body = { assistant_id: assistant === '' ? ownAssistantOf(thread) : assistant, checkpoint_id: checkpoint, input: null, ...chosen };
+    const run = await this.#json(path, { method: 'POST', body });
+    const { id } = studioRun(run);
+    if (version !== undefined && versionOfRun(run) !== version) {
+      await this.cancel(thread.id, id);
+      throw new Error(NO_VERSIONS);
+    }
+    await this.#json(`${path}/${encodeURIComponent(id)}/join`, {});
   }
 
   async #json<Answer>(path: string, asked: ApiRequest): Promise<Answer> {
     const text = await (await this.#open(path, asked)).text();
     return (text === '' ? undefined : JSON.parse(text)) as Answer;
   }
-}
-
-/** Returns the text of an answer, which is decoded as it comes: all at once, a large one would hold up the page. */
-async function textInPieces({ body }: Response): Promise<string> {
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
-  const pieces: string[] = [];
-  for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) pieces.push(read.value);
-  return pieces.join('');
 }
 
 function nextPlace(headers: Headers): PlaceInThreads | undefined {

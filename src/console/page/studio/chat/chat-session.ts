@@ -5,10 +5,11 @@ import { questionsOfState, resumeWith, type ThreadQuestion } from '../questions/
 import { lineageOf } from '../history/lineage.ts';
 import type { StudioAgent } from '../agent.ts';
 import type { StudioAssistant, StudioThread } from '../agent-answers.ts';
-import { afterEvent, NO_RUN, withMessages, type LiveRun } from './live-run.ts';
+import { afterEvent, beforeRun, NO_RUN, withMessages, withPast, type LiveRun } from './live-run.ts';
 import type { MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
 import { firstWith, forkPoint } from './forks.ts';
+import { pastNested } from './past-nested.ts';
 
 const PAUSE = 300;
 const ANSWERED = 'Somebody else has answered this meanwhile. Nothing was changed; you see the thread as it is now.';
@@ -34,6 +35,8 @@ export class ChatSession {
   readonly #agent: StudioAgent;
   readonly #made: (thread: string) => void;
   #leaving = new AbortController();
+  /** The checkpoint of the thread as it was last read, and the length of its state. */
+  #newest = { id: '', letters: 0 };
 
   /** `made` is called with the id of the thread that a first message makes. */
   constructor(agent: StudioAgent, thread: string | undefined, made: (thread: string) => void) {
@@ -123,10 +126,14 @@ export class ChatSession {
     await this.#refresh(over);
     if (thread.error !== '') this.live.value = { ...this.live.value, error: thread.error };
     await this.#follow(thread.id, over);
+    // They are an addition: a thread is shown without them, too.
+    const past = await pastNested(this.#agent, { thread: thread.id, newest: this.#newest }, over).catch(() => []);
+    if (!over.aborted) this.live.value = withPast(this.live.value, past);
   }
 
   async #refresh(over: AbortSignal): Promise<void> {
-    const { messages, interrupts, next } = await this.#agent.newest(this.thread.value ?? '', over);
+    const { id, letters, messages, interrupts, next } = await this.#agent.newest(this.thread.value ?? '', over);
+    this.#newest = { id, letters };
     this.live.value = withMessages({ ...this.live.value, messages: [] }, messages);
     this.next.value = next;
     this.questions.value = questionsOfState(interrupts);
@@ -142,7 +149,7 @@ export class ChatSession {
     const work = async (): Promise<void> => {
       const thread = await this.#own();
       const kept = instead === undefined ? before.messages : upTo(before.messages, instead);
-      this.live.value = { ...NO_RUN, messages: shown === undefined ? kept : [...kept, shown] };
+      this.live.value = beforeRun(before, shown === undefined ? kept : [...kept, shown]);
       this.questions.value = [];
       const started = this.#agent.start(thread, { assistant_id: this.assistant.value, ...this.#stopping(), ...body }, over);
       await this.#read(started, () => begun.resolve(true));

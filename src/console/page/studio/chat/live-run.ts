@@ -1,3 +1,5 @@
+import type { PastStep } from '../agent-answers.ts';
+import { lineageOf } from '../history/lineage.ts';
 import { parsedOr } from '../parsed-or.ts';
 import { joinedInto, isPiece, type MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
@@ -7,8 +9,11 @@ import type { RunStreamEvent } from '../run-stream.ts';
 const isFields = (value: unknown): value is MessageFields => typeof value === 'object' && value !== null && !Array.isArray(value);
 const textAt = (fields: MessageFields, name: string): string => (typeof fields[name] === 'string' ? fields[name] : '');
 
-/** Messages of a graph within the graph, and how many messages of the thread stand before them. */
-export type NestedMessages = { within: string; behind: number; messages: MessageFields[] };
+/**
+ * Messages of a graph within the graph, and how many messages of the thread stand before them. `isPast`: an earlier run
+ * wrote them.
+ */
+export type NestedMessages = { within: string; behind: number; messages: MessageFields[]; isPast?: true };
 
 /** The work of a node: how many of its tasks go on, how many have ended, and whether one has failed. */
 export type NodeWork = { running: number; ended: number; failed: boolean };
@@ -23,6 +28,8 @@ export type LiveRun = {
   runId: string | undefined;
 };
 
+/** Tasks that are looked into. Most have no graph within them, and a graph's own form does not tell. */
+const MOST_TASKS = 40;
 /** Letters of an event that are parsed. The state of a longer one is read when the run is over. */
 const LONGEST = 1_000_000;
 
@@ -44,7 +51,13 @@ export function afterEvent(now: LiveRun, { kind, within, text }: RunStreamEvent)
 function begun(now: LiveRun, data: unknown): LiveRun {
   const runId = isFields(data) ? textAt(data, 'run_id') : '';
   const messages = now.messages.filter((one) => !isPiece(one));
-  return { messages, nested: [], nodes: new Map(), error: undefined, runId: runId === '' ? now.runId : runId };
+  return {
+    messages,
+    nested: now.nested.filter(({ isPast }) => isPast),
+    nodes: new Map(),
+    error: undefined,
+    runId: runId === '' ? now.runId : runId,
+  };
 }
 
 /** Returns the conversation with the messages of a state. Messages that are being written are in no state yet. */
@@ -57,6 +70,30 @@ export function withMessages(now: LiveRun, given: unknown): LiveRun {
   const nested = now.nested.map((one) => ({ ...one, messages: one.messages.filter((message) => !ids.has(textAt(message, 'id'))) }));
   return { ...now, messages: [...messages, ...writing], nested: nested.filter((one) => one.messages.length > 0) };
 }
+
+/** A task of an earlier step: the namespace of a graph within it, and the messages of the thread before it. */
+export type PastTask = Pick<NestedMessages, 'within' | 'behind'>;
+
+/** Returns the tasks of the last steps that led to a checkpoint, the oldest first. */
+export function pastTasks(steps: readonly PastStep[], newest: string): PastTask[] {
+  const lineage = lineageOf(steps, newest);
+  const own = steps.filter(({ id }) => lineage.includes(id)).toReversed();
+  return own.flatMap(({ messages, tasks }) => tasks.map((within) => ({ within, behind: messages }))).slice(-MOST_TASKS);
+}
+
+/** Returns the conversation with messages of graphs within the graph that earlier runs wrote. */
+export function withPast(now: LiveRun, past: readonly NestedMessages[]): LiveRun {
+  const known = now.nested.map(({ within }) => within);
+  const added = past.filter(({ within }) => !known.includes(within)).map((one) => ({ ...one, isPast: true as const }));
+  return withMessages({ ...now, nested: [...added, ...now.nested] }, now.messages);
+}
+
+/** Returns the conversation at the beginning of another run, which goes on behind these messages. */
+export const beforeRun = ({ nested }: LiveRun, messages: MessageFields[]): LiveRun => ({
+  ...NO_RUN,
+  messages,
+  nested: nested.filter(({ behind }) => behind <= messages.length).map((one) => ({ ...one, isPast: true })),
+});
 
 function withPiece(now: LiveRun, within: string, data: unknown): LiveRun {
   const next: unknown = Array.isArray(data) ? data[0] : undefined;

@@ -75,10 +75,11 @@ function Ways({ travel }: { travel: TimeTravel }) {
         >
           Compare with the one before
         </button>
-        <button type="button" disabled={isOff} onClick={() => void run()}>
+        <button type="button" disabled={isOff || travel.faultOfVersion() !== undefined} onClick={() => void run()}>
           {travel.isBusy.value ? 'It runs …' : 'Run from here'}
         </button>
         <OtherAssistant travel={travel} isOff={isOff} />
+        <OtherVersion travel={travel} isOff={isOff} />
         <button type="button" disabled={isOff} onClick={() => (isWriting.value = !isWriting.value)}>
           Write into the state
         </button>
@@ -90,6 +91,7 @@ function Ways({ travel }: { travel: TimeTravel }) {
         </button>
         {!mayAct && <span class="quiet">{readOnly}</span>}
       </p>
+      {travel.faultOfVersion() !== undefined && <p class="note">{travel.faultOfVersion()}</p>}
       {isWriting.value && <StateWriter travel={travel} done={() => (isWriting.value = false)} />}
     </>
   );
@@ -106,12 +108,36 @@ function OtherAssistant({ travel, isOff }: { travel: TimeTravel; isOff: boolean 
         name="replay"
         disabled={isOff}
         value={travel.assistant.value}
-        onChange={({ currentTarget }) => (travel.assistant.value = currentTarget.value)}
+        onChange={({ currentTarget }) => travel.take(currentTarget.value)}
       >
         <option value="">the thread's own assistant</option>
         {assistants.map(({ id, name, graph }) => (
           <option key={id} value={id}>
             {name === graph ? name : `${name} (${graph})`}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The version of that assistant. */
+function OtherVersion({ travel, isOff }: { travel: TimeTravel; isOff: boolean }) {
+  const { value: versions } = travel.versions;
+  if (versions.length < 2) return null;
+  return (
+    <label class="select">
+      <span>version</span>
+      <select
+        name="replay_version"
+        disabled={isOff}
+        value={travel.version.value ?? ''}
+        onChange={({ currentTarget: { value } }) => (travel.version.value = value === '' ? undefined : Number(value))}
+      >
+        <option value="">the one in use</option>
+        {versions.map(({ version, graph }) => (
+          <option key={version} value={version}>
+            {version} ({graph})
           </option>
         ))}
       </select>

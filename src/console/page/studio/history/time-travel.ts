@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { failureText } from '../../api/failure-text.ts';
-import type { StudioAgent } from '../agent.ts';
-import type { ListedCheckpoint, StudioAssistant, StudioThread } from '../agent-answers.ts';
+import { ownAssistantOf, type StudioAgent } from '../agent.ts';
+import { textOf, type AssistantVersion, type ListedCheckpoint, type StudioAssistant, type StudioThread } from '../agent-answers.ts';
 import type { JsonChanges } from '../json/changes-shown.tsx';
 import { jsonDifferences } from '../json/json-difference.ts';
 import type { JsonNode } from '../json/json-scan.ts';
@@ -23,6 +23,11 @@ export class TimeTravel {
   /** The assistants of the agent, and the one that runs from here; empty is the thread's own. */
   readonly assistants = signal<StudioAssistant[]>([]);
   readonly assistant = signal('');
+  /** The versions of that one, and the one that is chosen; the newest unless the reader chooses. */
+  readonly versions = signal<AssistantVersion[]>([]);
+  readonly version = signal<number | undefined>(undefined);
+  /** The thread's graph, of which its checkpoints are. */
+  readonly #graph = signal('');
   readonly #agent: StudioAgent;
   readonly #id: string;
   #leaving = new AbortController();
@@ -37,7 +42,13 @@ export class TimeTravel {
   begin(): () => void {
     this.#leaving = new AbortController();
     void this.#read();
-    void this.#tried(async () => void (this.assistants.value = await this.#agent.assistants(this.#leaving.signal)), this.#leaving.signal);
+    void this.#tried(async () => {
+      const { signal: over } = this.#leaving;
+      this.assistants.value = await this.#agent.assistants(over);
+      const thread = await this.#agent.thread(this.#id, over);
+      this.#graph.value = textOf(thread.metadata['graph_id']);
+      await this.#readVersions(ownAssistantOf(thread));
+    }, this.#leaving.signal);
     return () => {
       this.#leaving.abort();
       this.#choosing.abort();
@@ -58,6 +69,29 @@ export class TimeTravel {
     }, over);
   }
 
+  /** Takes another assistant for the next run; empty is the thread's own. */
+  take(assistant: string): void {
+    this.assistant.value = assistant;
+    void this.#tried(async () => {
+      const own = assistant === '' ? ownAssistantOf(await this.#agent.thread(this.#id, this.#leaving.signal)) : assistant;
+      await this.#readVersions(own);
+    }, this.#leaving.signal);
+  }
+
+  /** Says why the chosen version can't run from a checkpoint of this thread; undefined where it can. */
+  faultOfVersion(): string | undefined {
+    const chosen = this.versions.value.find(({ version }) => version === this.version.value);
+    if (chosen === undefined || chosen.graph === this.#graph.value || this.#graph.value === '') return undefined;
+    return `Version ${chosen.version} is of the graph "${chosen.graph}". This thread's checkpoints are of "${this.#graph.value}", so it can't run from here.`;
+  }
+
+  async #readVersions(asked: string): Promise<void> {
+    // A thread may name its graph, whose own assistant has an id.
+    const known = this.assistants.value.find(({ id, graph, name }) => id === asked || (graph === asked && name === asked));
+    this.version.value = undefined;
+    this.versions.value = known === undefined ? [] : await this.#agent.versions(known.id, this.#leaving.signal);
+  }
+
   /** Compares the chosen state with the one before it. */
   async compare(): Promise<void> {
     const { signal: over } = this.#choosing;
@@ -73,7 +107,9 @@ export class TimeTravel {
 
   /** Runs from the chosen checkpoint on, and shows the end of that. Returns whether it was done. */
   runFromHere(): Promise<boolean> {
-    return this.#act(async (thread, { id }) => this.#agent.runFrom(thread, id, this.assistant.value));
+    return this.#act(async (thread, { id }) =>
+      this.#agent.runFrom(thread, id, { assistant: this.assistant.value, version: this.version.value }),
+    );
   }
 
   /** Returns the chosen state as a test case, with the inputs that led to it; undefined where that was refused. */
@@ -87,7 +123,7 @@ export class TimeTravel {
       const [{ metadata }, runs] = await Promise.all([this.#agent.thread(this.#id, over), readCasedRuns(this.#agent, this.#id, over)]);
       const graph = typeof metadata['graph_id'] === 'string' ? metadata['graph_id'] : '';
       const { id: checkpoint, madeAt } = chosen;
-      parts = testCaseText({ graph, thread: this.#id, checkpoint, madeAt, runs, state: state.json.slice(state.values) });
+      parts = testCaseText({ graph, thread: this.#id, checkpoint, madeAt, runs, state: state.json.slices(state.values) });
     }, over);
     return parts;
   }

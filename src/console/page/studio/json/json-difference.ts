@@ -1,5 +1,6 @@
 import type { JsonNode } from './json-scan.ts';
-import { breathe, type ScannedJson } from './json-text.ts';
+import type { ScannedJson } from './json-text.ts';
+import { breathe } from './pace.ts';
 
 /** A value that differs: where it is, and where it stands in each of the texts that has it. */
 export type JsonDifference = { path: string; before: JsonNode | undefined; after: JsonNode | undefined };
@@ -22,7 +23,7 @@ export async function jsonDifferences(before: Side, after: Side, signal?: AbortS
 type Compared = { before: Side; after: Side; path: string; depth: number };
 
 async function compare({ before, after, path, depth }: Compared, found: JsonDifference[], signal?: AbortSignal): Promise<void> {
-  if (found.length >= MOST || isEqual(before, after)) return;
+  if (found.length >= MOST || (await isEqual(before, after, signal))) return;
   if (before.node.kind !== after.node.kind || isWhole(before.node) || depth >= DEEPEST) {
     found.push({ path, before: before.node, after: after.node });
     return;
@@ -55,6 +56,20 @@ async function pairsIn({ before, after, path }: Omit<Compared, 'depth'>, signal?
   ];
 }
 
-const isEqual = (before: Side, after: Side): boolean =>
-  before.node.end - before.node.start === after.node.end - after.node.start &&
-  before.json.slice(before.node) === after.json.slice(after.node);
+/** Letters that are compared at once. */
+const COMPARED = 500_000;
+
+async function isEqual(before: Side, after: Side, signal?: AbortSignal): Promise<boolean> {
+  const [one, other] = [before.node, after.node];
+  const letters = one.end - one.start;
+  if (letters !== other.end - other.start) return false;
+  for (let at = 0; at < letters; at += COMPARED) {
+    const end = Math.min(letters, at + COMPARED);
+    if (before.json.text.slice(one.start + at, one.start + end) !== after.json.text.slice(other.start + at, other.start + end))
+      return false;
+    if (end === letters) return true;
+    await breathe();
+    signal?.throwIfAborted();
+  }
+  return true;
+}

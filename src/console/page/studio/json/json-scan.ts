@@ -1,4 +1,5 @@
 import { parsedOr } from '../parsed-or.ts';
+import type { PiecedText } from './pieced-text.ts';
 
 /* Values in the text of a large JSON, found without making objects of them. The text may be no JSON at all. */
 
@@ -12,41 +13,23 @@ export type JsonChild = JsonNode & { name: string };
 
 const QUOTE = 34;
 const BACKSLASH = 92;
-const COMMA = 44;
-const COLON = 58;
 const NEXT_MARK = /["{}[\]]/g;
 const LITERAL_END = /[,}\]\s]/g;
-const SPACE = /\S/g;
+const WORD = /\S/g;
 /** A name may be as long as its writer likes. */
 const LONGEST_NAME = 200;
 
-/** Returns the place behind the string that begins at `at`. */
-function endOfString(text: string, at: number): number {
-  for (let end = at + 1; end < text.length; end += 1) {
-    const code = text.charCodeAt(end);
-    if (code === QUOTE) return end + 1;
-    if (code === BACKSLASH) end += 1;
-  }
-  return text.length;
-}
-
-/** Returns the place of the next character that the pattern finds, or the end of the text. */
-function placeOf(pattern: RegExp, text: string, from: number): number {
-  pattern.lastIndex = from;
-  return pattern.exec(text)?.index ?? text.length;
-}
-
-const kindAt = (text: string, at: number): JsonKind => {
-  const character = text[at];
+const kindAt = (text: PiecedText, at: number): JsonKind => {
+  const character = text.letter(at);
   if (character === '{') return 'object';
   if (character === '[') return 'list';
   return character === '"' ? 'text' : 'other';
 };
 
 /** Returns the value that a text consists of. */
-export function rootNode(text: string): JsonNode {
-  const start = placeOf(SPACE, text, 0);
-  return { start, end: text.trimEnd().length, kind: kindAt(text, start) };
+export function rootNode(text: PiecedText): JsonNode {
+  const start = text.find(WORD, 0);
+  return { start, end: text.endOfWords(), kind: kindAt(text, start) };
 }
 
 /** Finds the values within an object or a list, a piece at a time, so that the page can do other things in between. */
@@ -54,39 +37,64 @@ export class ChildScan {
   readonly found: JsonChild[] = [];
   /** Values beyond `most`, which are not kept. */
   left = 0;
-  readonly #text: string;
+  readonly #text: PiecedText;
   readonly #node: JsonNode;
   readonly #most: number;
   #at: number;
   #depth = 0;
   #begun = 0;
+  /** Where the string begins in which the scan stands. */
+  #string: number | undefined;
   #name: string | undefined;
   #count = 0;
 
-  constructor(text: string, node: JsonNode, most: number) {
+  constructor(text: PiecedText, node: JsonNode, most: number) {
     this.#text = text;
     this.#node = node;
     this.#most = most;
     this.#at = node.start + 1;
   }
 
-  /** Goes on for so many letters, or to the end of the string there. Returns whether all is found. */
+  /** Goes on for so many letters. Returns whether all is found. */
   step(letters: number): boolean {
     if (this.#node.kind !== 'object' && this.#node.kind !== 'list') return true;
     for (const end = this.#at + letters; this.#at < end;) {
-      if (this.#depth > 0) this.#within();
+      if (this.#string !== undefined) this.#inString(this.#string, end);
+      else if (this.#depth > 0) this.#within();
       else if (this.#direct()) return true;
-      if (this.#at >= this.#node.end) return true;
+      if (this.#at >= this.#node.end && this.#string === undefined) return true;
     }
     return false;
   }
 
-  /** Goes to the next mark within a value that is passed over. */
+  /** Goes on in a string, to its end or to this place, within a piece of the text. */
+  #inString(begun: number, place: number): void {
+    const { text, start } = this.#text.pieceAt(this.#at);
+    const end = Math.min(text.length, place - start);
+    let at = this.#at - start;
+    let code = 0;
+    for (; at < end && code !== QUOTE; at += 1) {
+      code = text.charCodeAt(at);
+      if (code === BACKSLASH) at += 1;
+    }
+    this.#at = Math.min(start + at, this.#text.length);
+    if (code === QUOTE || this.#at >= this.#text.length) this.#endString(begun);
+  }
+
+  #endString(begun: number): void {
+    this.#string = undefined;
+    if (this.#depth > 0) return;
+    if (this.#node.kind === 'object' && this.#name === undefined) this.#name = nameOf(this.#text, begun, this.#at);
+    else this.#add(begun, this.#at);
+  }
+
+  /** Goes to the next mark within a value that is passed over, or to the next piece of the text. */
   #within(): void {
-    const at = placeOf(NEXT_MARK, this.#text, this.#at);
-    const character = this.#text[at];
-    this.#at = at + 1;
-    if (character === '"') this.#at = endOfString(this.#text, at);
+    const at = this.#text.findInPiece(NEXT_MARK, this.#at);
+    this.#at = at === undefined ? this.#text.endOfPiece(this.#at) : at + 1;
+    if (at === undefined) return;
+    const character = this.#text.letter(at);
+    if (character === '"') this.#string = at;
     else if (character === '{' || character === '[') this.#depth += 1;
     else {
       this.#depth -= 1;
@@ -96,27 +104,21 @@ export class ChildScan {
 
   /** Goes on to the next part of the object or list itself. Returns whether that was its end. */
   #direct(): boolean {
-    const at = placeOf(SPACE, this.#text, this.#at);
-    const code = this.#text.charCodeAt(at);
-    const kind = kindAt(this.#text, at);
-    this.#at = at + 1;
-    if (code === COMMA || code === COLON) return false;
+    const at = this.#text.findInPiece(WORD, this.#at);
+    this.#at = at === undefined ? this.#text.endOfPiece(this.#at) : at + 1;
+    if (at === undefined) return false;
+    const letter = this.#text.letter(at);
+    if (letter === ',' || letter === ':') return false;
     if (at >= this.#node.end - 1) return true;
-    if (kind === 'object' || kind === 'list') {
+    if (letter === '{' || letter === '[') {
       this.#begun = at;
       this.#depth = 1;
-    } else if (code === QUOTE) this.#string(at);
+    } else if (letter === '"') this.#string = at;
     else {
-      this.#at = Math.max(at + 1, placeOf(LITERAL_END, this.#text, at));
+      this.#at = Math.max(at + 1, this.#text.find(LITERAL_END, at));
       this.#add(at, this.#at);
     }
     return false;
-  }
-
-  #string(at: number): void {
-    this.#at = endOfString(this.#text, at);
-    if (this.#node.kind === 'object' && this.#name === undefined) this.#name = nameIn(this.#text.slice(at, this.#at));
-    else this.#add(at, this.#at);
   }
 
   #add(start: number, end: number): void {
@@ -129,7 +131,10 @@ export class ChildScan {
 }
 
 /** Returns the name that a JSON string is, without its end where it is long. */
-const nameIn = (json: string): string => textIn(json.length > LONGEST_NAME ? `${json.slice(0, LONGEST_NAME)}…` : json);
+function nameOf(text: PiecedText, start: number, end: number): string {
+  const json = text.slice(start, Math.min(end, start + LONGEST_NAME));
+  return textIn(end - start > LONGEST_NAME ? `${json}…` : json);
+}
 
 /** Returns the string of a JSON string, which may lack its end, or the text itself where it is none. */
 export function textIn(json: string): string {

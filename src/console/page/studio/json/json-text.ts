@@ -1,8 +1,8 @@
 import { parsedOr } from '../parsed-or.ts';
+import { Pace } from './pace.ts';
+import { PiecedText } from './pieced-text.ts';
 import { ChildScan, rootNode, textIn, type JsonChild, type JsonNode } from './json-scan.ts';
 
-/** Milliseconds of work before the page does something else. */
-const SLICE = 12;
 /** Letters between two looks at the clock. */
 const LETTERS = 50_000;
 /** Values of one object or list that are shown. */
@@ -15,33 +15,24 @@ const PARSED_AT_ONCE = 1_000_000;
 /** Values within one, and how many more there are. */
 export type JsonChildren = { found: JsonChild[]; left: number };
 
-/** Lets the page do something else. */
-export function breathe(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  setTimeout(resolve);
-  return promise;
-}
-
 /** A JSON of any size, which is looked into without making objects of it. */
 export class ScannedJson {
-  readonly text: string;
+  readonly text: PiecedText;
   readonly root: JsonNode;
+  /** That of all work with this JSON. */
+  readonly pace = new Pace();
 
-  constructor(text: string) {
-    this.text = text;
-    this.root = rootNode(text);
+  constructor(text: string | PiecedText) {
+    this.text = typeof text === 'string' ? PiecedText.of(text) : text;
+    this.root = rootNode(this.text);
   }
 
   /** Returns the values within one. It stops for the page every few milliseconds. */
   async children(node: JsonNode, signal?: AbortSignal, most = MOST): Promise<JsonChildren> {
     const scan = new ChildScan(this.text, node, most);
-    let since = performance.now();
-    while (!scan.step(LETTERS)) {
-      if (performance.now() - since < SLICE) continue;
-      await breathe();
-      signal?.throwIfAborted();
-      since = performance.now();
-    }
+    while (!scan.step(LETTERS)) await this.pace.keep(signal);
+    // Many small ones in a row take long, too.
+    await this.pace.keep(signal);
     return { found: scan.found, left: scan.left };
   }
 
@@ -54,6 +45,11 @@ export class ScannedJson {
   /** Returns the text of a value as it was sent. */
   slice({ start, end }: JsonNode): string {
     return this.text.slice(start, end);
+  }
+
+  /** Returns the text of a value of any size, in pieces. */
+  slices({ start, end }: JsonNode): string[] {
+    return [...this.text.slices(start, end)];
   }
 
   /** Returns the beginning of a value, and how long it is. */

@@ -1,10 +1,8 @@
-import type { ShownState } from '../agent-answers.ts';
-import { stateOfAnswer } from '../agent-answers.ts';
+import type { PastStep, ShownState } from '../agent-answers.ts';
+import { stateOfAnswer, studioCheckpoint, taskNamespaces } from '../agent-answers.ts';
 import type { JsonChild, JsonNode } from './json-scan.ts';
-import { breathe, type ScannedJson } from './json-text.ts';
+import type { ScannedJson } from './json-text.ts';
 
-/** Milliseconds of parsing before the page does something else. */
-const SLICE = 12;
 /** Letters of a message, or of a question, that are parsed at once. Of a longer one its long fields are cut. */
 const LONGEST = 200_000;
 /** Messages of a thread. */
@@ -19,6 +17,19 @@ export async function slicedState(json: ScannedJson, signal?: AbortSignal): Prom
   return stateOfAnswer({ ...fields, messages, interrupts });
 }
 
+/** Reads the steps of a history, of whose states only the number of messages is taken. */
+export async function pastSteps(json: ScannedJson, signal?: AbortSignal): Promise<PastStep[]> {
+  const steps: PastStep[] = [];
+  for (const state of (await json.children(json.root, signal)).found) {
+    const messages = await json.child(await json.child(state, 'values', signal), 'messages', signal);
+    const { found } = messages === undefined ? { found: [] } : await json.children(messages, signal);
+    const { id, parent } = studioCheckpoint(await shortFields(json, state, signal));
+    const tasks = taskNamespaces(json.small(await json.child(state, 'tasks', signal)));
+    steps.push({ id, parent, messages: found.length, tasks });
+  }
+  return steps;
+}
+
 /** Returns the fields of an object that are parsed at once; the beginning of a text that is too long for that. */
 export async function shortFields(json: ScannedJson, node: JsonNode, signal?: AbortSignal): Promise<Record<string, unknown>> {
   const { found } = await json.children(node, signal);
@@ -31,13 +42,9 @@ const shortOf = (json: ScannedJson, node: JsonChild): unknown => json.small(node
 async function partsOf(json: ScannedJson, list: JsonNode | undefined, signal?: AbortSignal): Promise<unknown[]> {
   if (list?.kind !== 'list') return [];
   const parts: unknown[] = [];
-  let since = performance.now();
   for (const node of (await json.children(list, signal, MOST_MESSAGES)).found) {
     parts.push(node.end - node.start > LONGEST && node.kind === 'object' ? await shortFields(json, node, signal) : shortOf(json, node));
-    if (performance.now() - since < SLICE) continue;
-    await breathe();
-    signal?.throwIfAborted();
-    since = performance.now();
+    await json.pace.keep(signal);
   }
   return parts;
 }

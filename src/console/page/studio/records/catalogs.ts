@@ -16,6 +16,8 @@ export type Catalog = {
   /** Fields of a list that is asked for by POST, and those of the address of another one, besides its page. */
   body?: Fields;
   query?: Record<string, string[]>;
+  /** The query for an agent server that is older than a field of `query`. */
+  olderQuery?: Record<string, string[]>;
   /** Whether the list is read a page at a time. */
   isPaged: boolean;
   /** The field of the answer that has the list; the answer itself is the list without it. */
@@ -117,7 +119,8 @@ const RUN_FIELDS = ['run_id', 'status', 'created_at', 'updated_at', 'assistant_i
 export const runCatalog = (thread: string): Catalog => ({
   things: 'runs',
   path: below('threads', thread, 'runs'),
-  query: { select: RUN_FIELDS },
+  query: { select: [...RUN_FIELDS, 'attempt', 'revision'] },
+  olderQuery: { select: RUN_FIELDS },
   isPaged: true,
   columns: [
     words('Run', 'run_id'),
@@ -125,10 +128,13 @@ export const runCatalog = (thread: string): Catalog => ({
     time('Begun', 'created_at'),
     time('Changed', 'updated_at'),
     words('Assistant', 'assistant_id'),
+    words('Attempts', 'attempt'),
+    words('Revision', 'revision'),
     { head: 'Webhook', cell: ({ webhook_status: status }) => ({ text: webhookWords(status) }) },
   ],
   whole: ({ run_id: id }) => below('threads', thread, 'runs', textOrEmpty(id)),
   parts: {
+    'Version of the assistant': ['kwargs', 'assistant_version'],
     'Config that it used': ['kwargs', 'config'],
     'Context that it used': ['kwargs', 'context'],
     'Its place in a trace': ['kwargs', 'trace'],

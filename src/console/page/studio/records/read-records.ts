@@ -1,5 +1,7 @@
+import { RequestRefused, type ApiRequest } from '../../api/calls.ts';
 import type { StudioAgent } from '../agent.ts';
 import type { Catalog } from './catalogs.ts';
+import type { ScannedJson } from '../json/json-text.ts';
 import { recordAt, type ListedRecord } from './listed-record.ts';
 
 /** Some records of a list, and whether there are more. */
@@ -13,13 +15,26 @@ export async function readRecords(
   catalog: Catalog,
   { from, signal }: { from: number; signal: AbortSignal },
 ): Promise<PageOfRecords> {
-  const { path, body, query, isPaged, within } = catalog;
+  const { isPaged, within } = catalog;
   const page = isPaged ? { limit: RECORDS_ON_PAGE, offset: from } : {};
-  const asked = body === undefined ? { query: { ...query, ...page } } : { method: 'POST' as const, body: { ...body, ...page } };
-  const json = await agent.scanned(path, { ...asked, signal });
+  const json = await answerTo(agent, catalog, { page, signal });
   const list = within === undefined ? json.root : await json.child(json.root, within, signal);
   const { found } = list === undefined || list.kind !== 'list' ? { found: [] } : await json.children(list, signal);
   const records: ListedRecord[] = [];
   for (const node of found) records.push(await recordAt(json, node, signal));
   return { records, hasMore: isPaged && found.length >= RECORDS_ON_PAGE };
+}
+
+type AskedPage = { page: Record<string, number>; signal: AbortSignal };
+
+/** Asks for a list. A server that does not know all fields of the query, because it is older, is asked for fewer. */
+async function answerTo(agent: StudioAgent, { path, body, query, olderQuery }: Catalog, { page, signal }: AskedPage): Promise<ScannedJson> {
+  const asked = (fields: Catalog['query']): ApiRequest =>
+    body === undefined ? { query: { ...fields, ...page }, signal } : { method: 'POST', body: { ...body, ...page }, signal };
+  try {
+    return await agent.scanned(path, asked(query));
+  } catch (error) {
+    if (olderQuery === undefined || !(error instanceof RequestRefused) || error.status !== 422) throw error;
+    return agent.scanned(path, asked(olderQuery));
+  }
 }
