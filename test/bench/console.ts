@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { program, say, step } from '../../dev/steps.ts';
 import { atAgent } from '../console/agent-kit.ts';
 import { Browser } from '../console/kit.ts';
-import { now, serveChats, serveConsoleFor, startMeasured, startPlaneDouble } from './console/processes.ts';
+import { bundled, now, serveChats, serveConsoleFor, startMeasured, startPlaneDouble } from './console/processes.ts';
 import { readChat, type ReadToken } from './console/reader.ts';
 import { megabytes, quantile, Table } from './operator/table.ts';
 
@@ -115,15 +115,19 @@ function tableOf(rounds: readonly Round[]): Table {
 
 async function measure(): Promise<void> {
   const plane = await startPlaneDouble();
-  const agent = await startMeasured(['--writes', '--seconds', values.seconds, '--pause', values.pause]);
+  const bundle = await bundled();
+  const agent = await startMeasured(bundle, ['--writes', '--seconds', values.seconds, '--pause', values.pause]);
   const ports = ['--plane', String(plane.port), '--agent', new URL(agent.url).port];
-  const running = await startMeasured(ports);
+  const running = await startMeasured(bundle, ports);
   try {
     const cookies = await cookiesOf(running.url);
+    const atRest = running.bytes();
     const stage = { console: running.url, agent: agent.url, cookies, bytes: running.bytes };
     const rounds: Round[] = [];
     for (let round = 1; round <= Number(values.rounds); round += 1) rounds.push(await step(`round ${round}`, () => roundOf(stage)));
-    say(tableOf(rounds).toString());
+    const table = tableOf(rounds);
+    table.row('the same before the first chat', megabytes(atRest));
+    say(table.toString());
   } finally {
     for (const { child } of [running, agent]) if (child.connected) child.disconnect();
     plane.stop();

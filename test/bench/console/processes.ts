@@ -2,9 +2,12 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
+import { build } from 'esbuild';
 import { openConsole } from '../../console/kit.ts';
+import { memorySettings } from '../../kit/image-environment.ts';
 import { until } from '../../kit/until.ts';
 
 /* The processes around the chats: the agent that writes them, the console that passes them on, and a control plane. */
@@ -38,8 +41,17 @@ export async function startPlaneDouble(): Promise<{ port: number; stop: () => vo
 /** A process that this program starts. `bytes`: the most memory that it has taken since that was asked last. */
 export type Measured = { child: ChildProcess; url: string; bytes: () => number };
 
-export async function startMeasured(args: string[]): Promise<Measured> {
-  const child = fork(process.argv[1] ?? '', args);
+/** Bundles this program, as images bundle theirs: Node takes memory for sources that it strips of types. */
+export async function bundled(): Promise<string> {
+  const outfile = resolve('.run/bench-console/main.js');
+  const entryPoints = [process.argv[1] ?? ''];
+  await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'esm', packages: 'external', logLevel: 'error' });
+  return outfile;
+}
+
+/** Starts a process of the bundle, with the memory settings of the platform's image. */
+export async function startMeasured(bundle: string, args: string[]): Promise<Measured> {
+  const child = fork(bundle, args, { env: { ...process.env, ...memorySettings('gx-platform') } });
   let [url, bytes] = ['', 0];
   child.on('message', (message) => {
     if (typeof message === 'string') url = message;

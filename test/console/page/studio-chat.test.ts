@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { filesOf } from '../../../src/console/page/studio/message-files.ts';
 import { firstWith, forkPoint } from '../../../src/console/page/studio/chat/forks.ts';
-import { afterEvent, beforeRun, NO_RUN, pastTasks, withMessages, withPast, type LiveRun } from '../../../src/console/page/studio/chat/live-run.ts';
+import {
+  afterEvent,
+  beforeRun,
+  NO_RUN,
+  pastTasks,
+  withMessages,
+  withPast,
+  type LiveRun,
+} from '../../../src/console/page/studio/chat/live-run.ts';
 import { runStreamEvents, type RunStreamEvent } from '../../../src/console/page/studio/run-stream.ts';
 import { formContent, formFields } from '../../../src/console/page/studio/forms/schema-fields.ts';
 import { lineageOf } from '../../../src/console/page/studio/history/lineage.ts';

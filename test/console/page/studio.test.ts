@@ -89,6 +89,14 @@ test('a large state is read a message at a time, and long fields are cut', async
   expect(first!.content.length).toBeLessThan(20_100);
 });
 
+test('of many messages the last ones are read, and the ids of those before them', async () => {
+  const many = Array.from({ length: 300 }, (_, at) => ({ id: `m${at}`, type: 'human', content: `${at}` }));
+  const { messages, interrupts } = await slicedState(new ScannedJson(JSON.stringify({ values: { messages: many }, interrupts: many })));
+  expect(messages).toHaveLength(300);
+  expect([messages[0], messages[49], messages[50]]).toEqual([{ id: 'm0' }, { id: 'm49' }, many[50]]);
+  expect(interrupts).toEqual(many);
+});
+
 test.each(['', 'no JSON', '{"values": {"messages": [', 'null', '[1]'])('a state that is "%s" is as good as an empty one', async (text) => {
   expect(await slicedState(new ScannedJson(text))).toEqual({ id: '', messages: [], next: [], interrupts: [], madeAt: '' });
 });

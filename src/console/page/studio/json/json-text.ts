@@ -4,7 +4,7 @@ import { PiecedText } from './pieced-text.ts';
 import { ChildScan, rootNode, textIn, type JsonChild, type JsonNode } from './json-scan.ts';
 
 /** Letters between two looks at the clock. */
-const LETTERS = 50_000;
+const LETTERS = 20_000;
 /** Values of one object or list that are shown. */
 const MOST = 10_000;
 /** Letters of a value that is too long to be shown. */

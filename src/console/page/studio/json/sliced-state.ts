@@ -8,12 +8,15 @@ const LONGEST = 200_000;
 /** Messages of a thread. */
 const MOST_MESSAGES = 200_000;
 
+/** Messages that are read whole, the last ones: more than the page shows. Of those before them, it needs the ids. */
+const WHOLE_MESSAGES = 250;
+
 /** Reads the state of a thread a message at a time, so that the page goes on, however large the state is. */
 export async function slicedState(json: ScannedJson, signal?: AbortSignal): Promise<ShownState> {
   const fields = await shortFields(json, json.root, signal);
   const values = await json.child(json.root, 'values', signal);
-  const messages = await partsOf(json, await json.child(values, 'messages', signal), signal);
-  const interrupts = await partsOf(json, await json.child(json.root, 'interrupts', signal), signal);
+  const messages = await partsOf(json, await json.child(values, 'messages', signal), { whole: WHOLE_MESSAGES, signal });
+  const interrupts = await partsOf(json, await json.child(json.root, 'interrupts', signal), { whole: Infinity, signal });
   return stateOfAnswer({ ...fields, messages, interrupts });
 }
 
@@ -38,12 +41,18 @@ export async function shortFields(json: ScannedJson, node: JsonNode, signal?: Ab
 
 const shortOf = (json: ScannedJson, node: JsonChild): unknown => json.small(node, LONGEST) ?? json.beginning(node);
 
+/** `whole`: how many of the last parts are read; of those before them only the ids are. */
+type Parts = { whole: number; signal: AbortSignal | undefined };
+
 /** Returns the parts of a list, each cut where it is long. */
-async function partsOf(json: ScannedJson, list: JsonNode | undefined, signal?: AbortSignal): Promise<unknown[]> {
+async function partsOf(json: ScannedJson, list: JsonNode | undefined, { whole, signal }: Parts): Promise<unknown[]> {
   if (list?.kind !== 'list') return [];
   const parts: unknown[] = [];
-  for (const node of (await json.children(list, signal, MOST_MESSAGES)).found) {
-    parts.push(node.end - node.start > LONGEST && node.kind === 'object' ? await shortFields(json, node, signal) : shortOf(json, node));
+  const { found } = await json.children(list, signal, MOST_MESSAGES);
+  for (const [at, node] of found.entries()) {
+    if (at < found.length - whole) parts.push({ id: json.small(await json.child(node, 'id', signal)) });
+    else
+      parts.push(node.end - node.start > LONGEST && node.kind === 'object' ? await shortFields(json, node, signal) : shortOf(json, node));
     await json.pace.keep(signal);
   }
   return parts;
