@@ -17,9 +17,12 @@ const PACKAGES = {
   'react-dom': '^19',
 };
 
-/** Installs them outside this checkout, once. Returns the folder. */
-export async function packages(): Promise<string> {
-  const list = JSON.stringify({ private: true, type: 'module', dependencies: PACKAGES });
+/** Installs them. Returns the folder. */
+export const packages = (): Promise<string> => installed(PACKAGES);
+
+/** Installs packages outside this checkout, once. Returns the folder. */
+export async function installed(dependencies: Record<string, string>): Promise<string> {
+  const list = JSON.stringify({ private: true, type: 'module', dependencies });
   const key = createHash('sha256').update(list).digest('hex').slice(0, 12);
   const folder = join(devConfig().cacheFolder, `test-browser-${key}`);
   const isComplete = join(folder, 'complete');
@@ -28,7 +31,7 @@ export async function packages(): Promise<string> {
     () => undefined,
     async () => {
       if (existsSync(isComplete)) return;
-      say(`installing ${Object.keys(PACKAGES).join(', ')}`);
+      say(`installing ${Object.keys(dependencies).join(', ')}`);
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, 'package.json'), list);
       await command('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder });

@@ -21,7 +21,7 @@ export type StudioAssistant = { id: string; graph: string; name: string };
 export type Fields = Record<string, unknown>;
 
 /** Returns the fields of an object; none of anything else. */
-export const fieldsOf = (value: unknown): Fields =>
+export const answeredFields = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const timeOf = (value: unknown): string => (Number.isNaN(Date.parse(textOf(value))) ? '' : textOf(value));
@@ -35,64 +35,64 @@ const LONGEST_TITLE = 120;
 /** Returns a line that tells a thread from others: its title, or the first words of its conversation. */
 function titleOfThread({ title }: Fields, first: unknown): string {
   const part = listOf(first)
-    .map(fieldsOf)
+    .map(answeredFields)
     .find(({ type }) => type === 'text');
   return (textOf(title) || textOf(first) || textOf(part?.['text'])).slice(0, LONGEST_TITLE);
 }
 
 /** Returns why the last run failed, as a sentence; empty where it did not. */
 function errorOf(given: unknown): string {
-  const { error, message } = fieldsOf(given);
+  const { error, message } = answeredFields(given);
   return [textOf(error), textOf(message)].filter((part) => part !== '').join(': ');
 }
 
 export function studioThread(answer: unknown): StudioThread {
-  const { thread_id: id, status, updated_at: at, metadata, extracted, error } = fieldsOf(answer);
-  const labels = fieldsOf(metadata);
-  const title = titleOfThread(labels, fieldsOf(extracted)['first']);
+  const { thread_id: id, status, updated_at: at, metadata, extracted, error } = answeredFields(answer);
+  const labels = answeredFields(metadata);
+  const title = titleOfThread(labels, answeredFields(extracted)['first']);
   return { id: textOf(id), status: textOf(status), changedAt: timeOf(at), metadata: labels, title, error: errorOf(error) };
 }
 
 export function studioAssistant(answer: unknown): StudioAssistant {
-  const { assistant_id: id, graph_id: graph, name } = fieldsOf(answer);
+  const { assistant_id: id, graph_id: graph, name } = answeredFields(answer);
   return { id: textOf(id), graph: textOf(graph), name: textOf(name) || textOf(graph) };
 }
 
 export function assistantVersion(answer: unknown): AssistantVersion {
-  const { version, graph_id: graph } = fieldsOf(answer);
+  const { version, graph_id: graph } = answeredFields(answer);
   return { version: Number.isSafeInteger(version) ? Number(version) : 0, graph: textOf(graph) };
 }
 
 /** Returns the version of the assistant whose settings a run took. */
-export const versionOfRun = (answer: unknown): unknown => fieldsOf(fieldsOf(answer)['kwargs'])['assistant_version'];
+export const versionOfRun = (answer: unknown): unknown => answeredFields(answeredFields(answer)['kwargs'])['assistant_version'];
 
 /** Returns the id of a run, and whether it goes on. */
 export function studioRun(answer: unknown): { id: string; status: string } {
-  const { run_id: id, status } = fieldsOf(answer);
+  const { run_id: id, status } = answeredFields(answer);
   return { id: textOf(id), status: textOf(status) };
 }
 
 /** Returns the sentence about a graph that is not served as its file says. The server's own part names the graph. */
 export function graphFault(answer: unknown): string {
-  const { graph_id: graph, error, serves } = fieldsOf(answer);
+  const { graph_id: graph, error, serves } = answeredFields(answer);
   const sentence = /[.!?]$/.test(textOf(error)) ? textOf(error) : `${textOf(error)}.`;
   if (graph === null || serves !== 'nothing') return `${sentence} All graphs answer as before until this is mended.`;
   return `${sentence} It is not served until this is mended; the others are.`;
 }
 
 export function studioCheckpoint(answer: unknown): ListedCheckpoint {
-  const { checkpoint_id: id, parent_checkpoint_id: parent, created_at: at, metadata, next } = fieldsOf(answer);
-  return { id: textOf(id), parent: textOf(parent), madeAt: timeOf(at), metadata: fieldsOf(metadata), next: textsOf(next) };
+  const { checkpoint_id: id, parent_checkpoint_id: parent, created_at: at, metadata, next } = answeredFields(answer);
+  return { id: textOf(id), parent: textOf(parent), madeAt: timeOf(at), metadata: answeredFields(metadata), next: textsOf(next) };
 }
 
 /** Returns the namespaces of tasks, in which graphs within them keep their states. */
 export const taskNamespaces = (tasks: unknown): string[] =>
   listOf(tasks)
-    .map(fieldsOf)
+    .map(answeredFields)
     .filter(({ id, name }) => textOf(id) !== '' && textOf(name) !== '' && textOf(name) !== '__start__')
     .map(({ id, name }) => `${textOf(name)}:${textOf(id)}`);
 
 export function stateOfAnswer(answer: unknown): ShownState {
-  const { checkpoint_id: id, messages, next, interrupts, created_at: at } = fieldsOf(answer);
+  const { checkpoint_id: id, messages, next, interrupts, created_at: at } = answeredFields(answer);
   return { id: textOf(id), messages: listOf(messages), next: textsOf(next), interrupts: listOf(interrupts), madeAt: timeOf(at) };
 }

@@ -2,7 +2,7 @@ import type { ApiRequest } from '../api/calls.ts';
 import {
   graphFault,
   assistantVersion,
-  fieldsOf,
+  answeredFields,
   studioAssistant,
   textOf,
   versionOfRun,
@@ -198,7 +198,7 @@ export class StudioAgent {
   async messagesWithin(id: string, namespace: string, signal: AbortSignal): Promise<Fields[]> {
     const body = { checkpoint: { checkpoint_ns: namespace }, select: ['values'] };
     const json = await this.scanned(`threads/${encodeURIComponent(id)}/state/checkpoint`, { method: 'POST', body, signal });
-    return (await slicedState(json, signal)).messages.map(fieldsOf);
+    return (await slicedState(json, signal)).messages.map(answeredFields);
   }
 
   /** Writes into the state at a checkpoint, through the reducers of the graph. That makes another checkpoint. */
