@@ -15,7 +15,9 @@ export async function pastNested(
   const waiting = tasks.values();
   const work = async (): Promise<void> => {
     for (const task of waiting) {
-      const messages = await agent.messagesWithin(thread, task.within, over);
+      const written = await agent.messagesWithin(thread, task.within, over);
+      // Its input is no message that it wrote. Nobody saw it while the run was on, either.
+      const messages = written.filter(({ type }) => type !== 'human');
       if (messages.length > 0) found.set(task, { ...task, messages });
     }
   };
