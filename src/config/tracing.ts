@@ -30,12 +30,16 @@ const SAMPLERS = [
 /** Which traces are sent. `ratio` is the share of traces that one `traceidratio` takes. */
 export type SamplerSettings = { name: (typeof SAMPLERS)[number]; ratio: number };
 
-/** `contents`: spans hold inputs and outputs, too. `passesOn`: requests of graphs carry the trace on. */
+/**
+ * `contents`: spans hold inputs and outputs, too. `passesOn`: requests of graphs carry the trace on. `link`: where people
+ * look at a trace, with `{trace_id}` in the place of its id.
+ */
 export type TracingSettings = CollectorSettings & {
   protocol: OtlpProtocol;
   sampler: SamplerSettings;
   contents: boolean;
   passesOn: boolean;
+  link?: string;
 };
 
 /** OpenTelemetry's own switch, and its words for contents in spans. */
@@ -81,7 +85,18 @@ export function tracingSettings(read: SettingsReader, service = 'gx-agent-server
       .toLowerCase()
       .split(/\s*,\s*/)
       .includes('tracecontext'),
+    ...linkOf(read),
   };
+}
+
+const LINK = 'GX_TRACE_LINK';
+const TRACE_ID = '{trace_id}';
+
+function linkOf(read: SettingsReader): Pick<TracingSettings, 'link'> {
+  const link = read.optional([LINK]);
+  if (link === undefined) return {};
+  if (!link.includes(TRACE_ID)) read.problem(`${LINK} must have ${TRACE_ID} in the place of the id of a trace`);
+  return { link: checkedUrl(read, link, LINK) };
 }
 
 type Signal = 'TRACES' | 'LOGS';

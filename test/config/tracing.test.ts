@@ -114,6 +114,14 @@ test.each(['grpc', 'http/thrift'])('lines of the log are not sent by %s, and the
   expect(() => logs({ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: protocol })).toThrow(`OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}`);
 });
 
+test('the address of a trace is one of the web, with a place for its id', () => {
+  const link = 'https://jaeger.example/trace/{trace_id}';
+  expect(settings({ ...ENDPOINT, GX_TRACE_LINK: link })).toMatchObject({ link });
+  expect(settings({ ...ENDPOINT })).not.toHaveProperty('link');
+  expect(() => settings({ ...ENDPOINT, GX_TRACE_LINK: 'https://jaeger.example' })).toThrow('GX_TRACE_LINK must have {trace_id}');
+  expect(() => settings({ ...ENDPOINT, GX_TRACE_LINK: 'javascript:{trace_id}' })).toThrow('GX_TRACE_LINK must be an http or https URL');
+});
+
 test.each([
   ['tracecontext,baggage', true],
   ['b3, TraceContext', true],

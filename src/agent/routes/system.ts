@@ -13,6 +13,8 @@ export type ServerInfo = {
   langgraphVersion: string;
   deployment: string | undefined;
   revision: string | undefined;
+  /** The address of a trace, with `{trace_id}` in the place of its id. */
+  traceLink: string | undefined;
 };
 
 /** `docsAccess`: who may read the description of the server. */
@@ -106,6 +108,7 @@ const infoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
           revision_id: info.revision ?? null,
           tenant_id: null,
         },
+        ...(info.traceLink !== undefined && { trace_link: info.traceLink }),
         ...graphErrors(deps),
       }),
   });

@@ -10,6 +10,7 @@ import {
 } from '../../../src/console/page/studio/records/catalogs.ts';
 import { listRefusal } from '../../../src/console/page/studio/records/list-refusal.ts';
 import { recordAt } from '../../../src/console/page/studio/records/listed-record.ts';
+import { traceAddress } from '../../../src/console/page/studio/agent-answers.ts';
 import { ScannedJson } from '../../../src/console/page/studio/json/json-text.ts';
 
 const cells = ({ columns }: Catalog, fields: Record<string, unknown>) =>
@@ -59,6 +60,18 @@ test('the room of a thread is listed by its parts, the largest first', () => {
   ]);
   expect(storedParts('nothing')).toHaveLength(2);
   expect([bytesText(999), bytesText(1000), bytesText(20_500_000)]).toEqual(['999 bytes', '1.0 kB', '20.5 MB']);
+});
+
+test.each([
+  ['that caused it', { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }, 'a'.repeat(32)],
+  ['of its own', undefined, '01234567012340128012012345678901'],
+  ['of its own, where the other one is no trace', { traceparent: '../x' }, '01234567012340128012012345678901'],
+])('a run links to the trace %s', (_, trace, id) => {
+  const run = { run_id: '01234567-0123-4012-8012-012345678901', kwargs: { trace } };
+  expect(traceAddress({ trace_link: 'https://jaeger.example/trace/{trace_id}?x' }, run)).toBe(`https://jaeger.example/trace/${id}?x`);
+  for (const trace_link of [undefined, 7, 'https://jaeger.example', 'javascript:window.hacked={trace_id}', 'http:///{trace_id}'])
+    expect(traceAddress({ trace_link }, run)).toBeUndefined();
+  expect(traceAddress({ trace_link: 'https://jaeger.example/{trace_id}' }, { run_id: '../..' })).toBeUndefined();
 });
 
 test('a list that the agent does not serve or show is one sentence', () => {

@@ -40,6 +40,19 @@ function titleOfThread({ title }: Fields, first: unknown): string {
   return (textOf(title) || textOf(first) || textOf(part?.['text'])).slice(0, LONGEST_TITLE);
 }
 
+/** Returns the address of a run's trace; undefined where the agent names none, or one that is no page of the web. */
+export function traceAddress(info: unknown, run: unknown): string | undefined {
+  const template = textOf(answeredFields(info)['trace_link']);
+  if (!/^https?:\/\/[^/]/.test(template) || !template.includes('{trace_id}')) return undefined;
+  const { run_id: id, kwargs } = answeredFields(run);
+  // A run that no other trace has caused has a trace with the run's own id.
+  const [, caused] = /^[\da-f]{2}-([\da-f]{32})-/.exec(textOf(answeredFields(answeredFields(kwargs)['trace'])['traceparent'])) ?? [];
+  const trace = caused ?? textOf(id).replaceAll('-', '');
+  if (!/^[\da-f]{32}$/.test(trace)) return undefined;
+  const address = template.replaceAll('{trace_id}', trace);
+  return URL.canParse(address) ? address : undefined;
+}
+
 /** Returns why the last run failed, as a sentence; empty where it did not. */
 function errorOf(given: unknown): string {
   const { error, message } = answeredFields(given);

@@ -5,6 +5,7 @@ import {
   answeredFields,
   studioAssistant,
   textOf,
+  traceAddress,
   versionOfRun,
   studioCheckpoint,
   studioRun,
@@ -114,6 +115,14 @@ export class StudioAgent {
   async graphFaults(): Promise<string[]> {
     const { graph_errors: faults } = (await this.#json<{ graph_errors?: unknown } | null>('info', {})) ?? {};
     return listOf(faults).map(graphFault);
+  }
+
+  /** Returns the address of a run's trace; undefined where the agent sends none, or does not say where it is seen. */
+  async traceOf(thread: string, run: string, signal: AbortSignal): Promise<string | undefined> {
+    const info = await this.#json('info', { signal });
+    const json = await this.scanned(`threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}`, { signal });
+    const trace = json.small(await json.child(await json.child(json.root, 'kwargs', signal), 'trace', signal));
+    return traceAddress(info, { run_id: run, kwargs: { trace } });
   }
 
   async assistants(signal: AbortSignal): Promise<StudioAssistant[]> {

@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { Table } from '../../shell/table.tsx';
+import { textOf } from '../agent-answers.ts';
 import { useStudio } from '../studio-parts.ts';
 import { assistantCatalog, bytesText, cronCatalog, feedbackCatalog, runCatalog, storedParts } from './catalogs.ts';
 import { ReadShown } from './read-shown.tsx';
@@ -26,7 +27,30 @@ export const Crons = () => (
 /** The runs of a thread, each with the config and the context that it really used, and with opinions about it. */
 export function Runs({ thread }: { thread: string }) {
   const catalog = useMemo(() => runCatalog(thread), [thread]);
-  return <RecordList catalog={catalog} more={({ fields }) => <FeedbackOfRun thread={thread} run={String(fields['run_id'])} />} />;
+  return <RecordList catalog={catalog} more={({ fields }) => <MoreOfRun thread={thread} run={textOf(fields['run_id'])} />} />;
+}
+
+function MoreOfRun({ thread, run }: { thread: string; run: string }) {
+  return (
+    <>
+      <TraceOfRun thread={thread} run={run} />
+      <FeedbackOfRun thread={thread} run={run} />
+    </>
+  );
+}
+
+/** A link to the trace of a run, where the agent says where traces are seen. */
+function TraceOfRun({ thread, run }: { thread: string; run: string }) {
+  const { agent } = useStudio();
+  const { value: address } = useRead((signal) => agent.traceOf(thread, run, signal), 'traces', [agent, thread, run]);
+  if (address === undefined) return null;
+  return (
+    <p>
+      <a href={address} target="_blank" rel="noopener noreferrer">
+        Its trace at {new URL(address).host}
+      </a>
+    </p>
+  );
 }
 
 function FeedbackOfRun({ thread, run }: { thread: string; run: string }) {
