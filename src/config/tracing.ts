@@ -31,8 +31,8 @@ const SAMPLERS = [
 export type SamplerSettings = { name: (typeof SAMPLERS)[number]; ratio: number };
 
 /**
- * `contents`: spans hold inputs and outputs, too. `passesOn`: requests of graphs carry the trace on. `link`: where people
- * look at a trace, with `{trace_id}` in the place of its id.
+ * `contents`: spans hold inputs and outputs, too. `passesOn`: requests of graphs carry the trace on. `link`: where
+ * people look at a trace, with `{trace_id}` in the place of its id.
  */
 export type TracingSettings = CollectorSettings & {
   protocol: OtlpProtocol;
