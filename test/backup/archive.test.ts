@@ -140,14 +140,16 @@ describe('the log of a database', () => {
 
   test('is kept by the database while the store is away, and comes after it', async () => {
     await store.kill();
-    await write(5);
+    const at = await write(5);
     const before = await archived();
+    // Postgres goes to a moment only if a later transaction is in the log; one that changes nothing is enough.
+    await original.sql('select pg_current_xact_id()');
     await original.sql('select pg_switch_wal()');
     await wait(1000);
     expect(await archived()).toBe(before);
     await store.start();
     await expect.poll(async () => (await archived()).split(' ')[0], { timeout: 90_000 }).not.toBe(before.split(' ')[0]);
-    expect(await restored()).toBe('0,1,2,3,4,5');
+    expect(await restored(at)).toBe('0,1,2,3,4,5');
   });
 
   test('is removed with the oldest copies, and a moment before those that are kept is refused', async () => {
