@@ -9,6 +9,7 @@ import {
   copyCommand,
   PREPARE_ARCHIVE,
   refillCommand,
+  RENEW_ARCHIVE,
   SERVE_ARCHIVE,
   type BaseCopy,
 } from '../../src/schema/wire/pgbackrest.ts';
@@ -190,5 +191,24 @@ describe('the log of a database', () => {
     const lost = (killed - (times.get(last) ?? 0)) / 1000;
     process.stdout.write(`the last ${lost.toFixed(1)} s were lost\n`);
     expect(lost).toBeLessThan(3 * seconds);
+  });
+
+  test('of another database is refused, until the folder is told of it', async () => {
+    const before = await copies();
+    const another = await container();
+    another.putArchive(files);
+    await another.start();
+    const count = (column: string): Promise<number> => another.sql(`select ${column} from pg_stat_archiver`).then(Number);
+    await another.sql('select pg_current_xact_id()');
+    await another.sql('select pg_switch_wal()');
+    await expect.poll(() => count('failed_count')).toBeGreaterThan(0);
+    expect(await count('archived_count')).toBe(0);
+    await another.run(RENEW_ARCHIVE);
+    await expect.poll(() => count('archived_count'), { timeout: 90_000 }).toBeGreaterThan(0);
+    await another.run(copyCommand('full', { count: 3 }));
+    const after = await copies();
+    expect(after.slice(0, -1)).toEqual(before);
+    expect(after.length).toBe(before.length + 1);
+    await another.end();
   });
 });

@@ -128,6 +128,12 @@ export const SERVE_ARCHIVE = ['pgbackrest', `--config=${CONFIGURATION}`, 'server
 export const PREPARE_ARCHIVE = [...PROGRAM, 'stanza-create'];
 
 /**
+ * Lets the folder take the log of another database than before, as of one into which a dump was restored. The earlier
+ * copies stay.
+ */
+export const RENEW_ARCHIVE = [...PROGRAM, 'stanza-upgrade'];
+
+/**
  * Makes a copy of the database's files, and removes those that are not to be kept any more, with their log. It succeeds
  * only if all of the log that the copy needs is at the store.
  */
