@@ -18,6 +18,10 @@ export function goBuild({
 export const ownGoBuild = (name: string, version: string): GoBuild =>
   goBuild({ name, version, sources: ['go.mod', 'go.sum', '.'], flags: [linkerFlags([])], programs: [program(name, '.')] });
 
+/** Returns a build whose one program is this package of another module. It has the name of the build. */
+export const goProgram = (name: string, version: string, from: string): GoBuild =>
+  goBuild({ name, version, flags: [linkerFlags([])], programs: [program(name, from)] });
+
 /** Returns a package of Debian, with the commands that are used of it: that of its name, unless others are given. */
 export function debian(name: string, found: Partial<Pick<DebianPackage, 'commands' | 'folder' | 'files'>> = {}): DebianPackage {
   return { kind: 'debian', package: name, commands: [name], ...found };

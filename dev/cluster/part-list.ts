@@ -8,7 +8,7 @@ import { metricsServer } from './native/parts/metrics-server.ts';
 import { networkPolicies } from './native/parts/network-policies.ts';
 import { registry } from './native/parts/registry.ts';
 import { volumeProvisioner } from './native/parts/volume-provisioner.ts';
-import { debian, goBuild, linkerFlags, namedKubernetes, ownGoBuild, program } from './origins.ts';
+import { debian, goBuild, goProgram, linkerFlags, namedKubernetes, ownGoBuild, program } from './origins.ts';
 import type { Part } from './part.ts';
 
 const kubernetesVersion = 'v1.36.3';
@@ -234,12 +234,7 @@ export const parts = {
   kubeconform: {
     what: 'holds the objects of the chart against the schemas of an API server',
     for: 'tests',
-    from: goBuild({
-      name: 'kubeconform',
-      version: 'v0.8.0',
-      flags: [linkerFlags([])],
-      programs: [program('kubeconform', 'github.com/yannh/kubeconform/cmd/kubeconform')],
-    }),
+    from: goProgram('kubeconform', 'v0.8.0', 'github.com/yannh/kubeconform/cmd/kubeconform'),
   },
   contour: {
     what: 'a controller of HTTPRoutes and Ingresses, for which Envoy is the proxy',
@@ -273,12 +268,7 @@ export const parts = {
   versitygw: {
     what: 'a store that speaks S3, for tests of backups',
     for: 'tests',
-    from: goBuild({
-      name: 'versitygw',
-      version: 'v1.8.0',
-      flags: [linkerFlags([])],
-      programs: [program('versitygw', 'github.com/versity/versitygw/cmd/versitygw')],
-    }),
+    from: goProgram('versitygw', 'v1.8.0', 'github.com/versity/versitygw/cmd/versitygw'),
   },
   rclone: {
     what: 'another store that speaks S3, for tests of backups',
@@ -293,12 +283,7 @@ export const parts = {
   kwok: {
     what: 'makes pods ready that nobody runs, for `make bench-operator`',
     for: 'tests',
-    from: goBuild({
-      name: 'kwok',
-      version: 'v0.8.0',
-      flags: [linkerFlags([])],
-      programs: [program('kwok', 'sigs.k8s.io/kwok/cmd/kwok')],
-    }),
+    from: goProgram('kwok', 'v0.8.0', 'sigs.k8s.io/kwok/cmd/kwok'),
   },
 } satisfies Record<string, Part>;
 

@@ -53,7 +53,10 @@ export const BackupSpec = withRules(
     { description: 'Backups of the managed database. Unset: there are none.' },
   ),
   [
-    { rule: "!has(self.method) || self.method == 'dump'", message: 'database.backup.method: only dump; continuous, which would restore any second, is not built yet' },
+    {
+      rule: "!has(self.method) || self.method == 'dump'",
+      message: 'database.backup.method: only dump; continuous, which would restore any second, is not built yet',
+    },
     {
       rule: "!has(self.schedule) || self.schedule.trim().split(' ').filter(part, part != '').size() == 5",
       message: 'database.backup.schedule: five fields, such as "0 2 * * *"',
