@@ -134,7 +134,7 @@ function mustStay({ revisions, active, hasGateway }: SleepFacts): keyof typeof A
   return phase === 'DEPLOYED' && guard === undefined ? 'GuardUnknown' : undefined;
 }
 
-/** Returns true if its newest revision serves, or is tried out and waits. One that failed or was given up does not count. */
+/** Returns true if its newest revision serves, or is tried out and waits. One that failed or was given up does not. */
 function isAsAsked({ revisions, active, waiting }: SleepFacts): boolean {
   const newest = newestFirst(revisions).find((revision) => !isEnded(revision) || revision.status?.phase === 'DEPLOYED')?.metadata.name;
   return newest !== undefined && (newest === active || newest === waiting);
