@@ -11,6 +11,8 @@ let collector: Collector;
 let database: TestDatabase;
 let agent: AgentProcess;
 
+const LINK = 'https://jaeger.example/trace/{trace_id}';
+
 const environment = (delay: number): Record<string, string> => ({
   OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
   OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -18,6 +20,7 @@ const environment = (delay: number): Record<string, string> => ({
   OTEL_SERVICE_NAME: 'chat',
   OTEL_RESOURCE_ATTRIBUTES: 'gx.tracing_project=chat,gx.revision=chat-00002',
   OTEL_BSP_SCHEDULE_DELAY: String(delay),
+  GX_TRACE_LINK: LINK,
 });
 const start = (delay: number, more: Record<string, string> = {}): Promise<AgentProcess> =>
   startAgent({ database: database.uri, config: 'test/agent/tracing/graphs/gx.json', env: { ...environment(delay), ...more } });
@@ -46,6 +49,10 @@ async function traced(graph: string, of: AgentProcess = agent): Promise<{ runId:
   return { runId: run_id, spans };
 }
 const traceIdOf = (runId: string): string => runId.replaceAll('-', '');
+
+test('the server says where its traces are seen', async () => {
+  expect(await (await fetch(`${agent.url}/info`)).json()).toMatchObject({ trace_link: LINK });
+});
 
 /** `name < parent's name`. */
 const tree = (spans: Collected[]): string[] =>
