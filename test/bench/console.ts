@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { program, say, step } from '../../dev/steps.ts';
 import { atAgent } from '../console/agent-kit.ts';
 import { Browser } from '../console/kit.ts';
-import { bundled, now, serveChats, serveConsoleFor, startMeasured, startPlaneDouble } from './console/processes.ts';
+import { bundled, now, serveChats, serveConsoleFor, startMeasured, startPlaneDouble, type Usage } from './console/processes.ts';
 import { readChat, type ReadToken } from './console/reader.ts';
 import { megabytes, quantile, Table } from './operator/table.ts';
 
@@ -39,9 +39,9 @@ const WARM = 3000;
 const OF_USER = 10;
 
 /** A round: the milliseconds of each token at the agent, those through the console, and those that it added. */
-type Round = { direct: number[]; through: number[]; added: number[]; bytes: number };
+type Round = { direct: number[]; through: number[]; added: number[]; used: Usage; took: number };
 
-type Stage = { console: string; agent: string; cookies: string[]; bytes: () => number };
+type Stage = { console: string; agent: string; cookies: string[]; used: () => Usage };
 
 async function cookiesOf(url: string): Promise<string[]> {
   const cookies: string[] = [];
@@ -54,8 +54,8 @@ async function cookiesOf(url: string): Promise<string[]> {
   return cookies;
 }
 
-async function roundOf({ console: url, agent, cookies, bytes }: Stage): Promise<Round> {
-  bytes();
+async function roundOf({ console: url, agent, cookies, used }: Stage): Promise<Round> {
+  used();
   const began = now();
   const chats = Array.from({ length: Number(values.chats) }, async (_, chat) => {
     const path = `/threads/${chat}/runs/stream`;
@@ -63,9 +63,9 @@ async function roundOf({ console: url, agent, cookies, bytes }: Stage): Promise<
     const headers = { cookie, origin: url, 'sec-fetch-site': 'same-origin', 'x-gx-console': '1' };
     return Promise.all([readChat({ url: `${agent}${path}` }), readChat({ url: `${url}/console/${atAgent(path)}`, headers })]);
   });
-  const round: Round = { direct: [], through: [], added: [], bytes: 0 };
-  for (const [direct, through] of await Promise.all(chats)) addChat(round, { direct, through, from: began + WARM });
-  round.bytes = bytes();
+  const read = await Promise.all(chats);
+  const round: Round = { direct: [], through: [], added: [], used: used(), took: now() - began };
+  for (const [direct, through] of read) addChat(round, { direct, through, from: began + WARM });
   return round;
 }
 
@@ -83,6 +83,7 @@ function addChat({ direct: all, through: passed, added }: Round, { direct, throu
   }
 }
 
+const percent = (part: number): string => `${Math.round(part * 100)} %`;
 const shown = (milliseconds: number): string => `${milliseconds.toFixed(1)} ms`;
 
 function tableOf(rounds: readonly Round[]): Table {
@@ -109,7 +110,11 @@ function tableOf(rounds: readonly Round[]): Table {
   row('added to a token: p50', ({ added }) => quantile(added, 0.5), shown);
   row('added to a token: p99', ({ added }) => quantile(added, 0.99), shown, { says: `at most ${GOALS.p99} ms`, most: GOALS.p99 });
   row('added to a token: the most', ({ added }) => quantile(added, 1), shown);
-  row('memory of the console, the most', ({ bytes }) => bytes, megabytes, { says: `at most ${megabytes(GOALS.bytes)}`, most: GOALS.bytes });
+  row('memory of the console, the most', ({ used }) => used.bytes, megabytes, {
+    says: `at most ${megabytes(GOALS.bytes)}`,
+    most: GOALS.bytes,
+  });
+  row('processor of the console, of one', ({ used, took }) => used.worked / took, percent);
   return table;
 }
 
@@ -121,12 +126,12 @@ async function measure(): Promise<void> {
   const running = await startMeasured(bundle, ports);
   try {
     const cookies = await cookiesOf(running.url);
-    const atRest = running.bytes();
-    const stage = { console: running.url, agent: agent.url, cookies, bytes: running.bytes };
+    const atRest = running.used().bytes;
+    const stage = { console: running.url, agent: agent.url, cookies, used: running.used };
     const rounds: Round[] = [];
     for (let round = 1; round <= Number(values.rounds); round += 1) rounds.push(await step(`round ${round}`, () => roundOf(stage)));
     const table = tableOf(rounds);
-    table.row('the same before the first chat', megabytes(atRest));
+    table.row('memory of the console before the first chat', megabytes(atRest));
     say(table.toString());
   } finally {
     for (const { child } of [running, agent]) if (child.connected) child.disconnect();

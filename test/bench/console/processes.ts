@@ -38,8 +38,11 @@ export async function startPlaneDouble(): Promise<{ port: number; stop: () => vo
   return { port, stop };
 }
 
-/** A process that this program starts. `bytes`: the most memory that it has taken since that was asked last. */
-export type Measured = { child: ChildProcess; url: string; bytes: () => number };
+/** The most memory that a process has taken since that was asked last, and its processor time in milliseconds. */
+export type Usage = { bytes: number; worked: number };
+
+/** A process that this program starts. */
+export type Measured = { child: ChildProcess; url: string; used: () => Usage };
 
 /** Bundles this program, as images bundle theirs: Node takes memory for sources that it strips of types. */
 export async function bundled(): Promise<string> {
@@ -52,25 +55,32 @@ export async function bundled(): Promise<string> {
 /** Starts a process of the bundle, with the memory settings of the platform's image. */
 export async function startMeasured(bundle: string, args: string[]): Promise<Measured> {
   const child = fork(bundle, args, { env: { ...process.env, ...memorySettings('gx-platform') } });
-  let [url, bytes] = ['', 0];
-  child.on('message', (message) => {
+  let url = '';
+  let usage: Usage = { bytes: 0, worked: 0 };
+  let since = 0;
+  child.on('message', (message: string | Usage) => {
     if (typeof message === 'string') url = message;
-    else bytes = Math.max(bytes, Number(message));
+    else usage = { bytes: Math.max(usage.bytes, message.bytes), worked: message.worked };
   });
   await until('the process is ready', () => url !== '' || child.exitCode !== null);
-  const most = (): number => {
-    const found = bytes;
-    bytes = 0;
+  const used = (): Usage => {
+    const found = { bytes: usage.bytes, worked: usage.worked - since };
+    since = usage.worked;
+    usage = { ...usage, bytes: 0 };
     return found;
   };
-  return { child, url, bytes: most };
+  return { child, url, used };
 }
 
-/** Says where this process serves, and every 200 ms how much memory it takes, until its parent lets it go. */
+/** Says where this process serves, and every 200 ms how much it has used, until its parent lets it go. */
 async function servesUntilLeft(url: string): Promise<void> {
   const parted = once(process, 'disconnect');
   process.send?.(url);
-  const telling = setInterval(() => process.connected && process.send?.(process.memoryUsage.rss()), 200);
+  const usage = (): Usage => {
+    const { user, system } = process.cpuUsage();
+    return { bytes: process.memoryUsage.rss(), worked: (user + system) / 1000 };
+  };
+  const telling = setInterval(() => process.connected && process.send?.(usage()), 200);
   await parted;
   clearInterval(telling);
 }
