@@ -71,7 +71,12 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=npm-
  && find node_modules /client -type f -regex '.*\.\(map\|d\.ts\|d\.mts\|d\.cts\)' -delete
 
 FROM ${BASE} AS app
-RUN groupadd --gid 10001 gx && useradd --uid 10001 --gid 10001 --create-home --shell /usr/sbin/nologin gx
+# The first process of a container gets no signal before it asks for it, and Node does so late: a pod that is stopped as it starts would
+# stay for its whole grace period. tini is there at once.
+RUN groupadd --gid 10001 gx && useradd --uid 10001 --gid 10001 --create-home --shell /usr/sbin/nologin gx \
+ && apt-get update -qq \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends tini \
+ && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /var/log/*.log /var/log/apt
 COPY --from=modules /out/node /usr/local/bin/node
 COPY --from=modules /app/node_modules /app/node_modules
 COPY package.json /app/package.json
@@ -120,7 +125,7 @@ COPY --from=console-page /app/dist/console /app/dist/console
 COPY src /app/src
 # As in the agents' image: the start takes less time, and each process some 20 MB less.
 RUN node /app/src/bundle.ts /app/bundle
-ENTRYPOINT ["node", "/app/bundle/main.js"]
+ENTRYPOINT ["tini", "--", "node", "/app/bundle/main.js"]
 
 # --- shared by the two bases of users' agents ---------------------------------------------------------------------------
 FROM app AS agent-app
@@ -144,7 +149,7 @@ USER 10001:10001
 COPY python/gx_runner /app/python/gx_runner
 COPY src /app/src
 RUN node /app/src/bundle.ts /app/bundle && node /app/bundle/compile-cache.js
-ENTRYPOINT ["node", "/app/bundle/main.js", "agent-server"]
+ENTRYPOINT ["tini", "--", "node", "/app/bundle/main.js", "agent-server"]
 
 # --- gx-agent-server-python: the base of agents with graphs in Python --------------------------------------------------
 # Each package is one of the lock file, by its hash. A private index comes as the secret "pip". An image has no pip: uv installs.
@@ -180,7 +185,7 @@ RUN python3 -m compileall -q --invalidation-mode unchecked-hash /app/python
 USER 10001:10001
 COPY src /app/src
 RUN node /app/src/bundle.ts /app/bundle && node /app/bundle/compile-cache.js
-ENTRYPOINT ["node", "/app/bundle/main.js", "agent-server"]
+ENTRYPOINT ["tini", "--", "node", "/app/bundle/main.js", "agent-server"]
 
 # --- gx-agent-server-cli: the base of Dockerfiles that langgraph-cli writes --------------------------------------------
 # What they install with, in a folder of its own.
@@ -235,7 +240,7 @@ USER 10001:10001
 # For the trial of graphs in Python.
 COPY python/gx_runner /app/python/gx_runner
 COPY src /app/src
-ENTRYPOINT ["node", "/app/src/main.ts", "builder"]
+ENTRYPOINT ["tini", "--", "node", "/app/src/main.ts", "builder"]
 
 # --- gx-buildkit: the same with BuildKit, for repositories that ask for lines of a Dockerfile ----------------------------
 # It runs in pods with users of their own, where root is nobody outside.
