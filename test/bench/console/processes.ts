@@ -75,11 +75,12 @@ export async function startMeasured(bundle: string, args: string[]): Promise<Mea
 /** Says where this process serves, and every 200 ms how much it has used, until its parent lets it go. */
 async function servesUntilLeft(url: string): Promise<void> {
   const parted = once(process, 'disconnect');
-  process.send?.(url);
   const usage = (): Usage => {
     const { user, system } = process.cpuUsage();
     return { bytes: process.memoryUsage.rss(), worked: (user + system) / 1000 };
   };
+  process.send?.(usage());
+  process.send?.(url);
   const telling = setInterval(() => process.connected && process.send?.(usage()), 200);
   await parted;
   clearInterval(telling);
