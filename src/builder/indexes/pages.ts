@@ -45,16 +45,16 @@ const htmlWith = (page: string, linked: Linked): string =>
     }),
   );
 
-type File = { url?: unknown };
+type File = { url?: unknown } | null;
 
 function jsonWith(page: string, linked: Linked): string {
-  let content: { files?: unknown };
+  let content: { files?: unknown } | null;
   try {
-    content = JSON.parse(page) as { files?: unknown };
+    content = JSON.parse(page) as { files?: unknown } | null;
   } catch {
     return page;
   }
-  if (!Array.isArray(content.files)) return page;
-  const files = (content.files as File[]).map((file) => (typeof file.url === 'string' ? { ...file, url: linked(file.url) } : file));
+  if (!Array.isArray(content?.files)) return page;
+  const files = (content.files as File[]).map((file) => (typeof file?.url === 'string' ? { ...file, url: linked(file.url) } : file));
   return JSON.stringify({ ...content, files });
 }
