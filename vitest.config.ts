@@ -22,6 +22,7 @@ const OWN = [
   'restore',
   'dockerfiles',
   'upgrade',
+  'air-gapped',
 ];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
@@ -238,6 +239,14 @@ export default defineConfig({
           name: 'upgrade',
           include: of('upgrade'),
           globalSetup: ['test/upgrade/release-global.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 1_800_000,
+        },
+      },
+      {
+        test: {
+          name: 'air-gapped',
+          include: of('air-gapped'),
           testTimeout: 600_000,
           hookTimeout: 1_800_000,
         },

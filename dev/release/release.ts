@@ -57,7 +57,8 @@ function requireVersionOf({ source, version }: Source): void {
   });
 }
 
-async function writeParts(from: Source, { without, key }: Wanted, into: string): Promise<void> {
+/** Writes all files of a release into its folder, from the files of a commit. */
+export async function writeParts(from: Source, { without, key }: Pick<Wanted, 'without' | 'key'>, into: string): Promise<void> {
   const made = await writeImages(from, without, join(into, 'images'));
   const images = made.map(({ bills: _bills, ...image }) => image);
   await writeFile(join(into, 'images.json'), `${JSON.stringify(images, null, 1)}\n`);

@@ -22,14 +22,15 @@ export async function installPlatform({ cluster, images, report, source = '.' }:
   report('helm upgrade --install gx charts/gx-platform');
   const install = ['upgrade', '--install', 'gx', 'charts/gx-platform', '--namespace', SYSTEM_NAMESPACE];
   const flags = ['--values', '-', '--wait', '--timeout', '5m', '--kubeconfig', cluster.kubeconfig];
-  await command(helm, [...install, ...flags], { cwd: source, input: JSON.stringify(await values(cluster, images)) });
+  const values = { images: imageValues(images), ...(await localValues(cluster, images.buildkit !== undefined)) };
+  await command(helm, [...install, ...flags], { cwd: source, input: JSON.stringify(values) });
   await lendToBuilds(cluster);
   const url = `http://${cluster.nodeAddress}:${cluster.controlPlanePort}`;
   await untilReady(url);
   const key = earlierKey();
   if (key !== undefined && (await acceptsKey({ url, key }))) return { url, key };
   report('api-key create --name make-run --role admin');
-  return { url, key: await createKey(cluster, source) };
+  return { url, key: await createAdminKey(cluster, source) };
 }
 
 /** Gives the platform's own namespace the same pod security as the namespaces that the chart makes. */
@@ -41,11 +42,10 @@ async function restrict({ kubectl, kubeconfig }: Cluster): Promise<void> {
 }
 
 /**
- * Returns the chart's values: small sizes, because everything shares one machine, and node ports, so that the machine
- * can reach the workloads.
+ * Returns the chart's values beside the images: small sizes, because everything shares one machine, and node ports, so
+ * that the machine can reach the workloads.
  */
-const values = async (cluster: Cluster, images: Images): Promise<object> => ({
-  images: imageValues(images),
+export const localValues = async (cluster: Cluster, hasBuildkit: boolean): Promise<object> => ({
   agents: { namespaces: [AGENT_NAMESPACE] },
   settings: {
     profile: 'small',
@@ -60,11 +60,12 @@ const values = async (cluster: Cluster, images: Images): Promise<object> => ({
     service: { type: 'NodePort', nodePort: cluster.controlPlanePort },
     gitHosts: [`http://${cluster.gitHost.name}`],
   },
-  builds: await buildValues(cluster, images.buildkit !== undefined),
+  builds: await buildValues(cluster, hasBuildkit),
 });
 
-async function createKey(cluster: Cluster, source: string): Promise<string> {
+/** Makes a key with which everything may be done, by the program of a checkout. */
+export async function createAdminKey({ kubeconfig }: Cluster, source: string): Promise<string> {
   const args = ['src/main.ts', 'api-key', 'create', '--name', 'make-run', '--role', 'admin', '--namespace', SYSTEM_NAMESPACE, '--quiet'];
-  const output = await command(process.execPath, args, { cwd: source, env: environmentWith({ KUBECONFIG: cluster.kubeconfig }) });
+  const output = await command(process.execPath, args, { cwd: source, env: environmentWith({ KUBECONFIG: kubeconfig }) });
   return output.trim();
 }

@@ -70,6 +70,7 @@ export const SUITES: Record<string, Check[]> = {
   builds: [vitest('builds')],
   restore: [vitest('restore')],
   upgrade: [vitest('upgrade')],
+  'air-gapped': [vitest('air-gapped')],
   scale: [vitest('scale')],
   rollouts: [vitest('rollouts')],
   runbooks: [{ ...vitest('runbooks'), cluster: 'native' }],

@@ -31,11 +31,14 @@ type ImageConfigOfTest = { created: string; config: { Env: string[]; WorkingDir:
 
 export const REGISTRY_PASSWORD = 'canary-of-the-registry';
 
-/** Starts a registry. An open one takes all pushes, for clients that look for a challenge at `/v2/` alone. */
-export async function startRegistry({ isOpen = false } = {}): Promise<TestRegistry> {
+/**
+ * Starts a registry at an address of this machine. An open one takes all pushes, for clients that look for a challenge
+ * at `/v2/` alone.
+ */
+export async function startRegistry({ isOpen = false, address = '127.0.0.1' } = {}): Promise<TestRegistry> {
   const { registry } = await ensureTools(['registry']);
   const folder = mkdtempSync(join(tmpdir(), 'gx-registry-'));
-  const host = `127.0.0.1:${await freePort()}`;
+  const host = `${address}:${await freePort()}`;
   const log = join(folder, 'log');
   writeFileSync(join(folder, 'config.yaml'), configuration(folder, host) + (isOpen ? '' : AUTH));
   const child = spawn('/bin/sh', ['-c', `exec "${registry}" serve "${folder}/config.yaml" > "${log}" 2>&1`], { stdio: 'ignore' });

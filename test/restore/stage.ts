@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Client } from '@langchain/langgraph-sdk';
 import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
 import { newAuthority, newCertificate } from '../../src/operator/database/own/tls/certificate.ts';
+import { addressToward } from '../kit/address.ts';
 import type { SystemUnderTest } from '../kit/cluster-global.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
@@ -17,16 +16,6 @@ const STORE = 'backup-store';
 const SECRET = 'gx-backups';
 
 export type Store = S3Server & { remove(): Promise<void> };
-
-/** Returns this machine's address on its way to the node, at which pods reach it. */
-async function addressToward(node: string): Promise<string> {
-  const socket = createSocket('udp4');
-  socket.connect(9, node);
-  await once(socket, 'connect');
-  const { address } = socket.address();
-  socket.close();
-  return address;
-}
 
 /** Starts an S3 server with TLS that pods reach by a name, and makes it a target of the installation. */
 export async function startStore(system: SystemUnderTest): Promise<Store> {
