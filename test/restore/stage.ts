@@ -48,19 +48,21 @@ export async function startStore(system: SystemUnderTest): Promise<Store> {
     ],
   });
   const target = { ...server.target, endpoint: `https://${name}:${port}`, name: TARGET, secretName: SECRET, ca: authority.certificate };
-  await setTargets(kubectl, `=${JSON.stringify([target])}`);
+  await setTargets(kubectl, [target]);
   return {
     ...server,
     target,
     remove: async () => {
-      await setTargets(kubectl, '-');
+      await setTargets(kubectl, undefined);
       await kubectl('delete', `service/${STORE}`, `endpointslice/${STORE}`, `secret/${SECRET}`, '-n', NAMESPACE);
       await server.stop();
     },
   };
 }
 
-async function setTargets(kubectl: Kubectl, change: string): Promise<void> {
+/** Gives the installation these targets of backups. Undefined: none any more. */
+export async function setTargets(kubectl: Kubectl, targets: readonly object[] | undefined): Promise<void> {
+  const change = targets === undefined ? '-' : `=${JSON.stringify(targets)}`;
   await kubectl('set', 'env', 'deploy/gx-operator', '-n', 'gx-system', `GX_BACKUP_TARGETS${change}`);
   await kubectl('rollout', 'status', 'deploy/gx-operator', '-n', 'gx-system', '--timeout=180s');
 }
