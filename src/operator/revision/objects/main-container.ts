@@ -26,6 +26,7 @@ export function mainContainer(revision: RevisionResource, wish: WorkloadWish, se
     resources: resources(revision, wish.component, settings),
     securityContext: { ...RESTRICTED, readOnlyRootFilesystem: true },
     ...probes,
+    lifecycle,
     volumeMounts: [
       { name: OWN_FOLDER, mountPath: '/tmp' },
       ...addressed(wish.address).mounts,
@@ -85,6 +86,12 @@ const probes = {
   readinessProbe: { ...ok('/ok'), periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 3 },
   livenessProbe: { ...ok('/ok?check_db=0'), periodSeconds: 15, timeoutSeconds: 10, failureThreshold: 4 },
 };
+
+/**
+ * A signal is lost that comes before the first process of a container asks for it, and the pod would stay for its whole
+ * grace period. So one that is stopped in the moment of its start gets its signal a second later.
+ */
+const lifecycle = { preStop: { sleep: { seconds: 1 } } };
 
 /** The key of the headers' Secret. */
 const HEADERS = 'headers';
