@@ -69,7 +69,9 @@ class Cipher:
         if does == "replaces":
             return "true" if self._calls.takes_replacements() else "false"
         if does == "replace":
-            return await self._other_bytes(value, blobs) if "bytes" in call else _text(await self._other(value, _parsed(call["text"])))
+            if "bytes" in call:
+                return await self._other_bytes(value, blobs)
+            return _text(await self._other(value, _parsed(call["text"])))
         if "bytes" in call:
             return await (self._sealed_bytes(value, blobs) if does == "seal" else self._opened_bytes(value, blobs))
         if does == "seal-keys":
@@ -141,7 +143,10 @@ class Cipher:
         if made.replacement is None:
             return None
         other = _bytes(made.replacement, _BLOB, value.of)
-        return other if other != stored and self._is_same(made, await self._calls.made_by_blob("decrypt", value, other), _BLOB) else None
+        if other == stored:
+            return None
+        again = await self._calls.made_by_blob("decrypt", value, other)
+        return other if self._is_same(made, again, _BLOB) else None
 
     async def _other_object(self, value: _Value, stored: Json) -> Json | None:
         # The handler may change what it is given in place.

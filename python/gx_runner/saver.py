@@ -228,6 +228,9 @@ class Saver(BaseCheckpointSaver[str]):
         self._lists.remember(key, lists)
         if namespace == "":
             self._last_lists = lists
+        kept: dict[str, Any] = {**get_checkpoint_metadata(config, metadata)}
+        # LangChain copies the settings of a run to its metadata. They may be secrets, so the server hears which they are.
+        settings = [name for name in config.get("configurable") or {} if name in kept and name not in metadata]
         message = {
             "kind": "put",
             "run_id": self._run_id,
@@ -236,7 +239,8 @@ class Saver(BaseCheckpointSaver[str]):
             "checkpoint_id": checkpoint["id"],
             "parent": parent,
             "checkpoint": {name: part for name, part in checkpoint.items() if name != "channel_values"},
-            "metadata": get_checkpoint_metadata(config, metadata),
+            "metadata": {name: value for name, value in kept.items() if name not in settings},
+            "settings": {name: kept[name] for name in settings},
             "values": new,
         }
         if isinstance(step := metadata.get("step"), int):

@@ -17,7 +17,8 @@ function allowed<V extends { type: string }>(value: V): V {
 }
 
 export async function storeStep({ steps }: Storage, put: RunnerPut): Promise<void> {
-  const { thread_id, namespace, parent, run_id, checkpoint_id, checkpoint, metadata, step } = put;
+  const { thread_id, namespace, parent, run_id, checkpoint_id, checkpoint, metadata, settings, step } = put;
+  const all = { ...(!steps.encrypts && settings), ...metadata, ...(run_id !== null && { run_id }) };
   const values = new Map(put.values.map((value) => [value.channel, allowed(value)]));
   await steps.put(
     { threadId: thread_id, namespace, checkpointId: parent ?? undefined, runId: run_id ?? undefined },
@@ -27,7 +28,7 @@ export async function storeStep({ steps }: Storage, put: RunnerPut): Promise<voi
       step,
       versions: Object.fromEntries(put.values.map(({ channel, version }) => [channel, version])),
       valueOf: (channel) => Promise.resolve(values.get(channel)),
-      metadataOf: (ofRun) => Promise.resolve(JSON.stringify({ ...ofRun, ...metadata, ...(run_id !== null && { run_id }) })),
+      metadataOf: (ofRun) => Promise.resolve(JSON.stringify({ ...ofRun, ...all })),
     },
   );
 }

@@ -96,6 +96,11 @@ export class StepStorage<E extends ListElement> {
     });
   }
 
+  /** Whether values are encrypted, so that none may be kept where it would be read. */
+  get encrypts(): boolean {
+    return this.#db.codec.encrypts;
+  }
+
   /** Says that an attempt after the first begins. Returns false when it is over, and another worker has the run. */
   begin(attempt: AttemptOfRun): Promise<boolean> {
     return markBegun(this.#db, attempt);

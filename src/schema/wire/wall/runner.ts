@@ -123,6 +123,7 @@ const RunnerPut = MessageOf('put', {
   step: Maybe(Type.Integer()),
   checkpoint: JsonObject('The checkpoint, without the values of its channels.'),
   metadata: JsonObject('Its metadata.'),
+  settings: Maybe(JsonObject('Settings of the run ("configurable") that are kept with its metadata, unless all is encrypted.')),
   values: Type.Array(Type.Object({ version: Type.String(), ...Value, list: Maybe(Type.Object(ListChange)) })),
 });
 export type RunnerPut = Static<typeof RunnerPut>;
