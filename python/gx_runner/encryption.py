@@ -121,7 +121,6 @@ class Cipher:
         made = await self._calls.by_json("encrypt", value, shown)
         return {name: part for name, part in made.items() if _text(part) != before[name]}
 
-
     async def _other(self, value: _Value, body: Json) -> Json | None:
         """Returns the stored form that the module wants in place of one; None where that stays."""
         if "blob" in body:
