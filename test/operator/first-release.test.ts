@@ -8,6 +8,7 @@ import { notesOf } from '../../dev/release/changelog.ts';
 import { commitOf, exportCommit } from '../../dev/release/source.ts';
 import { connect, type ConnectedKube } from '../../src/kube/client.ts';
 import { kinds, type KubeObject } from '../../src/kube/kube.ts';
+import { hashOf } from '../../src/schema/platform/revision-of.ts';
 import { isObject } from '../../src/schema/json.ts';
 import { API_VERSION } from '../../src/schema/platform/custom-resources.ts';
 import type { Deployment } from '../../src/schema/platform/deployment.ts';
@@ -120,12 +121,12 @@ afterAll(async () => {
 
 const KEPT = [kinds.pod, kinds.workload, kinds.statefulSet, kinds.revision, kinds.service];
 
-/** Returns every object whose change a user would notice: pods by their identity, others also by their generation. */
+/** Returns every object whose change a user would notice: pods by their identity, others also by their spec. */
 async function kept(): Promise<string[]> {
   const lists = await Promise.all(KEPT.map((kind) => stage.kube.all(kind, { namespace: stage.namespace })));
   return lists
     .flat()
-    .map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.uid} ${kind === 'Pod' ? '' : metadata.generation}`)
+    .map(({ kind, metadata, spec }) => `${kind} ${metadata.name} ${metadata.uid} ${kind === 'Pod' ? '' : hashOf(spec)}`)
     .toSorted();
 }
 
