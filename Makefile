@@ -94,7 +94,7 @@ test-runbooks: install ## faults in real pods, each found by its alert and cured
 test-restore: install ## a database whose volume is lost comes back from a real S3 server over TLS or from a volume claim, in real pods; the page with the drill is typed (15 minutes)
 	@node dev/test/main.ts restore
 
-test-upgrade: install ## the first release in real pods, upgraded to today's under load by the page's commands, and back by helm rollback (10 minutes; the first time 15)
+test-upgrade: install ## the first release in real pods, upgraded to today's under load by the page's commands, and back by helm rollback, each time while a push is built (13 minutes; the first time 18)
 	@node dev/test/main.ts upgrade
 
 test-oldest: install ## the chart, the definitions and the operator on the API server of the oldest Kubernetes that the chart asks for (5 minutes; the first time 15)

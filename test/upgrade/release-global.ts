@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { choose } from '../../dev/cluster/choose.ts';
-import { clusterDown, clusterStart } from '../../dev/cluster/cluster.ts';
+import { clusterDown, clusterUp } from '../../dev/cluster/cluster.ts';
 import { root } from '../../dev/images/list.ts';
 import { notesOf } from '../../dev/release/changelog.ts';
 import { commitOf, exportCommit } from '../../dev/release/source.ts';
@@ -32,7 +32,7 @@ declare module 'vitest' {
 }
 
 const NAME = process.env.GX_TEST_CLUSTER ?? 'gx-upgrade';
-const NAMES = ['gx-postgres', 'gx-valkey', 'gx-platform', 'gx-example-echo'];
+const NAMES = ['gx-postgres', 'gx-valkey', 'gx-platform', 'gx-example-echo', 'gx-builder', 'gx-agent-server'];
 
 /** Makes a cluster with the platform of the first release, from its commit. GX_KEEP_CLUSTER keeps it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -45,7 +45,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const ofToday = await step('images of today', () => building);
   const references = await referencesIn(source);
   const ofFirst = await step('images of the first release', (report) => imagesOfRelease(source, { references, names: NAMES, report }));
-  const cluster = await step('cluster', (report) => clusterStart({ name: NAME, report }));
+  const cluster = await step('cluster', (report) => clusterUp({ name: NAME, report }));
   await step('images on the node', (report) => loadImages(cluster, [...ofFirst, ...ofToday], report));
   const first = imagesNamed(references, cluster);
   const today = await imagesOf(cluster);
