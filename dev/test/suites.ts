@@ -21,7 +21,16 @@ const FILES = Math.max(2, availableParallelism() - 1);
 const FILES_OF: Record<string, number> = { kube: FILES + 2, agent: FILES + 1 };
 
 /** The twins that tell most of a change to the runner of Python graphs, within a minute or two. */
-const FIRST_TWINS = ['contract', 'failed-calls', 'steering', 'thread-state', 'wire/streams', 'event-streaming', 'mcp/questions', 'wire/encryption'];
+const FIRST_TWINS = [
+  'contract',
+  'failed-calls',
+  'steering',
+  'thread-state',
+  'wire/streams',
+  'event-streaming',
+  'mcp/questions',
+  'wire/encryption',
+];
 
 const vitest = (project: string, files: string[] = []): Check => ({
   name: `tests: ${project}`,
