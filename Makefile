@@ -76,7 +76,7 @@ test-charts: install ## the Helm chart and the kustomize tree render the same
 test-system: install ## the whole chain in real pods, on a cluster of its own
 	@node dev/test/main.ts system
 
-test-builds: install ## builds from git in real pods: hostile ones, warm ones, the way back, turns (15 minutes, on a quiet machine)
+test-builds: install ## builds from git in real pods: hostile ones, warm ones, the way back, turns, and pods under ids that the cluster gives (17 minutes, on a quiet machine)
 	@node dev/test/main.ts builds
 
 test-kind: install ## make run, the quick start and the system tests on kind, with a Docker of its own and a node of packages (Debian, root; 20 minutes)
