@@ -83,7 +83,7 @@ test('two clicks roll back, and the first one shows the differences', async () =
   await tab.shows('It is being rolled back.');
   await expect.poll(async () => (await revisions('chat'))[0]?.source_revision_config.image_uri).toBe('registry.example/agent:1');
   await expect.poll(() => tab.texts('.timeline > li')).toHaveLength(3);
-  expect(await tab.page.evaluate(`document.querySelector('dialog')`)).toBeNull();
+  await tab.until('its dialog is closed', `document.querySelector('dialog') === null`);
 });
 
 test('a revision that has not ended shows its steps, and is given up by a click', async () => {

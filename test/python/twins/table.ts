@@ -36,6 +36,7 @@ export const TWINS: Record<string, LeftOut> = {
   },
   'test/agent/wire/cancel.test.ts': {},
   'test/agent/wire/streams.test.ts': {},
+  'test/agent/wire/assistant-versions.test.ts': {},
   'test/agent/wire/thread-state.test.ts': {},
   'test/agent/wire/steering.test.ts': {},
   'test/agent/wire/strict-resume.test.ts': {},
