@@ -230,7 +230,7 @@ class Saver(BaseCheckpointSaver[str]):
             self._last_lists = lists
         kept: dict[str, Any] = {**get_checkpoint_metadata(config, metadata)}
         # LangChain copies the settings of a run to its metadata. They may be secrets, so the server hears which they are.
-        settings = [name for name in config.get("configurable") or {} if name in kept and name not in metadata]
+        settings = kept.keys() & (config.get("configurable") or {}).keys() - metadata.keys()
         message = {
             "kind": "put",
             "run_id": self._run_id,

@@ -8,13 +8,13 @@ import { freshDatabase } from '../kit/postgres.ts';
 import { until } from '../kit/until.ts';
 
 /** `graphs` are files and exports of this checkout, `more` other keys of gx.json. `dotEnv` is the `.env` beside it. */
-type Project = { graphs: Record<string, string>; dotEnv: string; more?: object };
+export type DevProject = { graphs: Record<string, string>; dotEnv: string; more?: object };
 
 /** `change` writes another `.env`, as a person does. `dev` follows it. */
 export type DevServer = { url: string; output(): string; change(dotEnv: string): void; stop(): Promise<void> };
 
 /** Starts `dev` for a project in a folder of its own, on a database of its own. */
-export async function startDev({ graphs, dotEnv, more }: Project): Promise<DevServer> {
+export async function startDev({ graphs, dotEnv, more }: DevProject): Promise<DevServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gx-dev-chat-'));
   const config = join(folder, 'gx.json');
   const files = Object.fromEntries(Object.entries(graphs).map(([id, file]) => [id, resolve(file)]));

@@ -1,9 +1,7 @@
 import axe from 'axe-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { launch, type Browser } from './chromium.ts';
-import { OpenConsole } from './console/open-console.ts';
-import { startDev, type DevServer } from './dev-server.ts';
+import { describe, expect, test } from 'vitest';
 import { answerOf } from './open-chat.ts';
+import { studioOfDev } from './studio-of-dev.ts';
 
 /* The studio of `dev` in a real browser, in front of a real agent server. */
 
@@ -17,68 +15,40 @@ const GRAPHS = {
   broken: 'test/browser/graphs/broken.ts:broken',
 };
 
-let dev: DevServer;
-let browser: Browser;
-let tab: OpenConsole;
-
-beforeAll(async () => {
-  dev = await startDev({ graphs: GRAPHS, dotEnv: 'REASON="The stove is off."\n' });
-  const { chromium, packages } = inject('browser');
-  browser = await launch(chromium, packages);
-});
-afterAll(async () => {
-  await browser?.close();
-  await dev?.stop();
-});
-beforeEach(async () => {
-  tab = await OpenConsole.open(browser, `${dev.url}/studio`);
-});
-afterEach(async () => {
-  const { failures } = tab;
-  if ((await tab.page.evaluate('window.hacked')) !== undefined) failures.push('a script of the agent ran');
-  await tab.close();
-  if (failures.length > 0) throw new Error(`The page has failed: ${failures.join(', ')}`);
-});
-
-async function post<Answer>(path: string, body: object): Promise<Answer> {
-  const answer = await fetch(`${dev.url}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  return (await answer.json()) as Answer;
-}
+const studio = studioOfDev(() => ({ graphs: GRAPHS, dotEnv: 'REASON="The stove is off."\n' }));
 
 test('it lists threads and shows one, without an account, a key or another server', async () => {
-  await tab.shows('There are none.');
-  const { thread_id: id } = await post<{ thread_id: string }>('/threads', { metadata: { title: 'A first talk' } });
+  await studio.tab.shows('There are none.');
+  const { thread_id: id } = await studio.post<{ thread_id: string }>('/threads', { metadata: { title: 'A first talk' } });
   const input = { messages: [{ type: 'human', content: 'hello' }], words: 3, pause: 0, asks: false };
-  await post(`/threads/${id}/runs/wait`, { assistant_id: 'chat', input });
-  await tab.page.reload();
-  await tab.shows('A first talk');
-  await tab.press(id);
-  await tab.shows('word0 word1 word2');
-  const hosts = await tab.page.evaluate<string[]>(`performance.getEntriesByType('resource').map(({ name }) => new URL(name).origin)`);
-  expect(new Set(hosts)).toEqual(new Set([dev.url]));
+  await studio.post(`/threads/${id}/runs/wait`, { assistant_id: 'chat', input });
+  await studio.tab.page.reload();
+  await studio.tab.shows('A first talk');
+  await studio.tab.press(id);
+  await studio.tab.shows('word0 word1 word2');
+  const hosts = await studio.tab.page.evaluate<string[]>(
+    `performance.getEntriesByType('resource').map(({ name }) => new URL(name).origin)`,
+  );
+  expect(new Set(hosts)).toEqual(new Set([studio.dev.url]));
 });
 
 test('the page is bound by the rules of the console', async () => {
-  const { headers } = await fetch(`${dev.url}/studio`);
+  const { headers } = await fetch(`${studio.dev.url}/studio`);
   expect(headers.get('content-security-policy')).toContain("script-src 'self'");
-  expect((await fetch(`${dev.url}/studio/assets/..%2Findex.html`)).status).toBe(404);
+  expect((await fetch(`${studio.dev.url}/studio/assets/..%2Findex.html`)).status).toBe(404);
 });
 
 /** Chooses an option of a list as a person does. */
 const choose = (select: string, label: string, at = 0): Promise<void> =>
-  tab.page.evaluate(`(() => {
+  studio.tab.page.evaluate(`(() => {
     const select = document.querySelectorAll('${select}')[${at}];
     select.value = [...select.options].find(({ text }) => text === '${label}').value;
     select.dispatchEvent(new Event('change', { bubbles: true }));
   })()`);
 
 async function newChat(graph: keyof typeof GRAPHS): Promise<void> {
-  await tab.press('New chat');
-  await tab.until(
+  await studio.tab.press('New chat');
+  await studio.tab.until(
     'the graphs are there',
     `[...document.querySelectorAll('[name=assistant] option')].some(({ text }) => text === '${graph}')`,
   );
@@ -88,42 +58,43 @@ async function newChat(graph: keyof typeof GRAPHS): Promise<void> {
 /** Sends a whole input as JSON. */
 async function sendJson(input: object): Promise<void> {
   await choose('[name=mode]', 'JSON');
-  await tab.until('it takes JSON', `document.querySelector('textarea.mono[name=text]') !== null`);
-  await tab.page.type('[name=text]', JSON.stringify(input));
-  await tab.press('Send');
+  await studio.tab.until('it takes JSON', `document.querySelector('textarea.mono[name=text]') !== null`);
+  await studio.tab.page.type('[name=text]', JSON.stringify(input));
+  await studio.tab.press('Send');
 }
 
 const messages = (): Promise<string[]> =>
-  tab.page.evaluate(
+  studio.tab.page.evaluate(
     `[...document.querySelectorAll('.log > .messages > li')].map((one) => [...one.querySelectorAll('strong, p, summary')].map((part) => part.innerText).join(': '))`,
   );
-const ended = (): Promise<void> => tab.until('it has ended', `document.querySelector('.chat')?.getAttribute('aria-busy') === 'false'`);
+const ended = (): Promise<void> =>
+  studio.tab.until('it has ended', `document.querySelector('.chat')?.getAttribute('aria-busy') === 'false'`);
 const words = (count: number): object => ({ messages: [{ type: 'human', content: 'hello' }], words: count, pause: 15, asks: false });
 const lengthOf = `document.querySelector('.log li.agent')?.innerText.length ?? 0`;
 
 test('it says which graph is not served, and why', async () => {
-  await tab.shows('There is no stove.');
-  await tab.shows('It is not served until this is mended; the others are.');
-  expect(await tab.texts('.note')).toHaveLength(1);
+  await studio.tab.shows('There is no stove.');
+  await studio.tab.shows('It is not served until this is mended; the others are.');
+  expect(await studio.tab.texts('.note')).toHaveLength(1);
 });
 
 test('a link of the former chat page leads to its thread, and says where that is gone', async () => {
-  await tab.page.goto(`${dev.url}/chat#thread=00000000-0000-7000-8000-000000000000`);
-  await tab.shows('Thread with ID 00000000-0000-7000-8000-000000000000 not found');
-  expect(await tab.page.evaluate('location.pathname')).toBe('/studio');
+  await studio.tab.page.goto(`${studio.dev.url}/chat#thread=00000000-0000-7000-8000-000000000000`);
+  await studio.tab.shows('Thread with ID 00000000-0000-7000-8000-000000000000 not found');
+  expect(await studio.tab.page.evaluate('location.pathname')).toBe('/studio');
 });
 
 describe('a chat', () => {
   test('goes on with a run after the graphs were loaded again', async () => {
     await newChat('chat');
     await sendJson(words(60));
-    await tab.until('something was written', `${lengthOf} > 100`);
-    dev.change('REASON="The stove is cold."\n');
-    await expect.poll(() => dev.output()).toContain('reloaded');
-    await tab.until('all is there', `document.querySelector('.log li.agent').innerText.includes('word59')`);
+    await studio.tab.until('something was written', `${lengthOf} > 100`);
+    studio.dev.change('REASON="The stove is cold."\n');
+    await expect.poll(() => studio.dev.output()).toContain('reloaded');
+    await studio.tab.until('all is there', `document.querySelector('.log li.agent').innerText.includes('word59')`);
     await ended();
     expect(await messages()).toEqual(['User: hello', `Agent: ${answerOf(60)}`]);
-    dev.change('REASON="The stove is off."\n');
+    studio.dev.change('REASON="The stove is off."\n');
   });
 
   test('shows a picture that a message brings, and loads none from elsewhere', async () => {
@@ -135,36 +106,36 @@ describe('a chat', () => {
       { type: 'image_url', image_url: { url: 'javascript:window.hacked=1' } },
     ];
     await sendJson({ ...words(1), messages: [{ type: 'human', content }] });
-    await tab.shows('word0');
+    await studio.tab.shows('word0');
     await ended();
     const addresses = `[...document.querySelectorAll('.log img')].map(({ src, naturalWidth }) => src.slice(0, 15) + naturalWidth)`;
-    expect(await tab.page.evaluate(addresses)).toEqual(['data:image/png;1']);
-    expect(await tab.page.evaluate(`[...document.querySelectorAll('.log a')].map(({ href, rel }) => href + ' ' + rel)`)).toEqual([
+    expect(await studio.tab.page.evaluate(addresses)).toEqual(['data:image/png;1']);
+    expect(await studio.tab.page.evaluate(`[...document.querySelectorAll('.log a')].map(({ href, rel }) => href + ' ' + rel)`)).toEqual([
       'http://127.0.0.1:9/elsewhere.png noopener noreferrer',
     ]);
   });
 
   test('shows the answer as it is written, and tool calls with their results', async () => {
     await newChat('tools');
-    await tab.page.type('[name=text]', 'weather in Paris\n');
-    await tab.shows('sunny, 22');
+    await studio.tab.page.type('[name=text]', 'weather in Paris\n');
+    await studio.tab.shows('sunny, 22');
     await ended();
     expect((await messages())[0]).toBe('User: weather in Paris');
-    expect(await tab.page.evaluate(`[...document.querySelectorAll('.log li details')].map((one) => one.textContent).join()`)).toMatch(
-      /weather.*city.*sunny/s,
-    );
-    expect(await tab.page.evaluate(`document.querySelector('[name=text]').value`)).toBe('');
-    expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
+    expect(
+      await studio.tab.page.evaluate(`[...document.querySelectorAll('.log li details')].map((one) => one.textContent).join()`),
+    ).toMatch(/weather.*city.*sunny/s);
+    expect(await studio.tab.page.evaluate(`document.querySelector('[name=text]').value`)).toBe('');
+    expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
   });
 
   test('that is loaded again in mid-run shows all of it, once', async () => {
     await newChat('chat');
     await sendJson(words(60));
-    await tab.until('something was written', `${lengthOf} > 100`);
-    await tab.page.reload();
-    await tab.until('it is there again', `${lengthOf} > 100`);
-    expect(await tab.page.evaluate<number>(lengthOf)).toBeLessThan(answerOf(60).length);
-    await tab.until('all is there', `document.querySelector('.log li.agent').innerText.includes('word59')`);
+    await studio.tab.until('something was written', `${lengthOf} > 100`);
+    await studio.tab.page.reload();
+    await studio.tab.until('it is there again', `${lengthOf} > 100`);
+    expect(await studio.tab.page.evaluate<number>(lengthOf)).toBeLessThan(answerOf(60).length);
+    await studio.tab.until('all is there', `document.querySelector('.log li.agent').innerText.includes('word59')`);
     await ended();
     expect(await messages()).toEqual(['User: hello', `Agent: ${answerOf(60)}`]);
   });
@@ -172,57 +143,57 @@ describe('a chat', () => {
   test('is stopped, and goes on with the next message', async () => {
     await newChat('chat');
     await sendJson(words(400));
-    await tab.until('something was written', `${lengthOf} > 50`);
-    await tab.press('Stop');
+    await studio.tab.until('something was written', `${lengthOf} > 50`);
+    await studio.tab.press('Stop');
     await ended();
     expect((await messages())[0]).toBe('User: hello');
-    expect(await tab.page.evaluate(`document.body.innerText.includes('word399')`)).toBe(false);
+    expect(await studio.tab.page.evaluate(`document.body.innerText.includes('word399')`)).toBe(false);
   });
 
   test('says why a run failed, also when it is loaded again', async () => {
     await newChat('failing');
-    await tab.page.type('[name=text]', 'cook\n');
-    await tab.shows('The stove is off.');
+    await studio.tab.page.type('[name=text]', 'cook\n');
+    await studio.tab.shows('The stove is off.');
     await ended();
-    await tab.page.reload();
-    await tab.shows('The stove is off.');
+    await studio.tab.page.reload();
+    await studio.tab.shows('The stove is off.');
     expect(await messages()).toEqual(['User: cook']);
   });
 
   test('is edited and written again as branches, which all stay in the thread', async () => {
     await newChat('tools');
-    await tab.page.type('[name=text]', 'hello\n');
-    await tab.shows('Ask me for the weather');
+    await studio.tab.page.type('[name=text]', 'hello\n');
+    await studio.tab.shows('Ask me for the weather');
     await ended();
-    await tab.page.type('[name=text]', 'weather in Oslo\n');
-    await tab.shows('snow, -3');
+    await studio.tab.page.type('[name=text]', 'weather in Oslo\n');
+    await studio.tab.shows('snow, -3');
     await ended();
     const before = await messages();
-    await tab.press('Edit', '.log li.human:nth-last-of-type(n+2):not(:first-child)');
-    await tab.page.evaluate(`(() => {
+    await studio.tab.press('Edit', '.log li.human:nth-last-of-type(n+2):not(:first-child)');
+    await studio.tab.page.evaluate(`(() => {
       const field = document.querySelector('.edit textarea');
       field.value = 'weather in London';
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
     })()`);
-    await tab.press('Send in its place');
-    await tab.shows('rain, 14');
+    await studio.tab.press('Send in its place');
+    await studio.tab.shows('rain, 14');
     await ended();
     const after = await messages();
     expect(after).toHaveLength(before.length);
     expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
     expect(after.join()).not.toContain('Oslo');
-    await tab.press('Write it again', '.log li.agent:last-child');
+    await studio.tab.press('Write it again', '.log li.agent:last-child');
     await ended();
     expect((await messages()).slice(0, 3)).toEqual(after.slice(0, 3));
     // The first words of a thread are edited, too, though nothing stands before them.
-    await tab.press('Edit', '.log li.human:first-child');
-    await tab.page.evaluate(`(() => {
+    await studio.tab.press('Edit', '.log li.human:first-child');
+    await studio.tab.page.evaluate(`(() => {
       const field = document.querySelector('.edit textarea');
       field.value = 'weather in Paris';
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
     })()`);
-    await tab.press('Send in its place');
-    await tab.shows('sunny, 22');
+    await studio.tab.press('Send in its place');
+    await studio.tab.shows('sunny, 22');
     await ended();
     expect((await messages()).join()).not.toContain('London');
     expect((await messages())[0]).toBe('User: weather in Paris');
@@ -231,27 +202,27 @@ describe('a chat', () => {
   test('shows a graph within the graph at its place, while the run is on and when it is loaded again', async () => {
     await newChat('questions');
     await sendJson({ messages: [{ type: 'human', content: 'go' }], kind: 'form' });
-    await tab.shows('How many seats?');
+    await studio.tab.shows('How many seats?');
     const shown = [expect.stringContaining('inner words')];
-    expect(await tab.texts('.nested')).toEqual(shown);
-    await tab.page.reload();
-    await tab.until('it is there again', `document.querySelector('.nested') !== null`);
-    expect(await tab.texts('.nested')).toEqual(shown);
+    expect(await studio.tab.texts('.nested')).toEqual(shown);
+    await studio.tab.page.reload();
+    await studio.tab.until('it is there again', `document.querySelector('.nested') !== null`);
+    expect(await studio.tab.texts('.nested')).toEqual(shown);
   });
 });
 
 describe('the drawing of a graph', () => {
   const kindOf = (node: string): Promise<string> =>
-    tab.page.evaluate(`document.querySelector('[data-node="${node}"]')?.getAttribute('class') ?? ''`);
+    studio.tab.page.evaluate(`document.querySelector('[data-node="${node}"]')?.getAttribute('class') ?? ''`);
 
   test('lights the nodes that run, and those that have ended', async () => {
     await newChat('chat');
-    await tab.press('Graph');
-    await tab.until('it is drawn', `document.querySelectorAll('.drawing .node').length >= 3`);
+    await studio.tab.press('Graph');
+    await studio.tab.until('it is drawn', `document.querySelectorAll('.drawing .node').length >= 3`);
     await sendJson(words(60));
     await expect.poll(() => kindOf('answer')).toContain('running');
     expect(await kindOf('ask')).toContain('untouched');
-    expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
+    expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
     await ended();
     expect(await kindOf('answer')).toContain('ended');
     expect(await kindOf('ask')).toContain('ended');
@@ -259,26 +230,26 @@ describe('the drawing of a graph', () => {
 
   test('stops a run before a node that was clicked, and lets it go on', async () => {
     await newChat('chat');
-    await tab.press('Graph');
-    await tab.until('it is drawn', `document.querySelector('[data-node="ask"]') !== null`);
-    await tab.page.click('[data-node="ask"]');
+    await studio.tab.press('Graph');
+    await studio.tab.until('it is drawn', `document.querySelector('[data-node="ask"]') !== null`);
+    await studio.tab.page.click('[data-node="ask"]');
     await sendJson(words(2));
-    await tab.shows('It stands before ask.');
+    await studio.tab.shows('It stands before ask.');
     expect(await kindOf('ask')).toContain('next');
-    await tab.page.click('[data-node="ask"]');
-    await tab.press('Go on');
+    await studio.tab.page.click('[data-node="ask"]');
+    await studio.tab.press('Go on');
     await expect.poll(() => kindOf('ask')).toContain('ended');
     await ended();
-    expect(await tab.text()).not.toContain('It stands before');
+    expect(await studio.tab.text()).not.toContain('It stands before');
   });
 
   test('has the graphs within it in boxes', async () => {
     await newChat('nested');
-    await tab.press('Graph');
-    await tab.until('it is drawn', `document.querySelector('.drawing .box') !== null`);
-    expect(await tab.page.evaluate(`[...document.querySelectorAll('.drawing .box text')].map(({ textContent }) => textContent)`)).toEqual([
-      'inner',
-    ]);
+    await studio.tab.press('Graph');
+    await studio.tab.until('it is drawn', `document.querySelector('.drawing .box') !== null`);
+    expect(
+      await studio.tab.page.evaluate(`[...document.querySelectorAll('.drawing .box text')].map(({ textContent }) => textContent)`),
+    ).toEqual(['inner']);
   });
 });
 
@@ -286,118 +257,118 @@ describe('a question', () => {
   const ask = async (kind: string): Promise<void> => {
     await newChat('questions');
     await sendJson({ messages: [{ type: 'human', content: 'go' }], kind });
-    await tab.until('it asks', `document.querySelector('.questions') !== null`);
+    await studio.tab.until('it asks', `document.querySelector('.questions') !== null`);
   };
 
   test('about tool calls takes a decision for each', async () => {
     await ask('decisions');
-    await tab.shows('It sends a mail.');
+    await studio.tab.shows('It sends a mail.');
     await choose('.questions select', 'Edit');
-    await tab.page.evaluate(`(() => {
+    await studio.tab.page.evaluate(`(() => {
       const field = document.querySelector('.questions textarea');
       field.value = '{"to": "b"}';
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
     })()`);
     await choose('.questions select', 'Reject', 1);
-    await tab.until('it asks for a reason', `document.querySelectorAll('.questions textarea').length === 2`);
-    await tab.press('Answer');
+    await studio.tab.until('it asks for a reason', `document.querySelectorAll('.questions textarea').length === 2`);
+    await studio.tab.press('Answer');
     // The database puts names in an order of its own.
     const edited = { type: 'edit', editedAction: { args: { to: 'b' }, name: 'send_mail' } };
-    await tab.shows(`first: ${JSON.stringify({ decisions: [edited, { type: 'reject' }] })}`);
+    await studio.tab.shows(`first: ${JSON.stringify({ decisions: [edited, { type: 'reject' }] })}`);
     await ended();
-    expect(await tab.texts('.questions')).toEqual([]);
+    expect(await studio.tab.texts('.questions')).toEqual([]);
   });
 
   test('of Agent Inbox is answered as there', async () => {
     await ask('inbox');
     await choose('.questions select', 'Respond');
-    await tab.press('Answer');
-    await tab.shows('Write an answer.');
-    await tab.page.type('.questions textarea', 'three seats');
-    await tab.press('Answer');
-    await tab.shows('first: [{"args":"three seats","type":"response"}]');
+    await studio.tab.press('Answer');
+    await studio.tab.shows('Write an answer.');
+    await studio.tab.page.type('.questions textarea', 'three seats');
+    await studio.tab.press('Answer');
+    await studio.tab.shows('first: [{"args":"three seats","type":"response"}]');
     await ended();
-    expect(await tab.texts('.questions')).toEqual([]);
+    expect(await studio.tab.texts('.questions')).toEqual([]);
   });
 
   test('with a schema is a form, which says what is wrong', async () => {
     await ask('form');
-    await tab.page.type('.questions [name=seats]', 'x');
-    await tab.press('Answer');
-    await tab.shows('It is no number.');
-    await tab.page.evaluate(`document.querySelector('.questions [name=seats]').select()`);
-    await tab.page.type('.questions [name=seats]', '4');
-    expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
-    await tab.press('Answer');
-    await tab.shows('first: {"seats":4}');
+    await studio.tab.page.type('.questions [name=seats]', 'x');
+    await studio.tab.press('Answer');
+    await studio.tab.shows('It is no number.');
+    await studio.tab.page.evaluate(`document.querySelector('.questions [name=seats]').select()`);
+    await studio.tab.page.type('.questions [name=seats]', '4');
+    expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
+    await studio.tab.press('Answer');
+    await studio.tab.shows('first: {"seats":4}');
     await ended();
   });
 
   test('among several is answered by its id', async () => {
     await ask('both');
-    expect(await tab.texts('.questions pre')).toEqual(expect.arrayContaining(['the first question', 'the second question']));
-    await tab.page.evaluate(`(() => {
+    expect(await studio.tab.texts('.questions pre')).toEqual(expect.arrayContaining(['the first question', 'the second question']));
+    await studio.tab.page.evaluate(`(() => {
       for (const fieldset of document.querySelectorAll('.questions fieldset')) {
         const field = fieldset.querySelector('textarea');
         field.value = fieldset.innerText.includes('the first') ? 'one' : 'two';
         field.dispatchEvent(new InputEvent('input', { bubbles: true }));
       }
     })()`);
-    await tab.press('Answer all 2');
-    await tab.shows('first: "one"');
-    await tab.shows('second: "two"');
+    await studio.tab.press('Answer all 2');
+    await studio.tab.shows('first: "one"');
+    await studio.tab.shows('second: "two"');
     await ended();
   });
 
   test('that somebody else has answered says so, and changes nothing', async () => {
     await ask('form');
-    const id = decodeURIComponent((await tab.page.evaluate<string>('location.hash')).slice(2));
-    await post(`/threads/${id}/runs/wait`, { assistant_id: 'questions', command: { resume: { seats: 9 } } });
-    await tab.page.type('.questions [name=seats]', '4');
-    await tab.press('Answer');
-    await tab.shows('Somebody else has answered this meanwhile.');
-    await tab.shows('first: {"seats":9}');
-    expect(await tab.text()).not.toContain('first: {"seats":4}');
-    expect((await (await fetch(`${dev.url}/threads/${id}/runs`)).json()) as unknown[]).toHaveLength(2);
+    const id = decodeURIComponent((await studio.tab.page.evaluate<string>('location.hash')).slice(2));
+    await studio.post(`/threads/${id}/runs/wait`, { assistant_id: 'questions', command: { resume: { seats: 9 } } });
+    await studio.tab.page.type('.questions [name=seats]', '4');
+    await studio.tab.press('Answer');
+    await studio.tab.shows('Somebody else has answered this meanwhile.');
+    await studio.tab.shows('first: {"seats":9}');
+    expect(await studio.tab.text()).not.toContain('first: {"seats":4}');
+    expect((await (await fetch(`${studio.dev.url}/threads/${id}/runs`)).json()) as unknown[]).toHaveLength(2);
   });
 
   test('that two people answer at the same instant takes one answer, and tells the other one', async () => {
     await ask('form');
-    const other = await OpenConsole.open(browser, await tab.page.evaluate<string>('location.href'));
+    const other = await studio.open(await studio.tab.page.evaluate<string>('location.href'));
     await other.until('it asks', `document.querySelector('.questions') !== null`);
-    await tab.page.type('.questions [name=seats]', '3');
+    await studio.tab.page.type('.questions [name=seats]', '3');
     await other.page.type('.questions [name=seats]', '4');
-    await Promise.all([tab.press('Answer'), other.press('Answer')]);
-    const tabs = [tab, other];
+    await Promise.all([studio.tab.press('Answer'), other.press('Answer')]);
+    const tabs = [studio.tab, other];
     for (const one of tabs) await one.shows('first: {"seats":');
     await ended();
     const texts = await Promise.all(tabs.map((one) => one.text()));
     expect(texts.filter((text) => text.includes('Somebody else has answered this meanwhile.'))).toHaveLength(1);
     const answers = texts.map((text) => /first: {"seats":(\d)}/g.exec(text)?.[1]);
     expect(answers[0]).toBe(answers[1]);
-    const id = decodeURIComponent((await tab.page.evaluate<string>('location.hash')).slice(2));
-    expect((await (await fetch(`${dev.url}/threads/${id}/runs`)).json()) as unknown[]).toHaveLength(2);
+    const id = decodeURIComponent((await studio.tab.page.evaluate<string>('location.hash')).slice(2));
+    expect((await (await fetch(`${studio.dev.url}/threads/${id}/runs`)).json()) as unknown[]).toHaveLength(2);
     await other.close();
   });
 
   test('of a hostile agent is text', async () => {
     await ask('hostile');
-    expect((await tab.texts('.questions pre'))[0]).toContain('<script>');
-    expect(await tab.page.evaluate(`document.querySelectorAll('.chat img, .chat script, .chat a').length`)).toBe(0);
+    expect((await studio.tab.texts('.questions pre'))[0]).toContain('<script>');
+    expect(await studio.tab.page.evaluate(`document.querySelectorAll('.chat img, .chat script, .chat a').length`)).toBe(0);
   });
 });
 
 describe('the history of a thread', () => {
   const walked = async (steps: number, letters: number): Promise<string> => {
-    const { thread_id: id } = await post<{ thread_id: string }>('/threads', {});
+    const { thread_id: id } = await studio.post<{ thread_id: string }>('/threads', {});
     const input = { step: 0, steps, letters };
-    await post(`/threads/${id}/runs/wait`, { assistant_id: 'long', input, config: { recursion_limit: steps + 10 } });
+    await studio.post(`/threads/${id}/runs/wait`, { assistant_id: 'long', input, config: { recursion_limit: steps + 10 } });
     return id;
   };
   const openAt = async (id: string): Promise<void> => {
-    await tab.page.evaluate(`location.hash = '#/${id}'`);
-    await tab.press('Checkpoints');
-    await tab.until('it has checkpoints', `document.querySelector('[role=option]') !== null`);
+    await studio.tab.page.evaluate(`location.hash = '#/${id}'`);
+    await studio.tab.press('Checkpoints');
+    await studio.tab.until('it has checkpoints', `document.querySelector('[role=option]') !== null`);
   };
   const optionAt = (text: string): string =>
     `[...document.querySelectorAll('[role=option]')].find(({ innerText }) => innerText.startsWith('${text}'))`;
@@ -405,39 +376,41 @@ describe('the history of a thread', () => {
   test('is a tree in which one writes, runs from a checkpoint on, compares, and copies', async () => {
     const id = await walked(3, 0);
     await openAt(id);
-    const before = Number(await tab.page.evaluate(`document.querySelector('[role=option]').ariaSetSize`));
-    await tab.page.evaluate(`${optionAt('Step 2')}.click()`);
-    await tab.until('it is chosen', `document.querySelector('[role=option][aria-selected=true]').innerText.startsWith('Step 2')`);
-    await tab.press('Compare with the one before');
-    await tab.until('it is compared', `document.querySelector('.changes') !== null`);
-    expect(await tab.texts('.changes tbody tr')).toEqual([expect.stringMatching(/^step\s+1\s+2$/)]);
-    await tab.press('Write into the state');
-    await tab.page.evaluate(`(() => {
+    const before = Number(await studio.tab.page.evaluate(`document.querySelector('[role=option]').ariaSetSize`));
+    await studio.tab.page.evaluate(`${optionAt('Step 2')}.click()`);
+    await studio.tab.until('it is chosen', `document.querySelector('[role=option][aria-selected=true]').innerText.startsWith('Step 2')`);
+    await studio.tab.press('Compare with the one before');
+    await studio.tab.until('it is compared', `document.querySelector('.changes') !== null`);
+    expect(await studio.tab.texts('.changes tbody tr')).toEqual([expect.stringMatching(/^step\s+1\s+2$/)]);
+    await studio.tab.press('Write into the state');
+    await studio.tab.page.evaluate(`(() => {
       const field = document.querySelector('[name=values]');
       field.value = '{"notes": ["by hand"]}';
       field.dispatchEvent(new InputEvent('input', { bubbles: true }));
     })()`);
-    await tab.press('Write');
-    await tab.until('it is a branch', `document.querySelector('[role=option]').innerText.startsWith('Written by hand')`);
-    await tab.press('Run from here');
-    await tab.shows('The run has ended.');
-    const after = Number(await tab.page.evaluate(`document.querySelector('[role=option]').ariaSetSize`));
+    await studio.tab.press('Write');
+    await studio.tab.until('it is a branch', `document.querySelector('[role=option]').innerText.startsWith('Written by hand')`);
+    await studio.tab.press('Run from here');
+    await studio.tab.shows('The run has ended.');
+    const after = Number(await studio.tab.page.evaluate(`document.querySelector('[role=option]').ariaSetSize`));
     expect(after).toBeGreaterThan(before + 1);
-    const { values } = (await (await fetch(`${dev.url}/threads/${id}/state`)).json()) as { values: { notes: string[] } };
+    const { values } = (await (await fetch(`${studio.dev.url}/threads/${id}/state`)).json()) as { values: { notes: string[] } };
     expect(values.notes).toEqual(['at 0', 'by hand']);
     expect(
-      await tab.page.evaluate(`new Set([...document.querySelectorAll('.checkpoints circle')].map((one) => one.getAttribute('cx'))).size`),
+      await studio.tab.page.evaluate(
+        `new Set([...document.querySelectorAll('.checkpoints circle')].map((one) => one.getAttribute('cx'))).size`,
+      ),
     ).toBe(2);
-    expect(await tab.accessibilityFaults(axe.source)).toEqual([]);
-    await tab.page.evaluate(`URL.createObjectURL = (blob) => (blob.text().then((text) => (window.saved = text)), '#saved')`);
-    await tab.press('Save as a test case');
-    await tab.until('it is saved', `window.saved !== undefined`);
-    expect(JSON.parse(await tab.page.evaluate<string>('window.saved'))).toMatchObject({
+    expect(await studio.tab.accessibilityFaults(axe.source)).toEqual([]);
+    await studio.tab.page.evaluate(`URL.createObjectURL = (blob) => (blob.text().then((text) => (window.saved = text)), '#saved')`);
+    await studio.tab.press('Save as a test case');
+    await studio.tab.until('it is saved', `window.saved !== undefined`);
+    expect(JSON.parse(await studio.tab.page.evaluate<string>('window.saved'))).toMatchObject({
       thread_id: id,
       runs: [{ input: { steps: 3 } }, { input: null }],
       state: { notes: ['at 0', 'by hand'] },
     });
-    await tab.press('Copy the thread');
-    await tab.until('it is another thread', `!location.hash.includes('${id}')`);
+    await studio.tab.press('Copy the thread');
+    await studio.tab.until('it is another thread', `!location.hash.includes('${id}')`);
   });
 });

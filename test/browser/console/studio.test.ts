@@ -1,27 +1,20 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json as bodyOf } from 'node:stream/consumers';
 import axe from 'axe-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { kinds } from '../../../src/kube/kube.ts';
-import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { agentKeyHash } from '../../../src/schema/wire/agent-key.ts';
 import { passKeyOf, wordsOfPass } from '../../../src/tokens/agent-pass.ts';
-import { creation, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
-import { openConsole, type ConsoleStage, type OpenConsole } from './open-console.ts';
+import { consoleOfAgent, type ConsoleOfAgent } from './console-of-agent.ts';
+import type { OpenConsole } from './open-console.ts';
 
 /* The studio in front of a double of an agent, which writes whatever it likes. */
 
 const KEY = 'gxa_of-the-studio';
 const THREAD = '11111111-1111-4111-8111-111111111111';
 
-let plane: Plane;
-let stage: ConsoleStage;
+let scene: ConsoleOfAgent;
 let tab: OpenConsole;
-let agent: Server;
-let deployment: Deployment;
 let asked: string[] = [];
 let roles: (string | undefined)[] = [];
 let runs = 0;
@@ -85,23 +78,9 @@ async function answered(incoming: IncomingMessage, reply: ServerResponse): Promi
 }
 
 beforeAll(async () => {
-  plane = await startPlane('console-studio');
-  deployment = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('chat') })).body;
-  const { uid = '' } = (await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'chat' })).metadata;
-  const owner = { apiVersion: API_VERSION, kind: 'Deployment', name: 'chat', uid };
-  const metadata = { name: 'chat-key', namespace: plane.namespace, ownerReferences: [owner] };
-  await plane.kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { 'api-key': KEY } });
-  agent = createServer((incoming, reply) => void answered(incoming, reply)).listen(0, '127.0.0.1');
-  await once(agent, 'listening');
-  const { port } = agent.address() as AddressInfo;
-  stage = await openConsole(plane.url, undefined, () => ({ host: '127.0.0.1', port }));
+  scene = await consoleOfAgent('console-studio', { key: KEY, answered: (incoming, reply) => void answered(incoming, reply) });
 });
-afterAll(async () => {
-  await stage?.stop();
-  agent?.closeAllConnections();
-  agent?.close();
-  await plane?.stop();
-});
+afterAll(() => scene?.stop());
 beforeEach(() => {
   asked = [];
   roles = [];
@@ -113,8 +92,8 @@ afterEach(async () => {
   if (failures.length > 0) throw new Error(`The page has failed: ${failures.join(', ')}`);
 });
 
-async function open(rest = '', key = plane.keys.write): Promise<void> {
-  tab = await stage.open(`d/${deployment.id}/studio${rest}`);
+async function open(rest = '', key = scene.plane.keys.write): Promise<void> {
+  tab = await scene.stage.open(`d/${scene.deployment.id}/studio${rest}`);
   await tab.until('it is there', `document.querySelector('.top, [name=api_key]') !== null`);
   if ((await tab.text('h1')) === 'Sign in') await tab.signIn(key);
 }
@@ -159,7 +138,7 @@ test('who may only read looks and does not run', async () => {
   await open(`/${THREAD}`);
   await tab.page.evaluate(`fetch('session', { method: 'DELETE', headers: { 'x-gx-console': '1' } })`);
   await tab.close();
-  await open(`/${THREAD}`, plane.keys.read);
+  await open(`/${THREAD}`, scene.plane.keys.read);
   await tab.shows('answer at');
   await tab.press('Checkpoints');
   await tab.shows('Your key may only read.');
@@ -170,8 +149,8 @@ test('who may only read looks and does not run', async () => {
 });
 
 test('a deployment that sleeps is shown as that, and its agent is not asked', async () => {
-  const name = { namespace: plane.namespace, name: 'chat' };
-  await plane.kube.patchStatus(kinds.deployment, name, { asleepSince: '2026-01-01T00:00:00Z', conditions: [] });
+  const name = { namespace: scene.plane.namespace, name: 'chat' };
+  await scene.plane.kube.patchStatus(kinds.deployment, name, { asleepSince: '2026-01-01T00:00:00Z', conditions: [] });
   await open();
   await tab.shows('Looking does not wake it.');
   expect(asked).toEqual([]);

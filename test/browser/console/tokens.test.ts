@@ -1,16 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { say } from '../../../dev/steps.ts';
-import { kinds } from '../../../src/kube/kube.ts';
-import { API_VERSION } from '../../../src/schema/platform/custom-resources.ts';
-import type { Deployment } from '../../../src/schema/platform/deployment.ts';
-import { creation, startPlane, type Plane } from '../../control-plane/kit/api-server-plane.ts';
 import { until } from '../../kit/until.ts';
+import { consoleOfAgent, type ConsoleOfAgent } from './console-of-agent.ts';
 import { measured, share } from './goal.ts';
-import { openConsole, type ConsoleStage } from './open-console.ts';
 
 /* The way of a token from an agent to the pixel, beside a direct read of the same stream. */
 
@@ -21,10 +15,7 @@ const PAUSE = 50;
 /** Tokens at the beginning that do not count, while the page compiles its code. */
 const WARM = 20;
 
-let plane: Plane;
-let stage: ConsoleStage;
-let agent: Server;
-let deployment: Deployment;
+let scene: ConsoleOfAgent;
 let readers: ServerResponse[] = [];
 let isOver = false;
 
@@ -48,28 +39,13 @@ function answered({ method, url = '' }: IncomingMessage, reply: ServerResponse):
 }
 
 beforeAll(async () => {
-  plane = await startPlane('console-tokens');
-  deployment = (await plane.call<Deployment>('POST', '/v2/deployments', { body: creation('chat') })).body;
-  const { uid = '' } = (await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name: 'chat' })).metadata;
-  const owner = { apiVersion: API_VERSION, kind: 'Deployment', name: 'chat', uid };
-  const metadata = { name: 'chat-key', namespace: plane.namespace, ownerReferences: [owner] };
-  await plane.kube.create(kinds.secret, { apiVersion: 'v1', kind: 'Secret', metadata, stringData: { 'api-key': 'gxa_of-the-tokens' } });
-  agent = createServer(answered).listen(0, '127.0.0.1');
-  await once(agent, 'listening');
-  const { port } = agent.address() as AddressInfo;
-  stage = await openConsole(plane.url, undefined, () => ({ host: '127.0.0.1', port }));
+  scene = await consoleOfAgent('console-tokens', { key: 'gxa_of-the-tokens', answered });
 });
-afterAll(async () => {
-  await stage?.stop();
-  agent?.closeAllConnections();
-  agent?.close();
-  await plane?.stop();
-});
+afterAll(() => scene?.stop());
 
 /** Reads the stream at the agent itself. Returns when each token came. */
 async function readDirectly(): Promise<Map<number, number>> {
-  const { port } = agent.address() as AddressInfo;
-  const { body } = await fetch(`http://127.0.0.1:${port}${STREAM}`);
+  const { body } = await fetch(`${scene.agentUrl}${STREAM}`);
   const came = new Map<number, number>();
   for await (const piece of body!.pipeThrough(new TextDecoderStream()))
     for (const [, number] of piece.matchAll(/t(\d+) "/g)) came.set(Number(number), now());
@@ -105,8 +81,8 @@ const NOTES = `(() => {
 })()`;
 
 test('a token is painted soon after a direct reader has it', async () => {
-  const tab = await stage.open(`d/${deployment.id}/studio/${THREAD}`);
-  await tab.signIn(plane.keys.write);
+  const tab = await scene.stage.open(`d/${scene.deployment.id}/studio/${THREAD}`);
+  await tab.signIn(scene.plane.keys.write);
   await until('the page reads', () => readers.length === 1);
   await tab.page.evaluate(NOTES);
   const reading = readDirectly();

@@ -7,7 +7,7 @@ import { replaceWord, useKey } from './encryption-keys.ts';
 import { MODULE_KEY } from '../../../schema/agent/aes-key-id.ts';
 import { replacingCodec } from '../../encryption/custom.ts';
 import { askForReplacements, endReplacements, takeReplacements } from './replacements.ts';
-import { endPass, forgetKeys, olderKeys, rewriteSome, takePass, type OlderKeys, type Pass } from './rewrite.ts';
+import { endPass, forgetKeys, olderKeys, rewriteSome, takePass, type OlderKeys, type Pass, type Rewriting } from './rewrite.ts';
 
 type Options = {
   db: Database;
@@ -83,20 +83,8 @@ export class Reencryption {
   }
 
   async #go(first: Pass, older: string[], signal: AbortSignal): Promise<void> {
-    const { db, worker } = this.#options;
-    for (let pass = first, left = 0; ;) {
-      const began = performance.now();
-      const step = await rewriteSome(db, pass, { codec: db.codec, older, worker });
-      this.rewritten += step.pass.rewritten - pass.rewritten;
-      left += step.left;
-      if (step.isLost) return;
-      if (step.isOver) {
-        await this.#finish(pass, older, left);
-        return;
-      }
-      pass = step.pass;
-      if (!(await slept((performance.now() - began) * REST, signal))) return;
-    }
+    const ended = await this.#through(first, { codec: this.#options.db.codec, older }, signal);
+    if (ended !== undefined) await this.#finish(ended.pass, older, ended.left);
   }
 
   /** Stores values that the module wants in place of others that it has read. */
@@ -107,19 +95,33 @@ export class Reencryption {
     const first = codec && (await takeReplacements(db, worker));
     if (codec === undefined || first === undefined) return;
     log.info('values are replaced as the decrypt handlers of encryption.path ask for it');
+    const ended = await this.#through(first, { codec, older: [MODULE_KEY] }, signal);
+    if (ended === undefined) return;
+    const { pass, left } = ended;
+    log.info({ rewritten: pass.rewritten - first.rewritten, left }, 'all values of encryption.path were looked at');
+    if (left === 0) await replaceWord(db, replacements);
+    await endReplacements(db, worker, left > 0);
+  }
+
+  /**
+   * Goes through all tables, with rests between the steps. Returns how many rows it left because their threads were
+   * busy; undefined if it was stopped, or another server has the pass.
+   */
+  async #through(
+    first: Pass,
+    what: Pick<Rewriting, 'codec' | 'older'>,
+    signal: AbortSignal,
+  ): Promise<{ pass: Pass; left: number } | undefined> {
+    const { db, worker } = this.#options;
     for (let pass = first, left = 0; ;) {
       const began = performance.now();
-      const step = await rewriteSome(db, pass, { codec, older: [MODULE_KEY], worker });
+      const step = await rewriteSome(db, pass, { ...what, worker });
       this.rewritten += step.pass.rewritten - pass.rewritten;
       left += step.left;
-      if (step.isLost) return;
-      if (step.isOver) {
-        log.info({ rewritten: pass.rewritten - first.rewritten, left }, 'all values of encryption.path were looked at');
-        if (left === 0) await replaceWord(db, replacements);
-        return endReplacements(db, worker, left > 0);
-      }
+      if (step.isLost) return undefined;
+      if (step.isOver) return { pass, left };
       pass = step.pass;
-      if (!(await slept((performance.now() - began) * REST, signal))) return;
+      if (!(await slept((performance.now() - began) * REST, signal))) return undefined;
     }
   }
 

@@ -100,7 +100,7 @@ export type RewriteStep = { pass: Pass; /** Whether all tables have been seen. *
 const BLOCKS = 64;
 
 /** `codec` seals the values of the keys `older` again, or has others for them. */
-type Rewriting = { codec: Codec; older: string[]; worker: string };
+export type Rewriting = { codec: Codec; older: string[]; worker: string };
 
 /** Looks at some rows, and seals their values of earlier keys again. */
 export async function rewriteSome(db: Database, pass: Pass, { codec, older, worker }: Rewriting): Promise<RewriteStep> {

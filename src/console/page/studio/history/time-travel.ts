@@ -121,7 +121,7 @@ export class TimeTravel {
     if (state === undefined || chosen === undefined) return undefined;
     await this.#tried(async () => {
       const [{ metadata }, runs] = await Promise.all([this.#agent.thread(this.#id, over), readCasedRuns(this.#agent, this.#id, over)]);
-      const graph = typeof metadata['graph_id'] === 'string' ? metadata['graph_id'] : '';
+      const graph = textOf(metadata['graph_id']);
       const { id: checkpoint, madeAt } = chosen;
       parts = testCaseText({ graph, thread: this.#id, checkpoint, madeAt, runs, state: state.json.slices(state.values) });
     }, over);
