@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { thatItHas } from './test/python/older/table.ts';
 import { TWINS } from './test/python/twins/table.ts';
 
 /*
@@ -94,8 +95,9 @@ export default defineConfig({
       {
         test: {
           name: 'python',
-          include: of('python'),
+          include: thatItHas(of('python')),
           globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts', 'test/kit/python-global.ts'],
+          setupFiles: ['test/python/older/setup.ts'],
           expect,
           testTimeout: 180_000,
           hookTimeout: 120_000,
@@ -115,9 +117,9 @@ export default defineConfig({
       {
         test: {
           name: 'twins',
-          include: Object.keys(TWINS),
+          include: thatItHas(Object.keys(TWINS)),
           globalSetup: ['test/kit/postgres-global.ts', 'test/kit/bundle-global.ts', 'test/kit/python-global.ts'],
-          setupFiles: ['test/python/twins/setup.ts'],
+          setupFiles: ['test/python/twins/setup.ts', 'test/python/older/setup.ts'],
           expect,
           testTimeout: 180_000,
           hookTimeout: 120_000,

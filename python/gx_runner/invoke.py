@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
-import functools
-import importlib.metadata
-import uuid
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,19 +11,20 @@ from typing import Any
 from gx_runner.command import invoked_input, refuse_unknown
 from gx_runner.encode import is_long, plain_fields, to_json
 from gx_runner.event_streaming import refuse_older, stream_events
-from gx_runner.events import Chunk, Event, EventsOfRun, graph_modes
+from gx_runner.events import Chunk, Event, EventsOfRun
 from gx_runner.failures import failure_of
 from gx_runner.loading import Graph, LoadedGraph, Use
+from gx_runner.memory_saver import MemorySaver, keep
 from gx_runner.protocol import ProtocolStream
 from gx_runner.resume import from_last, is_under_way, stop_reached
-from gx_runner.saver import MemorySaver, Saver, Storage, keep
+from gx_runner.run_config import config_of, keywords_of
+from gx_runner.saver import Saver, Storage
 from gx_runner.snapshot import interrupts_of
 from gx_runner.spans import SpanHandler, Spans
 from gx_runner.stop import Stop
 from gx_runner.store import Store
 from gx_runner.tokens import TokenCount
 from gx_runner.unstored import NamingMemorySaver, NamingSaver
-from gx_runner.user import with_user
 from gx_runner.wire import Message, RefusedError, Wall
 
 # Fields of an outcome that are attachments, in the order of the schema.
@@ -126,7 +123,7 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
     progress.events.last_lists = saver.last_lists
     memory = NamingMemorySaver(serde=deps.storage.serde) if kwargs["temporary"] else None
     goes_on = await is_under_way(spec, saver)
-    config = from_last(_config(spec)) if goes_on else _config(spec)
+    config = from_last(config_of(spec)) if goes_on else config_of(spec)
     use = Use(config, "threads.create_run", deps.store, kwargs["context"])
     async with deps.loaded.opened(use) as made:
         graph = bound(made, memory or saver, deps.store, spec["graph_id"])
@@ -136,7 +133,7 @@ async def _carry_out(spec: Spec, deps: Deps, progress: Progress) -> Outcome:
             return _outcome(reached.values, "success", waiting=True, interrupts=interrupts_of(reached))
         await _begin(spec, deps)
         given = None if goes_on else await invoked_input(graph, spec)
-        keywords = {**_keywords(graph, kwargs), **deps.stop.between(graph)}
+        keywords = {**keywords_of(graph, kwargs), **deps.stop.between(graph)}
         await _execute(given, Call(spec, graph, _heard(config, deps), keywords), progress, deps)
         outcome = await _ended(progress, "success")
         if memory is not None and kwargs.get("keeps_waiting") and outcome["waiting"]:
@@ -159,51 +156,10 @@ async def _begin(spec: Spec, deps: Deps) -> None:
         raise LostError
 
 
-@functools.cache
-def _langgraph_version() -> str:
-    return importlib.metadata.version("langgraph")
-
-
-def _config(spec: Spec) -> dict[str, Any]:
-    given = spec["kwargs"]["config"]
-    own = {"run_attempt": spec["attempt"], "langgraph_version": _langgraph_version()}
-    about = {"langgraph_plan": "self_hosted", "langgraph_host": "self-hosted", "langgraph_api_url": None}
-    configurable = with_user(given.get("configurable") or {})
-    names = ("tags", "recursion_limit", "max_concurrency", "run_name")
-    config = {name: given[name] for name in names if given.get(name) is not None}
-    return {
-        **config,
-        "metadata": {**(given.get("metadata") or {}), **own, **about},
-        "configurable": {**configurable, "thread_id": spec["thread_id"], "run_id": spec["run_id"]},
-        **({"run_id": uuid.UUID(spec["run_id"])} if spec["attempt"] == 1 else {}),
-    }
-
-
 def _heard(config: dict[str, Any], deps: Deps) -> dict[str, Any]:
     spans = [] if deps.spans is None else [SpanHandler(deps.spans)]
     callbacks = [*spans, *([] if deps.tokens is None else [deps.tokens])]
     return {**config, "callbacks": callbacks} if callbacks else config
-
-
-def _keywords(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
-    keywords = {"durability": kwargs["durability"]}
-    if not kwargs.get("protocol"):
-        keywords |= {"stream_mode": graph_modes(kwargs["stream_mode"]), "subgraphs": kwargs["subgraphs"]}
-    for name in ("interrupt_before", "interrupt_after"):
-        if kwargs[name] is not None:
-            keywords[name] = kwargs[name]
-    if kwargs["context"] is not None:
-        keywords["context"] = _context(graph, kwargs["context"])
-    return keywords
-
-
-def _context(graph: Graph, given: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields of the context that its class has: a class is made with no other ones."""
-    schema = graph.context_schema
-    if dataclasses.is_dataclass(schema):
-        names = {one.name for one in dataclasses.fields(schema)}
-        return {name: value for name, value in given.items() if name in names}
-    return given
 
 
 async def _execute(given: Any, call: Call, progress: Progress, deps: Deps) -> None:

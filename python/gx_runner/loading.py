@@ -16,7 +16,7 @@ from langgraph.pregel import Pregel
 
 from gx_runner.compat import is_server_runtime, server_runtime
 from gx_runner.failures import FactoryError, ProblemError
-from gx_runner.modules import LoadError, loaded_attribute, own_place
+from gx_runner.modules import LoadError, loaded_attribute, own_place, place_of, words_of
 from gx_runner.user import with_user
 
 Graph = Pregel[Any, Any, Any, Any]
@@ -59,12 +59,11 @@ class LoadedGraph:
         await self._left(manager, None)
 
     def _graph(self, value: Any) -> Graph:
-        try:
-            return _compiled(value, self.graph_id)
-        except LoadError:
+        graph = _compiled(value)
+        if graph is None:
             kind = type(value).__name__
-            sentence = f'Graph "{self.graph_id}": its function at {self.at} made a {kind}, which is no graph.'
-            raise ProblemError(500, sentence) from None
+            raise ProblemError(500, f'Graph "{self.graph_id}": its function at {self.at} made a {kind}, which is no graph.')
+        return graph
 
     async def _entered(self, manager: Any) -> Any:
         try:
@@ -144,15 +143,23 @@ def _raising(sentence: str) -> Callable[[Use], Any]:
 
 
 def _load(source: dict[str, Any]) -> LoadedGraph:
-    graph_id = source["graphId"]
-    return _loaded(loaded_attribute(f'Graph "{graph_id}"', source["file"], source["exportName"]), graph_id)
-
-
-def _loaded(exported: Any, graph_id: str) -> LoadedGraph:
-    if isinstance(exported, Pregel) or not callable(exported) or hasattr(exported, "compile"):
-        graph = _compiled(exported, graph_id)
-        return LoadedGraph(graph_id, lambda _: graph, list(graph.nodes))
-    return LoadedGraph(graph_id, _factory(exported, graph_id), None, _defined_at(exported))
+    graph_id, file, name = source["graphId"], source["file"], source["exportName"]
+    what = f'Graph "{graph_id}"'
+    exported = loaded_attribute(what, file, name)
+    try:
+        if not isinstance(exported, Pregel) and callable(exported) and not hasattr(exported, "compile"):
+            return LoadedGraph(graph_id, _factory(exported, graph_id), None, _defined_at(exported))
+        graph = _compiled(exported)
+    except LoadError:
+        raise
+    except Exception as error:
+        # No line of the user is at work when a builder is compiled here, so the place is that of the builder.
+        raise LoadError(f"{what}: {place_of(file, name)}: {words_of(error)}") from error
+    if graph is None:
+        kind = type(exported).__name__
+        is_none = f"a {kind} is neither a graph, nor a graph builder, nor a function that makes one."
+        raise LoadError(f"{what}: {place_of(file, name)}: {is_none}")
+    return LoadedGraph(graph_id, lambda _: graph, list(graph.nodes))
 
 
 def _defined_at(function: Any) -> str:
@@ -164,13 +171,13 @@ def _defined_at(function: Any) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}"
 
 
-def _compiled(value: Any, graph_id: str) -> Graph:
+def _compiled(value: Any) -> Graph | None:
+    """Returns the graph, or that of a builder; None for anything else."""
     if isinstance(value, Pregel):
         return value
-    if callable(compiles := getattr(value, "compile", None)) and isinstance(graph := compiles(), Pregel):
-        return graph
-    kind = type(value).__name__
-    raise LoadError(f'Graph "{graph_id}": a {kind} is neither a graph, nor a graph builder, nor a function that makes one.')
+    compiles = getattr(value, "compile", None)
+    graph = compiles() if callable(compiles) else None
+    return graph if isinstance(graph, Pregel) else None
 
 
 def _factory(function: Callable[..., Any], graph_id: str) -> Callable[[Use], Any]:

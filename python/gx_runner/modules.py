@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -55,11 +57,82 @@ def imported(path: str) -> ModuleType:
 
 def sentence_of(error: BaseException, file: str) -> str:
     """Returns one line that says why a file or a module is not imported, and where in the user's code it failed."""
-    text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
     if isinstance(error, SyntaxError) and error.filename is not None:
         return f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}"
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_of_the_import(frame.filename)]
+    text = words_of(error)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_of_the_import(frame.filename)]
+    # A library that fails was called by a line of the user, who can mend that.
+    own = [frame for frame in frames if not is_of_a_library(frame.filename)] or frames
     return f"{own[-1].filename}:{own[-1].lineno}: {text}" if own else f"{file} can't be loaded: {text}"
+
+
+def words_of(error: BaseException) -> str:
+    """Returns one line with the name and the message of an error, and which LangGraph lacks what it is about."""
+    return re.sub(r"\s+", " ", f"{type(error).__name__}: {error}") + _of_an_older_langgraph(error)
+
+
+def _of_an_older_langgraph(error: BaseException) -> str:
+    """Returns which LangGraph is installed, where an error is about a part of it that it does not have."""
+    if not _asks_langgraph(error):
+        return ""
+    try:
+        version = importlib.metadata.version("langgraph")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+    return f" (LangGraph {version} is installed; the code may need a newer one)"
+
+
+def _asks_langgraph(error: BaseException) -> bool:
+    if isinstance(error, ImportError):
+        return _is_of_langgraph(error.name)
+    if isinstance(error, AttributeError):
+        place = "__name__" if isinstance(error.obj, ModuleType) else "__module__"
+        return _is_of_langgraph(getattr(error.obj, place, None))
+    if not isinstance(error, TypeError):
+        return False
+    called = re.match(r"(\w+)\S*\(\) got an unexpected keyword argument", str(error))
+    if called is None:
+        return False
+    own = [module for name, module in list(sys.modules.items()) if module is not None and _is_of_langgraph(name)]
+    return any(called[1] in vars(module) for module in own)
+
+
+def _is_of_langgraph(module: Any) -> bool:
+    return isinstance(module, str) and module.split(".")[0] == "langgraph"
+
+
+def place_of(file: str, name: str) -> str:
+    """Returns the file and the line where a module gives a variable its value; where no line does so, the file alone."""
+    module = os.path.basename(file)
+    path = file if os.path.isfile(file) else getattr(sys.modules.get(module), "__file__", None) or file
+    try:
+        with open(path, "rb") as source:
+            tree = ast.parse(source.read())
+    except (OSError, SyntaxError, ValueError):
+        return path
+    lines = [node.lineno for node in _statements(tree.body) if name in _names_given(node)]
+    return f"{path}:{lines[-1]}" if lines else path
+
+
+def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Returns the statements of a module, with those in its conditions, and without those of its functions and classes."""
+    found: list[ast.stmt] = []
+    for node in body:
+        found.append(node)
+        if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
+            parts = [getattr(node, part, []) for part in ("body", "orelse", "finalbody")]
+            handlers = [handler.body for handler in getattr(node, "handlers", [])]
+            found += [one for part in [*parts, *handlers] for one in _statements(part)]
+    return found
+
+
+def _names_given(node: ast.stmt) -> set[str]:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {node.name}
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return {one.asname or one.name.split(".")[0] for one in node.names}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
 
 
 def own_place(frames: traceback.StackSummary) -> str | None:
@@ -75,7 +148,7 @@ def is_own(filename: str) -> bool:
 
 def is_of_a_library(filename: str) -> bool:
     """Returns whether a file belongs to an installed package or to Python itself."""
-    return "site-packages" in filename or filename.startswith(os.path.dirname(os.__file__))
+    return "site-packages" in filename or "dist-packages" in filename or filename.startswith(os.path.dirname(os.__file__))
 
 
 def _is_of_the_import(filename: str) -> bool:

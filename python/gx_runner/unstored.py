@@ -9,7 +9,8 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
 
-from gx_runner.saver import MemorySaver, Saver
+from gx_runner.memory_saver import MemorySaver
+from gx_runner.saver import Saver
 
 
 class UnstoredError(TypeError):

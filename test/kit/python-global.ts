@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { olderOf, type Older } from '../python/langgraph.ts';
+import { olderOf, type Older } from '../python/older/versions.ts';
 import { olderTools, pythonTools } from '../python/tools.ts';
 
 declare module 'vitest' {

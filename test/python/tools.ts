@@ -5,7 +5,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { devConfig } from '../../dev/env.ts';
-import { OLDER, type Older } from './langgraph.ts';
+import { OLDER, type Older } from './older/versions.ts';
 
 const run = promisify(execFile);
 
@@ -16,28 +16,23 @@ const WHOLE = 'whole';
 /** Returns the folder of the programs of a Python with the packages that the tests of Python graphs need. */
 export const pythonTools = (): Promise<string> => packagesOf(REQUIREMENTS);
 
+/** Returns the folder of the programs of a Python with an older LangGraph. */
+export const olderTools = (older: Older): Promise<string> => packagesOf(OLDER[older]);
+
 /**
  * Returns the folder of the programs of a Python with the packages of a file of requirements, each of which is checked
  * against its hash. It is kept in the cache, by the content of that file and the version of Python.
  */
-export const packagesOf = (file: string): Promise<string> => installed(readFileSync(file, 'utf8'), ['--require-hashes', '-r', file]);
-
-/** Returns the folder of the programs of a Python with an older LangGraph and what pip chooses for it today. */
-export function olderTools(older: Older): Promise<string> {
-  const packages = [...OLDER[older], 'orjson'];
-  return installed(packages.join(' '), packages);
-}
-
-async function installed(packages: string, args: string[]): Promise<string> {
+export async function packagesOf(file: string): Promise<string> {
   const { stdout: version } = await run('python3', ['--version']);
-  const key = createHash('sha256').update(packages).update(version).digest('hex').slice(0, 12);
+  const key = createHash('sha256').update(readFileSync(file, 'utf8')).update(version).digest('hex').slice(0, 12);
   const folder = join(devConfig().cacheFolder, `python-${key}`);
   const programs = join(folder, 'bin');
   if (existsSync(join(folder, WHOLE))) return programs;
   // A run that was stopped in the middle leaves a folder without the mark.
   await rm(folder, { recursive: true, force: true });
   await run('python3', ['-m', 'venv', folder]);
-  await run(join(programs, 'pip'), ['install', '--quiet', '--disable-pip-version-check', ...args]);
+  await run(join(programs, 'pip'), ['install', '--quiet', '--disable-pip-version-check', '--require-hashes', '-r', file]);
   await mkdir(join(folder, WHOLE));
   return programs;
 }

@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { reasonFor, strays, TWINS } from './twins/table.ts';
+import { reasonFor, strays } from './left-out.ts';
+import { TWINS } from './twins/table.ts';
 import { WITHOUT_TWINS } from './twins/without.ts';
 
 describe('the table of tests that run over Python twins', () => {

@@ -1,7 +1,6 @@
 """Graphs for event streaming: the agents of the captured streams, and graphs that do other things."""
 
 import operator
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from langchain_core.language_models import GenericFakeChatModel
@@ -10,7 +9,6 @@ from langchain_core.tools import tool
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, ToolRuntime
-from langgraph.stream import StreamChannel, StreamTransformer
 from langgraph.types import Command, Send, interrupt
 
 from graphs.plain import slow
@@ -181,47 +179,3 @@ async def write_cycle(state: Note) -> dict[str, Any]:
 
 # A graph that streams data without a form in JSON.
 cyclic = StateGraph(Note).add_node("write_cycle", write_cycle).add_edge(START, "write_cycle").compile()
-
-
-class Steps(StreamTransformer):
-    """Counts the states in a channel of its own, and holds all updates back."""
-
-    def init(self) -> dict[str, Any]:
-        self._steps: StreamChannel[int] = StreamChannel("steps")
-        self._count = 0
-        return {"steps": self._steps}
-
-    def process(self, event: Any) -> bool:
-        if event["method"] == "values" and not self.scope:
-            self._count += 1
-            self._steps.push(self._count)
-        return event["method"] != "updates"
-
-
-class Broken(StreamTransformer):
-    """Fails when the graph has ended, or at its first event."""
-
-    at_first = False
-
-    def init(self) -> dict[str, Any]:
-        return {}
-
-    def process(self, event: Any) -> bool:
-        if self.at_first:
-            raise ValueError("The transformer is broken.")
-        return True
-
-    def finalize(self) -> None:
-        raise ValueError("The transformer is broken at its end.")
-
-
-class BrokenAtFirst(Broken):
-    at_first = True
-
-
-def _noting(transformer: Callable[..., Any]) -> Any:
-    builder = StateGraph(Note).add_node("note", lambda _: {"note": "ran"}).add_edge(START, "note")
-    return builder.compile(transformers=[transformer])
-
-
-transformed, unkept, breaking = _noting(Steps), _noting(Broken), _noting(BrokenAtFirst)

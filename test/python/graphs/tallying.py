@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
@@ -12,8 +11,17 @@ def joined(marks: list[str], more: Sequence[list[str]]) -> list[str]:
     return [*marks, *(mark for one in more for mark in one)]
 
 
+try:
+    from langgraph.channels.delta import DeltaChannel
+except ImportError:
+    # Before 1.2 the whole list is stored.
+    Marks = Annotated[list[str], lambda marks, more: joined(marks, [more])]
+else:
+    Marks = Annotated[list[str], DeltaChannel(joined, snapshot_frequency=3)]
+
+
 class Tally(TypedDict, total=False):
-    marks: Annotated[list[str], DeltaChannel(joined, snapshot_frequency=3)]
+    marks: Marks
 
 
 async def mark(state: Tally) -> Tally:

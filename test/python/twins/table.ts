@@ -1,9 +1,9 @@
+import type { LeftOut } from '../left-out.ts';
+
 /*
  * The tests of the agent server that run over Python twins of their graphs, too. Each file has its tests that can't,
  * or groups of them, with the reason.
  */
-
-type LeftOut = Record<string, string>;
 
 const ONLY_JAVASCRIPT = 'Only JavaScript can throw such a value.';
 const ZOD = 'It is about schemas in zod; those of Python graphs have tests in test/python.';
@@ -143,13 +143,3 @@ export const TWINS: Record<string, LeftOut> = {
   'test/agent/wire/protocols.test.ts': {},
   'test/agent/wire/work-reports.test.ts': {},
 };
-
-const isIn = (test: string, name: string): boolean => test === name || test.startsWith(`${name} > `);
-
-/** Returns why a test is left out, if it is. */
-export const reasonFor = (leftOut: LeftOut, test: string): string | undefined =>
-  Object.entries(leftOut).find(([name]) => isIn(test, name))?.[1];
-
-/** Returns the names that are left out, and that no test has. */
-export const strays = (leftOut: LeftOut, tests: string[]): string[] =>
-  Object.keys(leftOut).filter((name) => !tests.some((test) => isIn(test, name)));

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from langgraph.channels import DeltaChannel
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
@@ -13,8 +12,17 @@ def _joined(sung: list[str], parts: Sequence[list[str]]) -> list[str]:
     return [*sung, *(voice for part in parts for voice in part)]
 
 
+try:
+    from langgraph.channels import DeltaChannel
+except ImportError:
+    # Before 1.2 the whole list is stored.
+    Channel = Annotated[list[str], lambda sung, part: _joined(sung, [part])]
+else:
+    Channel = Annotated[list[str], DeltaChannel(_joined, snapshot_frequency=3)]
+
+
 class State(TypedDict, total=False):
-    sung: Annotated[list[str], DeltaChannel(_joined, snapshot_frequency=3)]
+    sung: Channel
 
 
 VOICES = ["soprano", "alto", "tenor", "bass", "countertenor", "treble"]

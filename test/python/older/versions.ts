@@ -1,10 +1,10 @@
-import { UsageError } from '../../dev/errors.ts';
+import { UsageError } from '../../../dev/errors.ts';
 
-/**
- * Older versions of LangGraph whose users the runner serves: the last one of each series. With 1.0, pip would choose
- * prebuilt agents that need 1.1.
- */
-export const OLDER = { '1.0': ['langgraph==1.0.10', 'langgraph-prebuilt==1.0.8'], '1.1': ['langgraph==1.1.10'] };
+/** Older versions of LangGraph whose users the runner serves: the last one of each series, with its packages. */
+export const OLDER = {
+  '1.0': 'test/python/older/requirements-1.0.txt',
+  '1.1': 'test/python/older/requirements-1.1.txt',
+};
 
 export type Older = keyof typeof OLDER;
 

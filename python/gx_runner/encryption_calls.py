@@ -1,0 +1,158 @@
+"""Calls of the handlers of an `Encryption` object, each of which is checked for what it returns."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, NamedTuple
+
+import orjson
+
+from gx_runner.compat import EncryptionHandlers
+from gx_runner.failures import ProblemError
+from gx_runner.user import User
+
+Json = dict[str, Any]
+Word = Literal["encrypt", "decrypt"]
+
+# Fields whose objects go to `json` first, so that it may leave some keys as they are.
+BY_KEY = {"run.kwargs", "thread.values", "cron.payload", "cron.owner", "store.value"}
+_log = logging.getLogger("gx_runner")
+
+
+class Value(NamedTuple):
+    """The kind of record and the field of a value, and the context that it is encrypted under."""
+
+    of: str
+    context: Json
+
+    @property
+    def field(self) -> str:
+        """Returns the field alone."""
+        return self.of.partition(".")[2]
+
+
+class Made(NamedTuple):
+    """The result of a handler, and the value that it wants to be stored in place of the one that it was given."""
+
+    plaintext: Any
+    replacement: Any
+
+
+class Calls:
+    """Calls handlers, each within the limit, and checks what they return."""
+
+    def __init__(self, handlers: EncryptionHandlers, seconds: float) -> None:
+        self._handlers = handlers
+        self._seconds = seconds
+        self._asked = False
+
+    @property
+    def has_json(self) -> bool:
+        """Returns whether objects can be encrypted by key."""
+        return self._handlers.encrypt_json is not None
+
+    def blobs(self, of: str, is_object: bool) -> bool:
+        """Returns whether a value of the field goes to `blob`."""
+        return self._handlers.encrypt_blob is not None and not (of in BY_KEY and is_object and self.has_json)
+
+    async def by_blob(self, word: Word, value: Value, data: bytes) -> bytes:
+        """Returns what `blob` made of the bytes."""
+        return bytes_of(self._heard(await self.made_by_blob(word, value, data)), f"{word}.blob", value.of)
+
+    async def by_json(self, word: Word, value: Value, given: Json) -> Json:
+        """Returns what `json` made of the object, which has the same keys."""
+        keys = list(given)
+        return object_of(self._heard(await self.made_by_json(word, value, given)), f"{word}.json", value.of, keys)
+
+    async def made_by_blob(self, word: Word, value: Value, data: bytes) -> Made:
+        """Returns the result of `blob` as it is."""
+        handler = self._handlers.encrypt_blob if word == "encrypt" else self._handlers.decrypt_blob
+        return await self._called(handler, f"{word}.blob", value, data)
+
+    async def made_by_json(self, word: Word, value: Value, given: Json) -> Made:
+        """Returns the result of `json` as it is."""
+        handler = self._handlers.encrypt_json if word == "encrypt" else self._handlers.decrypt_json
+        return await self._called(handler, f"{word}.json", value, given)
+
+    def takes_replacements(self) -> bool:
+        """Returns whether a handler has asked for another stored value since the last call."""
+        asked, self._asked = self._asked, False
+        return asked
+
+    def _heard(self, made: Made) -> Any:
+        self._asked = self._asked or made.replacement is not None
+        return made.plaintext
+
+    async def context(self, user: User, metadata: Json) -> Json:
+        """Returns the context that the handler for contexts makes of the one that a request brings."""
+        handler = self._handlers.context
+        if handler is None:
+            raise ProblemError(501, "encryption.path has no context handler.")
+        made = await self._in_time(lambda: handler(user, _handler_context(None, None, metadata)), "context", "a request")
+        if not isinstance(made, dict):
+            raise ProblemError(500, "encryption.path: context returned no object.")
+        sentence = "encryption.path: context returned values that JSON does not have."
+        if not all(isinstance(name, str) for name in made):
+            raise ProblemError(500, sentence)
+        _check_json(made, sentence)
+        return made
+
+    async def _called(self, handler: Callable[..., Awaitable[Any]] | None, name: str, value: Value, data: Any) -> Made:
+        of = value.of
+        if handler is None:
+            sentence = f"is encrypted by {name}'s counterpart, and encryption.path has no {name} for it; add that handler."
+            raise ProblemError(503, f"A value ({of}) {sentence}")
+        context = _handler_context(of.partition(".")[0], value.field, value.context)
+        made = await self._in_time(lambda: handler(context, data), name, of)
+        return Made(made.plaintext, made.replacement) if type(made).__name__ == "DecryptResult" else Made(made, None)
+
+    async def _in_time(self, call: Callable[[], Awaitable[Any]], name: str, of: str) -> Any:
+        limit = asyncio.timeout(self._seconds)
+        try:
+            async with limit:
+                return await call()
+        except Exception as error:
+            if limit.expired():
+                sentence = f"{name} did not answer within {self._seconds} s for {of}."
+                raise ProblemError(503, f"encryption.path: {sentence}") from None
+            # Its error may hold secrets, so clients don't get it.
+            _log.error("a handler of encryption.path failed: %s for %s", name, of, exc_info=error)
+            raise ProblemError(503, f"encryption.path: {name} failed for {of}.") from None
+
+
+def bytes_of(made: Any, name: str, of: str) -> bytes:
+    """Returns the bytes that a handler made. Raises `ProblemError` where it made something else."""
+    if not isinstance(made, (bytes, bytearray, memoryview)):
+        raise ProblemError(500, f"encryption.path: {name} returned no bytes for {of}.")
+    return bytes(made)
+
+
+def object_of(made: Any, name: str, of: str, keys: list[str]) -> Json:
+    """Returns the object that a handler made. Raises `ProblemError` where it has other keys, or no form in JSON."""
+    if not isinstance(made, dict):
+        raise ProblemError(500, f"encryption.path: {name} returned no object for {of}.")
+    changed = [str(key) for key in made if key not in keys] + [key for key in keys if key not in made]
+    if changed:
+        sentence = f"changed the keys of {of} ({', '.join(changed)}); it may only change their values."
+        raise ProblemError(500, f"encryption.path: {name} {sentence}")
+    try:
+        orjson.dumps(made)
+    except orjson.JSONEncodeError:
+        _check_json(made, f"encryption.path: {name} returned values for {of} that JSON does not have.")
+    return made
+
+
+def _handler_context(model: str | None, field: str | None, metadata: Json) -> Any:
+    from langgraph_sdk.encryption.types import EncryptionContext
+
+    return EncryptionContext(model=model, field=field, metadata=metadata)
+
+
+def _check_json(made: Json, sentence: str) -> None:
+    try:
+        json.dumps(made, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ProblemError(500, sentence) from None

@@ -1,0 +1,35 @@
+"""The checkpointer of temporary runs, whose last steps can be stored where they wait for an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+
+from gx_runner.saver import Saver, next_version
+
+
+class MemorySaver(InMemorySaver):
+    """The steps of a run that nobody goes on from. Its versions are those of the other saver, which may keep them."""
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """Returns the next version of a channel."""
+        return next_version(current)
+
+
+async def keep(memory: MemorySaver, saver: Saver, thread_id: str) -> None:
+    """Stores the last checkpoint of the graph and of each of its subgraphs, so that another run can go on there."""
+    seen: set[str] = set()
+    async for found in memory.alist({"configurable": {"thread_id": thread_id}}):
+        place = found.config["configurable"]
+        if (namespace := place.get("checkpoint_ns", "")) in seen:
+            continue
+        seen.add(namespace)
+        at: RunnableConfig = {"configurable": {"thread_id": thread_id, "checkpoint_ns": namespace}}
+        stored = await saver.aput(at, found.checkpoint, found.metadata, found.checkpoint["channel_versions"])
+        writes: dict[str, list[tuple[str, Any]]] = {}
+        for task_id, channel, value in found.pending_writes or []:
+            writes.setdefault(task_id, []).append((channel, value))
+        for task_id, of_task in writes.items():
+            await saver.aput_writes(stored, of_task, task_id)

@@ -1,0 +1,56 @@
+"""What the request of a run says, in the form in which LangGraph takes it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.metadata
+import uuid
+from typing import Any
+
+from gx_runner.events import graph_modes
+from gx_runner.loading import Graph
+from gx_runner.user import with_user
+
+
+@functools.cache
+def _langgraph_version() -> str:
+    return importlib.metadata.version("langgraph")
+
+
+def config_of(spec: dict[str, Any]) -> dict[str, Any]:
+    """Returns the configuration of a run as LangGraph takes it, with what the server knows of the run."""
+    given = spec["kwargs"]["config"]
+    own = {"run_attempt": spec["attempt"], "langgraph_version": _langgraph_version()}
+    about = {"langgraph_plan": "self_hosted", "langgraph_host": "self-hosted", "langgraph_api_url": None}
+    configurable = with_user(given.get("configurable") or {})
+    names = ("tags", "recursion_limit", "max_concurrency", "run_name")
+    config = {name: given[name] for name in names if given.get(name) is not None}
+    return {
+        **config,
+        "metadata": {**(given.get("metadata") or {}), **own, **about},
+        "configurable": {**configurable, "thread_id": spec["thread_id"], "run_id": spec["run_id"]},
+        **({"run_id": uuid.UUID(spec["run_id"])} if spec["attempt"] == 1 else {}),
+    }
+
+
+def keywords_of(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Returns what else the call of a graph is given."""
+    keywords = {"durability": kwargs["durability"]}
+    if not kwargs.get("protocol"):
+        keywords |= {"stream_mode": graph_modes(kwargs["stream_mode"]), "subgraphs": kwargs["subgraphs"]}
+    for name in ("interrupt_before", "interrupt_after"):
+        if kwargs[name] is not None:
+            keywords[name] = kwargs[name]
+    if kwargs["context"] is not None:
+        keywords["context"] = _context(graph, kwargs["context"])
+    return keywords
+
+
+def _context(graph: Graph, given: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of the context that its class has: a class is made with no other ones."""
+    schema = graph.context_schema
+    if dataclasses.is_dataclass(schema):
+        names = {one.name for one in dataclasses.fields(schema)}
+        return {name: value for name, value in given.items() if name in names}
+    return given

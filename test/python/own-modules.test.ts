@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { expect, inject, test } from 'vitest';
+
+/* What the modules of the runner may be like: what they import, whose private names they use, how long they are. */
+
+const run = promisify(execFile);
+const FILES = globSync('python/gx_runner/*.py').toSorted();
+/** Whatever a project with LangGraph has. */
+const NEEDED = ['langchain_core', 'langgraph', 'orjson', 'pydantic'];
+/** What a project has that uses them; they are imported where it does. */
+const WHERE_USED = ['httpx', 'langchain', 'langgraph_sdk', 'opentelemetry', 'starlette'];
+/** Modules that are themselves imported only where such a package is used. */
+const OF_A_PACKAGE = ['current_span', 'transport'];
+/** Private names that are Python's, Starlette's, or the runner's own. */
+const NOT_OF_LANGGRAPH = [
+  '_asdict',
+  '_context',
+  '_current_frames',
+  '_exit',
+  '_get_running_loop',
+  '_low_priority_routes',
+  '_made',
+  '_run',
+  '_target',
+];
+
+/** It prints, for each file, the packages that it imports beside the standard library: at its top, and in functions. */
+const IMPORTS = `
+import ast, json, sys
+def packages(nodes):
+    names = [a.name for n in nodes if isinstance(n, ast.Import) for a in n.names]
+    names += [n.module for n in nodes if isinstance(n, ast.ImportFrom) and n.module]
+    return sorted({name.split(".")[0] for name in names} - sys.stdlib_module_names - {"gx_runner"})
+found = {}
+for file in sys.argv[1:]:
+    tree = ast.parse(open(file).read())
+    top = {id(node) for node in tree.body}
+    nodes = list(ast.walk(tree))
+    found[file] = {"top": packages([n for n in nodes if id(n) in top]), "all": packages(nodes)}
+print(json.dumps(found))`;
+
+test('they import the standard library, and packages that every project with LangGraph has', async () => {
+  const { stdout } = await run(`${inject('python')}/python`, ['-c', IMPORTS, ...FILES]);
+  const found = Object.entries(JSON.parse(stdout) as Record<string, { top: string[]; all: string[] }>);
+  const always = found.filter(([file]) => !OF_A_PACKAGE.some((name) => file.endsWith(`/${name}.py`)));
+  const sorted = (names: string[]): string[] => [...new Set(names)].toSorted();
+  expect(sorted(always.flatMap(([, { top }]) => top))).toEqual(NEEDED);
+  expect(sorted(found.flatMap(([, { all }]) => all))).toEqual(sorted([...NEEDED, ...WHERE_USED]));
+});
+
+test('they use private names of LangGraph in one file alone', () => {
+  const others = FILES.filter((file) => !file.endsWith('/compat.py')).map((file) => readFileSync(file, 'utf8'));
+  expect(others.length).toBeGreaterThan(50);
+  const names = others.flatMap((text) => [...text.matchAll(/(?:(?<!\bself|\bcls)\.|")(_[a-z]\w*)/g)].map(([, name]) => name!));
+  expect([...new Set(names)].toSorted()).toEqual(NOT_OF_LANGGRAPH);
+  expect(others.filter((text) => /import _[a-z]|__pregel/.test(text))).toEqual([]);
+});
+
+test('they have at most 300 lines', () => {
+  const long = FILES.filter((file) => readFileSync(file, 'utf8').trimEnd().split('\n').length > 300);
+  expect(long).toEqual([]);
+});
