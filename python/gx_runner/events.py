@@ -51,12 +51,15 @@ class EventsOfRun:
         # True once any part of the graph has stopped to wait.
         self.stopped = False
 
-    def text(self, data: Any) -> bytes:
-        """Returns the JSON of an event. The last state is serialised once, because mostly it is the last event, too."""
+    def text(self, data: Any, *, over: bool = False) -> bytes:
+        """Returns the JSON of an event. The last state is serialised once, because mostly it is the last event, too.
+
+        `over`: the graph has ended.
+        """
         if data is not self.values or data is None:
             return to_json(data)
         if self._written is None or self._written[0] is not data:
-            self._written = (data, state_text(data, self.last_lists()))
+            self._written = (data, state_text(data, self.last_lists(), over=over))
         return self._written[1]
 
     def of(self, chunk: Chunk) -> list[Event]:

@@ -219,8 +219,8 @@ def _chunk(chunk: Any, subgraphs: bool) -> Chunk:
     return Chunk(tuple(chunk[0]), chunk[1], chunk[2]) if subgraphs else Chunk((), chunk[0], chunk[1])
 
 
-def _result(events: EventsOfRun) -> Outcome:
-    return {} if events.values is None else _values(events.values, events.text(events.values))
+def _result(events: EventsOfRun, *, over: bool = False) -> Outcome:
+    return {} if events.values is None else _values(events.values, events.text(events.values, over=over))
 
 
 def _values(state: Any, text: bytes) -> Outcome:
@@ -235,7 +235,7 @@ async def _ended(progress: Progress, status: str) -> Outcome:
     """Returns how the run ended. A graph that stopped on the way is asked for its open questions."""
     events, graph = progress.events, progress.graph
     if graph is None or (not events.stopped and status == "success"):
-        return {**_result(events), "status": status, "waiting": False, "interrupts": b"{}"}
+        return {**_result(events, over=True), "status": status, "waiting": False, "interrupts": b"{}"}
     try:
         state = await graph.aget_state({"configurable": {"thread_id": progress.thread_id}})
     except Exception:

@@ -64,10 +64,11 @@ class Saver(BaseCheckpointSaver[str]):
         self._waits = waits
         self._empty = empty
         self._last_lists: ListsOfCheckpoint = {}
+        self._own_lists: dict[str, Any] = {}
 
     def last_lists(self) -> LastLists:
         """Returns the lists of the last step of the graph itself that was read or stored."""
-        return LastLists(self._last_lists, self._lists.loader(self.serde))
+        return LastLists(self._last_lists, self._lists.loader(self.serde), self._own_lists)
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Returns the next version of a channel."""
@@ -203,6 +204,7 @@ class Saver(BaseCheckpointSaver[str]):
         key = (thread_id, namespace, checkpoint["id"])
         before = self._lists.of((thread_id, namespace, parent or ""))
         lists = {channel: one for channel, one in before.items() if channel not in new_versions}
+        own: dict[str, Any] = {}
         new: list[Message] = []
         blobs: list[bytes] = []
         stored = self._lists.of(key)
@@ -215,10 +217,11 @@ class Saver(BaseCheckpointSaver[str]):
                 new.append({"version": str(version), "channel": name, **value, "blob": len(blob)})
                 blobs.append(blob)
                 if made is not None:
-                    lists[name] = made
+                    lists[name], own[name] = made, checkpoint["channel_values"][name]
         self._lists.remember(key, lists)
         if namespace == "":
             self._last_lists = lists
+            self._own_lists = own
         kept: dict[str, Any] = {**get_checkpoint_metadata(config, metadata)}
         # LangChain copies the settings of a run to its metadata. They may be secrets, so the server hears which they are.
         settings = kept.keys() & (config.get("configurable") or {}).keys() - metadata.keys()
@@ -286,7 +289,7 @@ class Saver(BaseCheckpointSaver[str]):
             return None
         place = found[0].checkpoint.config["configurable"]
         if place["checkpoint_ns"] == "":
-            self._last_lists = found[0].lists
+            self._last_lists, self._own_lists = found[0].lists, {}
         self._lists.remember((place["thread_id"], place["checkpoint_ns"], place["checkpoint_id"]), found[0].lists)
         return found[0].checkpoint
 

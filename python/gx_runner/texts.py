@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -17,14 +18,24 @@ class LastLists(NamedTuple):
 
     lists: ListsOfCheckpoint
     loader: Loader
+    # The graph's own objects of those that this step has changed.
+    own: Mapping[str, Any]
 
 
-def state_text(state: Any, last: LastLists | None) -> bytes:
-    """Returns the JSON of a state. It is that of `to_json`, sooner where the state has long lists."""
+def state_text(state: Any, last: LastLists | None, *, over: bool) -> bytes:
+    """Returns the JSON of a state. It is that of `to_json`, sooner where the state has long lists.
+
+    Once the graph is `over`, a list that its last step has stored is not compared again: no code can have changed it.
+    """
     if last is None or not last.lists or not isinstance(state, dict):
         return to_json(state)
     try:
-        texts = {name: _text(value, last.lists[name], last.loader) for name, value in state.items() if name in last.lists}
+        stored = last.own if over else {}
+        texts = {
+            name: _text(value, last.lists[name], last.loader, is_stored=stored.get(name) is value)
+            for name, value in state.items()
+            if name in last.lists
+        }
         fragments = {name: orjson.Fragment(text) for name, text in texts.items() if text is not None}
         return orjson.dumps({**state, **fragments}, default=form_of, option=OPTIONS)
     except Exception:
@@ -32,9 +43,11 @@ def state_text(state: Any, last: LastLists | None) -> bytes:
         return to_json(state)
 
 
-def _text(value: Any, version: ListVersion, loader: Loader) -> bytes | None:
+def _text(value: Any, version: ListVersion, loader: Loader, *, is_stored: bool) -> bytes | None:
     """Returns the JSON of a list that begins as the version does; None for others."""
-    same = same_ahead(value, version.elements, loader) if type(value) is list else 0
+    if type(value) is not list:
+        return None
+    same = len(value) if is_stored else same_ahead(value, version.elements, loader)
     if same == 0:
         return None
     elements, number = version.elements[:same], loader.number

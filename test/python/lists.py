@@ -156,14 +156,22 @@ def texts(seed: int) -> None:
         values = edit(values, by)
         odd = by.choice(["t", "\ud800", 2**70])
         state = {"messages": values, "other": ["a", {1, 2}], "odd": odd, "more": {1: values[:2]}}
-        for last in [None, LastLists(lists, loader)]:
-            assert state_text(state, last) == to_json(state), f"seed {seed}: another text"
+        for last in [None, LastLists(lists, loader, {})]:
+            for over in [False, True]:
+                assert state_text(state, last, over=over) == to_json(state), f"seed {seed}: another text"
         new = identified(values, lists["messages"].elements if lists else (), loader, dumps)
         if new is None:
             return
         lists = {"messages": next_list(lists.get("messages"), str(number), new).list}
-        assert state_text(state, LastLists(lists, loader)) == to_json(state)
-        assert state_text([values], LastLists(lists, loader)) == to_json([values])
+        for own in [{}, {"messages": values}]:
+            last = LastLists(lists, loader, own)
+            assert state_text(state, last, over=True) == to_json(state)
+            assert state_text([values], last, over=True) == to_json([values])
+        # Nodes that are still to come may change the objects of a step, and other lists are not those that it stored.
+        changed = edit(values, by)
+        assert state_text({"messages": changed}, last, over=True) == to_json({"messages": changed})
+        values[:] = changed
+        assert state_text({"messages": values}, last, over=False) == to_json({"messages": values})
 
 
 def marks() -> None:
