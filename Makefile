@@ -106,7 +106,7 @@ test-air-gapped: install ## a release mirrored into a registry, and installed fr
 test-packets: install ## the network policies of the native cluster, by real packets between network namespaces (Linux, root)
 	@node dev/test/main.ts packets
 
-test-crash: install ## the agent server under kill -9 of workers, of the process that answers, and of Postgres, readers behind a bad network, runs of thirty leases, and runners of graphs in Python (needs python3); 13 minutes on a quiet machine, 20 on a busy one
+test-crash: install ## the agent server under kill -9 of workers, of the process that answers, and of Postgres, readers behind a bad network, runs of thirty leases, runners of graphs in Python, locks of dead workers, and a database that takes no writes (needs python3); 15 minutes on a quiet machine, 22 on a busy one
 	@node dev/test/main.ts crash
 
 test-faults: install ## the operator under kill -9, broken watches, refused requests and two leaders, on a real API server

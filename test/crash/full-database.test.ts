@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expired } from '../../../src/agent/db/runs/leases.ts';
-import { openDatabase } from '../../../src/agent/db/base/pool.ts';
-import { startPostgres, type EmbeddedPostgres } from '../../../src/agent/dev/embedded-postgres/start.ts';
-import { silentLog } from '../../kit/log.ts';
-import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { until } from '../../kit/until.ts';
+import { expired } from '../../src/agent/db/runs/leases.ts';
+import { openDatabase } from '../../src/agent/db/base/pool.ts';
+import { startPostgres, type EmbeddedPostgres } from '../../src/agent/dev/embedded-postgres/start.ts';
+import { silentLog } from '../kit/log.ts';
+import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
+import { until } from '../kit/until.ts';
 
 /*
  * A database becomes read-only, as its guard makes it when its volume is full (docs/reference/database.md), and takes

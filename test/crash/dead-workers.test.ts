@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { startAgent, type AgentProcess } from '../../kit/agent-server.ts';
-import { untilLocksCount } from '../../kit/locks-count.ts';
-import { freshDatabase, type TestDatabase } from '../../kit/postgres.ts';
-import { linesOf } from '../../kit/lines.ts';
-import { until } from '../../kit/until.ts';
+import { startAgent, type AgentProcess } from '../kit/agent-server.ts';
+import { untilLocksCount } from '../kit/locks-count.ts';
+import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
+import { linesOf } from '../kit/lines.ts';
+import { until } from '../kit/until.ts';
 
 /* How the database shows which workers live, and what becomes of the runs of a dead worker. */
 
