@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import { asError, StartError } from './errors.ts';
 
 /** `ended` settles when the process can't go on, for example after it lost its lease. */
@@ -53,12 +54,32 @@ async function run({ help, commands }: Commands, [name = '--help', ...rest]: str
   setTimeout(leave, LINGER).unref();
 }
 
+/** The parts of a command's help. `usage`: the lines below its name. */
+export type CommandHelp = { does: string; usage?: string };
+
+const CHART = 'It takes no options. Its settings come from the environment, where the Helm chart writes them.';
+
 /** Makes the command of a process that takes no options, because its settings come from the environment. */
 export const withoutOptions =
-  (name: string, help: string, command: RunCommand): RunCommand =>
+  (name: string, { does, usage = CHART }: CommandHelp, command: RunCommand): RunCommand =>
   async (args, signal) => {
     const [first] = args;
     if (first === undefined) return command(args, signal);
+    const help = `gx-platform ${name}: ${does}\n\nUsage: node src/main.ts ${name}\n\n${usage}\n`;
     if (['--help', '-h'].includes(first)) return void process.stdout.write(help);
     throw new StartError(`${name}: "${first}" is not known; it takes no options. See ${name} --help.`);
   };
+
+/** Reads the options of a command. Throws a `StartError` that begins with its name and ends with `hint`. */
+export function commandOptions<const O extends ParseArgsOptionsConfig>(
+  args: string[],
+  options: O,
+  { name, hint = '' }: { name: string; hint?: string },
+) {
+  try {
+    return parseArgs({ args, options }).values;
+  } catch (error) {
+    const { message } = asError(error);
+    throw new StartError(`${name}: ${hint === '' ? message : `${message.replace(/\.?$/, '.')} ${hint}`}`, { cause: error });
+  }
+}

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { runCommand, withoutOptions, type RunCommand } from './commands.ts';
+import { runCommand, withoutOptions, type CommandHelp, type RunCommand } from './commands.ts';
 import { processEnv } from './config/env.ts';
 import { createLog } from './log.ts';
 
@@ -24,90 +24,71 @@ Usage: node src/main.ts <command> [options]
 Every command explains itself with --help. Settings come from the environment.
 `;
 
-const CONTROL_PLANE_HELP = `gx-platform control-plane: the REST API that writes Deployment and Revision resources
-
-Usage: node src/main.ts control-plane
-
-It takes no options. Its settings come from the environment, where the Helm chart writes them.
-`;
-
-const OPERATOR_HELP = `gx-platform operator: the loop that turns Deployment and Revision resources into workloads
-
-Usage: node src/main.ts operator
-
-It takes no options. Its settings come from the environment, where the Helm chart writes them.
-`;
-
-const GATEWAY_HELP = `gx-platform gateway: takes the agents' reports of their work, for the operator and for scalers
-
-Usage: node src/main.ts gateway
-
-It takes no options. Its settings come from the environment, where the Helm chart writes them.
-`;
-
-const CONSOLE_HELP = `gx-platform console: the page for browsers, and the way from it to the REST API
-
-Usage: node src/main.ts console
-
-It takes no options. Its settings come from the environment, where the Helm chart writes them.
-`;
-
-const AGENT_BUILD_HELP = `gx-platform agent-build: prepares an image for the agent server
-
-Usage: node src/main.ts agent-build
-
-Run it when the image of an agent is built. It takes no options. GX_CONFIG names the graph configuration.
-`;
+const AGENT_BUILD: CommandHelp = {
+  does: 'prepares an image for the agent server',
+  usage: 'Run it when the image of an agent is built. It takes no options. GX_CONFIG names the graph configuration.',
+};
 
 /** Each command loads only its own product, so that an agent never loads the Kubernetes client. */
 const commands: Record<string, RunCommand> = {
-  'control-plane': withoutOptions('control-plane', CONTROL_PLANE_HELP, async (_args, signal) => {
-    const [{ controlPlaneConfig }, { startControlPlane }, { connect }, { collectAtRest }] = await Promise.all([
-      import('./config/control-plane.ts'),
-      import('./control-plane/start.ts'),
-      import('./kube/client.ts'),
-      import('./at-rest.ts'),
-    ]);
-    collectAtRest();
-    const config = controlPlaneConfig(processEnv());
-    const log = createLog({ level: config.logLevel, process: 'control-plane' });
-    const kube = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane' });
-    const keys = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane/keys' });
-    const logs = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane/logs' });
-    return startControlPlane({ config, kube, keys, logs, log, signal });
-  }),
-  operator: withoutOptions('operator', OPERATOR_HELP, async (_args, signal) => {
-    const [{ operatorConfig }, { ownVersion }, { startOperator }, { watchHeap }, { requireSupportedJump }, { connect }] = await Promise.all(
-      [
-        import('./config/operator.ts'),
-        import('./config/own-version.ts'),
-        import('./operator/start.ts'),
-        import('./operator/heap.ts'),
-        import('./operator/versions.ts'),
+  'control-plane': withoutOptions(
+    'control-plane',
+    { does: 'the REST API that writes Deployment and Revision resources' },
+    async (_args, signal) => {
+      const [{ controlPlaneConfig }, { startControlPlane }, { connect }, { collectAtRest }] = await Promise.all([
+        import('./config/control-plane.ts'),
+        import('./control-plane/start.ts'),
         import('./kube/client.ts'),
-      ],
-    );
-    watchHeap();
-    const config = operatorConfig(processEnv());
-    const log = createLog({ level: config.logLevel, process: 'operator' });
-    const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'gx-operator' });
-    await requireSupportedJump({ kube, config, log, own: ownVersion() }, signal);
-    return startOperator({ config, kube, log, signal });
-  }),
-  gateway: withoutOptions('gateway', GATEWAY_HELP, async (_args, signal) => {
-    const [{ gatewayConfig }, { startGateway }, { connect }, { collectAtRest }] = await Promise.all([
-      import('./config/gateway.ts'),
-      import('./gateway/start.ts'),
-      import('./kube/client.ts'),
-      import('./at-rest.ts'),
-    ]);
-    collectAtRest();
-    const config = gatewayConfig(processEnv());
-    const log = createLog({ level: config.logLevel, process: 'gateway' });
-    const kube = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway' });
-    return startGateway({ config, kube, log, signal });
-  }),
-  console: withoutOptions('console', CONSOLE_HELP, async (_args, signal) => {
+        import('./at-rest.ts'),
+      ]);
+      collectAtRest();
+      const config = controlPlaneConfig(processEnv());
+      const log = createLog({ level: config.logLevel, process: 'control-plane' });
+      const kube = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane' });
+      const keys = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane/keys' });
+      const logs = await connect({ fieldManager: 'gx-control-plane', userAgent: 'gx-control-plane/logs' });
+      return startControlPlane({ config, kube, keys, logs, log, signal });
+    },
+  ),
+  operator: withoutOptions(
+    'operator',
+    { does: 'the loop that turns Deployment and Revision resources into workloads' },
+    async (_args, signal) => {
+      const [{ operatorConfig }, { ownVersion }, { startOperator }, { watchHeap }, { requireSupportedJump }, { connect }] =
+        await Promise.all([
+          import('./config/operator.ts'),
+          import('./config/own-version.ts'),
+          import('./operator/start.ts'),
+          import('./operator/heap.ts'),
+          import('./operator/versions.ts'),
+          import('./kube/client.ts'),
+        ]);
+      watchHeap();
+      const config = operatorConfig(processEnv());
+      const log = createLog({ level: config.logLevel, process: 'operator' });
+      const kube = await connect({ fieldManager: 'gx-operator', userAgent: 'gx-operator' });
+      await requireSupportedJump({ kube, config, log, own: ownVersion() }, signal);
+      return startOperator({ config, kube, log, signal });
+    },
+  ),
+  gateway: withoutOptions(
+    'gateway',
+    { does: "takes the agents' reports of their work, for the operator and for scalers" },
+    async (_args, signal) => {
+      const [{ gatewayConfig }, { startGateway }, { connect }, { collectAtRest }] = await Promise.all([
+        import('./config/gateway.ts'),
+        import('./gateway/start.ts'),
+        import('./kube/client.ts'),
+        import('./at-rest.ts'),
+      ]);
+      collectAtRest();
+      const config = gatewayConfig(processEnv());
+      const log = createLog({ level: config.logLevel, process: 'gateway' });
+      const kube = await connect({ fieldManager: 'gx-gateway', userAgent: 'gx-gateway' });
+      return startGateway({ config, kube, log, signal });
+    },
+  ),
+  console: withoutOptions('console', { does: 'the page for browsers, and the way from it to the REST API' }, async (_args, signal) => {
     const [{ consoleConfig }, { startConsole }, { collectAtRest }] = await Promise.all([
       import('./config/console.ts'),
       import('./console/start.ts'),
@@ -127,7 +108,7 @@ const commands: Record<string, RunCommand> = {
     const config = agentConfig(processEnv(), args);
     return startAgentServer({ config, ...agentLog(config), signal });
   },
-  'agent-build': withoutOptions('agent-build', AGENT_BUILD_HELP, async (_args, signal) => {
+  'agent-build': withoutOptions('agent-build', AGENT_BUILD, async (_args, signal) => {
     const [{ agentBuildConfig }, { buildAgent }] = await Promise.all([
       import('./config/agent-build.ts'),
       import('./agent/process/build.ts'),

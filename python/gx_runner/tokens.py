@@ -1,6 +1,6 @@
 """Counts the tokens that the models of a run use, as LangChain's callbacks report them.
 
-It is that of JavaScript's graphs (src/agent/graph-thread/tokens.ts).
+It is that of JavaScript's graphs (src/agent/graph-thread/running.ts).
 """
 
 from __future__ import annotations

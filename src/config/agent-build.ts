@@ -1,21 +1,14 @@
 import { SettingsReader, type Env } from './env.ts';
-import { fileSections, type FileSection } from './gx-json.ts';
-import { pythonSettings, type PythonSettings } from './python.ts';
+import { fileSections } from './gx-json.ts';
+import { pythonSettings } from './python.ts';
 
-export type AgentBuildConfig = {
-  configPath: string;
-  sections: FileSection[];
-  logLevel: string;
-  folder: string;
-  within: number;
-  python: PythonSettings;
-};
+export type AgentBuildConfig = ReturnType<typeof agentBuildConfig>;
 
 /** Milliseconds: the builder of an image can wait longer than a client. */
 const WITHIN = 300_000;
 
 /** Reads the settings of `agent-build`; those that the server has too are called the same. */
-export function agentBuildConfig(env: Env): AgentBuildConfig {
+export function agentBuildConfig(env: Env) {
   const read = new SettingsReader(env);
   const config = {
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),

@@ -1,23 +1,21 @@
-import { parseArgs } from 'node:util';
-import { asError, StartError } from '../errors.ts';
+import { commandOptions } from '../commands.ts';
+import { asError } from '../errors.ts';
 import type { BodyLimits } from '../http/body.ts';
 import { createValidator } from '../http/validate.ts';
 import { LARGEST_INTEGER } from '../schema/agent/agent-types.ts';
 import { Cors } from '../schema/agent/gx-json.ts';
-import type { Pin } from '../schema/platform/pins.ts';
+import { type Pin, PINS } from '../schema/platform/pins.ts';
 import { trustedProxies } from './address-blocks.ts';
-import { agentAccess, type AgentAccess } from './agent-access.ts';
+import { agentAccess } from './agent-access.ts';
 import { assistantDefaultsText } from './assistant-defaults.ts';
-import { encryptionSettings, type EncryptionSettings } from './encryption.ts';
+import { encryptionSettings } from './encryption.ts';
 import { SettingsReader, type Env } from './env.ts';
-import { fileSections, type FileSection } from './gx-json.ts';
-import { pinSetting } from './pinning.ts';
+import { fileSections } from './gx-json.ts';
 import { pythonSettings, type PythonSettings } from './python.ts';
-import { refuseNotServed } from './not-served.ts';
-import { streamSettings, type StreamSettings } from './streams.ts';
-import { webhookSettings, type WebhookConfig } from './webhooks.ts';
-import { langsmithProject, logSettings, tracingSettings, type CollectorSettings, type TracingSettings } from './tracing.ts';
-import { workReports, type WorkReportSettings } from './work-reports.ts';
+import { streamSettings } from './streams.ts';
+import { webhookSettings } from './webhooks.ts';
+import { langsmithProject, logSettings, tracingSettings } from './tracing.ts';
+import { workReports } from './work-reports.ts';
 
 export const AGENT_SERVER_HELP = `gx-platform agent-server: the server of one deployment: assistants, threads, runs, streams
 
@@ -30,101 +28,14 @@ It needs DATABASE_URI, a Postgres connection string. Other settings come from th
 docs/reference/agent-server.md lists them.
 `;
 
-export type AgentConfig = {
-  host: string;
-  port: number;
-  logLevel: string;
-  configPath: string;
-  /** Sections of that file that came as variables, for those that it does not have. */
-  sections: FileSection[];
-  /** JSON: graph id -> config of its own assistant. */
-  assistantDefaults: string | undefined;
-  mountPrefix: string;
-  /** Where clients find the server, when requests do not name it. */
-  publicUrl: string | undefined;
-  /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
-  trustedProxies: string[];
-  /** Whose pages may call, if gx.json has no `http.cors`. Empty allows any. */
-  cors: Cors;
-  /** Whether pages of public sites may call a server in a private network. */
-  privateNetwork: boolean;
-  body: BodyLimits;
-  callers: CallerLimits;
+export type AgentConfig = ReturnType<typeof settings> & {
   /**
    * Set for a server on a developer's machine, which pages of the web must not reach; `loopback`: nor other machines.
    */
   localPages: { loopback: boolean } | undefined;
-  /**
-   * The least number of seconds after SIGTERM in which requests are still served, because load balancers notice late.
-   */
-  shutdownDelaySeconds: number;
-  database: {
-    uri: string;
-    /** Seconds that a start waits for a database that does not answer yet. */
-    waitSeconds: number;
-    connections: number | undefined;
-    poolSize: number;
-    statementTimeoutSeconds: number;
-  };
-  jobs: JobSettings;
-  /** The command of a process that runs all graphs. Undefined: the language of each decides. */
-  runner: string[] | undefined;
-  python: PythonSettings;
-  /** Whether making a run changes the record of its thread. */
-  richThreads: boolean;
-  webhooks: WebhookConfig;
-  streams: StreamSettings;
-  access: AgentAccess;
-  /** Where it reports its work. */
-  reports: WorkReportSettings;
-  /** Whether crons are served, and fire. */
-  crons: boolean;
-  /** Seconds that a handler of `auth.path` may take. */
-  authTimeoutSeconds: number;
-  /** Seconds after which the credentials of an open stream or WebSocket are checked again. */
-  authCheckSeconds: number;
-  /** Seconds that a handler of `encryption.path` may take. */
-  encryptionTimeoutSeconds: number;
-  /** Seconds that `http.app` may take to begin an answer. */
-  appTimeoutSeconds: number;
-  /** Whether event streaming (protocol v2) is served, unless gx.json turns it off. */
-  eventStreaming: boolean;
-  deployment: string | undefined;
-  revision: string | undefined;
-  /** How runs keep to the revision on which they began. */
-  pin: Pin;
-  /** The folder with the results of the image's build. */
-  buildFolder: string | undefined;
-  /** Milliseconds that reading the types of graphs may take; 0 reads none. */
-  typesWithin: number;
-  /** The project of LangSmith's library in graphs. Undefined: the environment names one, or there is no deployment. */
-  langsmithProject: string | undefined;
-  /** Undefined means no traces, and no cost of them. */
-  tracing: TracingSettings | undefined;
-  /** Where lines of the log go besides standard output. */
-  logs: CollectorSettings | undefined;
-  /** Undefined means that the database holds values as they are. */
-  encryption: EncryptionSettings | undefined;
 };
 
-export type JobSettings = {
-  /** How many runs execute at a time in this process. With 0 it only serves requests. */
-  slots: number;
-  /** How many threads graphs run in, at most. 0 takes as many as the machine and the memory limit allow. */
-  threads: number;
-  /** Megabytes of heap of each thread. 0 divides the memory limit. */
-  heapMegabytes: number;
-  graceSeconds: number;
-  timeoutSeconds: number;
-  maxAttempts: number;
-  /** A run whose worker has been silent for this long is taken over. */
-  leaseSeconds: number;
-  recursionLimit: number;
-  /** The most steps that a run may ask for. */
-  maxRecursionLimit: number;
-  /** How many runs of the deployment may wait for a worker; 0 means any number. */
-  maxQueued: number;
-};
+export type JobSettings = ReturnType<typeof jobSettings>;
 
 /**
  * The most streams that one caller may hold open, and the most runs that it may start in a minute; 0 means any number.
@@ -160,13 +71,13 @@ function logLevel(read: SettingsReader): string {
  * `StartError` with every problem.
  */
 export function agentConfig(env: Env, args: string[] = []): AgentConfig {
-  const flags = flagsOf(args);
+  const flags = commandOptions(args, { config: { type: 'string' }, port: { type: 'string' } }, { name: 'agent-server' });
   const read = new SettingsReader({
     ...env,
     ...(flags.config && { GX_CONFIG: flags.config }),
     ...(flags.port && { GX_SERVER_PORT: flags.port }),
   });
-  const config = settings(read);
+  const config = { ...settings(read), localPages: undefined };
   read.finish();
   return config;
 }
@@ -181,50 +92,75 @@ export function agentEnvironmentFaults(env: Env): string[] {
   return read.problems;
 }
 
-function settings(read: SettingsReader): AgentConfig {
+function settings(read: SettingsReader) {
   refuseNotServed(read);
+  const python: PythonSettings = pythonSettings(read);
   return {
     host: read.text(['GX_SERVER_HOST', 'LANGGRAPH_SERVER_HOST'], '::'),
     port: read.integer(['GX_SERVER_PORT', 'PORT'], 8000, { min: 0, max: 65_535 }),
     logLevel: logLevel(read),
     configPath: read.text(['GX_CONFIG', 'GX_CONFIG_PATH'], './gx.json'),
+    /** Sections of that file that came as variables, for those that it does not have. */
     sections: fileSections(read),
+    /** JSON: graph id -> config of its own assistant. */
     assistantDefaults: assistantDefaultsText(read),
     mountPrefix: prefixSetting(read),
+    /** Where clients find the server, when requests do not name it. */
     publicUrl: read.optional(['GX_PUBLIC_URL', 'LANGGRAPH_API_URL']),
+    /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
     trustedProxies: trustedProxies(read),
+    /** Whose pages may call, if gx.json has no `http.cors`. Empty allows any. */
     cors: corsSettings(read),
+    /** Whether pages of public sites may call a server in a private network. */
     privateNetwork: read.flag(['GX_ALLOW_PRIVATE_NETWORK', 'ALLOW_PRIVATE_NETWORK'], false),
     body: bodySettings(read),
     callers: {
       streams: read.integer(['GX_STREAMS_PER_CALLER'], 1000, { min: 0, max: 1_000_000 }),
       runsPerMinute: read.integer(['GX_RUNS_PER_MINUTE'], 60_000, { min: 0, max: 100_000_000 }),
     },
-    localPages: undefined,
+    /**
+     * The least number of seconds after SIGTERM in which requests are still served, because load balancers notice late.
+     */
     shutdownDelaySeconds: read.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 0, { min: 0, max: 600 }),
     database: databaseSettings(read),
     jobs: jobSettings(read),
+    /** The command of a process that runs all graphs. Undefined: the language of each decides. */
     runner: read.optional(['GX_RUNNER'])?.split(' '),
-    python: pythonSettings(read),
+    python,
+    /** Whether making a run changes the record of its thread. */
     richThreads: read.flag(['GX_RICH_THREADS', 'FF_RICH_THREADS'], true),
     webhooks: webhookSettings(read),
     streams: streamSettings(read),
     access: agentAccess(read),
+    /** Where it reports its work. */
     reports: workReports(read),
+    /** Seconds after which the credentials of an open stream or WebSocket are checked again. */
     authCheckSeconds: read.integer(['GX_AUTH_CHECK_SECS'], 300, { min: 1, max: 3600 }),
+    /** Seconds that a handler of `auth.path` may take. */
     authTimeoutSeconds: read.integer(['GX_AUTH_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
+    /** Seconds that a handler of `encryption.path` may take. */
     encryptionTimeoutSeconds: read.integer(['GX_ENCRYPTION_TIMEOUT_SECS'], 10, { min: 1, max: 300 }),
+    /** Whether crons are served, and fire. */
     crons: read.flag(['GX_CRONS_ENABLED', 'FF_CRONS_ENABLED'], true),
+    /** Seconds that `http.app` may take to begin an answer. */
     appTimeoutSeconds: read.integer(['GX_HTTP_APP_TIMEOUT_SECS'], 300, { min: 1, max: 3600 }),
+    /** Whether event streaming (protocol v2) is served, unless gx.json turns it off. */
     eventStreaming: read.flag(['GX_V2_EVENT_STREAMING', 'FF_V2_EVENT_STREAMING'], true),
     deployment: read.optional(['GX_DEPLOYMENT']),
     revision: read.optional(['GX_REVISION']),
+    /** How runs keep to the revision on which they began. */
     pin: pinSetting(read),
+    /** The folder with the results of the image's build. */
     buildFolder: read.optional(['GX_BUILD_FOLDER']),
+    /** Milliseconds that reading the types of graphs may take; 0 reads none. */
     typesWithin: read.integer(['GX_SCHEMA_RESOLVE_TIMEOUT_MS', 'LANGGRAPH_SCHEMA_RESOLVE_TIMEOUT_MS'], 30_000, { min: 0, max: 600_000 }),
+    /** The project of LangSmith's library in graphs; none where the environment names one, or without a deployment. */
     langsmithProject: langsmithProject(read),
+    /** Undefined means no traces, and no cost of them. */
     tracing: tracingSettings(read),
+    /** Where lines of the log go besides standard output. */
     logs: logSettings(read),
+    /** Undefined means that the database holds values as they are. */
     encryption: encryptionSettings(read),
   };
 }
@@ -255,9 +191,10 @@ const bodySettings = (read: SettingsReader): BodyLimits => ({
   listItems: 1000,
 });
 
-function databaseSettings(read: SettingsReader): AgentConfig['database'] {
+function databaseSettings(read: SettingsReader) {
   return {
     uri: customDatabase(read) ?? read.required(['DATABASE_URI', 'GX_DATABASE_URI', 'POSTGRES_URI'], 'the Postgres connection string'),
+    /** Seconds that a start waits for a database that does not answer yet. */
     waitSeconds: read.integer(['GX_POSTGRES_WAIT_SECONDS'], 0, { min: 0, max: 3600 }),
     connections:
       read.optional(['GX_POSTGRES_MAX_CONNECTIONS']) === undefined
@@ -275,26 +212,57 @@ function customDatabase(read: SettingsReader): string | undefined {
   return uri;
 }
 
-function jobSettings(read: SettingsReader): JobSettings {
+function jobSettings(read: SettingsReader) {
   return {
+    /** How many runs execute at a time in this process. With 0 it only serves requests. */
     slots: read.integer(['GX_JOBS_PER_WORKER', 'N_JOBS_PER_WORKER'], 10, { min: 0, max: 1000 }),
+    /** How many threads graphs run in, at most. 0 takes as many as the machine and the memory limit allow. */
     threads: read.integer(['GX_WORKER_THREADS'], 0, { min: 0, max: 64 }),
+    /** Megabytes of heap of each thread. 0 divides the memory limit. */
     heapMegabytes: read.integer(['GX_WORKER_HEAP_MB'], 0, { min: 0, max: 1_000_000 }),
     graceSeconds: read.integer(['GX_JOB_SHUTDOWN_GRACE_PERIOD_SECS', 'BG_JOB_SHUTDOWN_GRACE_PERIOD_SECS'], 180, { min: 0, max: DAY }),
     timeoutSeconds: read.integer(['GX_JOB_TIMEOUT_SECS', 'BG_JOB_TIMEOUT_SECS'], DAY, { min: 1, max: 30 * DAY }),
     maxAttempts: read.integer(['GX_JOB_MAX_RETRIES', 'BG_JOB_MAX_RETRIES'], 3, { min: 1, max: 100 }),
+    /** A run whose worker has been silent for this long is taken over. */
     leaseSeconds: read.integer(['GX_JOB_LEASE_SECS'], LEASE, { min: 2, max: 3600 }),
     recursionLimit: read.integer(['GX_DEFAULT_RECURSION_LIMIT', 'LANGGRAPH_DEFAULT_RECURSION_LIMIT'], 25, { min: 1, max: 1_000_000 }),
+    /** The most steps that a run may ask for. */
     maxRecursionLimit: read.integer(['GX_MAX_RECURSION_LIMIT'], 100_000, { min: 1, max: LARGEST_INTEGER }),
+    /** How many runs of the deployment may wait for a worker; 0 means any number. */
     maxQueued: read.integer(['GX_MAX_QUEUED_RUNS'], 100_000, { min: 0, max: 100_000_000 }),
   };
 }
 
-function flagsOf(args: string[]): { config?: string; port?: string } {
-  try {
-    const { values } = parseArgs({ args, options: { config: { type: 'string' }, port: { type: 'string' } } });
-    return values;
-  } catch (error) {
-    throw new StartError(`agent-server: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-  }
+/** The words as they are read, in small letters. */
+const WORDS = { run: 'Run', thread: 'Thread', none: 'None' } as const satisfies Record<Lowercase<Pin>, Pin>;
+
+/** Reads how runs keep to the revision on which they began. */
+function pinSetting(read: SettingsReader): Pin {
+  const words = PINS.map((pin) => pin.toLowerCase() as Lowercase<Pin>);
+  return WORDS[read.oneOf(['GX_PIN'], 'none', words)];
+}
+
+/*
+ * Names of settings that other servers of this interface read and that ask for something that this one does not do. To
+ * ignore them would break a promise of the deployment, such as encrypted data, so the process exits at startup. Names
+ * that only set how another server works inside are ignored; docs/reference/configuration-names.md lists them.
+ */
+
+type NotServed = { names: string[]; asks?: (value: string) => boolean; instead: string };
+
+const on = (value: string): boolean => ['true', '1', 'yes', 'on'].includes(value.toLowerCase());
+
+/** Variables that are refused when they ask for something. */
+export const NOT_SERVED: readonly NotServed[] = [
+  { names: ['LANGGRAPH_AUTH_TYPE'], asks: (value) => value !== 'noop', instead: 'auth of gx.json says who may call' },
+  { names: ['LANGGRAPH_METRICS_ENABLED'], asks: on, instead: 'metrics are at /metrics' },
+];
+
+/** Adds a problem for each name that is set and asks for something. */
+function refuseNotServed(read: SettingsReader): void {
+  for (const { names, asks = () => true, instead } of NOT_SERVED)
+    for (const name of names) {
+      const value = read.optional([name]);
+      if (value !== undefined && asks(value)) read.problem(`${name} can't be honoured: ${instead}; remove it`);
+    }
 }

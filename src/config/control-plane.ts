@@ -1,14 +1,12 @@
 import type { BodyLimits } from '../http/body.ts';
-import type { ConfiguredIntegration } from '../schema/platform/git-connection.ts';
-import type { ObjectKeys } from '../schema/platform/object-keys.ts';
 import { trustedProxies } from './address-blocks.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
 import { prometheusUrl } from './prometheus.ts';
 import { routes, type RouteSettings } from './routes.ts';
-import { oidcConfig, type OidcConfig } from './oidc.ts';
-import { tracingSettings, type TracingSettings } from './tracing.ts';
+import { oidcConfig } from './oidc.ts';
+import { tracingSettings } from './tracing.ts';
 
 /** Parts of a pod, beyond the harmless ones, that an installation may let REST users set. */
 const GRANTS = ['secrets', 'claims', 'projected', 'csi', 'nfs', 'privileged', 'accounts', 'tokens', 'placement'] as const;
@@ -20,52 +18,7 @@ export type Hosting = (typeof HOSTINGS)[number];
 /** How much one caller may do at a time, and how often; 0 means any number. */
 export type KeyLimits = { streamsPerKey: number; streamsPerTenant: number; failedLoginsPerMinute: number };
 
-export type ControlPlaneConfig = {
-  host: string;
-  port: number;
-  logLevel: string;
-  /** The certificate that it serves and the key, as files. Undefined means plain HTTP. */
-  tls: { cert: string; key: string } | undefined;
-  /** Where this process, its API keys and the Listeners live. */
-  namespace: string;
-  /** The namespaces whose deployments are served. Empty means all of the cluster. */
-  namespaces: string[];
-  /** The installation's namespaces for agents. They are the default tenant's unless a label says otherwise. */
-  agentNamespaces: string[];
-  hosting: Hosting;
-  defaultTenantId: string;
-  grants: Grant[];
-  /** Keys of labels and annotations that REST users may ask for besides harmless ones. */
-  objectKeys: ObjectKeys;
-  gitIntegrations: ConfiguredIntegration[];
-  /** Hosts with which REST users may connect, also at private addresses; empty: any of https with a public one. */
-  gitHosts: string[];
-  /** Where builds run. */
-  buildNamespace: string | undefined;
-  buildkitNamespace: string | undefined;
-  /** Where Secrets of git integrations are kept. Undefined: REST takes no credential. */
-  gitNamespace: string | undefined;
-  /** Where builds push, and the Secret with which nodes pull from there: each image there is of one namespace. */
-  builtImages: { repository: string | undefined; pullSecret: string | undefined };
-  /** The routes of deployments, by which custom URLs are checked. Undefined: there are none. */
-  route: RouteSettings | undefined;
-  /** Whether checks of rollouts may ask a Prometheus server. */
-  asksPrometheus: boolean;
-  body: BodyLimits;
-  limits: KeyLimits;
-  /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
-  trustedProxies: string[];
-  /** Where spans of requests go; undefined where nothing is traced. */
-  tracing: TracingSettings | undefined;
-  /** The file with the secret by which the console's word about clients is known. Undefined: it is not. */
-  clientKeyFile: string | undefined;
-  /** Undefined means that only API keys are accepted, and no bearer tokens. */
-  oidc: OidcConfig | undefined;
-  /** Seconds after SIGTERM in which requests are still served, because load balancers notice late. */
-  shutdownDelaySeconds: number;
-  /** Seconds that open requests get to finish after that. */
-  graceSeconds: number;
-};
+export type ControlPlaneConfig = ReturnType<typeof controlPlaneConfig>;
 
 /** The tenant of everything that names none. It is fixed, so that a single-tenant installation needs no setting. */
 export const DEFAULT_TENANT_ID = '00000000-0000-4000-8000-000000000000';
@@ -74,31 +27,43 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Reads the settings of the control plane. Throws one `StartError` with every problem. */
-export function controlPlaneConfig(env: Env): ControlPlaneConfig {
+export function controlPlaneConfig(env: Env) {
   const settings = new SettingsReader(env);
   const namespaces = settings.words(['GX_WATCH_NAMESPACES']);
-  const config: ControlPlaneConfig = {
+  const { route }: { route?: RouteSettings | undefined } = routes(settings, new Set(namespaces).size === 1);
+  const config = {
     host: settings.text(['GX_SERVER_HOST'], '0.0.0.0'),
     port: settings.integer(['GX_SERVER_PORT', 'PORT'], 8080, { min: 0, max: 65_535 }),
+    /** The certificate that it serves and the key, as files. Undefined means plain HTTP. */
     tls: tlsFiles(settings),
     logLevel: settings.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
+    /** Where this process, its API keys and the Listeners live. */
     namespace: settings.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default'),
+    /** The namespaces whose deployments are served. Empty means all of the cluster. */
     namespaces,
+    /** The installation's namespaces for agents. They are the default tenant's unless a label says otherwise. */
     agentNamespaces: settings.words(['GX_AGENT_NAMESPACES']),
     hosting: settings.oneOf(['GX_HOSTING'], 'self-hosted', HOSTINGS),
     defaultTenantId: settings.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
     grants: settings.someOf(['GX_REST_ALLOW'], GRANTS),
+    /** Keys of labels and annotations that REST users may ask for besides harmless ones. */
     objectKeys: objectKeys(settings),
     gitIntegrations: gitIntegrations(settings),
+    /** Hosts with which REST users may connect, also at private addresses; empty: any of https with a public one. */
     gitHosts: gitHosts(settings),
+    /** Where builds run. */
     buildNamespace: settings.optional(['GX_BUILD_NAMESPACE']),
     buildkitNamespace: settings.optional(['GX_BUILDKIT_NAMESPACE']),
+    /** Where Secrets of git integrations are kept. Undefined: REST takes no credential. */
     gitNamespace: settings.optional(['GX_GIT_NAMESPACE']),
+    /** Where builds push, and the Secret with which nodes pull from there: each image there is of one namespace. */
     builtImages: {
       repository: settings.optional(['GX_BUILDER_REPOSITORY'])?.replace(/\/+$/, ''),
       pullSecret: settings.optional(['GX_BUILDER_PULL_SECRET']),
     },
-    route: routes(settings, new Set(namespaces).size === 1).route,
+    /** The routes of deployments, by which custom URLs are checked. Undefined: there are none. */
+    route,
+    /** Whether checks of rollouts may ask a Prometheus server. */
     asksPrometheus: prometheusUrl(settings) !== undefined,
     body: bodyLimits(settings),
     limits: {
@@ -106,11 +71,17 @@ export function controlPlaneConfig(env: Env): ControlPlaneConfig {
       streamsPerTenant: settings.integer(['GX_STREAMS_PER_TENANT'], 400, { min: 0, max: 100_000 }),
       failedLoginsPerMinute: 600,
     },
+    /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
     trustedProxies: trustedProxies(settings),
+    /** Where spans of requests go; undefined where nothing is traced. */
     tracing: tracingSettings(settings, 'gx-control-plane'),
+    /** The file with the secret by which the console's word about clients is known. Undefined: it is not. */
     clientKeyFile: settings.optional(['GX_CLIENT_KEY_FILE']),
+    /** Undefined means that only API keys are accepted, and no bearer tokens. */
     oidc: oidcConfig(settings),
+    /** Seconds after SIGTERM in which requests are still served, because load balancers notice late. */
     shutdownDelaySeconds: settings.integer(['GX_SHUTDOWN_DELAY_SECONDS'], 5, { min: 0, max: 600 }),
+    /** Seconds that open requests get to finish after that. */
     graceSeconds: 20,
   };
   if (!UUID.test(config.defaultTenantId)) settings.problem('GX_DEFAULT_TENANT_ID must be a uuid');
@@ -124,7 +95,7 @@ function bodyLimits(settings: SettingsReader): BodyLimits {
   return { bytes, selectionBytes: bytes, values: 100_000, listItems: 1000 };
 }
 
-function tlsFiles(settings: SettingsReader): ControlPlaneConfig['tls'] {
+function tlsFiles(settings: SettingsReader): { cert: string; key: string } | undefined {
   const [cert, key] = [settings.optional(['GX_TLS_CERT_FILE']), settings.optional(['GX_TLS_KEY_FILE'])];
   if ((cert === undefined) !== (key === undefined)) settings.problem('GX_TLS_CERT_FILE and GX_TLS_KEY_FILE must both be set, or neither');
   return cert === undefined || key === undefined ? undefined : { cert, key };

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
-import { parseArgs } from 'node:util';
+import { commandOptions } from '../commands.ts';
 import { asError, StartError } from '../errors.ts';
 import { operatorConfig, type OperatorConfig } from './operator.ts';
 import type { Env } from './env.ts';
@@ -21,7 +21,9 @@ export type DowngradeCheckConfig = { config: OperatorConfig; definitions: string
 
 /** Reads the options of `downgrade-check`. Throws if the definitions are not named or can't be read. */
 export async function downgradeCheckConfig(env: Env, args: string[]): Promise<DowngradeCheckConfig> {
-  const file = fileOf(args);
+  const hint = 'See downgrade-check --help.';
+  const { crds: file } = commandOptions(args, { crds: { type: 'string' } }, { name: 'downgrade-check', hint });
+  if (file === undefined) throw new StartError(`downgrade-check: --crds is missing. ${hint}`);
   const config = operatorConfig(env);
   try {
     // By kubectl they come in pieces, for which a read of the whole file does not wait.
@@ -29,15 +31,4 @@ export async function downgradeCheckConfig(env: Env, args: string[]): Promise<Do
   } catch (error) {
     throw new StartError(`downgrade-check: --crds ${file} can't be read: ${asError(error).message}`, { cause: error });
   }
-}
-
-function fileOf(args: string[]): string {
-  let crds: string | undefined;
-  try {
-    ({ crds } = parseArgs({ args, options: { crds: { type: 'string' } } }).values);
-  } catch (error) {
-    throw new StartError(`downgrade-check: ${asError(error).message} See downgrade-check --help.`, { cause: error });
-  }
-  if (crds === undefined) throw new StartError('downgrade-check: --crds is missing. See downgrade-check --help.');
-  return crds;
 }

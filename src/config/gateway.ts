@@ -1,54 +1,39 @@
 import { trustedProxies } from './address-blocks.ts';
 import { SettingsReader, type Env } from './env.ts';
-import { tracingSettings, type TracingSettings } from './tracing.ts';
+import { tracingSettings } from './tracing.ts';
 
-export type GatewayConfig = {
-  host: string;
-  /** The port at which agents report, and scalers read counts. */
-  port: number;
-  /** The port of /healthz, /readyz and /metrics. */
-  healthPort: number;
-  /** The port at which the operator reads the reports of all deployments. */
-  reportsPort: number;
-  logLevel: string;
-  /** The namespace of the platform. */
-  namespace: string;
-  /** The namespaces whose deployments are known. Empty means all of the cluster. */
-  namespaces: string[];
-  clusterDomain: string;
-  /** Where keys of a deployment's tenant are checked. Undefined: nowhere, and they wake nobody. */
-  controlPlaneUrl: string | undefined;
-  /** Hosts of tenants' identity providers that may be at private addresses, in lower case. Others must be public. */
-  issuerHosts: string[];
-  /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
-  trustedProxies: string[];
-  /** Where spans of requests go that it passes on; undefined where nothing is traced. */
-  tracing: TracingSettings | undefined;
-  /** Seconds that a request for a deployment that wakes is held at most. */
-  holdSeconds: number;
-  /** How many requests are held at a time, of one deployment and in all. */
-  held: { perDeployment: number; total: number };
-};
+export type GatewayConfig = ReturnType<typeof gatewayConfig>;
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /** Reads the settings of the gateway. Throws one `StartError` with every problem. */
-export function gatewayConfig(env: Env): GatewayConfig {
+export function gatewayConfig(env: Env) {
   const read = new SettingsReader(env);
-  const config: GatewayConfig = {
+  const config = {
     host: read.text(['GX_SERVER_HOST'], '0.0.0.0'),
+    /** The port at which agents report, and scalers read counts. */
     port: read.integer(['GX_SERVER_PORT', 'PORT'], 8080, { min: 0, max: 65_535 }),
+    /** The port of /healthz, /readyz and /metrics. */
     healthPort: read.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
+    /** The port at which the operator reads the reports of all deployments. */
     reportsPort: read.integer(['GX_REPORTS_PORT'], 8082, { min: 0, max: 65_535 }),
     logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
+    /** The namespace of the platform. */
     namespace: read.text(['GX_NAMESPACE'], 'gx-system'),
+    /** The namespaces whose deployments are known. Empty means all of the cluster. */
     namespaces: read.words(['GX_WATCH_NAMESPACES']),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
+    /** Where keys of a deployment's tenant are checked. Undefined: nowhere, and they wake nobody. */
     controlPlaneUrl: read.optional(['GX_CONTROL_PLANE_URL']),
+    /** Hosts of tenants' identity providers that may be at private addresses, in lower case. Others must be public. */
     issuerHosts: read.words(['GX_ISSUER_HOSTS']).map((host) => host.toLowerCase()),
+    /** Addresses and blocks of proxies whose `X-Forwarded-*` count. */
     trustedProxies: trustedProxies(read),
+    /** Where spans of requests go that it passes on; undefined where nothing is traced. */
     tracing: tracingSettings(read, 'gx-gateway'),
+    /** Seconds that a request for a deployment that wakes is held at most. */
     holdSeconds: read.integer(['GX_HOLD_SECONDS'], 90, { min: 1, max: 3600 }),
+    /** How many requests are held at a time, of one deployment and in all. */
     held: {
       perDeployment: read.integer(['GX_HELD_PER_DEPLOYMENT'], 1000, { min: 1, max: 1_000_000 }),
       total: read.integer(['GX_HELD_REQUESTS'], 5000, { min: 1, max: 1_000_000 }),

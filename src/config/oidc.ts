@@ -6,28 +6,13 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 const USUAL_ALGORITHMS: readonly (typeof ALGORITHMS)[number][] = ['RS256', 'ES256'];
 
 /** The issuer whose bearer tokens are accepted, and the meaning of their claims. */
-export type OidcConfig = {
-  /** The value of `iss`. The discovery document lies below this address. */
-  issuer: string;
-  /** `aud` must contain one of them. */
-  audiences: string[];
-  /** Where the keys are, if not where the discovery document says. */
-  jwksUrl: string | undefined;
-  algorithms: string[];
-  clockSkewSeconds: number;
-  /** The tenant of every token, or the claim that names one or several tenants. */
-  tenant: { id: string } | { claim: string };
-  roleClaim: string;
-  adminValues: string[];
-  writeValues: string[];
-  readValues: string[];
-};
+export type OidcConfig = NonNullable<ReturnType<typeof oidcConfig>>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const DEPENDENT = ['GX_OIDC_AUDIENCE', 'GX_OIDC_JWKS_URL', 'GX_OIDC_TENANT_ID', 'GX_OIDC_TENANT_CLAIM', 'GX_OIDC_ROLE_CLAIM'];
 
 /** Reads the settings of bearer tokens. Without an issuer it returns undefined, and no token is accepted. */
-export function oidcConfig(settings: SettingsReader): OidcConfig | undefined {
+export function oidcConfig(settings: SettingsReader) {
   const issuer = settings.optional(['GX_OIDC_ISSUER']);
   if (issuer === undefined) {
     const orphan = DEPENDENT.find((name) => settings.optional([name]) !== undefined);
@@ -39,13 +24,18 @@ export function oidcConfig(settings: SettingsReader): OidcConfig | undefined {
     if (url !== undefined && !isTrustworthy(url)) settings.problem(`${name} must be an https address (http only on localhost)`);
   const audiences = settings.words(['GX_OIDC_AUDIENCE']);
   if (audiences.length === 0) settings.problem('GX_OIDC_AUDIENCE is not set (the value of aud in tokens for this API)');
-  const algorithms = settings.someOf(['GX_OIDC_ALGORITHMS'], ALGORITHMS);
+  const named = settings.someOf(['GX_OIDC_ALGORITHMS'], ALGORITHMS);
+  const algorithms: string[] = named.length > 0 ? named : [...USUAL_ALGORITHMS];
   return {
+    /** The value of `iss`. The discovery document lies below this address. */
     issuer,
+    /** `aud` must contain one of them. */
     audiences,
+    /** Where the keys are, if not where the discovery document says. */
     jwksUrl,
-    algorithms: [...(algorithms.length > 0 ? algorithms : USUAL_ALGORITHMS)],
+    algorithms,
     clockSkewSeconds: settings.integer(['GX_OIDC_CLOCK_SKEW_SECONDS'], 30, { min: 0, max: 300 }),
+    /** The tenant of every token, or the claim that names one or several tenants. */
     tenant: tenantSource(settings),
     roleClaim: settings.text(['GX_OIDC_ROLE_CLAIM'], 'role'),
     adminValues: wordsOr(settings, 'GX_OIDC_ADMIN_VALUES', 'admin'),
@@ -54,7 +44,7 @@ export function oidcConfig(settings: SettingsReader): OidcConfig | undefined {
   };
 }
 
-function tenantSource(settings: SettingsReader): OidcConfig['tenant'] {
+function tenantSource(settings: SettingsReader): { id: string } | { claim: string } {
   const id = settings.optional(['GX_OIDC_TENANT_ID'])?.toLowerCase();
   const claim = settings.optional(['GX_OIDC_TENANT_CLAIM']);
   if (id === undefined) return { claim: claim ?? 'tenant_id' };

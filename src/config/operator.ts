@@ -1,20 +1,18 @@
 import { hostname } from 'node:os';
 import { trustedProxies } from './address-blocks.ts';
-import { agentNetwork, type AgentNetwork } from './agent-network.ts';
-import { backups, type Backups } from './backups.ts';
-import { builder, type Builder } from './builder.ts';
+import { agentNetwork } from './agent-network.ts';
+import { backups } from './backups.ts';
+import { builder } from './builder.ts';
 import { DEFAULT_TENANT_ID } from './control-plane.ts';
-import type { ConfiguredIntegration } from '../schema/platform/git-connection.ts';
-import type { ObjectKeys } from '../schema/platform/object-keys.ts';
 import { SettingsReader, type Env } from './env.ts';
 import { gitHosts, gitIntegrations } from './git-integrations.ts';
 import { objectKeys } from './object-keys.ts';
-import { databaseTurns, type DatabaseTurns } from './database-turns.ts';
-import { PINS, type Pin } from '../schema/platform/pins.ts';
+import { databaseTurns } from './database-turns.ts';
+import { PINS } from '../schema/platform/pins.ts';
 import { prometheusUrl } from './prometheus.ts';
-import { placements, type PodPlaces } from './placement.ts';
+import { placements } from './placement.ts';
 import { routes, type Routes } from './routes.ts';
-import { checkedUrl, tracingSettings, type TracingSettings } from './tracing.ts';
+import { checkedUrl, tracingSettings } from './tracing.ts';
 
 /** Sizes that apply where a resource spec leaves them open. CPU is in cores, memory in Mi, storage in Gi. */
 export type Profile = {
@@ -27,90 +25,9 @@ export type Profile = {
 };
 
 /** The installation's choices that decide which objects are made. */
-export type OperatorSettings = Routes & {
-  databaseImage: string;
-  /** The image of key-value stores. */
-  storeImage: string;
-  imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
-  /** Secrets with which every pod pulls its images, besides those that a deployment names. */
-  imagePullSecrets: string[];
-  /** Whether pods name the user and group of their image. Otherwise their namespace gives ids, as on OpenShift. */
-  fixedIds: boolean;
-  placement: PodPlaces;
-  profile: Profile;
-  exposeAs: 'ClusterIP' | 'NodePort';
-  agentNetwork: AgentNetwork;
-  /** Addresses and blocks of proxies whose `X-Forwarded-*` count at agents. */
-  trustedProxies: string[];
-  /** The host at which node ports are reached, for the URL in status. */
-  nodeHost?: string;
-  storageClass?: string;
-  clusterDomain: string;
-  /**
-   * Where agents send traces of their runs: the collector, and the Secret in their namespace whose key `headers` is
-   * sent along.
-   */
-  otlp?: { endpoint: string; headersSecret?: string };
-  /** The builder of deployments of source git. Without it they fail, and their status says so. */
-  builder?: Builder;
-  /** Connections to git hosts that the installation sets up itself. */
-  gitIntegrations: ConfiguredIntegration[];
-  /** Hosts of git that may have private addresses. */
-  gitHosts: string[];
-  /** Seconds between two looks at a followed branch, where an integration names none. 0: it is not looked at. */
-  pollSeconds: number;
-  defaultTenantId: string;
-  /** The installation's namespaces for agents. They are the default tenant's unless a label says otherwise. */
-  agentNamespaces: string[];
-  progressDeadlineSeconds: number;
-  revisionHistoryLimit: number;
-  /** Days after its end that a revision is kept at most. */
-  revisionHistoryDays: number;
-  deletionPolicy: 'Retain' | 'Delete';
-  /** Seconds that pulls of an image may fail before the revision has failed. */
-  imagePullPatienceSeconds: number;
-  /** Hours for which the key before a new one opens agents, too. */
-  keyOverlapHours: number;
-  /** Where agents find the control plane, which checks the keys of their tenant. */
-  controlPlaneUrl?: string;
-  /** The Service of the gateway, to which agents report their work. Without it nothing scales by work, or sleeps. */
-  gateway?: { service: string; namespace: string };
-  /** Where the console's pods are, which reach agents. Without it there is none. */
-  console?: { namespace: string };
-  /** The work that keeps to its revision, where a deployment does not say it. */
-  pin: Pin;
-  /** The Prometheus server that checks of rollouts ask. */
-  prometheusUrl?: string;
-  /** Seconds for which fewer queue pods must have been enough before there are fewer. */
-  queueScaleDownSeconds: number;
-  /** Seconds of rest after which a deployment sleeps that may, and whether its database sleeps, too. */
-  sleepAfterSeconds: number;
-  sleepDatabases: boolean;
-  /** When databases restart whose deployments ask for it. */
-  databases: DatabaseTurns;
-  /** Seconds that a server gets to finish its runs. Its pod gets some more. */
-  drainSeconds: number;
-  /** Where backups go, and how many are made at once. */
-  backups: Backups;
-  /** Keys of labels and annotations that go to one kind of object alone. */
-  objectKeys: ObjectKeys;
-};
+export type OperatorSettings = ReturnType<typeof settings> & Routes;
 
-export type OperatorConfig = {
-  host: string;
-  port: number;
-  /** Where spans of its own reconciles go; undefined where they are not traced. */
-  tracing: TracingSettings | undefined;
-  logLevel: string;
-  /** Where this process, its Lease and the Listeners live. */
-  namespace: string;
-  /** The namespaces that the operator works on. Empty means all of the cluster. */
-  namespaces: string[];
-  leaseName: string;
-  identity: string;
-  workers: number;
-  settings: OperatorSettings;
-};
+export type OperatorConfig = ReturnType<typeof operatorConfig>;
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -120,18 +37,21 @@ const PROFILES: Record<'small' | 'standard', Omit<Profile, 'prod'>> = {
 };
 
 /** Reads the settings of the operator. Throws one `StartError` with every problem. */
-export function operatorConfig(env: Env): OperatorConfig {
+export function operatorConfig(env: Env) {
   const read = new SettingsReader(env);
   const namespaces = read.words(['GX_WATCH_NAMESPACES']);
-  const config: OperatorConfig = {
+  const config = {
     host: read.text(['GX_SERVER_HOST'], '0.0.0.0'),
     port: read.integer(['GX_HEALTH_PORT'], 8081, { min: 0, max: 65_535 }),
     logLevel: read.oneOf(['GX_LOG_LEVEL', 'LOG_LEVEL'], 'info', LOG_LEVELS),
+    /** Where this process, its Lease and the Listeners live. */
     namespace: ownNamespace(read),
+    /** The namespaces that the operator works on. Empty means all of the cluster. */
     namespaces,
     leaseName: read.text(['GX_LEASE_NAME'], 'gx-operator'),
     identity: read.text(['GX_IDENTITY', 'POD_NAME'], `${hostname()}-${process.pid}`),
     workers: read.integer(['GX_WORKERS'], 10, { min: 1, max: 100 }),
+    /** Where spans of its own reconciles go; undefined where they are not traced. */
     tracing: tracingSettings(read, 'gx-operator'),
     settings: { ...settings(read), ...routes(read, new Set(namespaces).size === 1) },
   };
@@ -139,7 +59,7 @@ export function operatorConfig(env: Env): OperatorConfig {
   return config;
 }
 
-function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
+function settings(read: SettingsReader) {
   const storageClass = read.optional(['GX_STORAGE_CLASS']);
   const nodeHost = read.optional(['GX_NODE_HOST']);
   const prometheus = prometheusUrl(read);
@@ -148,6 +68,7 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
     read.problem('GX_CONTROL_PLANE_URL must be an http or https address');
   return {
     databaseImage: read.text(['GX_POSTGRES_IMAGE'], 'gx-postgres:17'),
+    /** The image of key-value stores. */
     storeImage: read.text(['GX_VALKEY_IMAGE'], 'gx-valkey:8'),
     imagePullPolicy: spelled(read.oneOf(['GX_IMAGE_PULL_POLICY'], 'ifnotpresent', ['always', 'ifnotpresent', 'never']), [
       'Always',
@@ -158,39 +79,64 @@ function settings(read: SettingsReader): Omit<OperatorSettings, keyof Routes> {
     profile: profile(read),
     exposeAs: spelled(read.oneOf(['GX_EXPOSE_AS'], 'clusterip', ['clusterip', 'nodeport']), ['ClusterIP', 'NodePort'] as const),
     agentNetwork: agentNetwork(read),
+    /** Addresses and blocks of proxies whose `X-Forwarded-*` count at agents. */
     trustedProxies: trustedProxies(read),
+    /** The host at which node ports are reached, for the URL in status. */
     ...(nodeHost !== undefined && { nodeHost }),
     ...(storageClass !== undefined && { storageClass }),
+    /**
+     * Where agents send traces of their runs: the collector, and the Secret in their namespace whose key `headers` is
+     * sent along.
+     */
     ...otlp(read),
+    /** The builder of deployments of source git. Without it they fail, and their status says so. */
     ...builder(read),
+    /** Connections to git hosts that the installation sets up itself. */
     gitIntegrations: gitIntegrations(read),
+    /** Hosts of git that may have private addresses. */
     gitHosts: gitHosts(read),
+    /** Seconds between two looks at a followed branch, where an integration names none. 0: it is not looked at. */
     pollSeconds: read.integer(['GX_BUILD_POLL_SECONDS'], 0, { min: 0, max: 86_400 }),
     clusterDomain: read.text(['GX_CLUSTER_DOMAIN'], 'cluster.local'),
     defaultTenantId: read.text(['GX_DEFAULT_TENANT_ID'], DEFAULT_TENANT_ID).toLowerCase(),
+    /** The installation's namespaces for agents. They are the default tenant's unless a label says otherwise. */
     agentNamespaces: read.words(['GX_AGENT_NAMESPACES']),
     progressDeadlineSeconds: read.integer(['GX_PROGRESS_DEADLINE_SECONDS'], 600, { min: 10, max: 86_400 }),
     revisionHistoryLimit: read.integer(['GX_REVISION_HISTORY_LIMIT'], 20, { min: 1, max: 1000 }),
+    /** Days after its end that a revision is kept at most. */
     revisionHistoryDays: read.integer(['GX_REVISION_HISTORY_DAYS'], 90, { min: 1, max: 36_500 }),
     deletionPolicy: spelled(read.oneOf(['GX_DELETION_POLICY'], 'retain', ['retain', 'delete']), ['Retain', 'Delete'] as const),
+    /** Seconds that pulls of an image may fail before the revision has failed. */
     imagePullPatienceSeconds: read.integer(['GX_IMAGE_PULL_PATIENCE_SECONDS'], 90, { min: 1, max: 86_400 }),
+    /** Hours for which the key before a new one opens agents, too. */
     keyOverlapHours: read.integer(['GX_KEY_OVERLAP_HOURS'], 24, { min: 0, max: 8760 }),
+    /** Where agents find the control plane, which checks the keys of their tenant. */
     ...(controlPlaneUrl !== undefined && { controlPlaneUrl }),
     ...ownPods(read),
+    /** The work that keeps to its revision, where a deployment does not say it. */
     pin: spelled(read.oneOf(['GX_ROLLOUT_PIN'], 'run', ['run', 'thread', 'none']), PINS),
+    /** The Prometheus server that checks of rollouts ask. */
     ...(prometheus !== undefined && { prometheusUrl: prometheus }),
+    /** Seconds for which fewer queue pods must have been enough before there are fewer. */
     queueScaleDownSeconds: read.integer(['GX_QUEUE_SCALE_DOWN_SECONDS'], 300, { min: 1, max: 86_400 }),
+    /** Seconds of rest after which a deployment sleeps that may, and whether its database sleeps, too. */
     sleepAfterSeconds: read.integer(['GX_SLEEP_AFTER_SECONDS'], 900, { min: 5, max: 2_592_000 }),
     sleepDatabases: read.flag(['GX_SLEEP_DATABASES'], false),
+    /** When databases restart whose deployments ask for it. */
     databases: databaseTurns(read),
+    /** Seconds that a server gets to finish its runs. Its pod gets some more. */
     drainSeconds: read.integer(['GX_DRAIN_SECONDS'], 180, { min: 0, max: 86_400 }),
+    /** Where backups go, and how many are made at once. */
     backups: backups(read),
+    /** Keys of labels and annotations that go to one kind of object alone. */
     objectKeys: objectKeys(read),
   };
 }
 
-const allPods = (read: SettingsReader): Pick<OperatorSettings, 'imagePullSecrets' | 'fixedIds' | 'placement'> => ({
+const allPods = (read: SettingsReader) => ({
+  /** Secrets with which every pod pulls its images, besides those that a deployment names. */
   imagePullSecrets: read.words(['GX_IMAGE_PULL_SECRETS']),
+  /** Whether pods name the user and group of their image. Otherwise their namespace gives ids, as on OpenShift. */
   fixedIds: read.flag(['GX_FIXED_IDS'], true),
   placement: placements(read),
 });
@@ -198,10 +144,12 @@ const allPods = (read: SettingsReader): Pick<OperatorSettings, 'imagePullSecrets
 const ownNamespace = (read: SettingsReader): string => read.text(['GX_NAMESPACE', 'POD_NAMESPACE'], 'default');
 
 /** Reads which other processes of the platform there are. They stand in the operator's own namespace. */
-function ownPods(read: SettingsReader): Pick<OperatorSettings, 'gateway' | 'console'> {
+function ownPods(read: SettingsReader) {
   const [service, namespace] = [read.optional(['GX_GATEWAY_SERVICE']), ownNamespace(read)];
   return {
+    /** The Service of the gateway, to which agents report their work. Without it nothing scales by work, or sleeps. */
     ...(service !== undefined && { gateway: { service, namespace } }),
+    /** Where the console's pods are, which reach agents. Without it there is none. */
     ...(read.flag(['GX_CONSOLE'], false) && { console: { namespace } }),
   };
 }
@@ -211,7 +159,7 @@ function prodReplicas(read: SettingsReader): Profile['prod'] {
   return { least, most: Math.max(least, read.integer(['GX_PROD_MAX_REPLICAS'], 4, { min: 1, max: 1000 })) };
 }
 
-function otlp(read: SettingsReader): Pick<OperatorSettings, 'otlp'> {
+function otlp(read: SettingsReader): { otlp?: { endpoint: string; headersSecret?: string } } {
   const endpoint = read.optional(['GX_OTLP_ENDPOINT']);
   const headersSecret = read.optional(['GX_OTLP_HEADERS_SECRET']);
   if (endpoint === undefined) return {};

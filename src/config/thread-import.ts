@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { asError, StartError } from '../errors.ts';
+import { commandOptions } from '../commands.ts';
+import { StartError } from '../errors.ts';
 import { agentConfig, type AgentConfig } from './agent.ts';
 import type { Env } from './env.ts';
 
@@ -26,27 +26,18 @@ export type ImportConfig = Pick<AgentConfig, 'database' | 'encryption' | 'logLev
   dryRun: boolean;
 };
 
+const OPTIONS = {
+  from: { type: 'string' },
+  graph: { type: 'string' },
+  thread: { type: 'string', multiple: true },
+  'dry-run': { type: 'boolean' },
+} as const;
+
 /** Reads the options of `import-threads`, and the settings that it shares with the agent server. */
 export function importConfig(env: Env, args: string[]): ImportConfig {
-  const { from, graph, thread, 'dry-run': dryRun = false } = optionsOf(args);
+  const { from, graph, thread, 'dry-run': dryRun = false } = commandOptions(args, OPTIONS, { name: 'import-threads' });
   if (from === undefined) throw new StartError('import-threads: --from is missing. See import-threads --help.');
   if (!/^postgres(ql)?:\/\/./.test(from)) throw new StartError('import-threads: --from must begin with postgresql://');
   const { database, encryption, logLevel } = agentConfig(env);
   return { from, graph, threads: thread, dryRun, database, encryption, logLevel };
-}
-
-function optionsOf(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      options: {
-        from: { type: 'string' },
-        graph: { type: 'string' },
-        thread: { type: 'string', multiple: true },
-        'dry-run': { type: 'boolean' },
-      },
-    }).values;
-  } catch (error) {
-    throw new StartError(`import-threads: ${asError(error).message}`, { cause: error });
-  }
 }

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { asError, StartError } from '../errors.ts';
+import { commandOptions } from '../commands.ts';
+import { StartError } from '../errors.ts';
 import { SettingsReader, type Env } from './env.ts';
 
 /** The word that deletes data. It is long, because nothing brings the data back. */
@@ -19,9 +19,11 @@ the operator's work itself. Run it in a pod of its own, by config/uninstall (doc
 
 export type UninstallConfig = { namespace: string; logLevel: string; deletesData: boolean; seconds: number };
 
+const OPTIONS = { data: { type: 'string' }, timeout: { type: 'string' } } as const;
+
 /** Reads the options of `uninstall`. Throws if data is to be deleted without the word for it. */
 export function uninstallConfig(env: Env, args: string[]): UninstallConfig {
-  const { data, timeout = '600' } = optionsOf(args);
+  const { data, timeout = '600' } = commandOptions(args, OPTIONS, { name: 'uninstall', hint: 'See uninstall --help.' });
   if (data !== undefined && data !== DATA_WORD)
     throw new StartError(`uninstall: --data "${data}" deletes nothing. To delete all data, the word is ${DATA_WORD}.`);
   const seconds = Number(timeout);
@@ -35,12 +37,4 @@ export function uninstallConfig(env: Env, args: string[]): UninstallConfig {
   };
   read.finish();
   return config;
-}
-
-function optionsOf(args: string[]): { data?: string; timeout?: string } {
-  try {
-    return parseArgs({ args, options: { data: { type: 'string' }, timeout: { type: 'string' } } }).values;
-  } catch (error) {
-    throw new StartError(`uninstall: ${asError(error).message} See uninstall --help.`, { cause: error });
-  }
 }

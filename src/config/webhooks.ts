@@ -1,14 +1,7 @@
 import type { SettingsReader } from './env.ts';
 
 /** How the server reports ends of runs by webhook. */
-export type WebhookConfig = {
-  /** Whether they may call this machine, where gx.json does not say. */
-  loopback: boolean;
-  /** Sign each message; several while one takes the place of another. */
-  keys: Buffer[];
-  /** How long a receiver may take to answer. */
-  timeoutSeconds: number;
-};
+export type WebhookConfig = ReturnType<typeof webhookSettings>;
 
 const SECRET = 'GX_WEBHOOK_SECRET';
 
@@ -24,13 +17,16 @@ function signingKey(secret: string): Buffer | undefined {
   return isWhole && key.length >= BYTES.least && key.length <= BYTES.most ? key : undefined;
 }
 
-export function webhookSettings(read: SettingsReader): WebhookConfig {
+export function webhookSettings(read: SettingsReader) {
   const keys = read.words([SECRET]).map(signingKey);
   if (keys.includes(undefined))
     read.problem(`${SECRET} must be "${PREFIX}" and the base64 of ${BYTES.least} to ${BYTES.most} bytes; several have commas between them`);
   return {
+    /** Whether they may call this machine, where gx.json does not say. */
     loopback: false,
+    /** Sign each message; several while one takes the place of another. */
     keys: keys.filter((key) => key !== undefined),
+    /** How long a receiver may take to answer. */
     timeoutSeconds: read.integer(['GX_WEBHOOK_TIMEOUT_SECS'], 30, { min: 1, max: 300 }),
   };
 }

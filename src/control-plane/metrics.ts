@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { Measures } from '../http/measures.ts';
 import type { Answered } from '../http/server.ts';
 import type { RequestSample } from '../kube/client.ts';
 import { requestMetrics, watchMetrics } from '../kube/kube-metrics.ts';
@@ -27,49 +28,29 @@ type Measured = {
 
 /** Registers the metrics of this process. */
 export function createControlPlaneMetrics({ stored, watches, loginFailures, certificateUntil }: Measured): ControlPlaneMetrics {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  watchMetrics(registry, watches);
-  resourceMetrics(registry, stored);
-  if (certificateUntil !== undefined) certificateMetric(registry, certificateUntil);
-  return { registry, onRequest: requestMetrics(registry), ...answerMetrics(registry), ...callerMetrics(registry, loginFailures) };
+  const measures = new Measures();
+  const { registry } = measures;
+  watchMetrics(measures, watches);
+  resourceMetrics(measures, stored);
+  if (certificateUntil !== undefined) certificateMetric(measures, certificateUntil);
+  return { registry, onRequest: requestMetrics(measures), ...answerMetrics(measures), ...callerMetrics(measures, loginFailures) };
 }
 
-function answerMetrics(registry: Registry): Pick<ControlPlaneMetrics, 'onAnswer'> {
-  const seconds = new Histogram({
-    name: 'gx_http_request_duration_seconds',
-    help: 'Time to answer a request.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers: [registry],
-  });
-  const refusals = new Counter({
-    name: 'gx_control_plane_refusals_total',
-    help: 'Requests that were refused, by reason.',
-    labelNames: ['reason'],
-    registers: [registry],
-  });
+function answerMetrics(measures: Measures): Pick<ControlPlaneMetrics, 'onAnswer'> {
+  const answered = measures.answers();
+  const refusals = measures.counter('gx_control_plane_refusals_total', 'Requests that were refused, by reason.', ['reason']);
   return {
-    onAnswer: ({ method, route, status, seconds: time, refusal }) => {
-      seconds.observe({ method, route, status: String(status) }, time);
+    onAnswer: ({ refusal, ...answer }) => {
+      answered(answer);
       if (refusal !== undefined) refusals.inc({ reason: refusal });
     },
   };
 }
 
-function callerMetrics(registry: Registry, loginFailures: readonly string[]): Pick<ControlPlaneMetrics, 'onFailedLogin' | 'opens'> {
-  const failures = new Counter({
-    name: 'gx_control_plane_failed_logins_total',
-    help: 'Credentials that were refused, by reason.',
-    labelNames: ['reason'],
-    registers: [registry],
-  });
+function callerMetrics(measures: Measures, loginFailures: readonly string[]): Pick<ControlPlaneMetrics, 'onFailedLogin' | 'opens'> {
+  const failures = measures.counter('gx_control_plane_failed_logins_total', 'Credentials that were refused, by reason.', ['reason']);
   for (const reason of loginFailures) failures.inc({ reason }, 0);
-  const streams = new Gauge({
-    name: 'gx_control_plane_open_streams',
-    help: 'Streams and waits that clients hold open.',
-    registers: [registry],
-  });
+  const streams = measures.gauge('gx_control_plane_open_streams', 'Streams and waits that clients hold open.');
   return {
     onFailedLogin: (reason) => failures.inc({ reason }),
     opens: () => {
@@ -79,36 +60,20 @@ function callerMetrics(registry: Registry, loginFailures: readonly string[]): Pi
   };
 }
 
-function resourceMetrics(registry: Registry, stored: Measured['stored']): void {
-  const held = new Gauge({
-    name: 'gx_control_plane_resources',
-    help: 'Custom resources as last seen.',
-    labelNames: ['kind'],
-    registers: [registry],
-    collect: () => {
-      held.set({ kind: 'Deployment' }, stored.deployments().length);
-      held.set({ kind: 'Listener' }, stored.listeners().length);
-    },
+function resourceMetrics(measures: Measures, stored: Measured['stored']): void {
+  const held = measures.gauge('gx_control_plane_resources', 'Custom resources as last seen.', ['kind'], () => {
+    held.set({ kind: 'Deployment' }, stored.deployments().length);
+    held.set({ kind: 'Listener' }, stored.listeners().length);
   });
-  const faulty = new Gauge({
-    name: 'gx_faulty_objects',
-    help: 'Resources that are shown with parts cut, or left out.',
-    labelNames: ['kind', 'reason'],
-    registers: [registry],
-    collect: () => {
-      faulty.reset();
-      for (const { object, fault } of stored.faulty()) faulty.inc({ kind: object.kind, reason: fault.reason });
-    },
+  const faulty = measures.gauge('gx_faulty_objects', 'Resources that are shown with parts cut, or left out.', ['kind', 'reason'], () => {
+    faulty.reset();
+    for (const { object, fault } of stored.faulty()) faulty.inc({ kind: object.kind, reason: fault.reason });
   });
 }
 
-function certificateMetric(registry: Registry, until: () => Date | undefined): void {
-  const expiry: Gauge = new Gauge({
-    name: 'gx_control_plane_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate of the REST API expires.',
-    registers: [registry],
-    collect: () => {
-      expiry.set((until()?.getTime() ?? NaN) / 1000);
-    },
+function certificateMetric(measures: Measures, until: () => Date | undefined): void {
+  const name = 'gx_control_plane_certificate_expiry_timestamp_seconds';
+  const expiry = measures.gauge(name, 'When the certificate of the REST API expires.', [], () => {
+    expiry.set((until()?.getTime() ?? NaN) / 1000);
   });
 }

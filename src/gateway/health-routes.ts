@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { Measures } from '../http/measures.ts';
 import { watchMetrics } from '../kube/kube-metrics.ts';
 import type { WatchState } from '../kube/watch.ts';
 import { probeRoutes } from '../http/probes.ts';
@@ -19,30 +19,27 @@ type Parts = {
 
 /** Returns the routes of probes and metrics, which the cluster reads. */
 export function healthRoutes({ isReady, ...parts }: Parts): Route<undefined>[] {
-  const registry = new Registry();
-  const measured = metricsIn(registry, parts);
-  const metrics = async () => ({ body: await measured(), contentType: registry.contentType });
+  const measures = new Measures();
+  const measured = metricsIn(measures, parts);
+  const metrics = async () => ({ body: await measured(), contentType: measures.registry.contentType });
   return probeRoutes({ missing: () => (isReady() ? undefined : 'the deployments are not known yet'), metrics });
 }
 
 /** Registers the metrics of this process. Returns the function that measures and prints them. */
 function metricsIn(
-  registry: Registry,
+  measures: Measures,
   { reports, deployments, doors, held, waking, watches }: Omit<Parts, 'isReady'>,
 ): () => Promise<string> {
-  collectDefaultMetrics({ register: registry });
-  watchMetrics(registry, watches);
-  const gaugeOf = (name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
-  const known = gaugeOf('gx_gateway_deployments', 'Deployments that the gateway knows.');
-  const reporting = gaugeOf('gx_gateway_reporting_deployments', 'Deployments that have reported work here lately.');
-  const open = gaugeOf('gx_gateway_doors', 'Deployments that may sleep, for each of which a port is open.');
-  const waiting = gaugeOf('gx_gateway_held_requests', 'Requests that wait for a deployment to wake.');
-  const woken = new Counter({ name: 'gx_gateway_wakes_total', help: 'Sleeps that a request has ended here.', registers: [registry] });
-  const refused = new Counter({
-    name: 'gx_gateway_refused_requests_total',
-    help: 'Requests answered with 503 because too many waited, or the process ended.',
-    registers: [registry],
-  });
+  watchMetrics(measures, watches);
+  const known = measures.gauge('gx_gateway_deployments', 'Deployments that the gateway knows.');
+  const reporting = measures.gauge('gx_gateway_reporting_deployments', 'Deployments that have reported work here lately.');
+  const open = measures.gauge('gx_gateway_doors', 'Deployments that may sleep, for each of which a port is open.');
+  const waiting = measures.gauge('gx_gateway_held_requests', 'Requests that wait for a deployment to wake.');
+  const woken = measures.counter('gx_gateway_wakes_total', 'Sleeps that a request has ended here.');
+  const refused = measures.counter(
+    'gx_gateway_refused_requests_total',
+    'Requests answered with 503 because too many waited, or the process ended.',
+  );
   return () => {
     known.set(deployments());
     reporting.set(reports.size);
@@ -55,6 +52,6 @@ function metricsIn(
       counter.reset();
       counter.inc(value);
     }
-    return registry.metrics();
+    return measures.registry.metrics();
   };
 }

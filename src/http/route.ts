@@ -144,7 +144,7 @@ export type Route<Caller = unknown> = {
   handler: (request: Request<unknown, unknown, unknown, Caller>) => Promise<Reply> | Reply;
 };
 
-type TypedRoute<P, Q, B, Caller> = Omit<Route<Caller>, 'params' | 'query' | 'body' | 'handler'> & {
+type TypedRoute<P, Q, B, Caller> = Omit<Route<Caller>, 'tag' | 'params' | 'query' | 'body' | 'handler'> & {
   params?: P;
   query?: Q;
   body?: B;
@@ -155,7 +155,18 @@ type TypedRoute<P, Q, B, Caller> = Omit<Route<Caller>, 'params' | 'query' | 'bod
 export const routeFor =
   <Caller>() =>
   <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(
-    route: TypedRoute<P, Q, B, Caller>,
+    route: TypedRoute<P, Q, B, Caller> & Pick<Route, 'tag'>,
   ): Route<Caller> =>
     // The handler takes narrower types than `unknown`. The server checks each part against the schemas beside it.
     route as unknown as Route<Caller>;
+
+/** Does the same for routes of one tag. `usual` returns the answers that a route has besides its own. */
+export const routesOf =
+  <Caller>(tag: string, usual: (route: Pick<Route, 'access' | 'params'>) => Route['answers'] = () => ({})) =>
+  <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(
+    route: TypedRoute<P, Q, B, Caller>,
+  ): Route<Caller> => {
+    const { access, params } = route;
+    const answers = { ...usual({ access, ...(params !== undefined && { params }) }), ...route.answers };
+    return routeFor<Caller>()<P, Q, B>({ ...route, tag, answers });
+  };

@@ -1,4 +1,4 @@
-import { Type, type Static, type TObject, type TSchema, type TUnsafe } from 'typebox';
+import { Type, type Static, type TObject, type TOptional, type TSchema, type TUnsafe } from 'typebox';
 
 /*
  * TypeBox writes four shapes that Kubernetes does not accept as structural: an enum without a type, anyOf,
@@ -17,6 +17,19 @@ export const Nullable = <S extends TSchema>(schema: S): TUnsafe<Static<S> | null
   const words = (schema as { enum?: unknown[] }).enum;
   return Type.Unsafe<Static<S> | null>({ ...schema, nullable: true, ...(words && { enum: [...words, null] }) });
 };
+
+type Fields = Record<string, TSchema>;
+
+/** Describes fields of an object that may all be absent. */
+export const optional = <F extends Fields>(fields: F): { [K in keyof F]: TOptional<F[K]> } =>
+  mapped(fields, (schema) => Type.Optional(schema)) as { [K in keyof F]: TOptional<F[K]> };
+
+/** Describes fields of an object that may all be absent, or null. */
+export const optionalOrNull = <F extends Fields>(fields: F): { [K in keyof F]: TOptional<TUnsafe<Static<F[K]> | null>> } =>
+  mapped(fields, (schema) => Type.Optional(Nullable(schema))) as { [K in keyof F]: TOptional<TUnsafe<Static<F[K]> | null>> };
+
+const mapped = (fields: Fields, by: (schema: TSchema) => TSchema): Fields =>
+  Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, by(schema)]));
 
 /** Describes a map from text to values of one shape. */
 export const MapOf = <S extends TSchema>(value: S, options: Options & { maxProperties: number }): TUnsafe<Record<string, Static<S>>> =>

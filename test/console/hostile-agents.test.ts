@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { boundedAnswer, LARGEST_ANSWER } from '../../src/console/passing/agent-answer.ts';
+import { boundedAnswer, LARGEST_ANSWER } from '../../src/console/passing/agents.ts';
 import { until } from '../kit/until.ts';
 import { atAgent, openAgentStage, signedInAt, type AgentStage } from './agent-kit.ts';
 import type { Browser } from './kit.ts';

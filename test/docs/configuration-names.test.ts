@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { agentConfig } from '../../src/config/agent.ts';
-import { NOT_SERVED } from '../../src/config/not-served.ts';
+import { agentConfig, NOT_SERVED } from '../../src/config/agent.ts';
 import { GxJson, PASSED_OVER } from '../../src/schema/agent/gx-json.ts';
 
 /* The table of names is what the code does with them. */

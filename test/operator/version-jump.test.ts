@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unsupportedJump } from '../../src/operator/version-jump.ts';
+import { unsupportedJump } from '../../src/operator/versions.ts';
 
 const found = (own: string, definitions?: string, former?: string) => ({ own, definitions, former });
 

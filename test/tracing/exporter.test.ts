@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { LogExporter } from '../../src/agent/tracing/log-exporter.ts';
+import { LogExporter } from '../../src/agent/tracing/agent-log.ts';
 import type { TracingSettings } from '../../src/config/tracing.ts';
 import type { Span } from '../../src/schema/wire/wall/run-in-thread.ts';
 import { openTracing } from '../../src/tracing/open.ts';

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { commandOptions } from '../../commands.ts';
 import { StartError } from '../../errors.ts';
 import type { GraphsFile } from '../gx-json/read.ts';
 
@@ -61,7 +61,7 @@ const LAST_PORT = 65_535;
 
 /** Returns the options, or nothing when help was asked for. */
 export function devOptions(args: string[]): DevOptions | undefined {
-  const flags = parsed(args);
+  const flags = commandOptions(args, FLAGS, { name: 'dev', hint: 'See gx dev --help.' });
   if (flags.help) return undefined;
   const databaseUri = flags['database-uri'];
   if (flags.reset && databaseUri !== undefined)
@@ -103,12 +103,4 @@ function portOf(flags: Ports, name: keyof Ports, least: number): number | undefi
   if (text === '' || !Number.isInteger(port) || port < least || port > LAST_PORT)
     throw new StartError(`dev: --${name} must be a whole number from ${least} to ${LAST_PORT}.`);
   return port;
-}
-
-function parsed(args: string[]): ReturnType<typeof parseArgs<{ options: typeof FLAGS }>>['values'] {
-  try {
-    return parseArgs({ args, options: FLAGS }).values;
-  } catch (error) {
-    throw new StartError(`dev: ${(error as Error).message.replace(/\.?$/, '.')} See gx dev --help.`, { cause: error });
-  }
 }

@@ -12,13 +12,14 @@ import { type GraphsFile, readGraphsFile } from '../gx-json/read.ts';
 import { startPostgres } from './embedded-postgres/start.ts';
 import { type FrontDoor, openFirstFreeDoor, openFrontDoor, USUAL_PORT, usualPorts } from './front-door.ts';
 import { devOptions, type DevOptions, HELP, refuseForJavaScript } from './options.ts';
-import { pythonForDev, shownPython } from './python.ts';
 import { Serving } from './serving.ts';
 import { watchFolders } from './watch.ts';
 import { welcome } from './welcome.ts';
 import { parseEnv } from 'node:util';
 import { StartError } from '../../errors.ts';
 import { Writable } from 'node:stream';
+import type { DevelopmentOfPython, PythonSettings } from '../../config/python.ts';
+import { interpreterFor } from '../graphs/interpreter.ts';
 
 type Running = { stop(): Promise<void> };
 type Stage = { options: DevOptions; log: Log; signal: AbortSignal; closing: (() => Promise<void> | void)[] };
@@ -217,3 +218,24 @@ const prettyStream = (out: NodeJS.WritableStream): Writable =>
       done();
     },
   });
+
+/** Milliseconds for which code may hold the event loop before the log tells of it. */
+const BLOCKING = 100;
+
+/** Returns the settings of graphs in Python, as the options of `dev` change them. */
+function pythonForDev(settings: PythonSettings, { interpreter, debugPort, allowBlocking }: DevOptions['python']): PythonSettings {
+  // Code that stands at a breakpoint holds the loop, too.
+  const isWatched = !allowBlocking && debugPort === undefined;
+  const development: DevelopmentOfPython = {
+    ...(isWatched && { blockingMilliseconds: BLOCKING }),
+    ...(debugPort !== undefined && { debugPort }),
+  };
+  return { ...settings, ...(interpreter !== undefined && { interpreter, namedBy: '--python' }), development };
+}
+
+/** Returns which interpreter runs graphs in Python, and why; undefined where there are none, or no interpreter. */
+function shownPython(settings: PythonSettings, { graphs, folder }: Pick<GraphsFile, 'graphs' | 'folder'>): string | undefined {
+  if (!graphs.some(({ language }) => language === 'python')) return undefined;
+  const chosen = interpreterFor({ settings, folder, exists: existsSync });
+  return 'fault' in chosen ? undefined : `${chosen.program} (${chosen.because})`;
+}

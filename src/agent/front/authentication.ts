@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../../config/agent.ts';
-import { Unavailable } from '../../errors.ts';
+import { Unavailable, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 import { AgentKeys } from '../auth/agent-keys.ts';
@@ -24,7 +24,12 @@ import type { GraphsFile } from '../gx-json/read.ts';
 import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import { logFieldsOf, type Logging } from '../tracing/agent-log.ts';
 import { UserCode } from '../user-code/host.ts';
-import { openPythonCode } from './python-code.ts';
+import { existsSync } from 'node:fs';
+import type { PythonSettings } from '../../config/python.ts';
+import { interpreterFor } from '../graphs/interpreter.ts';
+import { interpreterFault, pythonRunner } from '../graphs/python.ts';
+import { codeProcess } from '../user-code/process.ts';
+import type { OpenCodeRunner } from '../user-code/worker.ts';
 
 /** Identifies callers by their credentials in a request. Throws the refusal of a caller without access. */
 export type Authentication = {
@@ -145,4 +150,16 @@ function withoutHandlers(config: Pick<AgentConfig, 'access' | 'reports'>, log: L
   const passes = passRules(config, log);
   const callerOf = passes === undefined ? others : orByPass(passes, { others, as: openToUser });
   return { guard: isOpen ? 'open' : 'key', callerOf, callerFor: openToOwners };
+}
+
+type Options = { settings: PythonSettings; file: Pick<GraphsFile, 'env' | 'folder'>; log: Log };
+
+/** Returns a function that opens the user's own code in Python. Throws a `StartError` where there is no interpreter. */
+function openPythonCode({ settings, file: { env, folder }, log }: Options): OpenCodeRunner {
+  const chosen = interpreterFor({ settings, folder, exists: existsSync });
+  if ('fault' in chosen) throw new StartError(chosen.fault);
+  const { program } = chosen;
+  const modulePath = settings.modulePath ?? env['PYTHONPATH'];
+  const runner = pythonRunner({ program, folder, modulePath, megabytes: undefined, role: 'user-code' });
+  return codeProcess({ runner, faultOf: () => interpreterFault({ chosen, folder, namedBy: settings.namedBy }), log });
 }

@@ -1,5 +1,4 @@
 import type { AgentDeps } from '../parts/deps.ts';
-import { indexStore } from '../parts/index-store.ts';
 import { a2aFeature } from '../routes/a2a.ts';
 import { assistantGraphRoutes } from '../routes/assistant-graphs.ts';
 import { assistantRoutes } from '../routes/assistants.ts';
@@ -16,6 +15,7 @@ import { threadStreamRoute } from '../routes/thread-stream.ts';
 import { threadRoutes } from '../routes/threads.ts';
 import { uiRoutes } from '../routes/ui.ts';
 import { removeExpired } from '../parts/sweeps.ts';
+import { asError } from '../../errors.ts';
 
 /** Everything that an agent server can serve, in the order in which /docs shows it. A new feature is one more line. */
 const FEATURES: readonly Feature[] = [
@@ -52,3 +52,17 @@ function fireCrons({ clock, pump }: Pick<AgentDeps, 'clock' | 'pump'>, signal: A
 
 /** Returns the features that a server of these settings has. */
 export const servedFeatures = (settings: FeatureSettings): Feature[] => FEATURES.filter((feature) => feature.isServed(settings));
+
+type IndexDeps = Pick<AgentDeps, 'db' | 'semanticSearch' | 'pump' | 'log'>;
+
+/** Indexes, while the server serves, items that were stored without an index or for vectors of another length. */
+async function indexStore({ db, semanticSearch, pump, log }: IndexDeps, signal: AbortSignal): Promise<void> {
+  if (semanticSearch === undefined || db.codec.encrypts) return;
+  try {
+    const by = await semanticSearch.prepare();
+    const items = pump.works ? await semanticSearch.catchUp(signal) : 0;
+    log.info({ by, items }, 'store can be searched by meaning');
+  } catch (error) {
+    log.warn({ err: asError(error) }, 'items of the store could not be indexed; the next start tries again');
+  }
+}

@@ -6,12 +6,21 @@ import type { Log } from '../../log.ts';
 import { Pause, slept } from '../../pause.ts';
 import { CURRENT_KEY } from '../../schema/wire/agent-key.ts';
 import { rolloutPlanOf, type CandidateShare, type RolloutGate } from '../../schema/wire/rollout-plan.ts';
-import { REPORT_EVERY, type GateReport, type QueueWork, type ServerFacts, type WorkReport } from '../../schema/wire/work-report.ts';
+import {
+  REPORT_EVERY,
+  type GateReport,
+  type QueueWork,
+  type ServerFacts,
+  type WorkReport,
+  REPORT_LIFE,
+} from '../../schema/wire/work-report.ts';
 import type { RunCounts } from '../../schema/wire/run-counts.ts';
-import { GatewayWord } from './gateway-word.ts';
 import { keepRolloutPlan } from '../db/runs/revisions.ts';
 import { queueWork } from '../db/runs/work.ts';
 import type { Database } from '../db/base/pool.ts';
+import { isClientSignedBy } from '../../http/signed-client.ts';
+import type { AskedOver } from '../../http/client.ts';
+import { gatewayKeysOf } from '../../schema/wire/gateway-key.ts';
 
 /** Milliseconds from a change to its report: several changes make one. */
 const SOON = 100;
@@ -195,5 +204,32 @@ export class WorkReports {
     // Work counts as if somebody asked for it, so that a deployment rests for a while after its last run.
     if (this.#isBusy) this.asked();
     return { ...own, idle_seconds: this.#isBusy ? 0 : idle, queue: this.#last };
+  }
+}
+
+/**
+ * The word of the gateway about the clients whose requests it passes on. Its answers to reports tell the keys by which
+ * it signs, which count for as long as a report does.
+ */
+class GatewayWord {
+  readonly #of: string;
+  #keys: string[] = [];
+  #heardAt = -Infinity;
+
+  /** `url`: where the work is reported. Its path names the deployment. */
+  constructor(url: string) {
+    this.#of = new URL(url).pathname;
+  }
+
+  /** Takes the body of an answer. One of an earlier gateway has no keys. */
+  heard(answer: unknown): void {
+    this.#keys = gatewayKeysOf((answer as { gateway_keys?: unknown } | null | undefined)?.gateway_keys);
+    this.#heardAt = performance.now();
+  }
+
+  /** Returns whether the gateway has passed this request on, with these words about its client. */
+  vouchesFor(asked: AskedOver): boolean {
+    if (this.#keys.length === 0 || performance.now() - this.#heardAt > REPORT_LIFE * 1000) return false;
+    return isClientSignedBy(this.#keys, asked, { of: this.#of, at: Date.now() / 1000 });
   }
 }

@@ -6,9 +6,9 @@ import { Cards } from '../a2a/cards.ts';
 import { A2aEndpoint, refusalOfTask, tasksStartedBy, type A2aDeps } from '../a2a/endpoint.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 import type { Feature } from './feature.ts';
-import { ok, refused, route, type AgentRoute } from './route.ts';
+import { ok, refused, type AgentRoute, agentRoutes } from './route.ts';
 
-const tag = 'agents';
+const route = agentRoutes('agents');
 const AnAssistant = Type.Object({ assistant_id: Type.String({ minLength: 1, description: 'An assistant, or the name of a graph.' }) });
 const OneOf = Type.Object({ assistant_id: Type.Optional(AnAssistant.properties.assistant_id) });
 const Message = Type.Unsafe<unknown>({ description: 'A message of JSON-RPC 2.0.' });
@@ -22,7 +22,6 @@ function messagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
     path: '/a2a/{assistant_id}',
     id: 'a2a',
     summary: 'Give an assistant tasks, by the Agent2Agent protocol',
-    tag,
     // Each method says what it needs.
     access: 'read',
     waits: true,
@@ -65,7 +64,6 @@ const cardRoute = (cards: Cards, { path, id }: { path: string; id: string }): Ag
     path,
     id,
     summary: 'The agent card of an assistant',
-    tag,
     access: 'read',
     params: AnAssistant,
     answers: { 200: ok('The card.', Card), 304: { description: 'The client has it.' }, ...refused },
@@ -78,7 +76,6 @@ const wellKnownRoute = ({ graphs }: Pick<A2aDeps, 'graphs'>, cards: Cards, { fil
     path: `/.well-known/${file}`,
     id,
     summary: 'The agent card of an assistant, or of the only graph',
-    tag,
     access: 'read',
     query: OneOf,
     answers: { 200: ok('The card.', Card), 304: { description: 'The client has it.' }, ...refused },

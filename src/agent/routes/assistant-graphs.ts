@@ -6,11 +6,11 @@ import type { AgentDeps } from '../parts/deps.ts';
 import { graphSchemas, subgraphSchemas } from '../graph-types/graph-schemas.ts';
 import { assistantIdOf } from '../kernel/ids.ts';
 import { assistantOf, AssistantPath } from './assistants.ts';
-import { ok, refused, route, type AgentRoute } from './route.ts';
+import { ok, refused, type AgentRoute, agentRoutes } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas'>;
 
-const tag = 'assistants';
+const route = agentRoutes('assistants');
 const Shape = Type.Unsafe<unknown>({ type: 'object' });
 
 type Asked = { assistant_id: string; caller: AgentCaller };
@@ -39,7 +39,6 @@ const getAssistantGraphRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/{assistant_id}/graph',
     id: 'get_assistant_graph',
     summary: 'Nodes and edges',
-    tag,
     access: 'read',
     params: Type.Object({ assistant_id: Type.String() }),
     query: Type.Object({ xray: Type.Optional(Type.String()) }),
@@ -57,7 +56,6 @@ const getAssistantSchemasRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/{assistant_id}/schemas',
     id: 'get_assistant_schemas',
     summary: 'The schemas of the graph',
-    tag,
     access: 'read',
     params: AssistantPath,
     answers: { 200: ok('JSON Schemas.', Shape), ...refused },
@@ -70,7 +68,6 @@ const getSubgraphsRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/{assistant_id}/subgraphs',
     id: 'get_subgraphs',
     summary: 'Schemas of the subgraphs',
-    tag,
     access: 'read',
     params: AssistantPath,
     query: Subgraphs,
@@ -87,7 +84,6 @@ const getSubgraphRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/{assistant_id}/subgraphs/{namespace}',
     id: 'get_subgraph',
     summary: 'Schemas of one subgraph',
-    tag,
     access: 'read',
     params: Type.Object({ ...AssistantPath.properties, namespace: Type.String() }),
     query: Subgraphs,

@@ -10,7 +10,7 @@ import {
   AssistantSearch,
   AssistantVersions,
 } from '../../schema/agent/assistant.ts';
-import { type JsonObject } from '../../schema/agent/agent-types.ts';
+import type { JsonObject } from '../../schema/agent/agent-types.ts';
 import { Uuid } from '../../schema/types.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import {
@@ -31,11 +31,11 @@ import type { AgentDeps } from '../parts/deps.ts';
 import { newId } from '../kernel/ids.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { isGiven } from '../runs/kwargs.ts';
-import { ok, page, refused, route, type AgentRoute } from './route.ts';
+import { ok, page, refused, type AgentRoute, agentRoutes } from './route.ts';
 
 type Deps = CancelDeps & Pick<AgentDeps, 'graphs'>;
 
-const tag = 'assistants';
+const route = agentRoutes('assistants');
 export const AssistantPath = Type.Object({ assistant_id: Uuid('') });
 
 /** Returns the assistant. Throws `NotFound`, also for one that the caller may not see. */
@@ -112,7 +112,6 @@ const createAssistantRoute = (deps: Deps): AgentRoute =>
     path: '/assistants',
     id: 'create_assistant',
     summary: 'Create an assistant: a graph with a configuration',
-    tag,
     access: 'write',
     body: AssistantCreate,
     answers: { 200: ok('The assistant.', Assistant), 409: { description: 'The id is taken.' }, ...refused },
@@ -125,7 +124,6 @@ const searchAssistantsRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/search',
     id: 'search_assistants',
     summary: 'Assistants by metadata, graph and name',
-    tag,
     access: 'read',
     body: AssistantSearch,
     selects: true,
@@ -145,7 +143,6 @@ const countAssistantsRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/count',
     id: 'count_assistants',
     summary: 'How many assistants match',
-    tag,
     access: 'read',
     body: AssistantCount,
     selects: true,
@@ -163,7 +160,6 @@ const getAssistantRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/{assistant_id}',
     id: 'get_assistant',
     summary: 'One assistant',
-    tag,
     access: 'read',
     params: AssistantPath,
     answers: { 200: ok('The assistant.', Assistant), ...refused },
@@ -179,7 +175,6 @@ const patchAssistantRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/{assistant_id}',
     id: 'patch_assistant',
     summary: 'Make the next version of an assistant',
-    tag,
     access: 'write',
     params: AssistantPath,
     body: AssistantPatch,
@@ -193,7 +188,6 @@ const deleteAssistantRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/{assistant_id}',
     id: 'delete_assistant',
     summary: 'Delete an assistant with its versions',
-    tag,
     access: 'write',
     params: AssistantPath,
     query: Type.Object({ delete_threads: Type.Optional(Type.Boolean()) }),
@@ -207,7 +201,6 @@ const listAssistantVersionsRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/{assistant_id}/versions',
     id: 'list_assistant_versions',
     summary: 'Versions, newest first',
-    tag,
     access: 'read',
     params: AssistantPath,
     body: AssistantVersions,
@@ -227,7 +220,6 @@ const setLatestVersionRoute = (deps: Deps): AgentRoute =>
     path: '/assistants/{assistant_id}/latest',
     id: 'set_latest_version',
     summary: 'Go back to a version',
-    tag,
     access: 'write',
     params: AssistantPath,
     body: AssistantLatest,

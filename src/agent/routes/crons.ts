@@ -10,9 +10,9 @@ import { changeCron, makeCron, type CronDeps } from '../crons/make.ts';
 import { countCrons, deleteCron, getCron, searchCrons, type FoundCron } from '../db/crons/crons.ts';
 import { assistantIdOf } from '../kernel/ids.ts';
 import { keyOfHeader } from '../kernel/request-key.ts';
-import { goneAgain, ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
+import { goneAgain, ok, page, refused, ThreadPath, type AgentRoute, agentRoutes } from './route.ts';
 
-const tag = 'crons';
+const route = agentRoutes('crons');
 const CronPath = Type.Object({ cron_id: Uuid('') });
 
 const missing = (id: string): NotFound => new NotFound(`Cron with ID ${id} not found`);
@@ -36,7 +36,6 @@ const createCronRoute = (deps: CronDeps): AgentRoute =>
     path: '/runs/crons',
     id: 'create_cron',
     summary: 'Start runs by a schedule, each on a thread of its own',
-    tag,
     access: 'write',
     headers: OnceHeaders,
     body: CronCreate,
@@ -53,7 +52,6 @@ const createThreadCronRoute = (deps: CronDeps): AgentRoute =>
     path: '/threads/{thread_id}/runs/crons',
     id: 'create_thread_cron',
     summary: 'Start runs on a thread by a schedule',
-    tag,
     access: 'write',
     params: ThreadPath,
     headers: OnceHeaders,
@@ -71,7 +69,6 @@ const searchCronsRoute = ({ db, graphs }: CronDeps): AgentRoute =>
     path: '/runs/crons/search',
     id: 'search_crons',
     summary: 'Crons by assistant, thread and metadata',
-    tag,
     access: 'read',
     body: CronSearch,
     selects: true,
@@ -94,7 +91,6 @@ const countCronsRoute = ({ db, graphs }: CronDeps): AgentRoute =>
     path: '/runs/crons/count',
     id: 'count_crons',
     summary: 'How many crons match',
-    tag,
     access: 'read',
     body: CronCount,
     selects: true,
@@ -112,7 +108,6 @@ const getCronRoute = ({ db }: CronDeps): AgentRoute =>
     path: '/runs/crons/{cron_id}',
     id: 'get_cron',
     summary: 'One cron',
-    tag,
     access: 'read',
     params: CronPath,
     answers: { 200: ok('The cron.', Cron), ...refused },
@@ -130,7 +125,6 @@ const patchCronRoute = (deps: CronDeps): AgentRoute =>
     path: '/runs/crons/{cron_id}',
     id: 'patch_cron',
     summary: 'Change a cron: its schedule, or the input of its runs',
-    tag,
     access: 'write',
     params: CronPath,
     body: CronPatch,
@@ -144,7 +138,6 @@ const deleteCronRoute = ({ db }: CronDeps): AgentRoute =>
     path: '/runs/crons/{cron_id}',
     id: 'delete_cron',
     summary: 'Delete a cron; the runs that it started stay',
-    tag,
     access: 'write',
     params: CronPath,
     answers: { 204: ok('Gone.'), ...refused },

@@ -17,9 +17,9 @@ import { protocolEventId, seqOf, wireForm } from '../stream/protocol/wire-form.t
 import { visibility } from '../event-streaming/visibility.ts';
 import { SocketSession, type SessionDeps } from '../event-streaming/socket-session.ts';
 import type { Feature } from './feature.ts';
-import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
+import { ok, refused, ThreadPath, type AgentRoute, agentRoutes } from './route.ts';
 
-const tag = 'event streaming';
+const route = agentRoutes('event streaming');
 
 /** Yields the events that the client asked for, and in place of those that are gone, the error that says so. */
 async function* filtered(batches: AsyncIterable<Batch>, filter: EventFilter): AsyncGenerator<SseEvent[]> {
@@ -42,7 +42,6 @@ const eventsRoute = ({ db, readers }: Pick<AgentDeps, 'db' | 'readers'>): AgentR
     path: '/threads/{thread_id}/stream/events',
     id: 'stream_thread_events',
     summary: 'Stream the events of a thread, from its first event that is kept; the thread need not exist yet',
-    tag,
     access: 'read',
     params: ThreadPath,
     body: EventStream,
@@ -64,7 +63,6 @@ const commandsRoute = (deps: CommandDeps): AgentRoute =>
     path: '/threads/{thread_id}/commands',
     id: 'command_thread',
     summary: 'Start a run, answer an interrupt, or ask where the thread stands',
-    tag,
     access: 'write',
     params: ThreadPath,
     headers: OnceHeaders,

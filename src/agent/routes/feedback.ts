@@ -7,11 +7,11 @@ import { permission } from '../auth/caller.ts';
 import { giveFeedback, listFeedback } from '../db/runs/feedback.ts';
 import { getRun } from '../db/runs/runs.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { ok, refused, route, RunPath, type AgentRoute } from './route.ts';
+import { ok, refused, RunPath, type AgentRoute, agentRoutes } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db'>;
 
-const tag = 'runs';
+const route = agentRoutes('runs');
 /** Bytes of feedback, which is read for everybody who sends to an address of this form. */
 const MOST_BYTES = 64 * 1024;
 const Token = Type.Object({ token: Uuid('') });
@@ -28,7 +28,6 @@ const giveFeedbackRoute = (deps: Deps): AgentRoute =>
     path: '/feedback/tokens/{token}',
     id: 'give_feedback',
     summary: 'Say what a run was worth',
-    tag,
     access: 'open',
     params: Token,
     body: FeedbackGiven,
@@ -43,7 +42,6 @@ const followFeedbackLinkRoute = (deps: Deps): AgentRoute =>
     path: '/feedback/tokens/{token}',
     id: 'follow_feedback_link',
     summary: 'The same by a link',
-    tag,
     access: 'open',
     params: Token,
     query: FeedbackLink,
@@ -57,7 +55,6 @@ const listFeedbackRoute = ({ db }: Deps): AgentRoute =>
     path: '/threads/{thread_id}/runs/{run_id}/feedback',
     id: 'list_feedback',
     summary: 'The feedback on a run',
-    tag,
     access: 'read',
     params: RunPath,
     answers: { 200: ok('Feedback by key.', Type.Array(Feedback)), ...refused },

@@ -3,7 +3,9 @@ import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { refusalOfRequest } from '../../http/json-rpc.ts';
 import { callsIn, McpEndpoint, type McpDeps } from '../mcp/endpoint.ts';
 import type { Feature } from './feature.ts';
-import { route, type AgentRoute } from './route.ts';
+import { type AgentRoute, agentRoutes } from './route.ts';
+
+const route = agentRoutes('agents');
 
 const Message = Type.Unsafe<unknown>({ description: 'A message of JSON-RPC 2.0, or a list of them.' });
 const refused = (description: string): { description: string; schema: typeof Message } => ({ description, schema: Message });
@@ -15,7 +17,6 @@ function mcpRoute(deps: McpDeps): AgentRoute {
     path: '/mcp',
     id: 'mcp',
     summary: 'Assistants as tools of other agents, by the Model Context Protocol',
-    tag: 'agents',
     // Each method says what it needs.
     access: 'read',
     waits: true,

@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import type { AnswerDescription, Route } from '../../http/route.ts';
-import { routeFor } from '../../http/route.ts';
+import { routesOf } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { AgentCaller } from '../auth/caller.ts';
 
 export type AgentRoute = Route<AgentCaller>;
 
-export const route = routeFor<AgentCaller>();
+/** Returns how routes of a tag are made. */
+export const agentRoutes = (tag: string) => routesOf<AgentCaller>(tag);
 
 export const ThreadPath = Type.Object({ thread_id: Uuid('') });
 export const RunPath = Type.Object({ thread_id: Uuid(''), run_id: Uuid('') });

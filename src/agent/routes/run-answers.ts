@@ -14,7 +14,6 @@ import { createRun, type CreateDeps, type CreatedRun } from '../runs/create.ts';
 import type { FollowedRun, Readers } from '../runs/readers.ts';
 import type { Following, Subscription } from '../stream/bus.ts';
 import type { Wanted } from '../stream/wanted.ts';
-import { runLinks } from './run-links.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
 
 /*
@@ -35,7 +34,6 @@ export type RunRouteDeps = CreateDeps &
 /** The description that all routes which start one run share. */
 export const startingOneRun = {
   method: 'post',
-  tag: 'runs',
   access: 'write',
   headers: OnceHeaders,
   body: RunCreate,
@@ -224,3 +222,23 @@ const Message = Type.Object({
   id: Type.String({ description: '<milliseconds>-<number>, which grows.' }),
 });
 export const eventStream = { 200: { description: 'Events of the run.', contentType: 'text/event-stream', schema: Message } };
+
+/** The part of a request that says under which path its client reaches this server. */
+type AskedBelow = Pick<Request, 'forwarded'>;
+
+/**
+ * Returns the headers that tell where a run is, and where its answer is read again, by their paths below this server's
+ * address. `below`: the path before all others of the server.
+ */
+function runLinks({ forwarded }: AskedBelow, below: string, { run, again }: { run: string; again?: string }): Record<string, string> {
+  // A trusted proxy names the path that it has taken from the request.
+  const prefix = (forwarded.prefix ?? '') + below;
+  return { 'content-location': prefix + run, ...(again !== undefined && { location: `${wayOut(prefix)}${prefix}${again}` }) };
+}
+
+/**
+ * Returns the way out of a prefix. The official clients append `Location` to the address that they were given, which
+ * ends with the prefix, and everybody else resolves it against the host. With this way before it, both arrive at the
+ * same path.
+ */
+const wayOut = (prefix: string): string => '/..'.repeat(prefix.split('/').length - 1);

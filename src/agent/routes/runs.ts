@@ -8,7 +8,7 @@ import type { Db } from '../db/base/pool.ts';
 import { deleteRuns, getRun, listRuns, selectActive, type ActiveRun } from '../db/runs/runs.ts';
 import { threadHead } from '../db/threads/threads.ts';
 import { cancelRuns, stopOf, type CancelAction } from '../runs/cancel.ts';
-import { goneAgain, ok, refused, route, RunPath, ThreadPath, type AgentRoute } from './route.ts';
+import { goneAgain, ok, refused, RunPath, ThreadPath, type AgentRoute, agentRoutes } from './route.ts';
 import {
   answerEnd,
   answerJoin,
@@ -21,7 +21,7 @@ import {
   type RunRouteDeps,
 } from './run-answers.ts';
 
-const tag = 'runs';
+const route = agentRoutes('runs');
 const access = 'write' as const;
 const busy = { 409: { description: 'The thread is busy and the strategy is reject.' } };
 
@@ -67,7 +67,6 @@ const listRunsRoute = (deps: RunRouteDeps): AgentRoute =>
     path: '/threads/{thread_id}/runs',
     id: 'list_runs',
     summary: 'Runs of a thread, newest first',
-    tag,
     access: 'read',
     params: ThreadPath,
     query: RunsQuery,
@@ -87,7 +86,6 @@ const getRunRoute = (deps: RunRouteDeps): AgentRoute =>
     path: '/threads/{thread_id}/runs/{run_id}',
     id: 'get_run',
     summary: 'One run',
-    tag,
     access: 'read',
     params: RunPath,
     answers: { 200: ok('The run.', Run), ...refused },
@@ -105,7 +103,6 @@ const deleteRunRoute = (deps: RunRouteDeps): AgentRoute =>
     path: '/threads/{thread_id}/runs/{run_id}',
     id: 'delete_run',
     summary: 'Delete a run and its checkpoints',
-    tag,
     access,
     params: RunPath,
     answers: { 204: ok('Gone.'), ...refused },
@@ -119,7 +116,6 @@ const joinRunRoute = (deps: RunRouteDeps): AgentRoute =>
     id: 'join_run',
     waits: true,
     summary: 'Wait for the end',
-    tag,
     access: 'read',
     params: RunPath,
     query: JoinQuery,
@@ -134,7 +130,6 @@ const joinStreamRoute = (deps: RunRouteDeps): AgentRoute =>
     path: '/threads/{thread_id}/runs/{run_id}/stream',
     id: 'join_stream',
     summary: 'Stream the events from now, or from an event on',
-    tag,
     access: 'read',
     params: RunPath,
     query: JoinQuery,
@@ -149,7 +144,6 @@ const cancelRunRoute = (deps: RunRouteDeps): AgentRoute =>
     path: '/threads/{thread_id}/runs/{run_id}/cancel',
     id: 'cancel_run',
     summary: 'Stop a run',
-    tag,
     access,
     params: RunPath,
     query: CancelQuery,

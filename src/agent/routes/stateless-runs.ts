@@ -9,7 +9,7 @@ import { selectActive } from '../db/runs/runs.ts';
 import { keyOfHeader } from '../kernel/request-key.ts';
 import { cancelRuns, stopOf } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
-import { goneAgain, ok, refused, route, type AgentRoute } from './route.ts';
+import { goneAgain, ok, refused, type AgentRoute, agentRoutes } from './route.ts';
 import {
   answerEnd,
   answerJoinStream,
@@ -21,7 +21,7 @@ import {
   type RunRouteDeps,
 } from './run-answers.ts';
 
-const tag = 'runs';
+const route = agentRoutes('runs');
 const access = 'write' as const;
 
 const createStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
@@ -62,7 +62,6 @@ const createRunsRoute = (deps: RunRouteDeps): AgentRoute =>
     path: '/runs/batch',
     id: 'create_runs',
     summary: 'Start several runs, each on a thread of its own',
-    tag,
     access,
     headers: OnceHeaders,
     body: RunBatch,
@@ -80,7 +79,6 @@ const joinStatelessStreamRoute = (deps: RunRouteDeps): AgentRoute =>
     path: '/runs/{run_id}/stream',
     id: 'join_stateless_stream',
     summary: 'Stream the events, by run id alone',
-    tag,
     access: 'read',
     params: Type.Object({ run_id: Uuid('') }),
     query: JoinQuery,
@@ -95,7 +93,6 @@ const cancelRunsRoute = (deps: RunRouteDeps): AgentRoute =>
     path: '/runs/cancel',
     id: 'cancel_runs',
     summary: 'Stop several runs',
-    tag,
     access,
     query: CancelManyQuery,
     body: CancelMany,

@@ -7,11 +7,11 @@ import { permission } from '../auth/caller.ts';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems, type Near } from '../db/store/store-items.ts';
 import { refuseByValue } from '../db/base/unsearchable.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { ok, refused, route, type AgentRoute } from './route.ts';
+import { ok, refused, type AgentRoute, agentRoutes } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'expiry' | 'semanticSearch'>;
 
-const tag = 'store';
+const route = agentRoutes('store');
 
 /** Returns the body. Throws `Invalid` for a field that names an impossible namespace. */
 function checked<B extends object>(body: B): B {
@@ -39,7 +39,6 @@ const putItemRoute = (deps: Deps): AgentRoute =>
     path: '/store/items',
     id: 'put_item',
     summary: 'Keep a value',
-    tag,
     access: 'write',
     body: StorePut,
     answers: { 204: ok('Kept.'), ...refused },
@@ -59,7 +58,6 @@ const getItemRoute = ({ db, expiry }: Deps): AgentRoute =>
     path: '/store/items',
     id: 'get_item',
     summary: 'A kept value, or null',
-    tag,
     access: 'read',
     query: StoreGet,
     answers: { 200: ok('The item, or null.', Nullable(StoreItem)), ...refused },
@@ -77,7 +75,6 @@ const deleteItemRoute = ({ db }: Deps): AgentRoute =>
     path: '/store/items',
     id: 'delete_item',
     summary: 'Forget a value',
-    tag,
     access: 'write',
     body: StoreDelete,
     selects: true,
@@ -95,7 +92,6 @@ const searchItemsRoute = (deps: Deps): AgentRoute =>
     path: '/store/items/search',
     id: 'search_items',
     summary: 'Values under a namespace',
-    tag,
     access: 'read',
     body: StoreSearch,
     selects: true,
@@ -123,7 +119,6 @@ const listNamespacesRoute = ({ db }: Deps): AgentRoute =>
     path: '/store/namespaces',
     id: 'list_namespaces',
     summary: 'Namespaces in use',
-    tag,
     access: 'read',
     body: StoreNamespaces,
     selects: true,

@@ -4,7 +4,7 @@ import { checkQueue } from '../db/base/stats.ts';
 import { StringEnum } from '../../schema/types.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import type { Metrics } from '../parts/metrics.ts';
-import { ok, route, type AgentRoute } from './route.ts';
+import { ok, type AgentRoute, agentRoutes } from './route.ts';
 
 export type ServerInfo = {
   /** The features that can be turned off and are served here. */
@@ -22,7 +22,7 @@ type SystemFacts = { info: ServerInfo; metrics: Metrics; document: () => unknown
 
 type Deps = Pick<AgentDeps, 'db' | 'host' | 'pump' | 'graphFaults' | 'log'>;
 
-const tag = 'system';
+const route = agentRoutes('system');
 const Any = Type.Unsafe<unknown>({ type: 'object' });
 const CHECK_WITHIN = 3000;
 /** Milliseconds after which a look at the queue counts as stuck; there is one every 1.5 s. */
@@ -35,7 +35,6 @@ export function healthRoute(deps: Deps, path: '/' | '/ok', more: () => object = 
     path,
     id: path === '/' ? 'root' : 'health',
     summary: 'Whether the server, its database and its queue are well',
-    tag,
     access: 'open',
     query: Type.Object({ check_db: Type.Optional(Type.Boolean()) }),
     answers: {
@@ -83,7 +82,6 @@ const infoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
     path: '/info',
     id: 'info',
     summary: 'Version and features of this server',
-    tag,
     access: docsAccess,
     answers: { 200: ok('Facts.', Any) },
     handler: () =>
@@ -120,7 +118,6 @@ export const metricsRoute = ({ metrics }: Pick<SystemFacts, 'metrics'>): AgentRo
     path: '/metrics',
     id: 'metrics',
     summary: 'Metrics for Prometheus, or as JSON',
-    tag,
     access: 'open',
     query: Type.Object({ format: Type.Optional(StringEnum(['prometheus', 'json'])) }),
     answers: { 200: ok('Metrics.') },
@@ -137,7 +134,6 @@ const openapiRoute = ({ document, docsAccess }: SystemFacts): AgentRoute =>
     path: '/openapi.json',
     id: 'openapi',
     summary: 'This interface, described',
-    tag,
     access: docsAccess,
     answers: { 200: ok('OpenAPI 3.0.', Any) },
     handler: () => json(document()),
@@ -149,7 +145,6 @@ const docsRoute = ({ docsAccess }: SystemFacts): AgentRoute =>
     path: '/docs',
     id: 'docs',
     summary: 'This interface, for people',
-    tag,
     access: docsAccess,
     answers: { 200: ok('A page.') },
     handler: () => text(page('Agent server'), 'text/html; charset=utf-8'),

@@ -14,14 +14,14 @@ import type { AnswerOfRevision, PinnedThread } from '../graphs/pinned-calls.ts';
 import { threadCall } from '../graphs/thread-call.ts';
 import { HeldThreads } from '../runs/held-thread.ts';
 import { checkCheckpoint } from '../runs/plan.ts';
-import { ok, refused, route, ThreadPath, type AgentRoute } from './route.ts';
+import { ok, refused, ThreadPath, type AgentRoute, agentRoutes } from './route.ts';
 import type { Json } from '../../schema/json.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'pinnedCalls' | 'readers'>;
 type WriteDeps = Deps & { held: HeldThreads };
 type AllDeps = Deps & Pick<AgentDeps, 'pump' | 'tickets' | 'signals' | 'log'>;
 
-const tag = 'threads';
+const route = agentRoutes('threads');
 const State = Type.Unsafe<unknown>({ type: 'object' });
 const Query = Type.Object({ subgraphs: Type.Optional(Type.Boolean()), select: Type.Optional(StateSelect) });
 const HistoryQuery = Type.Object({
@@ -170,7 +170,6 @@ const getStateRoute = (deps: Deps): AgentRoute =>
     path: '/threads/{thread_id}/state',
     id: 'get_state',
     summary: 'The current state',
-    tag,
     access: 'read',
     params: ThreadPath,
     query: Query,
@@ -187,7 +186,6 @@ const updateStateRoute = (deps: WriteDeps): AgentRoute =>
     path: '/threads/{thread_id}/state',
     id: 'update_state',
     summary: 'Write state as a node would',
-    tag,
     access: 'write',
     params: ThreadPath,
     body: StateUpdate,
@@ -201,7 +199,6 @@ const getStateAtRoute = (deps: Deps): AgentRoute =>
     path: '/threads/{thread_id}/state/checkpoint',
     id: 'get_state_at',
     summary: 'The state at a checkpoint',
-    tag,
     access: 'read',
     params: ThreadPath,
     body: StateAt,
@@ -219,7 +216,6 @@ const getStateOfCheckpointRoute = (deps: Deps): AgentRoute =>
     path: '/threads/{thread_id}/state/{checkpoint_id}',
     id: 'get_state_of_checkpoint',
     summary: 'The state at a checkpoint, by its id',
-    tag,
     access: 'read',
     params: Type.Object({ thread_id: Uuid(''), checkpoint_id: Type.String() }),
     query: Query,
@@ -237,7 +233,6 @@ const getHistoryRoute = (deps: Deps): AgentRoute =>
     path: '/threads/{thread_id}/history',
     id: 'get_history',
     summary: 'Earlier states, newest first',
-    tag,
     access: 'read',
     params: ThreadPath,
     query: HistoryQuery,
@@ -254,7 +249,6 @@ const postHistoryRoute = (deps: Deps): AgentRoute =>
     path: '/threads/{thread_id}/history',
     id: 'post_history',
     summary: 'Earlier states, newest first, by filters',
-    tag,
     access: 'read',
     params: ThreadPath,
     body: HistoryBody,

@@ -6,7 +6,9 @@ import { permission } from '../auth/caller.ts';
 import { threadHead } from '../db/threads/threads.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { cursorOf, modesOf } from './stream-query.ts';
-import { route, ThreadPath, type AgentRoute } from './route.ts';
+import { ThreadPath, type AgentRoute, agentRoutes } from './route.ts';
+
+const route = agentRoutes('threads');
 
 const Modes = Type.Optional(Type.Array(Type.String()));
 
@@ -19,7 +21,6 @@ export const threadStreamRoute = ({ db, readers }: Deps): AgentRoute =>
     path: '/threads/{thread_id}/stream',
     id: 'stream_thread',
     summary: 'Stream the events of a thread, over all its runs',
-    tag: 'threads',
     access: 'read',
     params: ThreadPath,
     query: Type.Object({ stream_modes: Modes, stream_mode: Modes }),

@@ -15,11 +15,11 @@ import type { AgentDeps } from '../parts/deps.ts';
 import { keyOfHeader } from '../kernel/request-key.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { newCopy, newThread, type NewThreadDeps } from './new-threads.ts';
-import { goneAgain, ok, page, refused, route, ThreadPath, type AgentRoute } from './route.ts';
+import { goneAgain, ok, page, refused, ThreadPath, type AgentRoute, agentRoutes } from './route.ts';
 
 type Deps = CancelDeps & NewThreadDeps & Pick<AgentDeps, 'expiry'>;
 
-const tag = 'threads';
+const route = agentRoutes('threads');
 
 const missing = (id: string): NotFound => new NotFound(`Thread with ID ${id} not found`);
 
@@ -29,7 +29,6 @@ const createThreadRoute = (deps: Deps): AgentRoute =>
     path: '/threads',
     id: 'create_thread',
     summary: 'Create a thread',
-    tag,
     access: 'write',
     headers: OnceHeaders,
     body: ThreadCreate,
@@ -47,7 +46,6 @@ const searchThreadsRoute = (deps: Deps): AgentRoute =>
     path: '/threads/search',
     id: 'search_threads',
     summary: 'Threads by metadata, state and status',
-    tag,
     access: 'read',
     body: ThreadSearch,
     selects: true,
@@ -68,7 +66,6 @@ const countThreadsRoute = (deps: Deps): AgentRoute =>
     path: '/threads/count',
     id: 'count_threads',
     summary: 'How many threads match',
-    tag,
     access: 'read',
     body: ThreadCount,
     selects: true,
@@ -86,7 +83,6 @@ const pruneThreadsRoute = (deps: Deps): AgentRoute =>
     path: '/threads/prune',
     id: 'prune_threads',
     summary: 'Delete threads, or all but their newest checkpoints',
-    tag,
     access: 'write',
     body: ThreadPrune,
     selects: true,
@@ -100,7 +96,6 @@ const getThreadRoute = (deps: Deps): AgentRoute =>
     path: '/threads/{thread_id}',
     id: 'get_thread',
     summary: 'One thread',
-    tag,
     access: 'read',
     params: ThreadPath,
     query: ThreadQuery,
@@ -120,7 +115,6 @@ const patchThreadRoute = (deps: Deps): AgentRoute =>
     path: '/threads/{thread_id}',
     id: 'patch_thread',
     summary: 'Merge metadata into a thread',
-    tag,
     access: 'write',
     params: ThreadPath,
     body: ThreadPatch,
@@ -140,7 +134,6 @@ const deleteThreadRoute = (deps: Deps): AgentRoute =>
     path: '/threads/{thread_id}',
     id: 'delete_thread',
     summary: 'Delete a thread with its runs and checkpoints',
-    tag,
     access: 'write',
     params: ThreadPath,
     answers: { 204: ok('Gone.'), ...refused },
@@ -159,7 +152,6 @@ const copyThreadRoute = (deps: Deps): AgentRoute =>
     path: '/threads/{thread_id}/copy',
     id: 'copy_thread',
     summary: 'Copy a thread with its checkpoints',
-    tag,
     access: 'write',
     params: ThreadPath,
     headers: OnceHeaders,
@@ -176,7 +168,6 @@ const getStorageRoute = (deps: Deps): AgentRoute =>
     path: '/threads/{thread_id}/storage',
     id: 'get_thread_storage',
     summary: "The size of a thread's checkpoints",
-    tag,
     access: 'read',
     params: ThreadPath,
     answers: { 200: ok('Rows and bytes.', Type.Unsafe<unknown>({ type: 'object' })), ...refused },

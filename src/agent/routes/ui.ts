@@ -7,7 +7,7 @@ import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { assistantOf } from './assistants.ts';
-import { ok, refused, route, type AgentRoute } from './route.ts';
+import { ok, refused, type AgentRoute, agentRoutes } from './route.ts';
 
 /*
  * Generative UI: the components of gx.json's `ui`, as `LoadExternalComponent` of `@langchain/langgraph-sdk/react-ui`
@@ -17,7 +17,7 @@ import { ok, refused, route, type AgentRoute } from './route.ts';
 type Deps = Pick<AgentDeps, 'db' | 'bundles' | 'requests'>;
 type Bundle = { name: string; files: Record<string, string> };
 
-const tag = 'ui';
+const route = agentRoutes('ui');
 const TYPES: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.map': 'application/json' };
 
 /** Returns the bundle of an entry of gx.json's `ui`. */
@@ -63,7 +63,6 @@ const getComponentRoute = (deps: Deps): AgentRoute =>
     path: '/ui/{name}',
     id: 'get_ui_component',
     summary: 'HTML that shows a component',
-    tag,
     access: 'read',
     params: Type.Object({ name: Type.String({ description: 'A name in gx.json\'s "ui", or the id of an assistant of that graph.' }) }),
     body: Type.Object({ name: Type.String({ description: 'The component.' }) }),
@@ -78,7 +77,6 @@ const getAssetRoute = (deps: Deps): AgentRoute =>
     path: '/ui/{name}/{file}',
     id: 'get_ui_file',
     summary: 'A script or a style sheet of components',
-    tag,
     // A browser sends no credentials with this request.
     access: 'open',
     params: Type.Object({ name: Type.String(), file: Type.String() }),

@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
-import { asError, StartError } from '../../errors.ts';
+import { commandOptions } from '../../commands.ts';
+import { StartError } from '../../errors.ts';
 
 export type LocalOptions = {
   config: string;
@@ -48,7 +48,7 @@ const OPTIONS = {
 
 /** Reads the arguments. Throws a `StartError` that names the one that is wrong or missing. */
 export function localOptions(args: string[]): LocalOptions {
-  const given = values(args);
+  const given = commandOptions(args, OPTIONS, { name: 'build-agent', hint: 'See --help.' });
   const { config, tag, base: named, insecure = false } = given;
   if (config === undefined) throw new StartError('build-agent: --config is missing. See --help.');
   if (tag === undefined) throw new StartError('build-agent: --tag is missing. See --help.');
@@ -58,7 +58,7 @@ export function localOptions(args: string[]): LocalOptions {
   return { config, tag, base, to: placeOf(given), insecure, ...commands };
 }
 
-function placeOf({ engine, output, push }: ReturnType<typeof values>): LocalOptions['to'] {
+function placeOf({ engine, output, push }: { engine?: string; output?: string; push?: boolean }): LocalOptions['to'] {
   if ([engine, output, push].filter((option) => option !== undefined).length > 1)
     throw new StartError('build-agent: give one of --engine, --output and --push.');
   if (engine !== undefined && engine !== 'docker' && engine !== 'buildah')
@@ -66,12 +66,4 @@ function placeOf({ engine, output, push }: ReturnType<typeof values>): LocalOpti
   if (engine !== undefined) return { engine };
   if (output !== undefined) return { folder: output };
   return push === true ? 'registry' : undefined;
-}
-
-function values(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS }).values;
-  } catch (error) {
-    throw new StartError(`build-agent: ${asError(error).message} See --help.`, { cause: error });
-  }
 }

@@ -5,6 +5,7 @@ import { PageProvider } from './shell/page-parts.ts';
 import { showUncaught } from './shell/uncaught.ts';
 import { StudioFrame } from './studio/frame.tsx';
 import { StudioProvider } from './studio/studio-parts.ts';
+import { Fault } from './shell/controls.tsx';
 
 /** The studio of `dev`: anyone who opens it may do everything. */
 function DevStudio({ app }: { app: DevApp }) {
@@ -24,11 +25,7 @@ function DevStudio({ app }: { app: DevApp }) {
         </a>
         <h1>Studio</h1>
       </header>
-      {app.fault.value !== undefined && (
-        <p class="fault" role="alert">
-          {app.fault.value}
-        </p>
-      )}
+      <Fault text={app.fault.value} />
       {app.faults.value.map((fault) => (
         <p key={fault} class="note">
           {fault}

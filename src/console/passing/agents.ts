@@ -7,10 +7,10 @@ import { leaveUnreadLate } from '../../http/unread-body.ts';
 import type { ProcessPlace, ProcessDoor } from '../door.ts';
 import { bringsBody, headersFromAgent, headersToAgent, isEvents } from '../headers.ts';
 import { notSignedIn, type BrowserSessions } from '../session/sessions.ts';
-import { boundedAnswer, LARGEST_ANSWER } from './agent-answer.ts';
 import type { AgentPasses, HeldPass, PassAsked } from './agent-passes.ts';
 import { agentTargetOf, isReading, PASSED_TO_AGENTS, type AgentPlaceNamed, type AgentTarget } from './target.ts';
 import { whileItMay } from './while-it-may.ts';
+import { pipeline, Transform } from 'node:stream';
 
 type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
 type Context = Parameters<Middleware>[0];
@@ -140,4 +140,33 @@ function faultOf({ statusCode = 0, headers }: IncomingMessage): string | undefin
   if (!['identity', undefined].includes(headers['content-encoding'])) return 'The agent packs its answer, though nobody asked for that.';
   if (Number(headers['content-length'] ?? 0) > LARGEST_ANSWER) return `The agent's answer has more than ${LARGEST_ANSWER} bytes.`;
   return undefined;
+}
+
+/** Bytes of an answer that is no stream of events: a state of a thread may have 20 MB. */
+export const LARGEST_ANSWER = 64 * 1024 * 1024;
+/** Milliseconds of silence after which an answer ends. Streams of agents have a sign of life every few seconds. */
+const SILENCE = 120_000;
+
+/** `bytes`: the most that the answer may have. */
+type Bounds = { bytes: number; silence?: number };
+
+/** The reason is one of a broken connection, so that nobody takes it for a fault of the console. */
+const brokenOff = (message: string): Error => Object.assign(new Error(message), { code: 'ECONNRESET' });
+
+/** Returns the body of an agent's answer, which ends in an error where it is too large, falls silent or breaks off. */
+export function boundedAnswer(answer: IncomingMessage, { bytes, silence = SILENCE }: Bounds): Transform {
+  let size = 0;
+  const passed = new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      size += chunk.length;
+      timer.refresh();
+      if (size > bytes) done(brokenOff(`the answer has more than ${bytes} bytes`));
+      else done(null, chunk);
+    },
+  });
+  const timer = setTimeout(() => passed.destroy(brokenOff('the agent has fallen silent')), silence).unref();
+  passed.once('close', () => clearTimeout(timer));
+  // Either side that ends early ends the other; the page sees a broken answer, and no shorter one.
+  pipeline(answer, passed, () => undefined);
+  return passed;
 }

@@ -1,12 +1,13 @@
-import { Forbidden, Problem, Unauthorized } from '../../errors.ts';
+import { Forbidden, Problem, Unauthorized, Unavailable } from '../../errors.ts';
 import { Rate } from '../../http/quota.ts';
 import { json, noContent, routeFor, type Reply, type Request, type Route } from '../../http/route.ts';
 import { BrowserSession, SignIn } from '../../schema/wire/console-session.ts';
 import type { WhoAmI } from '../../schema/platform/whoami.ts';
-import { askWhoAmI, type KeyOfCaller } from './who-am-i.ts';
 import type { ControlPlaneDoor } from '../control-plane.ts';
 import { cookieFor } from './cookie.ts';
 import type { BrowserSessions } from './sessions.ts';
+import { text } from 'node:stream/consumers';
+import { headersInwards, type SentAlong } from '../headers.ts';
 
 const GUESSING = 'Too many wrong keys have come from this address; try again later.';
 /** Wrong keys that one client may try in a minute. */
@@ -120,4 +121,29 @@ function signingIn({ sessions, door, signedIn }: SessionParts): (key: string, re
       if (known === undefined) throw new Unauthorized('The API key is not known, or has expired.');
       return answerFor(known, sessions.begin(cookie, key));
     });
+}
+
+/** A key, and the request that brings it. `tenant`: that of X-Tenant-Id. */
+type KeyOfCaller = SentAlong & { tenant: string | undefined; signal: AbortSignal };
+
+/** Returns whose key it is; undefined if the control plane does not take it. Throws any other refusal of it. */
+async function askWhoAmI(door: Pick<ControlPlaneDoor, 'ask'>, { tenant, signal, ...along }: KeyOfCaller): Promise<WhoAmI | undefined> {
+  const given = { accept: 'application/json', ...(tenant !== undefined && { 'x-tenant-id': tenant }) };
+  const answer = await door.ask({ method: 'GET', path: '/v2/whoami', headers: headersInwards(given, along), body: undefined, signal });
+  const body = parsed(await text(answer));
+  const status = answer.statusCode ?? 0;
+  if (status === 200) return body as WhoAmI;
+  if (status === 401) return undefined;
+  const detail = body?.detail ?? `The control plane answered with ${status}.`;
+  if (status === 403) throw new Forbidden(detail);
+  if (status === 429) throw new Problem(429, detail, { headers: { 'retry-after': answer.headers['retry-after'] ?? '10' } });
+  throw new Unavailable(`The control plane can not say whose key this is: ${detail}`);
+}
+
+function parsed(body: string): { detail?: string } | undefined {
+  try {
+    return JSON.parse(body) as { detail?: string };
+  } catch {
+    return undefined;
+  }
 }

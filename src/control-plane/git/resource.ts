@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { API_VERSION, type GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
 import type { GitIntegration } from '../../schema/platform/git-connection.ts';
 import { GIT_KINDS, GitIntegrationSpec, type GitKind } from '../../schema/platform/git-integration.ts';
-import { DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
+import { DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../../schema/types.ts';
 
 const closed = { additionalProperties: false };
 const spec = GitIntegrationSpec.properties;
@@ -11,13 +11,11 @@ const secretText = (description: string) => Type.Optional(Nullable(Type.String({
 const GitCredentialRequest = Type.Object(
   {
     token: secretText('A token that may read the repositories and list them.'),
-    username: Type.Optional(
-      Nullable(Type.String({ minLength: 1, maxLength: 253, description: 'Name beside the token, where a host wants one.' })),
-    ),
-    app_id: Type.Optional(
-      Nullable(Type.String({ pattern: '^[0-9]{1,20}$', description: 'Of a GitHub App, with app_installation_id and private_key.' })),
-    ),
-    app_installation_id: Type.Optional(Nullable(Type.String({ pattern: '^[0-9]{1,20}$' }))),
+    ...optionalOrNull({
+      username: Type.String({ minLength: 1, maxLength: 253, description: 'Name beside the token, where a host wants one.' }),
+      app_id: Type.String({ pattern: '^[0-9]{1,20}$', description: 'Of a GitHub App, with app_installation_id and private_key.' }),
+      app_installation_id: Type.String({ pattern: '^[0-9]{1,20}$' }),
+    }),
     private_key: secretText('RSA key of the GitHub App, in PEM form.'),
     ssh_private_key: secretText('For addresses of ssh, with known_hosts.'),
     known_hosts: secretText("The host's keys, as ssh-keyscan prints them."),
@@ -39,20 +37,16 @@ export const GitIntegrationRequest = Type.Object(
   {
     name: spec.name,
     kind: StringEnum(GIT_KINDS, { description: 'The kind of host.' }),
-    host: Type.Optional(
-      Nullable(Type.String({ ...spec.host, description: 'Address of the host. Default of github and gitlab: their own.' })),
-    ),
-    api_url: Type.Optional(Nullable(spec.apiUrl)),
-    repositories: Type.Optional(Nullable(spec.repositories)),
-    repos: Type.Optional(
-      Nullable(Type.Array(Listed, { maxItems: 1000, description: "Repositories that are listed instead of the host's own list." })),
-    ),
-    installation_id: Type.Optional(Nullable(spec.installationId)),
-    poll_seconds: Type.Optional(Nullable(spec.pollSeconds)),
-    credential: Type.Optional(Nullable(GitCredentialRequest)),
-    webhook_secret: Type.Optional(
-      Nullable(Type.String({ minLength: 16, maxLength: 1024, description: 'Write-only: by it the host signs push events.' })),
-    ),
+    ...optionalOrNull({
+      host: Type.String({ ...spec.host, description: 'Address of the host. Default of github and gitlab: their own.' }),
+      api_url: spec.apiUrl,
+      repositories: spec.repositories,
+      repos: Type.Array(Listed, { maxItems: 1000, description: "Repositories that are listed instead of the host's own list." }),
+      installation_id: spec.installationId,
+      poll_seconds: spec.pollSeconds,
+      credential: GitCredentialRequest,
+      webhook_secret: Type.String({ minLength: 16, maxLength: 1024, description: 'Write-only: by it the host signs push events.' }),
+    }),
   },
   closed,
 );

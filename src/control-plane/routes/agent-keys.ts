@@ -4,9 +4,9 @@ import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { keyOfDeployment, rotateKey } from '../deployments/key.ts';
 import { findDeployment } from '../deployments/lookup.ts';
-import { DeploymentPath, failures, notFound, restRoute } from './route.ts';
+import { DeploymentPath, restRoutes } from './route.ts';
 
-const tag = 'deployments';
+const restRoute = restRoutes('deployments');
 
 /** No cache may keep a key. */
 const SECRET = { 'cache-control': 'no-store' };
@@ -18,10 +18,9 @@ export const agentKeyRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'no
     path: '/v2/deployments/{deployment_id}/key',
     id: 'getDeploymentKey',
     summary: "Get the key that opens the deployment's agents.",
-    tag,
     access: 'write',
     params: DeploymentPath,
-    answers: { 200: { description: 'The key.', schema: AgentKey }, 404: notFound, ...failures },
+    answers: { 200: { description: 'The key.', schema: AgentKey } },
     handler: async (request) => {
       const deployment = await findDeployment(plane, request.params.deployment_id, request);
       return json(await keyOfDeployment(plane, deployment, request.signal), 200, SECRET);
@@ -32,15 +31,12 @@ export const agentKeyRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'no
     path: '/v2/deployments/{deployment_id}/key/rotate',
     id: 'rotateDeploymentKey',
     summary: 'Make a new key. The one before it opens the agents for some hours more, as the installation says.',
-    tag,
     access: 'write',
     params: DeploymentPath,
     answers: {
       200: { description: 'The new key. Pods know it within two minutes.', schema: AgentKey },
       202: { description: 'It is asked for; the key is still the old one.', schema: AgentKey },
-      404: notFound,
       409: { description: 'The deployment is being changed at the same time.' },
-      ...failures,
     },
     handler: async (request) => {
       const { key, isNew } = await rotateKey(plane, request.params.deployment_id, request);

@@ -1,10 +1,15 @@
 import { json, type Route } from '../../http/route.ts';
-import { AgentPass } from '../../schema/wire/agent-pass.ts';
-import type { Caller } from '../caller.ts';
+import { AgentPass, PASS_SECONDS } from '../../schema/wire/agent-pass.ts';
+import type { Caller, CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { agentPassFor } from '../deployments/agent-pass.ts';
 import { findDeployment } from '../deployments/lookup.ts';
-import { DeploymentPath, failures, notFound, restRoute } from './route.ts';
+import { DeploymentPath, restRoutes } from './route.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { names } from '../../schema/names.ts';
+import { signedPass } from '../../tokens/agent-pass.ts';
+import { keyOfDeployment } from '../deployments/key.ts';
+
+const restRoute = restRoutes('deployments');
 
 /** Returns the route of passes for deployments' agents. A pass has the role of its caller, so that readers get one. */
 export const agentPassRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'overview' | 'stored'>): Route<Caller>[] => [
@@ -13,14 +18,42 @@ export const agentPassRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'n
     path: '/v2/deployments/{deployment_id}/agent-pass',
     id: 'makeAgentPass',
     summary: "Make a pass of five minutes for the deployment's agents. It has the caller's role there.",
-    tag: 'deployments',
     access: 'read',
     audited: true,
     params: DeploymentPath,
-    answers: { 200: { description: 'The pass.', schema: AgentPass }, 404: notFound, ...failures },
+    answers: { 200: { description: 'The pass.', schema: AgentPass } },
     handler: async (request) => {
       const deployment = await findDeployment(plane, request.params.deployment_id, request);
       return json(await agentPassFor(plane, deployment, request), 200, { 'cache-control': 'no-store' });
     },
   }),
 ];
+
+/** Makes a pass for the caller. Throws `NotFound` for a deployment without a key. */
+async function agentPassFor(
+  plane: Pick<ControlPlane, 'kube' | 'now' | 'overview'>,
+  deployment: DeploymentResource,
+  { caller, signal }: CallContext,
+): Promise<AgentPass> {
+  const { api_key: key, previous_api_key: previous } = await keyOfDeployment(plane, deployment, signal);
+  const { id, active } = plane.overview.of(deployment);
+  const { name, namespace = '' } = deployment.metadata;
+  const { keyName, keyId, role } = caller;
+  const exp = endFor(caller, plane.now());
+  return {
+    pass: signedPass({ deployment: id, subject: keyId ?? keyName, name: keyName, role, exp }, [key, previous ?? []].flat()),
+    expires_at: new Date(exp * 1000).toISOString(),
+    role,
+    service: names.service(name),
+    namespace,
+    mount_prefix: active?.status?.mountPrefix ?? '',
+    guard: active?.status?.guard ?? null,
+    asleep_since: deployment.status?.asleepSince ?? null,
+  };
+}
+
+/** Returns the second in which a pass ends. None outlives the credentials for which it was made. */
+function endFor({ expiresAt }: Caller, now: Date): number {
+  const own = Math.floor(now.getTime() / 1000) + PASS_SECONDS;
+  return expiresAt === undefined ? own : Math.min(own, Math.floor(Date.parse(expiresAt) / 1000));
+}

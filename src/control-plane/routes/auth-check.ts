@@ -3,7 +3,9 @@ import { AuthCheck, AuthCheckRequest } from '../../schema/wire/auth-check.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
-import { failures, notFound, restRoute } from './route.ts';
+import { restRoutes } from './route.ts';
+
+const restRoute = restRoutes('deployments');
 
 /**
  * Returns the route by which agents ask about the keys of their callers. An agent has no key of its own: it sends the
@@ -15,13 +17,11 @@ export const authCheckRoutes = (plane: Pick<ControlPlane, 'config' | 'stored'>):
     path: '/v2/auth/check',
     id: 'checkAuth',
     summary: 'Whose credentials these are, if they may open a deployment.',
-    tag: 'deployments',
     access: 'read',
     body: AuthCheckRequest,
     answers: {
       200: { description: 'They may.', schema: AuthCheck },
-      404: { ...notFound, description: 'No deployment of their tenant has this id.' },
-      ...failures,
+      404: { description: 'No deployment of their tenant has this id.' },
     },
     handler: async (request) => {
       await findDeployment(plane, request.body.deployment_id, request);

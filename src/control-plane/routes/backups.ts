@@ -9,14 +9,14 @@ import { backupOf, backupsOf, requestBackup } from '../deployments/backups.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { requestReplacement } from '../deployments/replace.ts';
 import { pageOf, paging } from '../paging.ts';
-import { DeploymentPath, failures, notFound, rejected, restRoute } from './route.ts';
+import { DeploymentPath, rejected, restRoutes } from './route.ts';
 
 const ListQuery = Type.Object(paging, { additionalProperties: false });
 const BackupPath = Type.Object({
   ...DeploymentPath.properties,
   backup: Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description: 'Its name, as the list has it.' }),
 });
-const tag = 'deployments';
+const restRoute = restRoutes('deployments');
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
 
@@ -28,15 +28,12 @@ export const backupRoutes = (plane: Plane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/backups',
     id: 'requestBackup',
     summary: 'Ask for a backup now. The list shows it once it is its turn.',
-    tag,
     access: 'write',
     params: DeploymentPath,
     answers: {
       202: { description: 'It is asked for.', schema: BackupRequested },
       400: rejected,
-      404: notFound,
       409: { description: 'The deployment is being deleted, or changed at the same time.' },
-      ...failures,
     },
     handler: async ({ params, ...call }) => json(await requestBackup(plane, params.deployment_id, call), 202),
   }),
@@ -45,16 +42,13 @@ export const backupRoutes = (plane: Plane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/restore',
     id: 'restoreDeployment',
     summary: 'Replace the data of a deployment by a backup, or go back to a former volume. `restore` of the deployment says how far it is.',
-    tag,
     access: 'write',
     params: DeploymentPath,
     body: ReplaceAsked,
     answers: {
       202: { description: 'It is asked for.', schema: BackupRequested },
       400: rejected,
-      404: notFound,
       409: { description: 'The deployment is being deleted or restored, or changed at the same time.' },
-      ...failures,
     },
     handler: async ({ params, body, ...call }) => json(await requestReplacement(plane, { id: params.deployment_id, body }, call), 202),
   }),
@@ -66,14 +60,11 @@ const readingRoutes = (plane: Plane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/backups',
     id: 'listBackups',
     summary: "List the backups of a deployment's database, newest first.",
-    tag,
     access: 'read',
     params: DeploymentPath,
     query: ListQuery,
     answers: {
       200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(BackupAnswer), offset: Type.Integer() }) },
-      404: notFound,
-      ...failures,
     },
     handler: async ({ params, query, ...asking }) => {
       const deployment = await findDeployment(plane, params.deployment_id, asking);
@@ -86,10 +77,9 @@ const readingRoutes = (plane: Plane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/backups/{backup}',
     id: 'getBackup',
     summary: "Get one backup of a deployment's database.",
-    tag,
     access: 'read',
     params: BackupPath,
-    answers: { 200: { description: 'The backup.', schema: BackupAnswer }, 404: notFound, ...failures },
+    answers: { 200: { description: 'The backup.', schema: BackupAnswer } },
     handler: async ({ params, ...asking }) => {
       const deployment = await findDeployment(plane, params.deployment_id, asking);
       return json(await backupOf(plane, deployment, { name: params.backup, signal: asking.signal }));

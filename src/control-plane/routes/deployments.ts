@@ -4,7 +4,7 @@ import { json, noContent, type AnswerDescription, type Reply, type Route } from 
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/platform/deployment.ts';
 import { ENDED } from '../../schema/platform/revision.ts';
-import { Uuid } from '../../schema/types.ts';
+import { Uuid, optional } from '../../schema/types.ts';
 import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from '../deployments/answers.ts';
@@ -16,7 +16,7 @@ import { findDeployment } from '../deployments/lookup.ts';
 import { etagOf, patchDeployment } from '../deployments/patch.ts';
 import { type Removal, removeDeployment, removeDeployments } from '../deployments/remove.ts';
 import { revisionAnswers } from '../revisions/answers.ts';
-import { DeploymentPath, failures, notFound, rejected, restRoute, specVersion } from './route.ts';
+import { DeploymentPath, rejected, specVersion, restRoutes } from './route.ts';
 import { absentIfGone, waitFor } from '../stored/follow.ts';
 
 const WriteQuery = Type.Object(
@@ -29,16 +29,14 @@ const WriteQuery = Type.Object(
   { additionalProperties: false },
 );
 const removal = {
-  delete_tracing_project: Type.Optional(Type.Boolean({ default: false, description: 'Remove the tracing project too.' })),
-  delete_data: Type.Optional(
-    Type.Boolean({ default: false, description: 'Remove the database volume too, whatever the deletion policy says.' }),
-  ),
-  without_backup: Type.Optional(
-    Type.Boolean({
+  ...optional({
+    delete_tracing_project: Type.Boolean({ default: false, description: 'Remove the tracing project too.' }),
+    delete_data: Type.Boolean({ default: false, description: 'Remove the database volume too, whatever the deletion policy says.' }),
+    without_backup: Type.Boolean({
       default: false,
       description: 'Do not wait for the backup that `before_deletion` asks for. A second request may say so.',
     }),
-  ),
+  }),
 };
 const RemoveQuery = Type.Object(removal, { additionalProperties: false });
 type RemoveQuery = Static<typeof RemoveQuery>;
@@ -56,7 +54,7 @@ const BulkAnswer = Type.Object({
   failed: Type.Array(Type.Object({ id: Uuid('Not deleted.'), status: Type.Integer(), detail: Type.String() })),
 });
 
-const tag = 'deployments';
+const restRoute = restRoutes('deployments');
 const whole = (description: string): AnswerDescription => ({ description, schema: Deployment, headers: specVersion });
 
 type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
@@ -116,7 +114,6 @@ const create = (plane: Omit<Plane, 'now'>): Route<Caller> =>
     path: '/v2/deployments',
     id: 'createDeployment',
     summary: 'Create a deployment and its first revision. An Idempotency-Key header makes a repeat answer as the first time.',
-    tag,
     access: 'write',
     query: WriteQuery,
     body: DeploymentCreateRequest,
@@ -124,7 +121,6 @@ const create = (plane: Omit<Plane, 'now'>): Route<Caller> =>
       201: { ...whole('The deployment.'), schema: WrittenDeployment },
       400: rejected,
       409: { description: 'The name is taken, or the host and path of custom_url.' },
-      ...failures,
     },
     handler: async (request) => {
       const { body, headers } = request;
@@ -155,12 +151,10 @@ const reads = (plane: Known & Pick<Plane, 'overview'>): Route<Caller>[] => [
     path: '/v2/deployments',
     id: 'listDeployments',
     summary: "List deployments, newest first. The answer's offset is that of the next page.",
-    tag,
     access: 'read',
     query: ListQuery,
     answers: {
       200: { description: 'One page.', schema: ListAnswer },
-      ...failures,
     },
     handler: async (request) => json(await listDeployments(plane, request.query, request)),
   }),
@@ -169,10 +163,9 @@ const reads = (plane: Known & Pick<Plane, 'overview'>): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}',
     id: 'getDeployment',
     summary: 'Get a deployment.',
-    tag,
     access: 'read',
     params: DeploymentPath,
-    answers: { 200: whole('The deployment.'), 404: notFound, ...failures },
+    answers: { 200: whole('The deployment.') },
     handler: async (request) => deploymentReply(plane, await findDeployment(plane, request.params.deployment_id, request), request),
   }),
 ];
@@ -184,7 +177,6 @@ const patch = (plane: Omit<Plane, 'integrations'>): Route<Caller> =>
     id: 'patchDeployment',
     summary:
       'Change a deployment. null keeps a field; repo_ref, gx_config_path, image_uri, auth, secrets and resource_spec make a revision.',
-    tag,
     access: 'write',
     params: DeploymentPath,
     query: WriteQuery,
@@ -192,10 +184,8 @@ const patch = (plane: Omit<Plane, 'integrations'>): Route<Caller> =>
     answers: {
       200: { ...whole('The deployment.'), schema: WrittenDeployment },
       400: rejected,
-      404: notFound,
       409: { description: 'It is being deleted, somebody else changed it at the same time, or has the host and path of custom_url.' },
       412: { description: 'It is not the version that If-Match names.' },
-      ...failures,
     },
     handler: async (request) => {
       const options = {
@@ -216,11 +206,10 @@ const removals = (plane: Pick<Plane, 'config' | 'kube' | 'stored'>): Route<Calle
     path: '/v2/deployments/{deployment_id}',
     id: 'deleteDeployment',
     summary: 'Delete a deployment. It answers AWAITING_DELETE until all of it is gone, then 404.',
-    tag,
     access: 'write',
     params: DeploymentPath,
     query: RemoveQuery,
-    answers: { 204: { description: 'Deletion has begun.' }, 404: notFound, ...failures },
+    answers: { 204: { description: 'Deletion has begun.' } },
     handler: async (request) => {
       await removeDeployment(plane, request.params.deployment_id, request, asRemoval(request.query));
       return noContent();
@@ -231,13 +220,11 @@ const removals = (plane: Pick<Plane, 'config' | 'kube' | 'stored'>): Route<Calle
     path: '/v2/deployments',
     id: 'deleteDeployments',
     summary: 'Delete several deployments.',
-    tag,
     access: 'write',
     query: BulkQuery,
     answers: {
       200: { description: 'All were deleted.', schema: BulkAnswer },
       207: { description: 'Some could not be deleted; failed says why.', schema: BulkAnswer },
-      ...failures,
     },
     handler: async ({ query, ...call }) => {
       const outcome = await removeDeployments(plane, query.deployment_ids, call, asRemoval(query));

@@ -3,16 +3,14 @@ import type { CallContext, Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment, answerForRevision } from '../deployments/answers.ts';
 import { findDeployment } from '../deployments/lookup.ts';
-import { DeploymentPath, RevisionPath, failures, notFound, restRoute } from './route.ts';
+import { DeploymentPath, RevisionPath, restRoutes } from './route.ts';
 import { followAll } from '../deployments/follow-all.ts';
 import { follow } from '../stored/follow.ts';
 import { ENDED, type Revision } from '../../schema/platform/revision.ts';
 
-const tag = 'events';
+const restRoute = restRoutes('events');
 const answers = {
   200: { description: 'Server-sent events: the record at once and at each change, then "end".', contentType: 'text/event-stream' },
-  404: notFound,
-  ...failures,
 };
 
 type Plane = Pick<ControlPlane, 'config' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
@@ -26,7 +24,6 @@ const ofAll = (plane: Plane): Route<Caller> =>
     path: '/v2/events',
     id: 'followDeployments',
     summary: 'Follow the changes of all deployments. Last-Event-ID goes on behind that message.',
-    tag,
     access: 'read',
     answers: {
       200: {
@@ -34,7 +31,6 @@ const ofAll = (plane: Plane): Route<Caller> =>
           'Server-sent events: "ready" at once, then "deployment" with a summary and "gone" with an id. "resync": read the list again.',
         contentType: 'text/event-stream',
       },
-      ...failures,
     },
     handler: async ({ caller, headers }) => sse((left) => followAll(plane, { caller, signal: left }, [headers['last-event-id']].flat()[0])),
   });
@@ -45,7 +41,6 @@ const ofOne = (plane: Plane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/events',
     id: 'followDeployment',
     summary: 'Follow a deployment until it is gone.',
-    tag,
     access: 'read',
     params: DeploymentPath,
     answers,
@@ -63,7 +58,6 @@ const ofOne = (plane: Plane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/events',
     id: 'followRevision',
     summary: 'Follow a revision until it has ended.',
-    tag,
     access: 'read',
     params: RevisionPath,
     answers,

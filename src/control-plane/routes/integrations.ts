@@ -8,7 +8,7 @@ import { EVENT_SECONDS, MOST_EVENT_BYTES, PushDoor } from '../git/push-door.ts';
 import { acceptPush } from '../git/pushes.ts';
 import { connectionAnswer, GitConnection, GitIntegrationRequest } from '../git/resource.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
-import { failures, notFound, rejected, restRoute } from './route.ts';
+import { rejected, restRoutes } from './route.ts';
 
 const GitInstall = Type.Object({ id: Uuid('For source_config.integration_id.'), name: Type.String(), installation_id: Type.Integer() });
 
@@ -23,7 +23,7 @@ const GitRepository = Type.Object({
 
 const PushOutcome = Type.Object({ accepted: Type.Boolean(), deployments: Type.Integer(), detail: Type.String() });
 
-const tag = 'integrations';
+const restRoute = restRoutes('integrations');
 const Path = Type.Object({ integration_id: Uuid('Id of the integration.') });
 const one = { description: 'The connection.', schema: GitConnection };
 
@@ -45,9 +45,8 @@ const lists = (plane: Omit<Plane, 'now' | 'stored'>): Route<Caller>[] => [
     path: '/v1/integrations/git/install',
     id: 'listGitIntegrations',
     summary: 'List connections to a git host; empty where there is none.',
-    tag,
     access: 'read',
-    answers: { 200: { description: 'The connections.', schema: Type.Array(GitInstall) }, ...failures },
+    answers: { 200: { description: 'The connections.', schema: Type.Array(GitInstall) } },
     handler: ({ caller }) =>
       json(ownIntegrations(plane, caller.tenantId).map(({ id, name, installationId }) => ({ id, name, installation_id: installationId }))),
   }),
@@ -56,10 +55,9 @@ const lists = (plane: Omit<Plane, 'now' | 'stored'>): Route<Caller>[] => [
     path: '/v1/integrations/git/{integration_id}/repos',
     id: 'listGitRepositories',
     summary: 'List the repositories of a connection that may be built: those of its own list, else as its host lists them now.',
-    tag,
     access: 'read',
     params: Path,
-    answers: { 200: { description: 'The repositories.', schema: Type.Array(GitRepository) }, 400: rejected, 404: notFound, ...failures },
+    answers: { 200: { description: 'The repositories.', schema: Type.Array(GitRepository) }, 400: rejected },
     handler: async ({ params, ...asking }) => {
       const integration = await findIntegration(plane, params.integration_id, asking);
       const repositories = await listRepositories(plane, integration, asking.signal);
@@ -83,7 +81,6 @@ const push = (plane: Pick<Plane, 'config' | 'kube' | 'now' | 'stored'> & { door:
     path: '/v1/integrations/git/{integration_id}/push',
     id: 'pushGitEvent',
     summary: 'Take a push event of the git host, in JSON and signed with the webhook secret. No key is needed.',
-    tag,
     access: 'open',
     params: Path,
     rawBody: {
@@ -114,9 +111,8 @@ const connections = (plane: Omit<Plane, 'now'>): Route<Caller>[] => [
     path: '/v1/integrations/git',
     id: 'listGitConnections',
     summary: 'List connections to git hosts with their settings, without secrets. Needs the role admin.',
-    tag,
     access: 'admin',
-    answers: { 200: { description: 'The connections.', schema: Type.Array(GitConnection) }, ...failures },
+    answers: { 200: { description: 'The connections.', schema: Type.Array(GitConnection) } },
     handler: ({ caller }) => json(ownIntegrations(plane, caller.tenantId).map(answerOf)),
   }),
   restRoute({
@@ -124,10 +120,9 @@ const connections = (plane: Omit<Plane, 'now'>): Route<Caller>[] => [
     path: '/v1/integrations/git',
     id: 'createGitConnection',
     summary: 'Connect a git host. The credential and the webhook secret are stored, and never shown. Needs the role admin.',
-    tag,
     access: 'admin',
     body: GitIntegrationRequest,
-    answers: { 201: one, 400: rejected, ...failures },
+    answers: { 201: one, 400: rejected },
     handler: async ({ body, ...asking }) => json(answerOf(await createIntegration(plane, body, asking)), 201),
   }),
   restRoute({
@@ -135,10 +130,9 @@ const connections = (plane: Omit<Plane, 'now'>): Route<Caller>[] => [
     path: '/v1/integrations/git/{integration_id}',
     id: 'deleteGitConnection',
     summary: 'Remove a connection that no deployment is built with, and its secrets. Needs the role admin.',
-    tag,
     access: 'admin',
     params: Path,
-    answers: { 204: { description: 'Removed.' }, 404: notFound, 409: { description: 'A deployment is built with it.' }, ...failures },
+    answers: { 204: { description: 'Removed.' }, 409: { description: 'A deployment is built with it.' } },
     handler: async ({ params, ...asking }) => {
       await removeIntegration(plane, params.integration_id, asking);
       return noContent();

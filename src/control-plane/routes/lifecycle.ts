@@ -6,9 +6,9 @@ import type { ControlPlane } from '../control-plane.ts';
 import { changeLifecycle, wakeDeployment } from '../deployments/lifecycle.ts';
 import { etagOf } from '../deployments/patch.ts';
 import { detailsOf } from '../deployments/summary.ts';
-import { DeploymentPath, failures, notFound, rejected, restRoute, specVersion } from './route.ts';
+import { DeploymentPath, rejected, specVersion, restRoutes } from './route.ts';
 
-const tag = 'deployments';
+const restRoute = restRoutes('deployments');
 const state = { schema: DeploymentDetails, headers: specVersion };
 const conflict = { description: 'It is being deleted, or somebody else changed it at the same time.' };
 
@@ -22,17 +22,14 @@ export const lifecycleRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'o
       path: '/v2/deployments/{deployment_id}/lifecycle',
       id: 'patchLifecycle',
       summary: 'Hibernate, pause, or change how it sleeps, without a new revision. An absent field stays; null goes back to the default.',
-      tag,
       access: 'write',
       params: DeploymentPath,
       body: LifecyclePatch,
       answers: {
         200: { description: 'Its state.', ...state },
         400: rejected,
-        404: notFound,
         409: conflict,
         412: { description: 'It is not the version that If-Match names.' },
-        ...failures,
       },
       handler: async ({ params, body, headers, ...call }) =>
         reply(await changeLifecycle(plane, body, call, { id: params.deployment_id, ifMatch: headers['if-match'] })),
@@ -42,10 +39,9 @@ export const lifecycleRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'o
       path: '/v2/deployments/{deployment_id}/wake',
       id: 'wakeDeployment',
       summary: 'Wake a deployment that sleeps. One that is awake stays as it is.',
-      tag,
       access: 'write',
       params: DeploymentPath,
-      answers: { 202: { description: 'It is asked for.', ...state }, 404: notFound, 409: conflict, ...failures },
+      answers: { 202: { description: 'It is asked for.', ...state }, 409: conflict },
       handler: async ({ params, ...call }) => reply(await wakeDeployment(plane, params.deployment_id, call), 202),
     }),
   ];

@@ -6,10 +6,10 @@ import type { ControlPlane } from '../control-plane.ts';
 import { Listener, ListenerCreateRequest, ListenerPatchRequest, listenerAnswer } from '../listeners/resource.ts';
 import { createListener, findListener, ownListeners, patchListener, removeListener } from '../listeners/writes.ts';
 import { pageOf, paging } from '../paging.ts';
-import { failures, notFound, rejected, restRoute } from './route.ts';
+import { rejected, restRoutes } from './route.ts';
 import { newestCreatedFirst } from '../stored/newest-first.ts';
 
-const tag = 'listeners';
+const restRoute = restRoutes('listeners');
 const path = '/v2/listeners/{listener_id}';
 const Path = Type.Object({ listener_id: Uuid('Id of the listener.') });
 const one = { description: 'The listener.', schema: Listener };
@@ -24,12 +24,10 @@ const reads = (plane: Pick<Plane, 'config' | 'stored'>): Route<Caller>[] => [
     path: '/v2/listeners',
     id: 'listListeners',
     summary: 'List listeners: places where deployments can run.',
-    tag,
     access: 'read',
     query: Type.Object(paging, { additionalProperties: false }),
     answers: {
       200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(Listener), offset: Type.Integer() }) },
-      ...failures,
     },
     handler: ({ query, caller }) => {
       const { items, offset } = pageOf(ownListeners(plane, caller.tenantId).toSorted(newestCreatedFirst), query);
@@ -41,10 +39,9 @@ const reads = (plane: Pick<Plane, 'config' | 'stored'>): Route<Caller>[] => [
     path,
     id: 'getListener',
     summary: 'Get a listener.',
-    tag,
     access: 'read',
     params: Path,
-    answers: { 200: one, 404: notFound, ...failures },
+    answers: { 200: one },
     handler: async ({ params, ...asking }) =>
       json(listenerAnswer(await findListener(plane, params.listener_id, asking), plane.config.defaultTenantId)),
   }),
@@ -56,10 +53,9 @@ const writes = (plane: Plane): Route<Caller>[] => [
     path: '/v2/listeners',
     id: 'createListener',
     summary: 'Create a listener: namespaces of this cluster that take deployments of this tenant. Needs the role admin.',
-    tag,
     access: 'admin',
     body: ListenerCreateRequest,
-    answers: { 201: one, 400: rejected, 409: { description: 'The compute id or a namespace is taken.' }, ...failures },
+    answers: { 201: one, 400: rejected, 409: { description: 'The compute id or a namespace is taken.' } },
     handler: async ({ body, ...asking }) =>
       json(listenerAnswer(await createListener(plane, body, asking), plane.config.defaultTenantId), 201),
   }),
@@ -68,11 +64,10 @@ const writes = (plane: Plane): Route<Caller>[] => [
     path,
     id: 'patchListener',
     summary: "Change a listener's namespaces. Needs the role admin.",
-    tag,
     access: 'admin',
     params: Path,
     body: ListenerPatchRequest,
-    answers: { 200: one, 400: rejected, 404: notFound, 409: { description: 'A namespace is taken.' }, ...failures },
+    answers: { 200: one, 400: rejected, 409: { description: 'A namespace is taken.' } },
     handler: async ({ params, ...asking }) =>
       json(listenerAnswer(await patchListener(plane, params.listener_id, asking), plane.config.defaultTenantId)),
   }),
@@ -81,10 +76,9 @@ const writes = (plane: Plane): Route<Caller>[] => [
     path,
     id: 'deleteListener',
     summary: 'Delete a listener that holds no deployment. Needs the role admin.',
-    tag,
     access: 'admin',
     params: Path,
-    answers: { 204: { description: 'Deleted.' }, 404: notFound, 409: { description: 'It holds deployments.' }, ...failures },
+    answers: { 204: { description: 'Deleted.' }, 409: { description: 'It holds deployments.' } },
     handler: async ({ params, ...asking }) => {
       await removeListener(plane, params.listener_id, asking);
       return noContent();

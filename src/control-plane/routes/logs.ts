@@ -14,13 +14,13 @@ import type { LogType } from '../logs/pod-logs.ts';
 import { FollowQuery, FollowRevisionQuery, LogPage, LogQuery, logFields } from '../logs/schema.ts';
 import { StreamTurns } from '../logs/stream-turns.ts';
 import { findRevision } from '../revisions/answers.ts';
-import { DeploymentPath, RevisionPath, failures, notFound, restRoute } from './route.ts';
+import { DeploymentPath, RevisionPath, restRoutes } from './route.ts';
 
-const tag = 'logs';
+const restRoute = restRoutes('logs');
 const TypedQuery = Type.Object({ ...logFields, type: StringEnum(['build', 'deploy']) }, { additionalProperties: false });
 const ProjectPath = Type.Object({ project_id: Uuid('Id of the deployment.') });
 const ProjectRevisionPath = Type.Object({ ...ProjectPath.properties, revision_id: Uuid('Id of the revision.') });
-const answers = { 200: { description: 'One page.', schema: LogPage }, 404: notFound, ...failures };
+const answers = { 200: { description: 'One page.', schema: LogPage } };
 
 type Ids = { deployment: string; revision?: string };
 type LogSelection = { query: LogQuery; type: LogType };
@@ -65,8 +65,6 @@ const streamed = {
     description: 'Server-sent events: "log" for each line, with an id to resume from; "gap" where lines were left out; "end".',
     contentType: 'text/event-stream',
   },
-  404: notFound,
-  ...failures,
 };
 
 /** Looks up the revision or deployment before the stream begins, so that a wrong id gets a 404. */
@@ -98,7 +96,6 @@ const live = (plane: LogPlane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/logs/stream',
     id: 'followDeploymentLogs',
     summary: "Follow the lines of a deployment's agent servers.",
-    tag,
     access: 'read',
     params: DeploymentPath,
     query: FollowQuery,
@@ -110,7 +107,6 @@ const live = (plane: LogPlane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream',
     id: 'followRevisionLogs',
     summary: "Follow the lines of a revision's agent servers, or of its build.",
-    tag,
     access: 'read',
     params: RevisionPath,
     query: FollowRevisionQuery,
@@ -125,7 +121,6 @@ const current = (plane: LogPlane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/logs',
     id: 'getDeploymentLogs',
     summary: "Last lines of a deployment's agent servers.",
-    tag,
     access: 'read',
     params: DeploymentPath,
     query: LogQuery,
@@ -138,7 +133,6 @@ const current = (plane: LogPlane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
     id: 'getRevisionLogs',
     summary: "Last lines of a revision's agent servers, or of its build.",
-    tag,
     access: 'read',
     params: RevisionPath,
     query: TypedQuery,
@@ -155,7 +149,6 @@ const older = (plane: LogPlane): Route<Caller>[] => [
     path: '/v1/projects/{project_id}/deploy_logs',
     id: 'postDeployLogs',
     summary: "Last lines of a deployment's agent servers.",
-    tag,
     access: 'read',
     params: ProjectPath,
     body: LogQuery,
@@ -170,7 +163,6 @@ const older = (plane: LogPlane): Route<Caller>[] => [
       path: `/v1/projects/{project_id}/revisions/{revision_id}/${type}_logs`,
       id: type === 'build' ? 'postRevisionBuildLogs' : 'postRevisionDeployLogs',
       summary: `Last lines of a revision's ${type === 'build' ? 'build' : 'agent servers'}.`,
-      tag,
       access: 'read',
       params: ProjectRevisionPath,
       body: LogQuery,

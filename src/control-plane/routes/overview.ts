@@ -3,22 +3,24 @@ import { stringify } from 'yaml';
 import { Places } from '../../http/quota.ts';
 import { json, text, type Route } from '../../http/route.ts';
 import { DeploymentKubeEvent, DeploymentPod } from '../../schema/platform/deployment-objects.ts';
-import { DeploymentCounts, DeploymentDetails } from '../../schema/platform/deployment-summary.ts';
+import { DeploymentCounts, DeploymentDetails, DEPLOYMENT_STATES } from '../../schema/platform/deployment-summary.ts';
 import { FreeForm } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo, findDeployment } from '../deployments/lookup.ts';
 import { etagOf } from '../deployments/patch.ts';
-import { countsOf } from '../deployments/counts.ts';
 import { kubeEventsOf } from '../deployments/kube-events.ts';
 import { podsOfDeployment } from '../deployments/pods.ts';
-import { resourceShown } from '../deployments/resource-shown.ts';
 import { detailsOf } from '../deployments/summary.ts';
-import { DeploymentPath, failures, notFound, restRoute, specVersion } from './route.ts';
+import { DeploymentPath, specVersion, restRoutes } from './route.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { DEPLOYMENT_STATUSES } from '../../schema/platform/deployment.ts';
+import { deploymentStatus } from '../deployments/resource.ts';
+import type { StateShown } from '../stored/state.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'overview' | 'stored'>;
 
-const tag = 'deployments';
+const restRoute = restRoutes('deployments');
 const YAML = 'application/yaml';
 
 /** Returns the routes that show how deployments are. None of them shows a value of a secret. */
@@ -30,9 +32,8 @@ const ofResources = (plane: Plane): Route<Caller>[] => [
     path: '/v2/deployment-counts',
     id: 'countDeployments',
     summary: 'Count deployments by how they are.',
-    tag,
     access: 'read',
-    answers: { 200: { description: 'The counts.', schema: DeploymentCounts }, ...failures },
+    answers: { 200: { description: 'The counts.', schema: DeploymentCounts } },
     handler: async ({ caller }) => {
       const mine = plane.stored.deployments().filter(belongsTo(plane, caller));
       return json(countsOf(mine, (deployment) => plane.overview.look(deployment).state));
@@ -43,10 +44,9 @@ const ofResources = (plane: Plane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/state',
     id: 'getDeploymentState',
     summary: 'How a deployment is: its conditions, sleep, queue, database, key and branch.',
-    tag,
     access: 'read',
     params: DeploymentPath,
-    answers: { 200: { description: 'Its state.', schema: DeploymentDetails, headers: specVersion }, 404: notFound, ...failures },
+    answers: { 200: { description: 'Its state.', schema: DeploymentDetails, headers: specVersion } },
     handler: async ({ params, ...call }) => {
       const deployment = await findDeployment(plane, params.deployment_id, call);
       return json(detailsOf(plane.overview.of(deployment)), 200, { etag: etagOf(deployment) });
@@ -57,13 +57,10 @@ const ofResources = (plane: Plane): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/resource',
     id: 'getDeploymentResource',
     summary: 'The custom resource of a deployment, as kubectl shows it. With Accept: application/yaml as YAML.',
-    tag,
     access: 'read',
     params: DeploymentPath,
     answers: {
       200: { description: 'The resource, without managedFields.', schema: FreeForm('The resource.') },
-      404: notFound,
-      ...failures,
     },
     handler: async ({ params, headers, ...call }) => {
       const resource = resourceShown(await findDeployment(plane, params.deployment_id, { ...call }));
@@ -95,13 +92,10 @@ function ofObjects(plane: Plane): Route<Caller>[] {
       path: '/v2/deployments/{deployment_id}/pods',
       id: 'listDeploymentPods',
       summary: 'The pods of a deployment, with the reason of each that is not ready.',
-      tag,
       access: 'read',
       params: DeploymentPath,
       answers: {
         200: { description: 'Its pods by name, at most 200.', schema: Type.Object({ resources: Type.Array(DeploymentPod) }) },
-        404: notFound,
-        ...failures,
       },
       handler: async ({ params, ...call }) => {
         const deployment = await findDeployment(plane, params.deployment_id, call);
@@ -113,7 +107,6 @@ function ofObjects(plane: Plane): Route<Caller>[] {
       path: '/v2/deployments/{deployment_id}/kube-events',
       id: 'listDeploymentKubeEvents',
       summary: 'The last events that Kubernetes has of the objects of a deployment. It forgets them after an hour.',
-      tag,
       access: 'read',
       params: DeploymentPath,
       answers: {
@@ -124,8 +117,6 @@ function ofObjects(plane: Plane): Route<Caller>[] {
             complete: Type.Boolean({ description: 'False where the namespace has too many events to read all.' }),
           }),
         },
-        404: notFound,
-        ...failures,
       },
       handler: async ({ params, ...call }) => {
         const deployment = await findDeployment(plane, params.deployment_id, call);
@@ -134,4 +125,39 @@ function ofObjects(plane: Plane): Route<Caller>[] {
       },
     }),
   ];
+}
+
+const zeros = <K extends string>(words: readonly K[]): Record<K, number> =>
+  Object.fromEntries(words.map((word) => [word, 0])) as Record<K, number>;
+
+/** States whose reasons are counted. Those of the others are no news. */
+const REASONED: readonly StateShown['state'][] = ['failed', 'unavailable'];
+
+/** Counts deployments by how they are. */
+function countsOf(deployments: Iterable<DeploymentResource>, stateOf: (one: DeploymentResource) => StateShown): DeploymentCounts {
+  const counts = {
+    total: 0,
+    by_state: zeros(DEPLOYMENT_STATES),
+    by_status: zeros(DEPLOYMENT_STATUSES),
+    by_reason: new Map<string, number>(),
+  };
+  for (const deployment of deployments) {
+    const { state, reason } = stateOf(deployment);
+    counts.total += 1;
+    counts.by_state[state] += 1;
+    counts.by_status[deploymentStatus(deployment)] += 1;
+    if (reason !== null && REASONED.includes(state)) counts.by_reason.set(reason, (counts.by_reason.get(reason) ?? 0) + 1);
+  }
+  return { ...counts, by_reason: Object.fromEntries(counts.by_reason) };
+}
+
+/** kubectl keeps the whole object in it once more. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Returns a deployment as `kubectl get -o yaml` shows it: without managedFields and the copy of kubectl apply. */
+function resourceShown({ apiVersion, kind, metadata, spec, status }: DeploymentResource): DeploymentResource {
+  const { managedFields: _fields, annotations = {}, ...rest } = metadata;
+  const { [LAST_APPLIED]: _applied, ...others } = annotations;
+  const shown = { ...rest, ...(Object.keys(others).length > 0 && { annotations: others }) };
+  return { apiVersion, kind, metadata: shown, spec, ...(status !== undefined && { status }) };
 }

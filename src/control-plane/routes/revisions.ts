@@ -15,7 +15,7 @@ import { revisionDetails } from '../revisions/details.ts';
 import { interrupt } from '../revisions/interrupt.ts';
 import { release } from '../revisions/release.ts';
 import { deploymentReply } from './deployments.ts';
-import { DeploymentPath, RevisionPath, failures, notFound, rejected, restRoute } from './route.ts';
+import { DeploymentPath, RevisionPath, rejected, restRoutes } from './route.ts';
 import { waitFor } from '../stored/follow.ts';
 import { Invalid } from '../../errors.ts';
 import { StringEnum } from '../../schema/types.ts';
@@ -38,7 +38,7 @@ const ReadQuery = Type.Object(
   { additionalProperties: false },
 );
 
-const tag = 'revisions';
+const restRoute = restRoutes('revisions');
 
 function statusesOf(text: string | undefined): readonly string[] {
   if (text === undefined) return REVISION_STATUSES;
@@ -61,14 +61,11 @@ const listing = (plane: Pick<Plane, 'config' | 'stored'>): Route<Caller> =>
     path: '/v2/deployments/{deployment_id}/revisions',
     id: 'listRevisions',
     summary: "List a deployment's revisions, newest first.",
-    tag,
     access: 'read',
     params: DeploymentPath,
     query: ListQuery,
     answers: {
       200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(Revision), offset: Type.Integer() }) },
-      404: notFound,
-      ...failures,
     },
     handler: async ({ query, params, ...asking }) => {
       const statuses = statusesOf(query.status);
@@ -91,14 +88,11 @@ const reading = (plane: Pick<Plane, 'config' | 'secrets' | 'stopping' | 'stored'
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}',
     id: 'getRevision',
     summary: 'Get a revision. Its status is DEPLOYED when it serves and its deployment says so.',
-    tag,
     access: 'read',
     params: RevisionPath,
     query: ReadQuery,
     answers: {
       200: { description: 'The revision; with view=full all of it.', schema: Type.Union([RevisionDetails, Revision]) },
-      404: notFound,
-      ...failures,
     },
     handler: async ({ params, query, ...asking }) => {
       const read = (): Promise<Revision> =>
@@ -128,12 +122,11 @@ const writes = (plane: Omit<Plane, 'stopping'>): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/revisions',
     id: 'createRevision',
     summary: 'Change a deployment and make a revision in any case.',
-    tag,
     access: 'write',
     params: DeploymentPath,
     body: DeploymentPatchRequest,
     bodyOptional: true,
-    answers: { 201: { description: 'The revision.', schema: Revision }, 400: rejected, 404: notFound, 409: changed, ...failures },
+    answers: { 201: { description: 'The revision.', schema: Revision }, 400: rejected, 409: changed },
     handler: async ({ params, body, ...asking }) => {
       const options = { id: params.deployment_id, dryRun: false, alwaysRevision: true };
       const deployment = await patchDeployment(plane, body, asking, options);
@@ -147,10 +140,9 @@ const writes = (plane: Omit<Plane, 'stopping'>): Route<Caller>[] => [
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy',
     id: 'redeployRevision',
     summary: 'Make a new revision that repeats this one, with the secrets and sizes it had.',
-    tag,
     access: 'write',
     params: RevisionPath,
-    answers: { 200: { description: 'The deployment.', schema: Deployment }, 400: rejected, 404: notFound, 409: changed, ...failures },
+    answers: { 200: { description: 'The deployment.', schema: Deployment }, 400: rejected, 409: changed },
     handler: async ({ params, ...asking }) =>
       deploymentReply(plane, await redeploy(plane, { deployment: params.deployment_id, revision: params.revision_id }, asking), asking),
   }),
@@ -188,10 +180,9 @@ const revisionAction = (
     ...described,
     method: 'post',
     path: `/v2/deployments/{deployment_id}/revisions/{revision_id}/${word}`,
-    tag,
     access: 'write',
     params: RevisionPath,
-    answers: { 200: { description: 'The revision.', schema: Revision }, 400: rejected, 404: notFound, ...failures },
+    answers: { 200: { description: 'The revision.', schema: Revision }, 400: rejected },
     handler: async ({ params, ...asking }) => {
       const deployment = await findDeployment(plane, params.deployment_id, asking);
       const revision = await findRevision(plane, deployment, { id: params.revision_id, signal: asking.signal });

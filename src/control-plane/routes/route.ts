@@ -1,9 +1,7 @@
 import { Type } from 'typebox';
-import { routeFor, type AnswerDescription } from '../../http/route.ts';
+import { routesOf, type AnswerDescription } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
-
-export const restRoute = routeFor<Caller>();
 
 export const DeploymentPath = Type.Object({ deployment_id: Uuid('Id of the deployment.') });
 export const RevisionPath = Type.Object({ ...DeploymentPath.properties, revision_id: Uuid('Id of the revision.') });
@@ -11,8 +9,8 @@ export const RevisionPath = Type.Object({ ...DeploymentPath.properties, revision
 /** The headers of an answer that shows a deployment. */
 export const specVersion = { etag: "Version of the deployment's spec, for If-Match." };
 
-/** Failures that every route may answer with. */
-export const failures = {
+/** Failures that every route with a key may answer with. */
+const failures = {
   401: { description: 'No key, or a wrong one.' },
   403: { description: 'The key has no right to this.' },
   422: { description: 'The request does not fit its schema.' },
@@ -20,5 +18,9 @@ export const failures = {
   431: { description: 'Address and headers are larger than 64 kB.' },
   503: { description: 'The cluster does not answer.' },
 } satisfies Record<number, AnswerDescription>;
-export const notFound = { description: 'Nothing has this id.' } satisfies AnswerDescription;
+const notFound = { description: 'Nothing has this id.' } satisfies AnswerDescription;
 export const rejected = { description: 'A rule forbids it; detail begins with the field.' } satisfies AnswerDescription;
+
+/** Returns how routes of a tag are made. Those with a key share the failures above. One with an id may find nothing. */
+export const restRoutes = (tag: string) =>
+  routesOf<Caller>(tag, ({ access, params }) => (access === 'open' ? {} : { ...failures, ...(params !== undefined && { 404: notFound }) }));

@@ -4,9 +4,9 @@ import { json, text, type Route } from '../../http/route.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlaneMetrics } from '../metrics.ts';
 import { DOCS_PAGE } from './docs-page.ts';
-import { restRoute } from './route.ts';
+import { restRoutes } from './route.ts';
 
-const tag = 'system';
+const restRoute = restRoutes('system');
 const Ok = Type.Object({ ok: Type.Boolean() });
 
 /**
@@ -25,7 +25,6 @@ const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
     path: '/healthz',
     id: 'healthz',
     summary: 'The process is alive.',
-    tag,
     access: 'open',
     answers: { 200: { description: 'Alive.', schema: Ok } },
     handler: () => json({ ok: true }),
@@ -35,7 +34,6 @@ const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
     path: '/readyz',
     id: 'readyz',
     summary: 'The process has read the cluster and takes requests.',
-    tag,
     access: 'open',
     answers: { 200: { description: 'Ready.', schema: Ok }, 503: { description: 'Starting or stopping.' } },
     handler: () => {
@@ -48,7 +46,6 @@ const probes = ({ metrics, health }: SystemParts): Route<Caller>[] => [
     path: '/metrics',
     id: 'metrics',
     summary: 'Metrics in Prometheus format.',
-    tag,
     access: 'open',
     answers: { 200: { description: 'Metrics.', contentType: 'text/plain', schema: Type.String() } },
     handler: async () => text(await metrics.registry.metrics(), metrics.registry.contentType),
@@ -61,7 +58,6 @@ const documentPages = ({ document }: SystemParts): Route<Caller>[] => [
     path: '/openapi.json',
     id: 'openapi',
     summary: 'This interface as an OpenAPI document.',
-    tag,
     access: 'open',
     answers: { 200: { description: 'OpenAPI 3.0.3.', schema: Type.Object({}) } },
     handler: () => json(document()),
@@ -71,7 +67,6 @@ const documentPages = ({ document }: SystemParts): Route<Caller>[] => [
     path: '/docs',
     id: 'docs',
     summary: 'This interface as a page.',
-    tag,
     access: 'open',
     answers: { 200: { description: 'A page.', contentType: 'text/html', schema: Type.String() } },
     handler: () => text(DOCS_PAGE, 'text/html; charset=utf-8'),

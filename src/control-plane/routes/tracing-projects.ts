@@ -9,7 +9,7 @@ import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from '../deployments/lookup.ts';
 import { pageOf, paging } from '../paging.ts';
-import { failures, notFound, restRoute } from './route.ts';
+import { restRoutes } from './route.ts';
 import { newestCreatedFirst } from '../stored/newest-first.ts';
 
 const TracingProject = Type.Object({
@@ -21,7 +21,7 @@ const TracingProject = Type.Object({
 const Path = Type.Object({ project_id: Uuid('Id of the tracing project.') });
 const Query = Type.Object({ ...paging, name: Type.Optional(Type.String({ description: 'Exact name.' })) }, { additionalProperties: false });
 
-const tag = 'tracing projects';
+const restRoute = restRoutes('tracing projects');
 const path = '/v2/tracing-projects/{project_id}';
 
 const toAnswer = ({ metadata, spec }: TracingProjectResource, { tenantId }: Caller): Static<typeof TracingProject> => ({
@@ -50,12 +50,10 @@ export const tracingProjectRoutes = (plane: Plane): Route<Caller>[] => [
     path: '/v2/tracing-projects',
     id: 'listTracingProjects',
     summary: 'List tracing projects: one is made with each deployment, and may outlive it.',
-    tag,
     access: 'read',
     query: Query,
     answers: {
       200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(TracingProject), offset: Type.Integer() }) },
-      ...failures,
     },
     handler: ({ query, caller }) => {
       const found = own(plane, caller).filter(({ spec }) => query.name === undefined || spec.projectName === query.name);
@@ -68,10 +66,9 @@ export const tracingProjectRoutes = (plane: Plane): Route<Caller>[] => [
     path,
     id: 'getTracingProject',
     summary: 'Get a tracing project.',
-    tag,
     access: 'read',
     params: Path,
-    answers: { 200: { description: 'The tracing project.', schema: TracingProject }, 404: notFound, ...failures },
+    answers: { 200: { description: 'The tracing project.', schema: TracingProject } },
     handler: ({ params, caller }) => json(toAnswer(find(plane, params.project_id, caller), caller)),
   }),
   restRoute({
@@ -79,10 +76,9 @@ export const tracingProjectRoutes = (plane: Plane): Route<Caller>[] => [
     path,
     id: 'deleteTracingProject',
     summary: 'Delete a tracing project that outlived its deployment, so that the name is free again.',
-    tag,
     access: 'write',
     params: Path,
-    answers: { 204: { description: 'Deleted.' }, 404: notFound, 409: { description: 'Its deployment still exists.' }, ...failures },
+    answers: { 204: { description: 'Deleted.' }, 409: { description: 'Its deployment still exists.' } },
     handler: async ({ params, caller, signal }) => {
       const project = find(plane, params.project_id, caller);
       const { namespace, name, uid = '' } = project.metadata;

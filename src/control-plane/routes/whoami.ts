@@ -2,7 +2,9 @@ import { json, type Route } from '../../http/route.ts';
 import { WhoAmI } from '../../schema/platform/whoami.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
-import { failures, restRoute } from './route.ts';
+import { restRoutes } from './route.ts';
+
+const restRoute = restRoutes('system');
 
 /** Returns the route by which a client learns whose credentials it has, and which features this installation has. */
 export const whoamiRoutes = (plane: Pick<ControlPlane, 'config'>): Route<Caller>[] => [
@@ -11,9 +13,8 @@ export const whoamiRoutes = (plane: Pick<ControlPlane, 'config'>): Route<Caller>
     path: '/v2/whoami',
     id: 'whoami',
     summary: 'Whose credentials these are, and the features of this installation.',
-    tag: 'system',
     access: 'read',
-    answers: { 200: { description: 'They are valid.', schema: WhoAmI }, ...failures },
+    answers: { 200: { description: 'They are valid.', schema: WhoAmI } },
     handler: async ({ caller }) => {
       const { tenantId, role, keyId, keyName, tenants = [tenantId], expiresAt = null } = caller;
       const { hosting, route, gitNamespace } = plane.config;

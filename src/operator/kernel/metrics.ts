@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Measures } from '../../http/measures.ts';
 import type { Faulty } from '../../kube/faulty-objects.ts';
 import type { RequestSample } from '../../kube/client.ts';
 import { requestMetrics, watchMetrics } from '../../kube/kube-metrics.ts';
@@ -8,32 +8,27 @@ import type { ControllerObserver, Result } from './controller.ts';
 import { ObjectSeries } from './object-series.ts';
 import type { QueueObserver } from './queue.ts';
 
-const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 /** Milliseconds of a scrape after which others have a turn. */
 const TURN = 10;
 const RESULTS: Result[] = ['success', 'error', 'requeue_after', 'stalled'];
 
 /** The operator's metrics have controller-runtime's names, so that its dashboards and alerts work here too. */
 export class OperatorMetrics {
-  readonly #registry = new Registry();
+  readonly #measures = new Measures();
   readonly #objects: ObjectSeries[] = [];
   readonly #atScrape: (() => void)[] = [];
-
-  constructor() {
-    collectDefaultMetrics({ register: this.#registry });
-  }
 
   /**
    * Returns all metrics in the text format of Prometheus, in parts: with ten thousand deployments it has tens of
    * megabytes.
    */
   print(): { body: AsyncIterable<Uint8Array>; contentType: string } {
-    return { body: this.#parts(), contentType: this.#registry.contentType };
+    return { body: this.#parts(), contentType: this.#measures.registry.contentType };
   }
 
   async *#parts(): AsyncGenerator<Uint8Array> {
     for (const measure of this.#atScrape) measure();
-    yield Buffer.from(await this.#registry.metrics());
+    yield Buffer.from(await this.#measures.registry.metrics());
     let since = performance.now();
     for (const series of this.#objects)
       for (const text of series.chunks()) {
@@ -47,14 +42,18 @@ export class OperatorMetrics {
 
   controller(name: string, workers: number): ControllerObserver {
     const labels = { controller: name };
-    const total = this.#counter('controller_runtime_reconcile_total', 'Reconciles by result.', ['controller', 'result']);
-    const errors = this.#counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed.', ['controller']);
-    const terminal = this.#counter('controller_runtime_terminal_reconcile_errors_total', 'Reconciles that stalled.', ['controller']);
-    const timeouts = this.#counter('controller_runtime_reconcile_timeouts_total', 'Reconciles that ran out of time.', ['controller']);
-    const panics = this.#counter('controller_runtime_reconcile_panics_total', 'Reconciles that ended with a bug.', ['controller']);
-    const time = this.#histogram('controller_runtime_reconcile_time_seconds', 'Length of a reconcile.', ['controller']);
-    const active = this.#gauge('controller_runtime_active_workers', 'Active workers.', ['controller']);
-    this.#gauge('controller_runtime_max_concurrent_reconciles', 'Workers.', ['controller']).set(labels, workers);
+    const total = this.#measures.counter('controller_runtime_reconcile_total', 'Reconciles by result.', ['controller', 'result']);
+    const errors = this.#measures.counter('controller_runtime_reconcile_errors_total', 'Reconciles that failed.', ['controller']);
+    const terminal = this.#measures.counter('controller_runtime_terminal_reconcile_errors_total', 'Reconciles that stalled.', [
+      'controller',
+    ]);
+    const timeouts = this.#measures.counter('controller_runtime_reconcile_timeouts_total', 'Reconciles that ran out of time.', [
+      'controller',
+    ]);
+    const panics = this.#measures.counter('controller_runtime_reconcile_panics_total', 'Reconciles that ended with a bug.', ['controller']);
+    const time = this.#measures.seconds('controller_runtime_reconcile_time_seconds', 'Length of a reconcile.', ['controller']);
+    const active = this.#measures.gauge('controller_runtime_active_workers', 'Active workers.', ['controller']);
+    this.#measures.gauge('controller_runtime_max_concurrent_reconciles', 'Workers.', ['controller']).set(labels, workers);
     for (const result of RESULTS) total.inc({ ...labels, result }, 0);
     for (const counter of [errors, terminal, timeouts, panics]) counter.inc(labels, 0);
     active.set(labels, 0);
@@ -74,11 +73,11 @@ export class OperatorMetrics {
 
   queue(name: string): QueueObserver {
     const labels = { name };
-    const depth = this.#gauge('workqueue_depth', 'Keys waiting.', ['name']);
-    const adds = this.#counter('workqueue_adds_total', 'Keys added.', ['name']);
-    const retries = this.#counter('workqueue_retries_total', 'Keys tried again after a failure.', ['name']);
-    const waited = this.#histogram('workqueue_queue_duration_seconds', 'Time a key waits.', ['name']);
-    const worked = this.#histogram('workqueue_work_duration_seconds', 'Time a key is worked on.', ['name']);
+    const depth = this.#measures.gauge('workqueue_depth', 'Keys waiting.', ['name']);
+    const adds = this.#measures.counter('workqueue_adds_total', 'Keys added.', ['name']);
+    const retries = this.#measures.counter('workqueue_retries_total', 'Keys tried again after a failure.', ['name']);
+    const waited = this.#measures.seconds('workqueue_queue_duration_seconds', 'Time a key waits.', ['name']);
+    const worked = this.#measures.seconds('workqueue_work_duration_seconds', 'Time a key is worked on.', ['name']);
     depth.set(labels, 0);
     for (const counter of [adds, retries]) counter.inc(labels, 0);
     return {
@@ -94,8 +93,8 @@ export class OperatorMetrics {
   /** Measures how long the reconciles under way have taken. One that hangs shows here long before its deadline. */
   #underWay(labels: { name: string }, starts: () => Iterable<number>): void {
     const ages = (): number[] => [...starts()].map((at) => (performance.now() - at) / 1000);
-    const sum = this.#gauge('workqueue_unfinished_work_seconds', 'Time spent on the keys under way.', ['name']);
-    const longest = this.#gauge('workqueue_longest_running_processor_seconds', 'Time spent on the oldest of them.', ['name']);
+    const sum = this.#measures.gauge('workqueue_unfinished_work_seconds', 'Time spent on the keys under way.', ['name']);
+    const longest = this.#measures.gauge('workqueue_longest_running_processor_seconds', 'Time spent on the oldest of them.', ['name']);
     this.#atScrape.push(() => {
       sum.set(
         labels,
@@ -106,8 +105,8 @@ export class OperatorMetrics {
   }
 
   watches(): WatchObserver {
-    const relists = this.#counter('informer_relists_total', 'Complete lists read.', ['kind']);
-    const missed = this.#counter('missed_events_total', 'Changes that only a list reported.', ['kind']);
+    const relists = this.#measures.counter('informer_relists_total', 'Complete lists read.', ['kind']);
+    const missed = this.#measures.counter('missed_events_total', 'Changes that only a list reported.', ['kind']);
     return {
       relisted: (kind) => {
         relists.inc({ kind });
@@ -119,20 +118,20 @@ export class OperatorMetrics {
 
   /** Measures how long each watch has been silent. */
   watchAges(now: () => WatchState[]): void {
-    watchMetrics(this.#registry, now);
+    watchMetrics(this.#measures, now);
   }
 
   /** Counts changes of queues' sizes, and looks at a gateway that got no answer. */
   work(): { scaled: (direction: 'up' | 'down') => void; unread: () => void } {
-    const scaled = this.#counter('gx_queue_scale_changes_total', 'Changes of how many queue pods are asked for.', ['direction']);
-    const unread = this.#counter('gx_gateway_unread_total', 'Requests for reports that a gateway did not answer.', []);
+    const scaled = this.#measures.counter('gx_queue_scale_changes_total', 'Changes of how many queue pods are asked for.', ['direction']);
+    const unread = this.#measures.counter('gx_gateway_unread_total', 'Requests for reports that a gateway did not answer.', []);
     for (const direction of ['up', 'down']) scaled.inc({ direction }, 0);
     return { scaled: (direction) => scaled.inc({ direction }), unread: () => unread.inc() };
   }
 
   /** Counts the objects that are out of bounds or can't be read, at each scrape. */
   faulty(now: () => Faulty[]): void {
-    const gauge = this.#gauge('gx_faulty_objects', 'Objects that are left as they are.', ['kind', 'reason']);
+    const gauge = this.#measures.gauge('gx_faulty_objects', 'Objects that are left as they are.', ['kind', 'reason']);
     this.#atScrape.push(() => {
       gauge.reset();
       for (const { object, fault } of now()) gauge.inc({ kind: object.kind, reason: fault.reason });
@@ -147,29 +146,12 @@ export class OperatorMetrics {
   }
 
   requests(): (sample: RequestSample) => void {
-    return requestMetrics(this.#registry);
+    return requestMetrics(this.#measures);
   }
 
   leader(name: string): (leads: boolean) => void {
-    const gauge = this.#gauge('leader_election_master_status', '1 while this process leads.', ['name']);
+    const gauge = this.#measures.gauge('leader_election_master_status', '1 while this process leads.', ['name']);
     gauge.set({ name }, 0);
     return (leads) => gauge.set({ name }, leads ? 1 : 0);
-  }
-
-  #counter(name: string, help: string, labelNames: string[]): Counter {
-    return (
-      (this.#registry.getSingleMetric(name) as Counter | undefined) ?? new Counter({ name, help, labelNames, registers: [this.#registry] })
-    );
-  }
-
-  #gauge(name: string, help: string, labelNames: string[]): Gauge {
-    return (
-      (this.#registry.getSingleMetric(name) as Gauge | undefined) ?? new Gauge({ name, help, labelNames, registers: [this.#registry] })
-    );
-  }
-
-  #histogram(name: string, help: string, labelNames: string[]): Histogram {
-    const known = this.#registry.getSingleMetric(name) as Histogram | undefined;
-    return known ?? new Histogram({ name, help, labelNames, buckets: SECONDS, registers: [this.#registry] });
   }
 }

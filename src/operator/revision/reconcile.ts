@@ -14,10 +14,11 @@ import { dropBuild, makeBuild } from './build/make.ts';
 import { decideRevision, secondsLeft } from './decide.ts';
 import type { Decision } from './decision.ts';
 import { desiredRevision, type RevisionPlan } from './desired.ts';
-import { logTail } from './log-tail.ts';
 import { observeRevision, type Situation } from './observe.ts';
 import { refusedRevision } from './refusal.ts';
 import { revisionReport, type RevisionStatusFields } from './status.ts';
+import { asError } from '../../errors.ts';
+import type { Kube } from '../../kube/kube.ts';
 
 type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings' | 'absences' | 'work' | 'buildTurns' | 'gitPlaces'>;
 
@@ -101,3 +102,32 @@ export const finalizeRevision =
     const { conditions: _conditions, observedGeneration: _generation, ...status } = revision.status ?? {};
     return { outcome: settled('Nothing is left.', 'Deleted'), statements: [], status };
   };
+
+const LINES = 50;
+const LENGTH = 16_000;
+/**
+ * Milliseconds within which a node must answer. One that does not may be gone, and its pod's last lines are no reason
+ * to delay the result.
+ */
+const PATIENCE = 2000;
+
+/** Reads the last lines that a failed pod wrote. Undefined if there is nothing to read, which is no failure. */
+export async function logTail(
+  kube: Kube,
+  revision: RevisionResource,
+  { decision, signal, log, patience = PATIENCE }: { decision: Decision; signal: AbortSignal; log: Log; patience?: number },
+): Promise<string | undefined> {
+  const source = decision.diagnosis?.log;
+  const isNews = ['DEPLOY_FAILED', 'BUILD_FAILED'].includes(decision.phase) && revision.status?.phase !== decision.phase;
+  if (source === undefined || !isNews) return undefined;
+  const { pod, container, previous, namespace = revision.metadata.namespace } = source;
+  const options = { container, tailLines: LINES, previous, once: true };
+  try {
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+    const text = await kube.podLog({ namespace, name: pod }, options, soon);
+    return text === '' ? undefined : text.slice(-LENGTH);
+  } catch (error) {
+    log.debug({ err: asError(error), pod }, 'no log to show');
+    return undefined;
+  }
+}

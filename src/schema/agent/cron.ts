@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { JsonObject, Limit, Metadata, Offset, SortOrder } from './agent-types.ts';
 import { RunCreate } from './run.ts';
-import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+import { DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../types.ts';
 
 const run = RunCreate.properties;
 
@@ -33,15 +33,13 @@ const Schedule = (): ReturnType<typeof Type.String> =>
   });
 
 const when = {
-  timezone: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 64, description: 'IANA name; null is UTC.' }))),
-  end_time: Type.Optional(
-    Nullable(Type.String({ maxLength: 64, description: 'ISO 8601; without an offset it is UTC. Nothing fires after it.' })),
-  ),
-  enabled: Type.Optional(Nullable(Type.Boolean())),
-  on_run_completed: Type.Optional(
-    Nullable(StringEnum(['delete', 'keep'], { description: 'Whether to delete or keep the thread that is made for each run.' })),
-  ),
-  metadata: Type.Optional(Nullable(Metadata())),
+  ...optionalOrNull({
+    timezone: Type.String({ minLength: 1, maxLength: 64, description: 'IANA name; null is UTC.' }),
+    end_time: Type.String({ maxLength: 64, description: 'ISO 8601; without an offset it is UTC. Nothing fires after it.' }),
+    enabled: Type.Boolean(),
+    on_run_completed: StringEnum(['delete', 'keep'], { description: 'Whether to delete or keep the thread that is made for each run.' }),
+    metadata: Metadata(),
+  }),
 };
 
 export const CronCreate = Type.Object({ schedule: Schedule(), assistant_id: run.assistant_id, ...when, ...call });

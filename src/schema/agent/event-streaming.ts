@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { JsonObject, LARGEST_INTEGER } from './agent-types.ts';
-import { Nullable } from '../types.ts';
+import { Nullable, optionalOrNull } from '../types.ts';
 
 /* Bodies of event streaming (protocol v2). The answer to a command says what is wrong with its parameters. */
 
@@ -11,16 +11,12 @@ const filter = {
     minItems: 1,
     description: 'values, updates, messages, tools, lifecycle, input, tasks, checkpoints, custom, or custom:<name>.',
   }),
-  namespaces: Type.Optional(
-    Nullable(
-      Type.Array(Texts, {
-        description: 'Only events of graphs whose namespace begins with one of these; a node stands for all its tasks.',
-      }),
-    ),
-  ),
-  depth: Type.Optional(
-    Nullable(Type.Integer({ minimum: 0, maximum: LARGEST_INTEGER, description: 'Levels below the namespace, at most.' })),
-  ),
+  ...optionalOrNull({
+    namespaces: Type.Array(Texts, {
+      description: 'Only events of graphs whose namespace begins with one of these; a node stands for all its tasks.',
+    }),
+    depth: Type.Integer({ minimum: 0, maximum: LARGEST_INTEGER, description: 'Levels below the namespace, at most.' }),
+  }),
 };
 
 export const EventStream = Type.Object({

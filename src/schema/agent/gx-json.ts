@@ -1,6 +1,6 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
 import { CheckpointerTtl, StoreTtl } from './expiry.ts';
-import { FreeForm, MapOf, StringEnum } from '../types.ts';
+import { FreeForm, MapOf, StringEnum, optional } from '../types.ts';
 
 /*
  * The graph configuration file. Every key of the format is described here; `PASSED_OVER` lists those without an effect.
@@ -177,10 +177,10 @@ const Domains = (): TUnsafe<string[]> =>
 
 const Webhooks = Type.Object(
   {
-    env_prefix: Type.Optional(Type.String({ minLength: 1 })),
-    headers: Type.Optional(MapOf(Type.String(), { maxProperties: 100 })),
-    url: Type.Optional(
-      Type.Object(
+    ...optional({
+      env_prefix: Type.String({ minLength: 1 }),
+      headers: MapOf(Type.String(), { maxProperties: 100 }),
+      url: Type.Object(
         {
           require_https: Type.Optional(Type.Boolean()),
           allowed_domains: Type.Optional(Domains()),
@@ -191,10 +191,8 @@ const Webhooks = Type.Object(
         },
         { additionalProperties: false },
       ),
-    ),
-    allowed_fields: Type.Optional(
-      Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 100 }),
-    ),
+      allowed_fields: Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 100 }),
+    }),
   },
   { additionalProperties: false },
 );

@@ -1,7 +1,7 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
 import { Anything, CheckpointConfig, Either, GraphConfig, JsonObject, Limit, Metadata, Offset } from './agent-types.ts';
 import { STREAM_MODES, type StreamMode } from './stream-event.ts';
-import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+import { DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../types.ts';
 
 export const RUN_STATUSES = ['pending', 'running', 'success', 'error', 'interrupted'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
@@ -79,31 +79,23 @@ const fields = {
   interrupt_before: Type.Optional(NodeList()),
   interrupt_after: Type.Optional(NodeList()),
   stream_mode: Type.Optional(Type.Unsafe<StreamMode | StreamMode[] | null>({ ...StreamModes, nullable: true, type: ['string', 'array'] })),
-  stream_subgraphs: Type.Optional(Nullable(Type.Boolean())),
-  stream_resumable: Type.Optional(Nullable(Type.Boolean())),
-  feedback_keys: Type.Optional(Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 180 }), { maxItems: 100 }))),
-  multitask_strategy: Type.Optional(Nullable(StringEnum(STRATEGIES))),
-  if_not_exists: Type.Optional(
-    Nullable(StringEnum(['create', 'reject'], { description: 'Whether a run on a missing thread creates it.' })),
-  ),
-  on_not_exist: Type.Optional(Nullable(StringEnum(['create', 'reject'], { description: 'Another name of if_not_exists.' }))),
-  on_completion: Type.Optional(
-    Nullable(StringEnum(['delete', 'keep'], { description: 'Whether to delete or keep a thread that was made for this run alone.' })),
-  ),
-  on_disconnect: Type.Optional(
-    Nullable(
-      StringEnum(['cancel', 'continue'], {
-        description: 'Whether the run ends when the client that waits for it or reads it leaves.',
-      }),
-    ),
-  ),
-  after_seconds: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: LONGEST_DELAY }))),
-  checkpoint_during: Type.Optional(Nullable(Type.Boolean())),
-  durability: Type.Optional(Nullable(StringEnum(['sync', 'async', 'exit']))),
-  strict_resume: Type.Optional(Nullable(Type.Boolean({ description: 'Refuses a resume (409) whose question does not wait.' }))),
-  langsmith_tracer: Type.Optional(
-    Nullable(JsonObject("Passed over: it names a project of one vendor's tracing; traces go where the server sends them.")),
-  ),
+  ...optionalOrNull({
+    stream_subgraphs: Type.Boolean(),
+    stream_resumable: Type.Boolean(),
+    feedback_keys: Type.Array(Type.String({ minLength: 1, maxLength: 180 }), { maxItems: 100 }),
+    multitask_strategy: StringEnum(STRATEGIES),
+    if_not_exists: StringEnum(['create', 'reject'], { description: 'Whether a run on a missing thread creates it.' }),
+    on_not_exist: StringEnum(['create', 'reject'], { description: 'Another name of if_not_exists.' }),
+    on_completion: StringEnum(['delete', 'keep'], { description: 'Whether to delete or keep a thread that was made for this run alone.' }),
+    on_disconnect: StringEnum(['cancel', 'continue'], {
+      description: 'Whether the run ends when the client that waits for it or reads it leaves.',
+    }),
+    after_seconds: Type.Number({ minimum: 0, maximum: LONGEST_DELAY }),
+    checkpoint_during: Type.Boolean(),
+    durability: StringEnum(['sync', 'async', 'exit']),
+    strict_resume: Type.Boolean({ description: 'Refuses a resume (409) whose question does not wait.' }),
+    langsmith_tracer: JsonObject("Passed over: it names a project of one vendor's tracing; traces go where the server sends them."),
+  }),
 };
 
 export const RunCreate = Type.Object(fields);

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { type CelRule, StringEnum } from '../types.ts';
+import { type CelRule, StringEnum, optional } from '../types.ts';
 
 /** Keys that open an agent: the deployment's own, those of its tenant for the REST API too, or none is asked for. */
 export const AUTH_MODES = ['key', 'tenant', 'open'] as const;
@@ -10,41 +10,33 @@ const TRUSTWORTHY = '^(https://|http://(localhost|127\\.0\\.0\\.1)[:/])[^\\s]+$'
 /** Who may call the agents of a revision, unless their gx.json names handlers. Each name is one word, in REST too. */
 export const AuthSpec = Type.Object(
   {
-    mode: Type.Optional(
-      StringEnum(AUTH_MODES, {
+    ...optional({
+      mode: StringEnum(AUTH_MODES, {
         description:
           "key: callers with the deployment's key. tenant: callers with that key, or with a key of its tenant for this API, each with its role. open: anyone. Default key.",
       }),
-    ),
-    issuer: Type.Optional(
-      Type.String({
+      issuer: Type.String({
         maxLength: 2048,
         pattern: TRUSTWORTHY,
         description: 'Accept the tokens (JWT) of this issuer, too: the value of their `iss`.',
       }),
-    ),
-    audiences: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 512, pattern: '^[^,]+$' }), {
+      audiences: Type.Array(Type.String({ minLength: 1, maxLength: 512, pattern: '^[^,]+$' }), {
         minItems: 1,
         maxItems: 16,
         description: 'Required with an issuer: `aud` of a token must be one of them.',
       }),
-    ),
-    jwks: Type.Optional(
-      Type.String({
+      jwks: Type.String({
         maxLength: 2048,
         pattern: TRUSTWORTHY,
         description: "Where the issuer's keys are, if not where its discovery document says.",
       }),
-    ),
-    roles: Type.Optional(
-      Type.String({
+      roles: Type.String({
         minLength: 1,
         maxLength: 256,
         description:
           'The claim of a token that names its role, a text or a list: read only reads, write and admin do everything, and a token with none of them is refused. Without this field every token does everything.',
       }),
-    ),
+    }),
   },
   {
     additionalProperties: false,

@@ -16,7 +16,7 @@ import { PinOfPods, RolloutSpec } from './rollout-spec.ts';
 import { RouteSpec, RouteStatus } from './route-spec.ts';
 import { QueueReplicas, scalingStatus, SleepSpec } from './scaling-spec.ts';
 import { immutableRule, immutableRules, sourceRules, tagRule } from './source-fields.ts';
-import { DateTime, resourceForm, StringEnum, Uuid, withRules, type ResourceForm } from '../types.ts';
+import { DateTime, resourceForm, StringEnum, Uuid, withRules, type ResourceForm, optional } from '../types.ts';
 
 export const GROUP = 'gx.dev';
 export const VERSION = 'v1alpha1';
@@ -71,36 +71,34 @@ export const DeploymentSpec = withRules(
     source: StringEnum(SOURCES, { description: 'Fixed.' }),
     sourceConfig: Type.Optional(SourceConfigResource),
     template: RevisionTemplate,
-    requestedAt: Type.Optional(RequestedAt),
-    rollbackOf: Type.Optional(RollbackOf),
-    suspend: Type.Optional(
-      Type.Boolean({ description: 'Pause reconciling: nothing is created, repaired or switched until it is false again.' }),
-    ),
-    hibernate: Type.Optional(
-      Type.Boolean({
+    ...optional({
+      requestedAt: RequestedAt,
+      rollbackOf: RollbackOf,
+      suspend: Type.Boolean({ description: 'Pause reconciling: nothing is created, repaired or switched until it is false again.' }),
+      hibernate: Type.Boolean({
         description: 'Stop all pods, including the database. The volume and the revisions stay. False wakes it, without a new revision.',
       }),
-    ),
-    database: Type.Optional(DatabaseSpec),
-    network: Type.Optional(NetworkSpec),
-    rollout: Type.Optional(RolloutSpec),
-    route: Type.Optional(RouteSpec),
-    queueReplicas: Type.Optional(QueueReplicas),
-    sleep: Type.Optional(SleepSpec),
-    deletionPolicy: Type.Optional(
-      StringEnum(['Retain', 'Delete'], { description: 'Whether deletion keeps the database volume and its credential. Default Retain.' }),
-    ),
-    deleteTracingProject: Type.Optional(Type.Boolean({ description: 'Deletion removes the tracing project too.' })),
-    progressDeadlineSeconds: Type.Optional(
-      Type.Integer({
+      database: DatabaseSpec,
+      network: NetworkSpec,
+      rollout: RolloutSpec,
+      route: RouteSpec,
+      queueReplicas: QueueReplicas,
+      sleep: SleepSpec,
+      deletionPolicy: StringEnum(['Retain', 'Delete'], {
+        description: 'Whether deletion keeps the database volume and its credential. Default Retain.',
+      }),
+      deleteTracingProject: Type.Boolean({ description: 'Deletion removes the tracing project too.' }),
+      progressDeadlineSeconds: Type.Integer({
         minimum: 10,
         maximum: 86_400,
         description: 'A revision that is not ready by then has failed. Time without a running operator does not count. Default 600.',
       }),
-    ),
-    revisionHistoryLimit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, description: 'Revisions kept beside the serving and the newest one. Default 20.' }),
-    ),
+      revisionHistoryLimit: Type.Integer({
+        minimum: 1,
+        maximum: 1000,
+        description: 'Revisions kept beside the serving and the newest one. Default 20.',
+      }),
+    }),
   }),
   [
     ...sourceRules(),
@@ -167,21 +165,19 @@ export const RevisionSpec = withRules(
     source: StringEnum(SOURCES),
     sourceConfig: Type.Optional(SourceConfigResource),
     template: RevisionTemplate,
-    requestedAt: Type.Optional(RequestedAt),
-    rollbackOf: Type.Optional(RollbackOf),
-    push: Type.Optional(
-      Type.Integer({
+    ...optional({
+      requestedAt: RequestedAt,
+      rollbackOf: RollbackOf,
+      push: Type.Integer({
         minimum: 1,
         description: 'Which new head of the followed branch made it, counted within the generation. Unset: the spec did.',
       }),
-    ),
-    commit: Type.Optional(
-      Type.String({
+      commit: Type.String({
         pattern: '^[0-9a-f]{40,64}$',
         maxLength: 64,
         description: 'Commit that is built. Unset: the head when its build begins.',
       }),
-    ),
+    }),
   }),
   [{ rule: 'self == oldSelf', message: "spec: a revision can't be changed" }],
 );

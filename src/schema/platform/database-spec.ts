@@ -3,7 +3,7 @@ import { DatabasePlacement } from './place-spec.ts';
 import { BackupSpec } from './backup-spec.ts';
 import { RestoreSpec } from './restore-spec.ts';
 import { neverAppears } from './source-fields.ts';
-import { DateTime, withRules, type CelRule } from '../types.ts';
+import { DateTime, withRules, type CelRule, optional } from '../types.ts';
 
 /** The key of a database's Secret that holds its address, unless the spec names another. */
 export const URI_KEY = 'uri';
@@ -34,29 +34,25 @@ const NOT_OURS = 'has(self.external) || (has(self.fromSecrets) && self.fromSecre
 /** A deployment's settings of its database, besides the sizes in its resource spec. */
 export const DatabaseSpec = withRules(
   Type.Object({
-    external: Type.Optional(ExternalDatabase),
-    fromSecrets: Type.Optional(
-      Type.Boolean({
+    ...optional({
+      external: ExternalDatabase,
+      fromSecrets: Type.Boolean({
         description: `The deployment's secrets name a database outside the platform, in ${CUSTOM_URI}: no StatefulSet, Service or volume is created. Fixed at creation; REST sets it for a deployment that is created with such a secret.`,
       }),
-    ),
-    passwordRequestedAt: Type.Optional(DateTime('Ask for a new password of the managed database: a new value makes one, without a gap.')),
-    backup: Type.Optional(BackupSpec),
-    restore: Type.Optional(RestoreSpec),
-    podDisruptionBudget: Type.Optional(
-      Type.Boolean({
+      passwordRequestedAt: DateTime('Ask for a new password of the managed database: a new value makes one, without a gap.'),
+      backup: BackupSpec,
+      restore: RestoreSpec,
+      podDisruptionBudget: Type.Boolean({
         description:
           'Block drains of the node that the managed database runs on until this is false again or the deployment hibernates. Default false: a drain stops the database until its pod has started elsewhere.',
       }),
-    ),
-    placement: Type.Optional(DatabasePlacement),
-    storageClass: Type.Optional(
-      Type.String({
+      placement: DatabasePlacement,
+      storageClass: Type.String({
         minLength: 1,
         maxLength: 253,
         description: "Storage class of the managed database's volume. Never changes. Default: that of the installation.",
       }),
-    ),
+    }),
   }),
   [
     {

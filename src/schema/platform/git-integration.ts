@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { StringEnum, Uuid, withRules } from '../types.ts';
+import { StringEnum, Uuid, withRules, optional } from '../types.ts';
 
 /** The hosts whose repositories are listed and whose push events are understood; `generic` is any other. */
 export const GIT_KINDS = ['github', 'gitlab', 'gitea', 'generic'] as const;
@@ -32,29 +32,23 @@ export const GitIntegrationSpec = withRules(
     ),
     kind: StringEnum(GIT_KINDS, { description: 'The kind of host.' }),
     host: Type.String({ maxLength: 2048, pattern: HOST_URL, description: 'Address of the host, such as https://github.com.' }),
-    apiUrl: Type.Optional(
-      Type.String({ maxLength: 2048, pattern: HOST_URL, description: "Address of the host's API, where it is not the usual one." }),
-    ),
-    repositories: Type.Optional(
-      Type.Array(Type.String({ maxLength: 1024, pattern: REPOSITORY_PATTERN }), {
+    ...optional({
+      apiUrl: Type.String({ maxLength: 2048, pattern: HOST_URL, description: "Address of the host's API, where it is not the usual one." }),
+      repositories: Type.Array(Type.String({ maxLength: 1024, pattern: REPOSITORY_PATTERN }), {
         maxItems: 1000,
         description: 'Which repositories of the host may be built: owner/name, * for one step, ** for several. Unset: all.',
       }),
-    ),
-    listed: Type.Optional(
-      Type.Array(ListedRepository, { maxItems: 1000, description: "Repositories that are listed instead of the host's own list." }),
-    ),
-    credentialSecret: Type.Optional(
-      SecretOf('token (and username), or appId, installationId and privateKey of a GitHub App, or ssh-privatekey and known_hosts'),
-    ),
-    webhookSecret: Type.Optional(SecretOf('the secret of push events, as `secret`. Without it, none are taken')),
-    pollSeconds: Type.Optional(
-      Type.Integer({
+      listed: Type.Array(ListedRepository, { maxItems: 1000, description: "Repositories that are listed instead of the host's own list." }),
+      credentialSecret: SecretOf(
+        'token (and username), or appId, installationId and privateKey of a GitHub App, or ssh-privatekey and known_hosts',
+      ),
+      webhookSecret: SecretOf('the secret of push events, as `secret`. Without it, none are taken'),
+      pollSeconds: Type.Integer({
         minimum: 10,
         maximum: 86_400,
         description: 'How often followed branches are looked at, where no push event comes. Unset: never.',
       }),
-    ),
+    }),
   }),
   [{ rule: 'has(self.id) == has(oldSelf.id) && (!has(self.id) || self.id == oldSelf.id)', message: "id: can't be changed" }],
 );

@@ -1,21 +1,19 @@
 import { Type, type Static } from 'typebox';
-import { StringEnum } from '../types.ts';
+import { StringEnum, optional } from '../types.ts';
 
 /** Who reaches a deployment's agents, and whom they reach. */
 export const NetworkSpec = Type.Object(
   {
-    ingress: Type.Optional(
-      StringEnum(['Namespace', 'Open'], {
+    ...optional({
+      ingress: StringEnum(['Namespace', 'Open'], {
         description:
           'Callers of the agents. Namespace: pods of their namespace, and gateways. Open: everybody. Default: the setting of the installation.',
       }),
-    ),
-    egress: Type.Optional(
-      StringEnum(['Limited', 'Open'], {
+      egress: StringEnum(['Limited', 'Open'], {
         description:
           'Targets of the agents. Limited: everybody but the API server and the metadata addresses of clouds. Open: everybody. Default: the setting of the installation.',
       }),
-    ),
+    }),
   },
   {
     description:

@@ -3,7 +3,6 @@ import { MOST_LIVING, PINS, SHARE_BY } from './pins.ts';
 import { brokenTrial, CheckConfig, checksOf, checksRules, GateConfig, gateInput, GateSpec, RolloutCheck } from './rollout-trial.ts';
 import {
   DateTime,
-  Nullable,
   resourceForm,
   StringEnum,
   toResourceForm,
@@ -11,6 +10,7 @@ import {
   withRules,
   type CelRule,
   type ResourceForm,
+  optionalOrNull,
 } from '../types.ts';
 
 /** Seconds for which work stays with a replaced revision unless a deployment says otherwise: a week. */
@@ -35,64 +35,42 @@ export type RolloutStep = Static<typeof RolloutStep>;
 /** How a new revision takes the place of another one, and how that keeps its work, in REST's words. */
 export const RolloutConfig = Type.Object(
   {
-    pin: Type.Optional(
-      Nullable(
-        StringEnum(PINS, {
-          description:
-            'The work that keeps to the revision on which it began: `Run`, a run from its input to its end, answers to its questions included; `Thread`, a thread for its life; `None`. It counts from the next revision on. Default: the setting of the installation, Run.',
-        }),
-      ),
-    ),
-    pin_seconds: Type.Optional(
-      Nullable(
-        Type.Integer({
-          minimum: 10,
-          maximum: 31_536_000,
-          description: 'How long a replaced revision keeps its work. Then it goes on with the one that serves. Default 604800, a week.',
-        }),
-      ),
-    ),
-    max_draining: Type.Optional(
-      Nullable(
-        Type.Integer({
-          minimum: 0,
-          maximum: 10,
-          description: 'How many replaced revisions keep their work at a time. The work of the oldest goes on first. Default 3.',
-        }),
-      ),
-    ),
-    steps: Type.Optional(
-      Nullable(
-        Type.Array(RolloutStep, {
-          maxItems: MOST_STEPS,
-          description:
-            'How a new revision is tried out beside the one that serves: it gets a share of the new threads, which rises with each step. After the last one it serves. Empty: it serves as soon as its pods are ready.',
-        }),
-      ),
-    ),
-    by: Type.Optional(
-      Nullable(
-        StringEnum(SHARE_BY, {
-          description:
-            'Whose hash decides whether a new thread is within the share: that of the thread, of the assistant, or of the user who asks. Default thread.',
-        }),
-      ),
-    ),
-    checks: Type.Optional(Nullable(checksOf(CheckConfig))),
-    gate: Type.Optional(Nullable(GateConfig)),
-    check_seconds: Type.Optional(
-      Nullable(
-        Type.Integer({ minimum: 1, maximum: 86_400, description: 'Seconds of runs that are compared at a time at least. Default 60.' }),
-      ),
-    ),
-    on_abort: Type.Optional(
-      Nullable(
-        StringEnum(['Finish', 'Move'], {
-          description:
-            'Whether a revision that is given up finishes the runs and threads that it has begun, or they go on with the one that serves. Default Finish.',
-        }),
-      ),
-    ),
+    ...optionalOrNull({
+      pin: StringEnum(PINS, {
+        description:
+          'The work that keeps to the revision on which it began: `Run`, a run from its input to its end, answers to its questions included; `Thread`, a thread for its life; `None`. It counts from the next revision on. Default: the setting of the installation, Run.',
+      }),
+      pin_seconds: Type.Integer({
+        minimum: 10,
+        maximum: 31_536_000,
+        description: 'How long a replaced revision keeps its work. Then it goes on with the one that serves. Default 604800, a week.',
+      }),
+      max_draining: Type.Integer({
+        minimum: 0,
+        maximum: 10,
+        description: 'How many replaced revisions keep their work at a time. The work of the oldest goes on first. Default 3.',
+      }),
+      steps: Type.Array(RolloutStep, {
+        maxItems: MOST_STEPS,
+        description:
+          'How a new revision is tried out beside the one that serves: it gets a share of the new threads, which rises with each step. After the last one it serves. Empty: it serves as soon as its pods are ready.',
+      }),
+      by: StringEnum(SHARE_BY, {
+        description:
+          'Whose hash decides whether a new thread is within the share: that of the thread, of the assistant, or of the user who asks. Default thread.',
+      }),
+      checks: checksOf(CheckConfig),
+      gate: GateConfig,
+      check_seconds: Type.Integer({
+        minimum: 1,
+        maximum: 86_400,
+        description: 'Seconds of runs that are compared at a time at least. Default 60.',
+      }),
+      on_abort: StringEnum(['Finish', 'Move'], {
+        description:
+          'Whether a revision that is given up finishes the runs and threads that it has begun, or they go on with the one that serves. Default Finish.',
+      }),
+    }),
   },
   {
     additionalProperties: false,

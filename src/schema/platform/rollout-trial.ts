@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { JsonObject } from '../agent/agent-types.ts';
 import { isObject } from '../json.ts';
-import { StringEnum, type CelRule } from '../types.ts';
+import { StringEnum, type CelRule, optional } from '../types.ts';
 
 /* How a revision is tried before it serves: by a run of its own first, and by comparison with the one that serves. */
 
@@ -19,20 +19,18 @@ export const CHECK_SECONDS = 60;
 /** A comparison of a revision that is tried out with the one that serves. */
 export const RolloutCheck = Type.Object(
   {
-    figure: Type.Optional(
-      StringEnum(COMPARED, {
+    ...optional({
+      figure: StringEnum(COMPARED, {
         description:
           'Instead of query: the runs that are compared: `errors`, how many runs fail or take too long; `p95`, the seconds that 95 of 100 successful runs take at most; `wait`, the same of their waits in the queue; `lost`, how many lose their worker; `stuck`, how many are under way three times as long as 95 of 100 of the other take at most; `tokens`, how many the models of a run use in the mean.',
       }),
-    ),
-    query: Type.Optional(
-      Type.String({
+      query: Type.String({
         minLength: 1,
         maxLength: MOST_QUERY,
         description:
           'Instead of figure: a query to the Prometheus server of the installation, which answers with one number for each revision; a greater one is worse. {revision} is replaced, and so are {deployment} and {namespace}.',
       }),
-    ),
+    }),
     worseBy: Type.Integer({
       minimum: 1,
       maximum: 1000,

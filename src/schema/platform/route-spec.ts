@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { HOST_NAME, ROUTE_PATH } from './route-place.ts';
+import { optional } from '../types.ts';
 
 const Host = Type.String({ minLength: 1, maxLength: 253, pattern: HOST_NAME });
 /** A route has at most so many hosts, as an HTTPRoute does. */
@@ -8,22 +9,20 @@ const MOST_HOSTS = 16;
 /** The address of a deployment outside of the cluster. */
 export const RouteSpec = Type.Object(
   {
-    enabled: Type.Optional(Type.Boolean({ description: 'False: it has no route. Default true.' })),
-    hosts: Type.Optional(
-      Type.Array(Host, {
+    ...optional({
+      enabled: Type.Boolean({ description: 'False: it has no route. Default true.' }),
+      hosts: Type.Array(Host, {
         minItems: 1,
         maxItems: MOST_HOSTS,
         'x-kubernetes-list-type': 'set',
         description: 'Its hosts, of those that the Listener of its namespace names. Default: the one by the pattern of the installation.',
       }),
-    ),
-    path: Type.Optional(
-      Type.String({
+      path: Type.String({
         maxLength: 256,
         pattern: ROUTE_PATH,
         description: 'The path below which it answers. Default: the one by the pattern of the installation.',
       }),
-    ),
+    }),
   },
   { description: 'The route from outside, where the installation has routes; a change takes effect at once, without a new revision.' },
 );

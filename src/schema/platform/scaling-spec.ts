@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { RolloutStatus } from './rollout-spec.ts';
-import { DateTime } from '../types.ts';
+import { DateTime, optional } from '../types.ts';
 
 /** The number that an outsider sets, such as KEDA or a person, by the scale subresource or directly. */
 export const QueueReplicas = Type.Integer({
@@ -12,41 +12,38 @@ export const QueueReplicas = Type.Integer({
 /** How a deployment sleeps whose spec asks for no pod at least. */
 export const SleepSpec = Type.Object(
   {
-    afterSeconds: Type.Optional(
-      Type.Integer({
+    ...optional({
+      afterSeconds: Type.Integer({
         minimum: 5,
         maximum: 2_592_000,
         description: 'Seconds of rest after which it sleeps. Default: the setting of the installation.',
       }),
-    ),
-    database: Type.Optional(
-      Type.Boolean({
+      database: Type.Boolean({
         description:
           'Whether its managed database sleeps, too. It then wakes some seconds later. Default: the setting of the installation.',
       }),
-    ),
+    }),
   },
   { description: 'How it sleeps if minScale is 0.' },
 );
 
 /** Fields of the status about rollouts, keys and sizes. */
 export const scalingStatus = {
-  rollout: Type.Optional(RolloutStatus),
-  keyHashes: Type.Optional(
-    Type.Array(Type.String({ maxLength: 64 }), {
+  ...optional({
+    rollout: RolloutStatus,
+    keyHashes: Type.Array(Type.String({ maxLength: 64 }), {
       maxItems: 2,
       description: 'Hashes of the keys that open its agents, by which the gateway knows them. Nobody can call an agent with one.',
     }),
-  ),
-  queueReplicas: Type.Optional(Type.Integer({ minimum: 0, description: 'Number of queue pods that the operator wants now.' })),
-  queueReady: Type.Optional(Type.Integer({ minimum: 0, description: 'Queue pods that are ready.' })),
-  queueSelector: Type.Optional(Type.String({ maxLength: 512, description: 'Selects its queue pods, for the scale subresource.' })),
-  interruptedThreads: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Threads that wait for somebody to answer, as they were last counted, at most 10,000.' }),
-  ),
-  asleepSince: Type.Optional(DateTime('Since when it sleeps. Unset: it is awake.')),
-  nextDueAt: Type.Optional(DateTime('When its next delayed run or cron is due, as it was known when it fell asleep.')),
-  gatewayPort: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 65_535, description: 'Port of the gateway that answers while it sleeps.' }),
-  ),
+    queueReplicas: Type.Integer({ minimum: 0, description: 'Number of queue pods that the operator wants now.' }),
+    queueReady: Type.Integer({ minimum: 0, description: 'Queue pods that are ready.' }),
+    queueSelector: Type.String({ maxLength: 512, description: 'Selects its queue pods, for the scale subresource.' }),
+    interruptedThreads: Type.Integer({
+      minimum: 0,
+      description: 'Threads that wait for somebody to answer, as they were last counted, at most 10,000.',
+    }),
+    asleepSince: DateTime('Since when it sleeps. Unset: it is awake.'),
+    nextDueAt: DateTime('When its next delayed run or cron is due, as it was known when it fell asleep.'),
+    gatewayPort: Type.Integer({ minimum: 1, maximum: 65_535, description: 'Port of the gateway that answers while it sleeps.' }),
+  }),
 };

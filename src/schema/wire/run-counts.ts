@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { RevisionName } from './rollout-plan.ts';
+import { optional } from '../types.ts';
 
 /*
  * Counts of the runs that have ended, by which a revision that is tried out is compared with the one that serves. A
@@ -31,13 +32,13 @@ export const RunCounts = Type.Object({
   errors: count('Those of them that failed, or took too long.'),
   lost: count('Times that the worker of a run was gone before its end.'),
   durations: histogram('Buckets of the durations of those that succeeded, each by its number and its count. Empty ones are left out.'),
-  waits: Type.Optional(
-    histogram('Buckets of the seconds that runs have waited from the time that they were due. Absent: it does not count them.'),
-  ),
-  tokens: Type.Optional(
-    histogram('Buckets of thousands of tokens, of those that have ended and whose models report them. Absent: it does not count them.'),
-  ),
-  used: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'All of these tokens.' })),
+  ...optional({
+    waits: histogram('Buckets of the seconds that runs have waited from the time that they were due. Absent: it does not count them.'),
+    tokens: histogram(
+      'Buckets of thousands of tokens, of those that have ended and whose models report them. Absent: it does not count them.',
+    ),
+    used: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'All of these tokens.' }),
+  }),
   ages: histogram('The same of the runs under way in it now, by the time since they began here.'),
 });
 export type RunCounts = Static<typeof RunCounts>;

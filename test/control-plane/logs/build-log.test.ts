@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { ControlPlane } from '../../../src/control-plane/control-plane.ts';
 import type { Line } from '../../../src/control-plane/logs/best-lines.ts';
 import { podLogs } from '../../../src/control-plane/logs/pod-logs.ts';
-import { packedLog } from '../../../src/operator/revision/build/packed-log.ts';
+import { packedLog } from '../../../src/operator/revision/build/keep-log.ts';
 import { deployment, fromGit, revision } from '../../kit/objects.ts';
 import { logPage } from './log-page.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube } from '../../../src/kube/kube.ts';
-import { packedLog } from '../../../src/operator/revision/build/packed-log.ts';
+import { packedLog } from '../../../src/operator/revision/build/keep-log.ts';
 import type { RevisionResource } from '../../../src/schema/platform/custom-resources.ts';
 import type { Deployment } from '../../../src/schema/platform/deployment.ts';
 import { AGENTS_NAMESPACE, ownLabels, REVISION_UID } from '../../../src/schema/platform/labels.ts';

@@ -1,8 +1,7 @@
 import type { Feedback, FeedbackGiven } from '../../../schema/agent/feedback.ts';
-import { openRows, PLAIN, SEALED_TEXT, type Place } from '../../encryption/codec.ts';
+import { openRows, PLAIN, SEALED_TEXT, type Place, sealedUnder } from '../../encryption/codec.ts';
 import type { Db } from '../base/pool.ts';
-import { currentContext, underContext } from '../../kernel/encryption-context.ts';
-import { contextOfRun } from './context-of-run.ts';
+import { currentContext, underContext, type EncryptionContext } from '../../kernel/encryption-context.ts';
 import { namedField, sealField } from '../fields/sealed-fields.ts';
 
 /** Seconds that a link to give feedback works, because a person needs time to read the answer. */
@@ -88,4 +87,11 @@ export async function listFeedback(db: Db, runId: string): Promise<Feedback[]> {
 
 export async function deleteUnusedFeedback(db: Db): Promise<void> {
   await db.query({ text: 'delete from gx.feedback where given_at is null and expires_at < now()' });
+}
+
+/** Returns the context that the run encrypts under, which stands beside its encrypted call. */
+async function contextOfRun(db: Db, runId: string): Promise<EncryptionContext | undefined> {
+  if (db.codec === PLAIN) return undefined;
+  const [run] = await db.query<{ kwargs: unknown }>({ text: 'select kwargs from gx.run where run_id = $1', values: [runId] });
+  return sealedUnder(run?.kwargs);
 }

@@ -5,7 +5,7 @@ import { NotFound, Problem } from '../../../errors.ts';
 import { PAGE_HEADERS } from '../../../http/page-headers.ts';
 import { noContent, text, type Reply } from '../../../http/route.ts';
 import type { Feature } from '../../routes/feature.ts';
-import { ok, route, type AgentRoute } from '../../routes/route.ts';
+import { agentRoutes, ok, type AgentRoute } from '../../routes/route.ts';
 
 /** Where the page is built, in a checkout and in the package alike. */
 const FOLDER = join(import.meta.dirname, '..', '..', '..', '..', 'dist', 'studio');
@@ -13,13 +13,14 @@ const TYPES = { css: 'text/css', html: 'text/html', js: 'text/javascript' } as c
 const FILE = /^[\w-]+\.(css|js)$/;
 const NOT_BUILT = 'The studio is not built. `node dev/console/build.ts` builds it.';
 
+const route = agentRoutes('system');
+
 const studioRoutes = (): AgentRoute[] => [
   route({
     method: 'get',
     path: '/studio',
     id: 'studio',
     summary: "A page to look at the graphs and to talk to them, on a developer's machine",
-    tag: 'system',
     access: 'open',
     answers: { 200: ok('A page.'), 503: { description: 'Not built.' } },
     handler: () => answer('index.html'),
@@ -29,7 +30,6 @@ const studioRoutes = (): AgentRoute[] => [
     path: '/chat',
     id: 'chat',
     summary: 'The former address of that page',
-    tag: 'system',
     access: 'open',
     answers: { 302: { description: 'It is at `/studio` now.' } },
     // A browser keeps the part behind the hash, which may have a key.
@@ -40,7 +40,6 @@ const studioRoutes = (): AgentRoute[] => [
     path: '/studio/assets/{file}',
     id: 'studio_file',
     summary: 'A file of that page',
-    tag: 'system',
     access: 'open',
     params: Type.Object({ file: Type.String() }),
     answers: { 200: ok('A file.'), 404: { description: 'Not there.' } },

@@ -5,6 +5,7 @@ import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
+import { Button } from '../shell/controls.tsx';
 
 /** The answer's field that is shown. The type of the whole answer stands in a file for servers. */
 type AgentKey = { api_key: string };
@@ -36,12 +37,12 @@ export function AgentKeyShown({ detail }: { detail: DeploymentDetail }) {
         </p>
       )}
       <div class="actions">
-        <button type="button" disabled={isOff} onClick={() => (shown.value === undefined ? void show() : (shown.value = undefined))}>
-          {shown.value === undefined ? 'Show the key' : 'Hide the key'}
-        </button>
-        <button type="button" disabled={isOff} onClick={() => void rotate()}>
-          Rotate the key
-        </button>
+        <Button
+          disabled={isOff}
+          label={shown.value === undefined ? 'Show the key' : 'Hide the key'}
+          press={() => (shown.value === undefined ? void show() : (shown.value = undefined))}
+        />
+        <Button disabled={isOff} label="Rotate the key" press={() => rotate()} />
       </div>
     </section>
   );

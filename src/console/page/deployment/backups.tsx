@@ -8,6 +8,7 @@ import type { DeploymentDetail } from './deployment-detail.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { failureText } from '../api/failure-text.ts';
+import { Button } from '../shell/controls.tsx';
 
 const MEGABYTE = 1_000_000;
 
@@ -33,9 +34,7 @@ export function Backups({ detail }: { detail: DeploymentDetail }) {
       <h2>Backups</h2>
       <WriteNotes detail={detail} refused={refused ?? unread.value} />
       <BackupTable backups={backups.value ?? []} />
-      <button type="button" disabled={isOff} onClick={() => void request()}>
-        Back up now
-      </button>
+      <Button disabled={isOff} label="Back up now" press={() => request()} />
     </section>
   );
 }

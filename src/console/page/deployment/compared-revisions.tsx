@@ -2,9 +2,11 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { RevisionDetails } from '../../../schema/platform/revision.ts';
 import { useApp } from '../shell/app.ts';
-import { DifferencesShown } from './differences-shown.tsx';
 import { comparedFields } from './revision-words.ts';
 import { failureText } from '../api/failure-text.ts';
+import { differences } from './differences.ts';
+import { Fault } from '../shell/controls.tsx';
+import { Table } from '../shell/table.tsx';
 
 type ComparedProps = { deployment: string; from: string; to: string; heads: [before: string, after: string] };
 
@@ -21,12 +23,7 @@ export function ComparedRevisions({ deployment, from, to, heads }: ComparedProps
       (error: unknown) => (refused.value = failureText(error)),
     );
   }, [deployment, from, to]);
-  if (refused.value !== undefined)
-    return (
-      <p class="fault" role="alert">
-        {refused.value}
-      </p>
-    );
+  if (refused.value !== undefined) return <Fault text={refused.value} />;
   if (both.value === undefined) return <p aria-busy="true" />;
   const [before, after] = both.value.map(withSizesAndSecrets);
   return <DifferencesShown before={before ?? {}} after={after ?? {}} heads={heads} />;
@@ -37,3 +34,24 @@ const withSizesAndSecrets = (revision: RevisionDetails): object => ({
   resource_spec: revision.resource_spec,
   secrets: Object.fromEntries(revision.secrets.map(({ name, digest }) => [name, digest === null ? 'set' : `value ${digest.slice(0, 6)}`])),
 });
+
+type DifferencesProps = { before: object; after: object; heads: [before: string, after: string] };
+
+/** The fields in which two values differ, side by side. */
+function DifferencesShown({ before, after, heads }: DifferencesProps) {
+  const found = differences(before, after);
+  if (found.length === 0) return <p>Image, configuration, sizes and secrets are the same.</p>;
+  return (
+    <Table class="differences" heads={['Field', ...heads]}>
+      {found.map(({ path, before: one, after: other }) => (
+        <tr key={path}>
+          <th scope="row" class="mono">
+            {path}
+          </th>
+          <td class="mono removed">{one ?? <span class="quiet">not set</span>}</td>
+          <td class="mono added">{other ?? <span class="quiet">not set</span>}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

@@ -4,6 +4,7 @@ import { Dialog } from '../shell/dialog.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
+import { Button, TextLine } from '../shell/controls.tsx';
 
 /** Deletes the deployment, once its name was typed. */
 export function Deletion({ detail }: { detail: DeploymentDetail }) {
@@ -12,14 +13,12 @@ export function Deletion({ detail }: { detail: DeploymentDetail }) {
   return (
     <section>
       <h2>Delete</h2>
-      <button
-        type="button"
+      <Button
         class="danger"
         disabled={!mayWrite || detail.goneAt.value !== undefined || detail.details.value?.state === 'deleting'}
-        onClick={() => (isOpen.value = true)}
-      >
-        Delete this deployment
-      </button>
+        label="Delete this deployment"
+        press={() => (isOpen.value = true)}
+      />
       {isOpen.value && <Confirmation detail={detail} close={() => (isOpen.value = false)} />}
     </section>
   );
@@ -48,16 +47,9 @@ function Confirmation({ detail, close }: { detail: DeploymentDetail; close: () =
         </label>
         <label>
           Type the name of the deployment
-          <input
-            name="confirm"
-            autocomplete="off"
-            value={typed.value}
-            onInput={({ currentTarget }) => (typed.value = currentTarget.value)}
-          />
+          <TextLine name="confirm" autocomplete="off" of={typed} />
         </label>
-        <button type="submit" class="danger" disabled={isOff || typed.value !== name}>
-          Delete
-        </button>
+        <Button class="danger" disabled={isOff || typed.value !== name} label="Delete" />
       </form>
     </Dialog>
   );

@@ -16,6 +16,7 @@ import { ResourceShown } from './resource-shown.tsx';
 import { Revisions } from './revisions.tsx';
 import { Secrets } from './secrets.tsx';
 import { Settings } from './settings.tsx';
+import { Fault, Button } from '../shell/controls.tsx';
 
 const TABS = {
   deployment: 'Revisions',
@@ -103,12 +104,8 @@ function Unread({ detail }: { detail: DeploymentDetail }) {
   return (
     <main class="empty">
       <h1 tabIndex={-1}>This deployment can't be shown</h1>
-      <p class="fault" role="alert">
-        {detail.refused.value}
-      </p>
-      <button type="button" onClick={() => void detail.read()}>
-        Try again
-      </button>
+      <Fault text={detail.refused.value} />
+      <Button label="Try again" press={() => detail.read()} />
       <a href={router.href('deployments', {})}>Go to the deployments</a>
     </main>
   );
@@ -128,11 +125,7 @@ function Header({ detail }: { detail: DeploymentDetail }) {
       </div>
       {details.message !== null && <p class="sentence">{details.message}</p>}
       <Course details={details} />
-      {detail.refused.value !== undefined && (
-        <p class="fault" role="alert">
-          {detail.refused.value}
-        </p>
-      )}
+      <Fault text={detail.refused.value} />
       <HeaderActions detail={detail} />
     </header>
   );

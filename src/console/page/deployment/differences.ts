@@ -1,12 +1,12 @@
+import { isComposite } from '../../../schema/json.ts';
+
 /** A field in which two values differ. An absent one has no text. */
 export type Difference = { path: string; before: string | undefined; after: string | undefined };
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** Returns each field of a value, by its path, as text. Null counts as absent. */
 export function flatFields(value: unknown, path = ''): Map<string, string> {
   if (value === null || value === undefined) return new Map();
-  if (!isObject(value)) return new Map([[path, typeof value === 'string' ? value : JSON.stringify(value)]]);
+  if (!isComposite(value)) return new Map([[path, typeof value === 'string' ? value : JSON.stringify(value)]]);
   const below = (key: string): string => (path === '' ? key : Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`);
   return new Map(Object.entries(value).flatMap(([key, one]) => [...flatFields(one, below(key))]));
 }

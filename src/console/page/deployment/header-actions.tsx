@@ -2,6 +2,7 @@ import { useApp } from '../shell/app.ts';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
+import { Button } from '../shell/controls.tsx';
 
 /** The changes that make sense in the present state. */
 export function HeaderActions({ detail }: { detail: DeploymentDetail }) {
@@ -15,33 +16,25 @@ export function HeaderActions({ detail }: { detail: DeploymentDetail }) {
   return (
     <div class="actions">
       {details?.state === 'asleep' && (
-        <button type="button" class="main" disabled={isOff} onClick={() => void run(post('wake'), 'It is being woken.')}>
-          Wake
-        </button>
+        <Button class="main" disabled={isOff} label="Wake" press={() => run(post('wake'), 'It is being woken.')} />
       )}
       {details?.state === 'hibernated' && (
-        <button
-          type="button"
+        <Button
           class="main"
           disabled={isOff}
-          onClick={() => void run(lifecycle({ hibernate: null }), 'It is being started.')}
-        >
-          End hibernation
-        </button>
+          label="End hibernation"
+          press={() => run(lifecycle({ hibernate: null }), 'It is being started.')}
+        />
       )}
       {newest?.source === 'git' && (
-        <button type="button" disabled={isOff} onClick={() => void run(post('revisions'), 'A new build was asked for.')}>
-          Build again
-        </button>
+        <Button disabled={isOff} label="Build again" press={() => run(post('revisions'), 'A new build was asked for.')} />
       )}
       {newest !== undefined && (
-        <button
-          type="button"
+        <Button
           disabled={isOff}
-          onClick={() => void run(post(`revisions/${newest.id}/redeploy`), 'The newest revision is being deployed again.')}
-        >
-          Redeploy
-        </button>
+          label="Redeploy"
+          press={() => run(post(`revisions/${newest.id}/redeploy`), 'The newest revision is being deployed again.')}
+        />
       )}
       {detail.manager.value !== undefined || refused !== undefined ? <WriteNotes detail={detail} refused={refused} /> : null}
     </div>

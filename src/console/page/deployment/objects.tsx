@@ -6,6 +6,7 @@ import { Table } from '../shell/table.tsx';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { failureText } from '../api/failure-text.ts';
+import { Fault } from '../shell/controls.tsx';
 
 /** Milliseconds between two looks, while the page is seen. */
 const EVERY = 10_000;
@@ -44,11 +45,7 @@ export function Objects({ detail }: { detail: DeploymentDetail }) {
   const { value: shown } = found;
   return (
     <>
-      {refused.value !== undefined && (
-        <p class="fault" role="alert">
-          {refused.value}
-        </p>
-      )}
+      <Fault text={refused.value} />
       {shown === undefined ? <p aria-busy="true" /> : <Pods pods={shown.pods} detail={detail} />}
       {shown !== undefined && <Events {...shown} />}
     </>

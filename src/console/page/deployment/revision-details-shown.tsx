@@ -4,6 +4,7 @@ import type { RevisionDetails } from '../../../schema/platform/revision.ts';
 import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
 import { failureText } from '../api/failure-text.ts';
+import { Fault } from '../shell/controls.tsx';
 
 type RevisionOf = { deployment: string; revision: string };
 
@@ -22,11 +23,7 @@ export function RevisionDetailsShown({ deployment, revision }: RevisionOf) {
   return (
     <details onToggle={open}>
       <summary>All about it</summary>
-      {refused.value !== undefined && (
-        <p class="fault" role="alert">
-          {refused.value}
-        </p>
-      )}
+      <Fault text={refused.value} />
       {read.value !== undefined && <Facts details={read.value} />}
     </details>
   );

@@ -4,11 +4,18 @@ import { useApp } from '../shell/app.ts';
 import { Time } from '../shell/time.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { originText, REVISION_WORDS, rolloutSteps } from './revision-words.ts';
-import { reasonMeaning } from './reason-meaning.ts';
 import { RevisionDetailsShown } from './revision-details-shown.tsx';
-import { RollBack } from './roll-back.tsx';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
+import { Dialog } from '../shell/dialog.tsx';
+import { ComparedRevisions } from './compared-revisions.tsx';
+import { Button } from '../shell/controls.tsx';
+
+/** The build puts the meanings of all reasons here, from the list that the page on troubleshooting is printed from. */
+declare const REASON_MEANINGS: Record<string, { means: string; remedy: string }>;
+
+/** Returns the meaning of a reason, and the remedy. Undefined for one that is no failure. */
+const reasonMeaning = (reason: string): { means: string; remedy: string } | undefined => REASON_MEANINGS[reason];
 
 /** The revisions, newest first, with the reason of each failure in its place. */
 export function Revisions({ detail }: { detail: DeploymentDetail }) {
@@ -109,14 +116,10 @@ function Actions({ detail, revision, isServing, rollBack }: Omit<ShownProps, 'is
   return (
     <div class="actions">
       {steps.length > 0 && (
-        <button type="button" class="danger" disabled={isOff} onClick={() => void run(interrupt, 'The revision is being given up.')}>
-          Interrupt
-        </button>
+        <Button class="danger" disabled={isOff} label="Interrupt" press={() => run(interrupt, 'The revision is being given up.')} />
       )}
       {!isServing && steps.length === 0 && (
-        <button type="button" disabled={!mayWrite || detail.goneAt.value !== undefined} onClick={rollBack}>
-          Roll back to this
-        </button>
+        <Button disabled={!mayWrite || detail.goneAt.value !== undefined} label="Roll back to this" press={rollBack} />
       )}
       {!isServing && serving !== undefined && (
         <a href={router.href('compare', { id: detail.id, from: serving, to: revision.id })}>Compare with the serving one</a>
@@ -124,5 +127,32 @@ function Actions({ detail, revision, isServing, rollBack }: Omit<ShownProps, 'is
       {revision.source === 'git' && <a href={router.href('buildLog', { id: detail.id, revision: revision.id })}>Build log</a>}
       {refused !== undefined && <WriteNotes detail={detail} refused={refused} />}
     </div>
+  );
+}
+
+/** Shows how the deployment would change, and rolls it back. */
+function RollBack({ detail, target, close }: { detail: DeploymentDetail; target: Revision; close: () => void }) {
+  const { calls } = useApp();
+  const { run, isOff, refused } = useWrite(detail);
+  const serving = detail.revisions.value.find(({ id }) => id === detail.details.value?.active_revision?.id);
+  const path = `v2/deployments/${encodeURIComponent(detail.id)}/revisions/${target.id}/redeploy`;
+  const rollBack = async (): Promise<void> => {
+    const isMade = await run(() => calls.json(path, { method: 'POST' }), 'It is being rolled back. A new revision repeats that one.');
+    if (isMade) close();
+  };
+  return (
+    <Dialog title={`Roll back to ${originText(target)}`} close={close} wide>
+      <p>A new revision repeats this one, with the secrets and sizes that it had. The revisions in between stay in the list.</p>
+      {serving === undefined ? (
+        <p>No revision serves now, so there is nothing to compare it with.</p>
+      ) : (
+        <ComparedRevisions deployment={detail.id} from={serving.id} to={target.id} heads={['Serves now', 'After the rollback']} />
+      )}
+      <WriteNotes detail={detail} refused={refused} />
+      <div class="actions">
+        <Button class="main" disabled={isOff} label="Roll back" press={() => rollBack()} />
+        <Button label="Keep it as it is" press={close} />
+      </div>
+    </Dialog>
   );
 }

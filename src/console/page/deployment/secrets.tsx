@@ -9,6 +9,8 @@ import { readDotEnv } from './dot-env.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
 import { failureText } from '../api/failure-text.ts';
+import { Button, TextArea } from '../shell/controls.tsx';
+import { Table } from '../shell/table.tsx';
 
 type SecretOf = Deployment['secrets'][number];
 
@@ -62,32 +64,21 @@ type NamesProps = { names: readonly string[]; isOff: boolean; read: () => Promis
 
 function Names({ names, isOff, read, remove }: NamesProps) {
   return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Value</th>
-          <th scope="col">Change</th>
+    <Table heads={['Name', 'Value', 'Change']}>
+      {names.map((name) => (
+        <tr key={name}>
+          <th scope="row" class="mono">
+            {name}
+          </th>
+          <td>
+            <Value name={name} isOff={isOff} read={read} />
+          </td>
+          <td>
+            <Button disabled={isOff} aria-label={`Remove ${name}`} label="Remove" press={() => remove(name)} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {names.map((name) => (
-          <tr key={name}>
-            <th scope="row" class="mono">
-              {name}
-            </th>
-            <td>
-              <Value name={name} isOff={isOff} read={read} />
-            </td>
-            <td>
-              <button type="button" disabled={isOff} aria-label={`Remove ${name}`} onClick={() => remove(name)}>
-                Remove
-              </button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 
@@ -106,18 +97,11 @@ function Value({ name, isOff, read }: ValueProps) {
       (secrets) => (value.value = secrets.find((one) => one.name === name)?.value ?? ''),
       (error: unknown) => app.say(failureText(error)),
     );
-  if (value.value === undefined)
-    return (
-      <button type="button" disabled={isOff} aria-label={`Show ${name}`} onClick={show}>
-        Show
-      </button>
-    );
+  if (value.value === undefined) return <Button disabled={isOff} aria-label={`Show ${name}`} label="Show" press={show} />;
   return (
     <>
       <code>{value.value}</code> <CopyButton text={value.value} label="Copy" />{' '}
-      <button type="button" onClick={() => (value.value = undefined)}>
-        Hide
-      </button>
+      <Button label="Hide" press={() => (value.value = undefined)} />
     </>
   );
 }
@@ -138,15 +122,7 @@ function Paste({ names, isOff, save }: PasteProps) {
     <form class="fields" onSubmit={(event) => void send(event)}>
       <label>
         Add or change: lines of a .env file
-        <textarea
-          name="dotenv"
-          rows={5}
-          class="mono"
-          autocomplete="off"
-          spellcheck={false}
-          value={text.value}
-          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
-        />
+        <TextArea name="dotenv" rows={5} class="mono" autocomplete="off" spellcheck={false} of={text} />
       </label>
       {faults.length > 0 && <p class="fault">{faults.slice(0, 5).join(' ')}</p>}
       {variables.length > 0 && (
@@ -155,9 +131,7 @@ function Paste({ names, isOff, save }: PasteProps) {
           {changed.length > 0 && `Replaced: ${changed.join(', ')}.`}
         </p>
       )}
-      <button type="submit" disabled={isOff || variables.length === 0 || faults.length > 0}>
-        Save the secrets
-      </button>
+      <Button disabled={isOff || variables.length === 0 || faults.length > 0} label="Save the secrets" />
     </form>
   );
 }

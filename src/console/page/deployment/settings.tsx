@@ -8,6 +8,7 @@ import { Deletion } from './deletion.tsx';
 import type { DeploymentDetail } from './deployment-detail.ts';
 import { useWrite } from './write.ts';
 import { WriteNotes } from './write-notes.tsx';
+import { Button, TextLine } from '../shell/controls.tsx';
 
 /** How the deployment lives: hibernation, sleep, queue, and its end. */
 export function Settings({ detail }: { detail: DeploymentDetail }) {
@@ -24,21 +25,17 @@ export function Settings({ detail }: { detail: DeploymentDetail }) {
       <section>
         <h2>Hibernation</h2>
         <p>A hibernating deployment has no pods, and its database has none. The volume and the revisions stay.</p>
-        <button
-          type="button"
+        <Button
           disabled={isOff}
-          onClick={() => change({ hibernate: lifecycle.hibernate === true ? null : true }, 'The change of hibernation was asked for.')}
-        >
-          {lifecycle.hibernate === true ? 'End hibernation' : 'Hibernate'}
-        </button>
+          label={lifecycle.hibernate === true ? 'End hibernation' : 'Hibernate'}
+          press={() => change({ hibernate: lifecycle.hibernate === true ? null : true }, 'The change of hibernation was asked for.')}
+        />
         <p>While it is paused, the operator changes nothing of it.</p>
-        <button
-          type="button"
+        <Button
           disabled={isOff}
-          onClick={() => change({ suspend: lifecycle.suspend === true ? null : true }, 'The change of the pause was asked for.')}
-        >
-          {lifecycle.suspend === true ? 'Go on' : 'Pause'}
-        </button>
+          label={lifecycle.suspend === true ? 'Go on' : 'Pause'}
+          press={() => change({ suspend: lifecycle.suspend === true ? null : true }, 'The change of the pause was asked for.')}
+        />
       </section>
       <Sleep key={JSON.stringify(lifecycle)} detail={detail} isOff={isOff} change={change} />
       <DatabaseAndBranch details={details} />
@@ -69,7 +66,7 @@ function Sleep({ detail, isOff, change }: SleepProps) {
       <form class="fields" onSubmit={save}>
         <label>
           Seconds of rest before it sleeps (empty: as the installation says)
-          <input type="number" min={5} value={seconds.value} onInput={({ currentTarget }) => (seconds.value = currentTarget.value)} />
+          <TextLine type="number" min={5} of={seconds} />
         </label>
         <label>
           Its database sleeps, too
@@ -81,17 +78,9 @@ function Sleep({ detail, isOff, change }: SleepProps) {
         </label>
         <label>
           Queue pods (empty: the platform decides)
-          <input
-            type="number"
-            min={0}
-            max={1000}
-            value={replicas.value}
-            onInput={({ currentTarget }) => (replicas.value = currentTarget.value)}
-          />
+          <TextLine type="number" min={0} max={1000} of={replicas} />
         </label>
-        <button type="submit" disabled={isOff}>
-          Save
-        </button>
+        <Button disabled={isOff} label="Save" />
       </form>
     </section>
   );

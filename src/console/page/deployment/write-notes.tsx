@@ -1,5 +1,6 @@
 import { useApp } from '../shell/app.ts';
 import type { DeploymentDetail } from './deployment-detail.ts';
+import { Fault } from '../shell/controls.tsx';
 
 /** Warns before a change: another tool takes it back, or the reader may not make it. */
 export function WriteNotes({ detail, refused }: { detail: DeploymentDetail; refused?: string | undefined }) {
@@ -13,11 +14,7 @@ export function WriteNotes({ detail, refused }: { detail: DeploymentDetail; refu
         </p>
       )}
       {!app.mayWrite && <p class="note">Your key may only read, so changes are turned off.</p>}
-      {refused !== undefined && (
-        <p class="fault" role="alert">
-          {refused}
-        </p>
-      )}
+      <Fault text={refused} />
     </>
   );
 }

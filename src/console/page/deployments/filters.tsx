@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks';
 import { useKeys } from '../shell/keys.ts';
 import { STATE_WORDS, STATES, type Facets, type ListFilter } from './list-query.ts';
+import { Button, Select } from '../shell/controls.tsx';
 
 type FiltersProps = { filter: ListFilter; facets: Facets; change: (part: Partial<ListFilter>) => void };
 
@@ -24,14 +25,12 @@ export function Filters({ filter, facets, change }: FiltersProps) {
         />
       </label>
       <States filter={filter} facets={facets} change={change} />
-      <Select label="Reason" value={filter.reason} values={facets.reasons} choose={(reason) => change({ reason })} />
-      <Select label="Source" value={filter.source} values={['git', 'external_container']} choose={(source) => change({ source })} />
-      <Select label="Namespace" value={filter.namespace} values={facets.namespaces} choose={(namespace) => change({ namespace })} />
-      <Select label="Version" value={filter.version} values={facets.versions} choose={(version) => change({ version })} />
+      <Filter label="Reason" value={filter.reason} values={facets.reasons} choose={(reason) => change({ reason })} />
+      <Filter label="Source" value={filter.source} values={['git', 'external_container']} choose={(source) => change({ source })} />
+      <Filter label="Namespace" value={filter.namespace} values={facets.namespaces} choose={(namespace) => change({ namespace })} />
+      <Filter label="Version" value={filter.version} values={facets.versions} choose={(version) => change({ version })} />
       {isFiltered && (
-        <button type="button" onClick={() => change({ text: '', states: [], reason: '', source: '', namespace: '', version: '' })}>
-          Clear filters
-        </button>
+        <Button label="Clear filters" press={() => change({ text: '', states: [], reason: '', source: '', namespace: '', version: '' })} />
       )}
     </form>
   );
@@ -54,22 +53,10 @@ function States({ filter, facets, change }: FiltersProps) {
   );
 }
 
-type SelectProps = { label: string; value: string; values: readonly string[]; choose: (value: string) => void };
+type FilterProps = { label: string; value: string; values: readonly string[]; choose: (value: string) => void };
 
-function Select({ label, value, values, choose }: SelectProps) {
-  const isKnown = value === '' || values.includes(value);
+function Filter({ label, value, values, choose }: FilterProps) {
   if (values.length < 2 && value === '') return null;
-  return (
-    <label class="select">
-      <span>{label}</span>
-      <select value={value} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-        <option value="">All</option>
-        {(isKnown ? values : [value, ...values]).map((one) => (
-          <option key={one} value={one}>
-            {one}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const known = value === '' || values.includes(value) ? values : [value, ...values];
+  return <Select label={label} value={value} options={[['', 'All'], ...known]} choose={choose} />;
 }

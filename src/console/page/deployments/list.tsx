@@ -5,6 +5,7 @@ import { Filters } from './filters.tsx';
 import { filterIn, firstPageQuery, queryWith, shownRows, type ListFilter } from './list-query.ts';
 import { Rows } from './rows.tsx';
 import { failureText } from '../api/failure-text.ts';
+import { Fault } from '../shell/controls.tsx';
 
 /** All deployments of the tenant, live. */
 export function DeploymentList() {
@@ -37,11 +38,7 @@ export function DeploymentList() {
         </p>
       </div>
       <Filters filter={filter.value} facets={facets} change={change} />
-      {refused.value !== undefined && loaded === 'none' && (
-        <p class="fault" role="alert">
-          {refused.value}
-        </p>
-      )}
+      {loaded === 'none' && <Fault text={refused.value} />}
       {loaded === 'all' && rows.length === 0 ? (
         <Empty isFiltered={store.value.all.size > 0} />
       ) : (

@@ -5,6 +5,7 @@ import { saveFile } from '../shell/save-file.ts';
 import { FollowedLog } from './followed-log.ts';
 import { LogRows, type LogLook } from './log-rows.tsx';
 import { LOG_LEVELS, type LogLevel } from './log-lines.ts';
+import { Button, Select } from '../shell/controls.tsx';
 
 type LogSource = { id: string; name: string; revision?: string };
 
@@ -59,26 +60,19 @@ function Controls({ log, look, change, name }: ControlsProps) {
           }}
         />
       </label>
-      <label class="select">
-        <span>From level</span>
-        <select
-          value={level.value}
-          onChange={({ currentTarget }) => {
-            level.value = LOG_LEVELS.find((one) => one === currentTarget.value) ?? 'DEBUG';
-            filter();
-          }}
-        >
-          {LOG_LEVELS.map((one) => (
-            <option key={one}>{one}</option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="From level"
+        value={level.value}
+        options={LOG_LEVELS}
+        choose={(chosen) => {
+          level.value = LOG_LEVELS.find((one) => one === chosen) ?? 'DEBUG';
+          filter();
+        }}
+      />
       <Check label="Times" isOn={look.hasTimes} turn={(hasTimes) => change({ hasTimes })} />
       <Check label="UTC" isOn={look.isUtc} turn={(isUtc) => change({ isUtc })} />
       <Check label="Wrap" isOn={look.wraps} turn={(wraps) => change({ wraps })} />
-      <button type="button" onClick={() => download(log, `${name}.log`)}>
-        Download
-      </button>
+      <Button label="Download" press={() => download(log, `${name}.log`)} />
     </form>
   );
 }

@@ -1,4 +1,5 @@
 import { usePage } from './page-parts.ts';
+import { Button } from './controls.tsx';
 
 /** Copies a text when it is pressed. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
@@ -9,9 +10,5 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
       () => page.say('The browser does not let this page copy.'),
     );
   };
-  return (
-    <button type="button" onClick={copy}>
-      {label}
-    </button>
-  );
+  return <Button label={label} press={copy} />;
 }

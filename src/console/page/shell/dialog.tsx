@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { Button } from './controls.tsx';
 
 type DialogProps = { title: string; close: () => void; children: ComponentChildren; wide?: boolean };
 
@@ -15,9 +16,7 @@ export function Dialog({ title, close, children, wide = false }: DialogProps) {
     <dialog ref={dialog} class={wide ? 'wide' : ''} aria-label={title} onClose={close}>
       <header>
         <h2>{title}</h2>
-        <button type="button" class="plain" aria-label="Close" onClick={close}>
-          ✕
-        </button>
+        <Button class="plain" aria-label="Close" label="✕" press={close} />
       </header>
       {children}
     </dialog>

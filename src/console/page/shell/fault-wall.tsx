@@ -1,5 +1,6 @@
 import { Component, type ComponentChildren } from 'preact';
 import { failureText } from '../api/failure-text.ts';
+import { Fault, Button } from './controls.tsx';
 
 /** Stands between a part that failed and an empty page: a sentence, and the way on. */
 export class FaultWall extends Component<{ children: ComponentChildren }, { fault: string | undefined }> {
@@ -20,12 +21,8 @@ export function FaultShown({ fault }: { fault: string }) {
   return (
     <main class="empty">
       <h1 tabIndex={-1}>This page has failed</h1>
-      <p class="fault" role="alert">
-        {fault}
-      </p>
-      <button type="button" class="main" onClick={() => location.reload()}>
-        Load the page again
-      </button>
+      <Fault text={fault} />
+      <Button class="main" label="Load the page again" press={() => location.reload()} />
     </main>
   );
 }

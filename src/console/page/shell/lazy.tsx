@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { Button } from './controls.tsx';
 
 /** Returns a part whose code comes when it is shown first. A sentence says that a release has replaced it. */
 export function lazily<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
@@ -24,9 +25,7 @@ function Missing() {
     <main class="empty">
       <h1 tabIndex={-1}>A part of this page can't be loaded</h1>
       <p>A newer release may have replaced it, or the connection is away.</p>
-      <button type="button" class="main" onClick={() => location.reload()}>
-        Load the page again
-      </button>
+      <Button class="main" label="Load the page again" press={() => location.reload()} />
     </main>
   );
 }

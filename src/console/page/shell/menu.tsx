@@ -2,6 +2,7 @@ import type { Signal } from '@preact/signals';
 import { useApp } from './app.ts';
 import { THEMES } from './preferences.ts';
 import { TIME_MODES } from './time-text.ts';
+import { Button } from './controls.tsx';
 
 const WORDS: Record<string, string> = { utc: 'UTC' };
 const wordOf = (value: string): string => WORDS[value] ?? value.charAt(0).toUpperCase() + value.slice(1);
@@ -36,12 +37,8 @@ export function Menu({ help }: { help: () => void }) {
         <Choice label="Theme" values={THEMES} chosen={theme} />
         <Choice label="Times" values={TIME_MODES} chosen={time} />
         <Choice label="Keys of one letter" values={['on', 'off']} chosen={singleKeys} />
-        <button type="button" onClick={help}>
-          Keys
-        </button>
-        <button type="button" onClick={() => void app.leave()}>
-          Sign out
-        </button>
+        <Button label="Keys" press={help} />
+        <Button label="Sign out" press={() => app.leave()} />
       </div>
     </details>
   );

@@ -1,15 +1,18 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { useApp } from './app.ts';
-import { ConnectionState } from './connection.tsx';
 import { FaultShown } from './fault-wall.tsx';
-import { Help } from './help.tsx';
 import { useKeys } from './keys.ts';
 import { Jump } from './jump.tsx';
 import { Menu } from './menu.tsx';
-import { Places } from './places.tsx';
 import { SignIn } from './sign-in.tsx';
-import { Tenants } from './tenants.tsx';
+import { Time } from './time.tsx';
+import { Dialog } from './dialog.tsx';
+import { KEY_COMMANDS } from './key-commands.ts';
+import { DeploymentList } from '../deployments/list.tsx';
+import { lazily } from './lazy.tsx';
+import { Fault } from './controls.tsx';
+import { Table } from './table.tsx';
 
 /** The frame of all places: where one is, whether the page is live, and who one is. */
 export function Shell() {
@@ -49,11 +52,7 @@ function Frame() {
         <ConnectionState />
         <Menu help={() => (isHelping.value = true)} />
       </header>
-      {fault.value !== undefined && (
-        <p class="fault" role="alert">
-          {fault.value}
-        </p>
-      )}
+      <Fault text={fault.value} />
       <div id="content" tabIndex={-1}>
         <Places />
       </div>
@@ -81,4 +80,85 @@ function useFocusOnHeading(): void {
     first.value = '';
     document.querySelector<HTMLElement>('h1')?.focus();
   }, [place]);
+}
+
+/** Says at all times whether the page shows the present. */
+function ConnectionState() {
+  const { connection, store } = useApp();
+  const { value } = connection;
+  const loaded = store.value.loaded.value;
+  const isCatchingUp = value.kind === 'connecting' || (value.kind === 'live' && loaded !== 'all');
+  const kind = value.kind === 'offline' ? 'offline' : isCatchingUp ? 'catching-up' : 'live';
+  return (
+    <p class={`connection ${kind}`} role="status">
+      <span class="dot" aria-hidden="true" />
+      {kind === 'live' && 'Live'}
+      {kind === 'catching-up' && 'Catching up'}
+      {value.kind === 'offline' && (
+        <span>
+          No connection since <Time at={new Date(value.since).toISOString()} />
+        </span>
+      )}
+    </p>
+  );
+}
+
+/** The keys of the page. */
+function Help({ close }: { close: () => void }) {
+  return (
+    <Dialog title="Keys" close={close}>
+      <Table class="keys" heads={['Key', 'Does']}>
+        {Object.entries(KEY_COMMANDS).map(([name, { keys, does }]) => (
+          <tr key={name}>
+            <td>
+              <kbd>{keys}</kbd>
+            </td>
+            <td>{does}</td>
+          </tr>
+        ))}
+      </Table>
+      <p>Keys of one letter can be turned off in the settings.</p>
+    </Dialog>
+  );
+}
+
+/** The tenants of the reader, if there are several. The address names the one that is shown. */
+function Tenants() {
+  const { session, router } = useApp();
+  const { tenants = [], tenant_id: own } = session.value ?? {};
+  if (tenants.length < 2) return null;
+  const shown = router.located.value.tenant ?? own;
+  return (
+    <label class="tenants">
+      <span class="unseen">Tenant</span>
+      <select value={shown} onChange={({ currentTarget }) => router.goTo(`t/${encodeURIComponent(currentTarget.value)}/`)}>
+        {tenants.map((tenant) => (
+          <option key={tenant} value={tenant}>
+            {tenant}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+const DeploymentPage = lazily(async () => (await import('../deployment/deployment-page.tsx')).DeploymentPage);
+
+/** Shows the place that the address names. */
+function Places() {
+  const { router } = useApp();
+  const { place } = router.located.value;
+  if (place === undefined) return <Nowhere />;
+  if (place.name === 'deployments') return <DeploymentList />;
+  return <DeploymentPage key={place.parameters.id} id={place.parameters.id} tab={place.name} />;
+}
+
+function Nowhere() {
+  const { router } = useApp();
+  return (
+    <main class="empty">
+      <h1 tabIndex={-1}>There is no such page</h1>
+      <a href={router.href('deployments', {})}>Go to the deployments</a>
+    </main>
+  );
 }

@@ -3,6 +3,7 @@ import { endingText } from '../api/refusal.ts';
 import { signIn } from '../api/session.ts';
 import { useApp } from './app.ts';
 import { failureText } from '../api/failure-text.ts';
+import { Fault, Button, TextLine } from './controls.tsx';
 
 /** Asks for an API key, and says why a former session has ended. The address stays, so the reader comes back to it. */
 export function SignIn() {
@@ -34,32 +35,13 @@ export function SignIn() {
       )}
       {!isSecureContext && <p class="fault">This page is neither on https nor on localhost. Browsers send no session from here.</p>}
       <form onSubmit={(event) => void send(event)}>
-        <KeyField value={key.value} change={(value) => (key.value = value)} />
-        {refused.value !== undefined && (
-          <p class="fault" role="alert">
-            {refused.value}
-          </p>
-        )}
-        <button type="submit" class="main" disabled={isBusy.value}>
-          Sign in
-        </button>
+        <label>
+          API key
+          <TextLine type="password" name="api_key" autocomplete="current-password" required of={key} />
+        </label>
+        <Fault text={refused.value} />
+        <Button class="main" disabled={isBusy.value} label="Sign in" />
       </form>
     </main>
-  );
-}
-
-function KeyField({ value, change }: { value: string; change: (value: string) => void }) {
-  return (
-    <label>
-      API key
-      <input
-        type="password"
-        name="api_key"
-        autocomplete="current-password"
-        required
-        value={value}
-        onInput={({ currentTarget }) => change(currentTarget.value)}
-      />
-    </label>
   );
 }

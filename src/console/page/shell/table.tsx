@@ -1,8 +1,8 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentProps } from 'preact';
 
 /** A table with a head for each column. Its children are the rows. */
-export const Table = ({ heads, children }: { heads: readonly string[]; children: ComponentChildren }) => (
-  <table>
+export const Table = ({ heads, children, ...rest }: ComponentProps<'table'> & { heads: readonly string[] }) => (
+  <table {...rest}>
     <thead>
       <tr>
         {heads.map((head) => (

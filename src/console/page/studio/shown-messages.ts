@@ -1,4 +1,6 @@
 import { filesOf, type ShownFile } from './message-files.ts';
+import { isObject } from '../../../schema/json.ts';
+import { listOf, textOf } from './agent-answers.ts';
 
 /* Messages in the state of a thread, in the forms that LangChain's libraries store. */
 
@@ -22,9 +24,7 @@ export type ShownMessage = {
 
 type Fields = Record<string, unknown>;
 
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-const textAt = (fields: Fields, name: string): string => (typeof fields[name] === 'string' ? fields[name] : '');
-const listAt = (fields: Fields, name: string): Fields[] => (Array.isArray(fields[name]) ? fields[name].filter(isFields) : []);
+const fieldsAt = (fields: Fields, name: string): Fields[] => listOf(fields[name]).filter(isObject);
 
 /** A map has none of the names that every object of the language has. */
 const WHO = new Map(
@@ -42,7 +42,7 @@ const WHO = new Map(
 );
 
 /** Returns the name of a message's form: that of its type, or of its role. */
-const formOf = (message: Fields): string => textAt(message, 'type') || textAt(message, 'role');
+const formOf = (message: Fields): string => textOf(message['type']) || textOf(message['role']);
 
 const SPEAKERS: Record<string, ShownMessage['speaker']> = { User: 'human', Agent: 'agent', System: 'system', Tool: 'tool' };
 
@@ -51,12 +51,12 @@ const SPEAKERS: Record<string, ShownMessage['speaker']> = { User: 'human', Agent
  * stands for itself, and a message of no known form is passed over.
  */
 export function shownMessages(messages: readonly unknown[]): ShownMessage[] {
-  const list = messages.map((one) => (isFields(one) && WHO.has(formOf(one)) ? one : undefined));
+  const list = messages.map((one) => (isObject(one) && WHO.has(formOf(one)) ? one : undefined));
   const known = list.filter((one) => one !== undefined);
-  const answers = new Map(known.filter((one) => WHO.get(formOf(one)) === 'Tool').map((one) => [textAt(one, 'tool_call_id'), one]));
-  const called = new Set(known.flatMap((one) => listAt(one, 'tool_calls').map((call) => textAt(call, 'id'))));
+  const answers = new Map(known.filter((one) => WHO.get(formOf(one)) === 'Tool').map((one) => [textOf(one['tool_call_id']), one]));
+  const called = new Set(known.flatMap((one) => fieldsAt(one, 'tool_calls').map((call) => textOf(call['id']))));
   return list.flatMap((one, index) => {
-    if (one === undefined || (WHO.get(formOf(one)) === 'Tool' && called.has(textAt(one, 'tool_call_id')))) return [];
+    if (one === undefined || (WHO.get(formOf(one)) === 'Tool' && called.has(textOf(one['tool_call_id'])))) return [];
     return [shown(one, index, answers)];
   });
 }
@@ -90,26 +90,26 @@ export function lastMessages(messages: readonly unknown[]): { first: number; sho
 
 function shown(message: Fields, index: number, answers: ReadonlyMap<string, Fields>): ShownMessage {
   const { text, reasoning } = partsOf(message['content']);
-  const extra = isFields(message['additional_kwargs']) ? textAt(message['additional_kwargs'], 'reasoning_content') : '';
+  const extra = isObject(message['additional_kwargs']) ? textOf(message['additional_kwargs']['reasoning_content']) : '';
   return {
-    key: textAt(message, 'id') || String(index),
-    id: textAt(message, 'id'),
+    key: textOf(message['id']) || String(index),
+    id: textOf(message['id']),
     at: index,
     speaker: SPEAKERS[WHO.get(formOf(message)) ?? ''] ?? 'system',
-    who: textAt(message, 'name') || WHO.get(formOf(message))!,
+    who: textOf(message['name']) || WHO.get(formOf(message))!,
     text,
     reasoning: [reasoning, extra].filter((one) => one !== '').join('\n'),
     files: filesOf(message['content']),
-    calls: listAt(message, 'tool_calls').map((call) => shownCall(call, answers.get(textAt(call, 'id')))),
+    calls: fieldsAt(message, 'tool_calls').map((call) => shownCall(call, answers.get(textOf(call['id'])))),
   };
 }
 
 const shownCall = (call: Fields, answer: Fields | undefined): ShownToolCall => ({
-  id: textAt(call, 'id'),
-  name: textAt(call, 'name'),
+  id: textOf(call['id']),
+  name: textOf(call['name']),
   input: typeof call['args'] === 'string' ? call['args'] : JSON.stringify(call['args'] ?? {}, undefined, 2),
   result: answer === undefined ? undefined : partsOf(answer['content']).text,
-  failed: answer !== undefined && textAt(answer, 'status') === 'error',
+  failed: answer !== undefined && textOf(answer['status']) === 'error',
 });
 
 const REASONING = ['reasoning', 'thinking', 'reasoning_content'];
@@ -120,7 +120,7 @@ const REPEATED = ['tool_use', 'tool_call', 'input_json_delta'];
 function partsOf(content: unknown): { text: string; reasoning: string } {
   if (typeof content === 'string') return { text: content, reasoning: '' };
   const parts = Array.isArray(content) ? content : [content];
-  const reasons = parts.filter((part) => isFields(part) && REASONING.includes(textAt(part, 'type')));
+  const reasons = parts.filter((part) => isObject(part) && REASONING.includes(textOf(part['type'])));
   const texts = parts.filter((part) => !reasons.includes(part)).flatMap(textOfPart);
   return {
     text: texts.join('\n'),
@@ -134,13 +134,18 @@ function partsOf(content: unknown): { text: string; reasoning: string } {
 /** Returns the text of a part. One that is shown otherwise has none, and one of an unknown kind is named. */
 function textOfPart(part: unknown): string[] {
   if (typeof part === 'string') return [part];
-  if (!isFields(part)) return [];
-  const type = textAt(part, 'type');
-  if (type === 'text') return [textAt(part, 'text')];
+  if (!isObject(part)) return [];
+  const type = textOf(part['type']);
+  if (type === 'text') return [textOf(part['text'])];
   return REPEATED.includes(type) || filesOf([part]).length > 0 ? [] : [`[${type || 'part'}]`];
 }
 
 const reasonIn = (part: Fields): string =>
-  [textAt(part, 'reasoning'), textAt(part, 'thinking'), textAt(part, 'text'), ...listAt(part, 'summary').map((one) => textAt(one, 'text'))]
+  [
+    textOf(part['reasoning']),
+    textOf(part['thinking']),
+    textOf(part['text']),
+    ...fieldsAt(part, 'summary').map((one) => textOf(one['text'])),
+  ]
     .filter((one) => one !== '')
     .join('\n');

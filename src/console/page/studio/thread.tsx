@@ -4,6 +4,7 @@ import type { ChatSession } from './chat/chat-session.ts';
 import { History } from './history/history.tsx';
 import { Runs, StorageOfThread } from './records/sections.tsx';
 import { useStudio } from './studio-parts.ts';
+import { Button } from '../shell/controls.tsx';
 
 const VIEWS = { chat: 'Chat', checkpoints: 'Checkpoints', runs: 'Runs', storage: 'Storage' } as const;
 type View = keyof typeof VIEWS;
@@ -24,9 +25,7 @@ export function ThreadShown({ session }: { session: ChatSession }) {
       {thread !== undefined && (
         <p role="tablist" aria-label="Views of the thread">
           {(Object.keys(VIEWS) as View[]).map((name) => (
-            <button key={name} type="button" role="tab" aria-selected={view.value === name} onClick={() => (view.value = name)}>
-              {VIEWS[name]}
-            </button>
+            <Button key={name} role="tab" aria-selected={view.value === name} label={VIEWS[name]} press={() => (view.value = name)} />
           ))}
         </p>
       )}

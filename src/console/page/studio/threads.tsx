@@ -6,6 +6,7 @@ import { Time } from '../shell/time.tsx';
 import { useStudio } from './studio-parts.ts';
 import type { PageOfThreads, PlaceInThreads } from './agent.ts';
 import type { StudioThread } from './agent-answers.ts';
+import { Fault, Button, Select } from '../shell/controls.tsx';
 
 const STATUSES = { '': 'All', interrupted: 'Waiting for somebody', busy: 'Running', idle: 'Idle', error: 'Failed' };
 
@@ -38,39 +39,16 @@ export function Threads() {
   return (
     <section>
       <h2>Threads</h2>
-      <StatusFilter status={status.value} choose={choose} />
-      {refused.value !== undefined && (
-        <p class="fault" role="alert">
-          {refused.value}
-        </p>
-      )}
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Select label="Status" value={status.value} options={Object.entries(STATUSES)} choose={choose} />
+      </form>
+      <Fault text={refused.value} />
       {found.value === undefined && refused.value === undefined ? <p aria-busy="true" /> : <ThreadTable threads={threads} />}
       <p class="pages">
-        <button type="button" disabled={places.value.length === 1} onClick={() => (places.value = places.value.slice(1))}>
-          Newer ones
-        </button>{' '}
-        <button type="button" disabled={next === undefined} onClick={() => (places.value = [next, ...places.value])}>
-          Older ones
-        </button>
+        <Button disabled={places.value.length === 1} label="Newer ones" press={() => (places.value = places.value.slice(1))} />{' '}
+        <Button disabled={next === undefined} label="Older ones" press={() => (places.value = [next, ...places.value])} />
       </p>
     </section>
-  );
-}
-
-function StatusFilter({ status, choose }: { status: string; choose: (status: string) => void }) {
-  return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()}>
-      <label class="select">
-        <span>Status</span>
-        <select value={status} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-          {Object.entries(STATUSES).map(([word, label]) => (
-            <option key={word} value={word}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
-    </form>
   );
 }
 

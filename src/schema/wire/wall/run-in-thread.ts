@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { RunError, RunKwargs } from '../../agent/run.ts';
-import { StringEnum } from '../../types.ts';
+import { StringEnum, optional } from '../../types.ts';
 import { JsonTextOf } from './forms.ts';
 
 /* The parts of messages on a run, to and from a graph thread. */
@@ -18,12 +18,14 @@ export const RunSpec = Type.Object({
   alone: Type.Boolean(),
   /** True while nobody reads the run's events, which need not be made then. */
   unheard: Type.Boolean(),
-  /** The trace that the run's parts are of, and the span above them. Absent when they are not to be sent. */
-  trace: Type.Optional(Type.Object({ trace_id: Type.String(), span_id: Type.String() })),
-  /** The headers of its place in a trace, which requests of the graph carry. Absent where no trace is passed on. */
-  passed_on: Type.Optional(Type.Object({ traceparent: Type.String(), tracestate: Type.Optional(Type.String()) })),
-  /** True when its end is to say how many tokens its models have used. */
-  counts_tokens: Type.Optional(Type.Boolean()),
+  ...optional({
+    /** The trace that the run's parts are of, and the span above them. Absent when they are not to be sent. */
+    trace: Type.Object({ trace_id: Type.String(), span_id: Type.String() }),
+    /** The headers of its place in a trace, which requests of the graph carry. Absent where no trace is passed on. */
+    passed_on: Type.Object({ traceparent: Type.String(), tracestate: Type.Optional(Type.String()) }),
+    /** True when its end is to say how many tokens its models have used. */
+    counts_tokens: Type.Boolean(),
+  }),
 });
 export type RunSpec = Static<typeof RunSpec>;
 

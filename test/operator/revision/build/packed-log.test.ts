@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { packedLog } from '../../../../src/operator/revision/build/packed-log.ts';
+import { packedLog } from '../../../../src/operator/revision/build/keep-log.ts';
 import { randomFrom } from '../../../kit/random-changes.ts';
 
 const linesIn = (packed: Buffer): string[] => gunzipSync(packed).toString('utf8').trimEnd().split('\n');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { builtBy } from '../../../../src/operator/revision/build/result.ts';
+import { builtBy } from '../../../../src/operator/revision/build/staged.ts';
 
 const TARGET = 'registry.example:5000/agents/team/chat:chat-00001';
 const DIGEST = `sha256:${'b'.repeat(64)}`;

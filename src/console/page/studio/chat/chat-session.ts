@@ -5,11 +5,20 @@ import { questionsOfState, resumeWith, type ThreadQuestion } from '../questions/
 import { lineageOf } from '../history/lineage.ts';
 import type { StudioAgent } from '../agent.ts';
 import type { StudioAssistant, StudioThread } from '../agent-answers.ts';
-import { afterEvent, beforeRun, NO_RUN, withMessages, withPast, type LiveRun } from './live-run.ts';
+import {
+  afterEvent,
+  beforeRun,
+  NO_RUN,
+  withMessages,
+  withPast,
+  type LiveRun,
+  pastTasks,
+  type NestedMessages,
+  type PastTask,
+} from './live-run.ts';
 import type { MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
 import { firstWith, forkPoint } from './forks.ts';
-import { pastNested } from './past-nested.ts';
 
 const PAUSE = 300;
 const ANSWERED = 'Somebody else has answered this meanwhile. Nothing was changed; you see the thread as it is now.';
@@ -239,4 +248,28 @@ function ownAssistant(assistants: readonly StudioAssistant[], thread: StudioThre
 function upTo(messages: MessageFields[], id: string): MessageFields[] {
   const at = messages.findIndex((one) => one['id'] === id);
   return at < 0 ? messages : messages.slice(0, at);
+}
+
+/** Requests at the same time. */
+const AT_ONCE = 4;
+
+/** Reads the messages that graphs within the graph wrote in the last steps of a thread. */
+async function pastNested(
+  agent: StudioAgent,
+  { thread, newest }: { thread: string; newest: { id: string; letters: number } },
+  over: AbortSignal,
+): Promise<NestedMessages[]> {
+  const tasks = pastTasks(await agent.lastSteps(thread, newest.letters, over), newest.id);
+  const found = new Map<PastTask, NestedMessages>();
+  const waiting = tasks.values();
+  const work = async (): Promise<void> => {
+    for (const task of waiting) {
+      const written = await agent.messagesWithin(thread, task.within, over);
+      // Its input is no message that it wrote. Nobody saw it while the run was on, either.
+      const messages = written.filter(({ type }) => type !== 'human');
+      if (messages.length > 0) found.set(task, { ...task, messages });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return tasks.flatMap((task) => found.get(task) ?? []);
 }

@@ -7,6 +7,7 @@ import { useStudio } from '../studio-parts.ts';
 import { Composer } from './composer.tsx';
 import type { ChatSession } from './chat-session.ts';
 import { Messages } from './messages.tsx';
+import { Fault, Button } from '../../shell/controls.tsx';
 
 /** A conversation with an agent. */
 export function Chat({ session }: { session: ChatSession }) {
@@ -17,16 +18,8 @@ export function Chat({ session }: { session: ChatSession }) {
     <div class="chat" aria-busy={session.isBusy.value || !session.isRead.value}>
       <GraphPanel session={session} />
       <Scrolled session={session} />
-      {error !== undefined && (
-        <p class="fault" role="alert">
-          {error}
-        </p>
-      )}
-      {session.refused.value !== undefined && (
-        <p class="fault" role="alert">
-          {session.refused.value}
-        </p>
-      )}
+      <Fault text={error} />
+      <Fault text={session.refused.value} />
       <Waiting session={session} />
       {mayAct ? <Composer session={session} /> : <p class="quiet">{readOnly}</p>}
     </div>
@@ -52,10 +45,7 @@ function Waiting({ session }: { session: ChatSession }) {
   if (session.next.value.length === 0) return null;
   return (
     <p>
-      It stands before <span>{namesText(session.next.value)}</span>.{' '}
-      <button type="button" onClick={() => void session.goOn()}>
-        Go on
-      </button>
+      It stands before <span>{namesText(session.next.value)}</span>. <Button label="Go on" press={() => session.goOn()} />
     </p>
   );
 }

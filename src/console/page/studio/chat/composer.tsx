@@ -4,6 +4,7 @@ import { FieldsShown } from '../forms/fields-shown.tsx';
 import { formContent, formFields, jsonRead, type FormField } from '../forms/schema-fields.ts';
 import { useStudio } from '../studio-parts.ts';
 import type { ChatSession } from './chat-session.ts';
+import { Button, Select, TextArea } from '../../shell/controls.tsx';
 
 const MODES = { message: 'Message', form: 'Form', json: 'JSON' } as const;
 type Mode = keyof typeof MODES;
@@ -40,11 +41,7 @@ export function Composer({ session }: { session: ChatSession }) {
       ) : (
         <TextInput session={session} isJson={mode === 'json'} />
       )}
-      {session.isBusy.value && (
-        <button type="button" class="danger" onClick={() => void session.stop()}>
-          Stop
-        </button>
-      )}
+      {session.isBusy.value && <Button class="danger" label="Stop" press={() => session.stop()} />}
     </div>
   );
 }
@@ -55,30 +52,14 @@ function Choices({ session, mode, hasForm, choose }: ChoicesProps) {
   const modes = Object.entries(MODES).filter(([name]) => name !== 'form' || hasForm);
   return (
     <p class="choices">
-      <label class="select">
-        <span>Assistant</span>{' '}
-        <select
-          name="assistant"
-          value={session.assistant.value}
-          onChange={({ currentTarget }) => (session.assistant.value = currentTarget.value)}
-        >
-          {session.assistants.value.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>{' '}
-      <label class="select">
-        <span>Input</span>{' '}
-        <select name="mode" value={mode} onChange={({ currentTarget }) => choose(modeIn(currentTarget.value))}>
-          {modes.map(([name, label]) => (
-            <option key={name} value={name}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="Assistant"
+        name="assistant"
+        value={session.assistant.value}
+        options={session.assistants.value.map(({ id, name }) => [id, name] as const)}
+        choose={(id) => (session.assistant.value = id)}
+      />{' '}
+      <Select label="Input" name="mode" value={mode} options={modes} choose={(name) => choose(modeIn(name))} />
     </p>
   );
 }
@@ -104,19 +85,16 @@ function TextInput({ session, isJson }: { session: ChatSession; isJson: boolean 
   };
   return (
     <form class="say" onSubmit={(event) => void send(event)}>
-      <textarea
+      <TextArea
         name="text"
         rows={isJson ? 6 : 2}
         class={isJson ? 'mono' : ''}
         aria-label={isJson ? 'Input, as JSON' : 'Message'}
-        value={text.value}
-        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        of={text}
         onKeyDown={press}
       />
       {fault.value !== undefined && <p class="wrong">{fault.value}</p>}
-      <button type="submit" class="main" disabled={session.isBusy.value}>
-        Send
-      </button>
+      <Button class="main" disabled={session.isBusy.value} label="Send" />
     </form>
   );
 }
@@ -133,9 +111,7 @@ function FormInput({ session, fields }: { session: ChatSession; fields: readonly
   return (
     <form class="say" onSubmit={send}>
       <FieldsShown fields={fields} texts={texts.value} faults={faults.value} change={(changed) => (texts.value = changed)} />
-      <button type="submit" class="main" disabled={session.isBusy.value}>
-        Send
-      </button>
+      <Button class="main" disabled={session.isBusy.value} label="Send" />
     </form>
   );
 }

@@ -3,11 +3,10 @@ import { lineageOf } from '../history/lineage.ts';
 import { parsedOr } from '../parsed-or.ts';
 import { joinedInto, isPiece, type MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
+import { isObject } from '../../../../schema/json.ts';
+import { textOf } from '../agent-answers.ts';
 
 /* The conversation of a thread, and of the run that it is busy with: a value that each event changes. */
-
-const isFields = (value: unknown): value is MessageFields => typeof value === 'object' && value !== null && !Array.isArray(value);
-const textAt = (fields: MessageFields, name: string): string => (typeof fields[name] === 'string' ? fields[name] : '');
 
 /**
  * Messages of a graph within the graph, and how many messages of the thread stand before them. `isPast`: an earlier run
@@ -41,7 +40,7 @@ export function afterEvent(now: LiveRun, { kind, within, text }: RunStreamEvent)
   const data = parsedOr(text, undefined);
   if (kind === 'metadata' && within === '') return begun(now, data);
   if (kind === 'messages') return withPiece(now, within, data);
-  if (kind === 'values' && within === '') return withMessages(now, isFields(data) ? data['messages'] : undefined);
+  if (kind === 'values' && within === '') return withMessages(now, isObject(data) ? data['messages'] : undefined);
   if (kind === 'tasks') return withTask(now, within, data);
   if (kind === 'error') return { ...now, error: sentenceOfError(data) };
   return now;
@@ -49,7 +48,7 @@ export function afterEvent(now: LiveRun, { kind, within, text }: RunStreamEvent)
 
 /** A run begins, or another attempt of it, which writes its messages once more. */
 function begun(now: LiveRun, data: unknown): LiveRun {
-  const runId = isFields(data) ? textAt(data, 'run_id') : '';
+  const runId = isObject(data) ? textOf(data['run_id']) : '';
   const messages = now.messages.filter((one) => !isPiece(one));
   return {
     messages,
@@ -63,11 +62,11 @@ function begun(now: LiveRun, data: unknown): LiveRun {
 /** Returns the conversation with the messages of a state. Messages that are being written are in no state yet. */
 export function withMessages(now: LiveRun, given: unknown): LiveRun {
   if (!Array.isArray(given)) return now;
-  const messages = given.filter(isFields);
-  const ids = new Set(messages.map((one) => textAt(one, 'id')).filter((id) => id !== ''));
-  const writing = now.messages.filter((one) => isPiece(one) && !ids.has(textAt(one, 'id')));
+  const messages = given.filter(isObject);
+  const ids = new Set(messages.map((one) => textOf(one['id'])).filter((id) => id !== ''));
+  const writing = now.messages.filter((one) => isPiece(one) && !ids.has(textOf(one['id'])));
   // A message of a graph within the graph that is one of the thread's, too, is shown once.
-  const nested = now.nested.map((one) => ({ ...one, messages: one.messages.filter((message) => !ids.has(textAt(message, 'id'))) }));
+  const nested = now.nested.map((one) => ({ ...one, messages: one.messages.filter((message) => !ids.has(textOf(message['id']))) }));
   return { ...now, messages: [...messages, ...writing], nested: nested.filter((one) => one.messages.length > 0) };
 }
 
@@ -97,10 +96,10 @@ export const beforeRun = ({ nested }: LiveRun, messages: MessageFields[]): LiveR
 
 function withPiece(now: LiveRun, within: string, data: unknown): LiveRun {
   const next: unknown = Array.isArray(data) ? data[0] : undefined;
-  if (!isFields(next)) return now;
+  if (!isObject(next)) return now;
   if (within === '') return { ...now, messages: joinedInto(now.messages, next) };
-  const id = textAt(next, 'id');
-  if (id !== '' && now.messages.some((one) => textAt(one, 'id') === id)) return now;
+  const id = textOf(next['id']);
+  if (id !== '' && now.messages.some((one) => textOf(one['id']) === id)) return now;
   const known = now.nested.find((one) => one.within === within);
   const group = known ?? { within, behind: now.messages.length, messages: [] };
   const changed = { ...group, messages: joinedInto(group.messages, next) };
@@ -108,9 +107,9 @@ function withPiece(now: LiveRun, within: string, data: unknown): LiveRun {
 }
 
 function withTask(now: LiveRun, within: string, data: unknown): LiveRun {
-  if (!isFields(data) || textAt(data, 'name') === '') return now;
+  if (!isObject(data) || textOf(data['name']) === '') return now;
   const outer = within === '' ? [] : within.split('|').map((one) => one.split(':')[0] ?? one);
-  const node = [...outer, textAt(data, 'name')].join(':');
+  const node = [...outer, textOf(data['name'])].join(':');
   const { running, ended, failed } = now.nodes.get(node) ?? { running: 0, ended: 0, failed: false };
   const isEnd = 'result' in data || (data['error'] ?? null) !== null;
   const work = isEnd
@@ -122,6 +121,6 @@ function withTask(now: LiveRun, within: string, data: unknown): LiveRun {
 /** Returns why a run failed, as a sentence. */
 export function sentenceOfError(data: unknown): string {
   if (typeof data === 'string' && data !== '') return data;
-  if (!isFields(data)) return 'The run has failed.';
-  return [textAt(data, 'error'), textAt(data, 'message')].filter((part) => part !== '').join(': ') || 'The run has failed.';
+  if (!isObject(data)) return 'The run has failed.';
+  return [textOf(data['error']), textOf(data['message'])].filter((part) => part !== '').join(': ') || 'The run has failed.';
 }

@@ -4,6 +4,7 @@ import { lastMessages, shownMessages, type ShownMessage } from '../shown-message
 import { useStudio } from '../studio-parts.ts';
 import type { ChatSession } from './chat-session.ts';
 import type { NestedMessages } from './live-run.ts';
+import { Button } from '../../shell/controls.tsx';
 
 /** The messages of a conversation, with those of the graphs within the graph at their place. */
 export function Messages({ session }: { session: ChatSession }) {
@@ -77,24 +78,13 @@ function Entry({ session, message }: { session: ChatSession; message: ShownMessa
             value={edited.value}
             onInput={({ currentTarget }) => (edited.value = currentTarget.value)}
           />
-          <button type="submit" class="main">
-            Send in its place
-          </button>{' '}
-          <button type="button" onClick={() => (edited.value = undefined)}>
-            Leave it
-          </button>
+          <Button class="main" label="Send in its place" /> <Button label="Leave it" press={() => (edited.value = undefined)} />
         </form>
       )}
       {mayChange && speaker === 'human' && edited.value === undefined && (
-        <button type="button" class="plain quiet" onClick={() => (edited.value = text)}>
-          Edit
-        </button>
+        <Button class="plain quiet" label="Edit" press={() => (edited.value = text)} />
       )}
-      {mayChange && speaker === 'agent' && (
-        <button type="button" class="plain quiet" onClick={() => void session.regenerate(id)}>
-          Write it again
-        </button>
-      )}
+      {mayChange && speaker === 'agent' && <Button class="plain quiet" label="Write it again" press={() => session.regenerate(id)} />}
     </li>
   );
 }

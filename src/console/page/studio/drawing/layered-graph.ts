@@ -1,3 +1,5 @@
+import { answeredFields, listOf } from '../agent-answers.ts';
+
 /* Places the nodes of a graph in layers, from the first to the last, and leads its edges between them. */
 
 export type GraphNode = { id: string; label: string };
@@ -152,24 +154,21 @@ function lineOf(edge: GraphEdge, isBack: boolean, nodes: ReadonlyMap<string, Pla
   return { ...edge, isBack, path: `M${x1} ${y1} C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}` };
 }
 
-type Fields = Record<string, unknown>;
-const fieldsIn = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 const textIn = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
-const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 /** Nodes that are drawn. */
 const MOST = 400;
 
 /** Returns the graph of an agent's answer, of which nothing is believed. */
 export function graphInAnswer(answer: unknown): DrawnGraph {
-  const { nodes, edges } = fieldsIn(answer);
-  const found = listIn(nodes)
-    .map((one) => textIn(fieldsIn(one)['id']))
+  const { nodes, edges } = answeredFields(answer);
+  const found = listOf(nodes)
+    .map((one) => textIn(answeredFields(one)['id']))
     .filter((id) => id !== '');
   return {
     nodes: [...new Set(found)].slice(0, MOST).map((id) => ({ id, label: id.split(':').at(-1) ?? id })),
-    edges: listIn(edges)
-      .map(fieldsIn)
+    edges: listOf(edges)
+      .map(answeredFields)
       .map(({ source, target, conditional, data }) => ({
         from: textIn(source),
         to: textIn(target),

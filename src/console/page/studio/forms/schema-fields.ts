@@ -1,10 +1,6 @@
+import { answeredFields, textOf, type Fields } from '../agent-answers.ts';
+
 /* The fields of a form by a JSON Schema of somebody else's. One that no form can be made of takes JSON instead. */
-
-type Fields = Record<string, unknown>;
-
-const fieldsIn = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 export type Choice = { value: unknown; label: string };
 
@@ -24,9 +20,9 @@ const MOST = 40;
 
 /** Returns the fields of a schema; undefined where it describes no object of named fields. */
 export function formFields(schema: unknown): FormField[] | undefined {
-  const whole = fieldsIn(schema);
+  const whole = answeredFields(schema);
   const root = resolved(whole, whole);
-  const properties = Object.entries(fieldsIn(root['properties']));
+  const properties = Object.entries(answeredFields(root['properties']));
   if (properties.length === 0 || properties.length > MOST) return undefined;
   const required = Array.isArray(root['required']) ? root['required'] : [];
   return properties.map(([name, given]) => {
@@ -35,8 +31,8 @@ export function formFields(schema: unknown): FormField[] | undefined {
     const kind = choices.length > 0 ? 'choice' : kindOf(property['type']);
     return {
       name,
-      label: textIn(property['title']) || name,
-      help: textIn(property['description']),
+      label: textOf(property['title']) || name,
+      help: textOf(property['description']),
       isRequired: required.includes(name),
       kind,
       choices,
@@ -47,15 +43,15 @@ export function formFields(schema: unknown): FormField[] | undefined {
 
 /** Follows a reference within the schema, and takes the one kind of a field that may also be nothing. */
 function resolved(given: unknown, whole: Fields, depth = 0): Fields {
-  const property = fieldsIn(given);
+  const property = answeredFields(given);
   if (depth > 5) return property;
-  const [, place, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(textIn(property['$ref'])) ?? [];
+  const [, place, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(textOf(property['$ref'])) ?? [];
   if (place !== undefined && name !== undefined) {
     const { $ref: _, ...rest } = property;
-    return { ...resolved(fieldsIn(whole[place])[name], whole, depth + 1), ...rest };
+    return { ...resolved(answeredFields(whole[place])[name], whole, depth + 1), ...rest };
   }
   const either = [property['anyOf'], property['oneOf']].find((one) => Array.isArray(one)) as unknown[] | undefined;
-  const kinds = (either ?? []).map(fieldsIn).filter((one) => one['type'] !== 'null' && !('const' in one));
+  const kinds = (either ?? []).map(answeredFields).filter((one) => one['type'] !== 'null' && !('const' in one));
   return kinds.length === 1 ? { ...property, ...resolved(kinds[0], whole, depth + 1) } : property;
 }
 
@@ -70,11 +66,11 @@ function kindOf(type: unknown): FormField['kind'] {
 function choicesIn(property: Fields): Choice[] {
   const names = Array.isArray(property['enumNames']) ? property['enumNames'] : [];
   if (Array.isArray(property['enum']))
-    return property['enum'].map((value, index) => ({ value, label: textIn(names[index]) || labelOf(value) }));
+    return property['enum'].map((value, index) => ({ value, label: textOf(names[index]) || labelOf(value) }));
   const either = Array.isArray(property['oneOf']) ? property['oneOf'] : Array.isArray(property['anyOf']) ? property['anyOf'] : [];
-  const constants = either.map(fieldsIn).filter((one) => 'const' in one);
+  const constants = either.map(answeredFields).filter((one) => 'const' in one);
   if (constants.length === 0 || constants.length < either.length) return [];
-  return constants.map((one) => ({ value: one['const'], label: textIn(one['title']) || labelOf(one['const']) }));
+  return constants.map((one) => ({ value: one['const'], label: textOf(one['title']) || labelOf(one['const']) }));
 }
 
 const labelOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

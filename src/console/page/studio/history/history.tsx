@@ -10,6 +10,7 @@ import { namesText } from '../state-text.ts';
 import { useStudio } from '../studio-parts.ts';
 import { CheckpointList } from './checkpoint-list.tsx';
 import { TimeTravel } from './time-travel.ts';
+import { Fault, Button, Select, TextArea } from '../../shell/controls.tsx';
 
 /** The checkpoints of a thread as a tree, the state at one of them, and the ways on from there. */
 export function History({ thread }: { thread: string }) {
@@ -19,11 +20,7 @@ export function History({ thread }: { thread: string }) {
   const { checkpoints, refused, state, changes } = travel;
   return (
     <>
-      {refused.value !== undefined && (
-        <p class="fault" role="alert">
-          {refused.value}
-        </p>
-      )}
+      <Fault text={refused.value} />
       {checkpoints.value === undefined && refused.value === undefined && <p aria-busy="true" />}
       {checkpoints.value?.length === 0 && <p>It has no checkpoint yet.</p>}
       {checkpoints.value !== undefined && checkpoints.value.length > 0 && (
@@ -68,27 +65,21 @@ function Ways({ travel }: { travel: TimeTravel }) {
   return (
     <>
       <p class="actions">
-        <button
-          type="button"
+        <Button
           disabled={travel.chosen.value?.parent === '' || travel.state.value === undefined}
-          onClick={() => void travel.compare()}
-        >
-          Compare with the one before
-        </button>
-        <button type="button" disabled={isOff || travel.faultOfVersion() !== undefined} onClick={() => void run()}>
-          {travel.isBusy.value ? 'It runs …' : 'Run from here'}
-        </button>
+          label="Compare with the one before"
+          press={() => travel.compare()}
+        />
+        <Button
+          disabled={isOff || travel.faultOfVersion() !== undefined}
+          label={travel.isBusy.value ? 'It runs …' : 'Run from here'}
+          press={() => run()}
+        />
         <OtherAssistant travel={travel} isOff={isOff} />
         <OtherVersion travel={travel} isOff={isOff} />
-        <button type="button" disabled={isOff} onClick={() => (isWriting.value = !isWriting.value)}>
-          Write into the state
-        </button>
-        <button type="button" disabled={isOff} onClick={() => void copy()}>
-          Copy the thread
-        </button>
-        <button type="button" disabled={travel.state.value === undefined} onClick={() => void save()}>
-          Save as a test case
-        </button>
+        <Button disabled={isOff} label="Write into the state" press={() => (isWriting.value = !isWriting.value)} />
+        <Button disabled={isOff} label="Copy the thread" press={() => copy()} />
+        <Button disabled={travel.state.value === undefined} label="Save as a test case" press={() => save()} />
         {!mayAct && <span class="quiet">{readOnly}</span>}
       </p>
       {travel.faultOfVersion() !== undefined && <p class="note">{travel.faultOfVersion()}</p>}
@@ -101,47 +92,26 @@ function Ways({ travel }: { travel: TimeTravel }) {
 function OtherAssistant({ travel, isOff }: { travel: TimeTravel; isOff: boolean }) {
   const { value: assistants } = travel.assistants;
   if (assistants.length < 2) return null;
-  return (
-    <label class="select">
-      <span>with</span>
-      <select
-        name="replay"
-        disabled={isOff}
-        value={travel.assistant.value}
-        onChange={({ currentTarget }) => travel.take(currentTarget.value)}
-      >
-        <option value="">the thread's own assistant</option>
-        {assistants.map(({ id, name, graph }) => (
-          <option key={id} value={id}>
-            {name === graph ? name : `${name} (${graph})`}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const others = assistants.map(({ id, name, graph }) => [id, name === graph ? name : `${name} (${graph})`] as const);
+  const options = [['', "the thread's own assistant"] as const, ...others];
+  const { value } = travel.assistant;
+  return <Select label="with" name="replay" disabled={isOff} value={value} options={options} choose={(id) => travel.take(id)} />;
 }
 
 /** The version of that assistant. */
 function OtherVersion({ travel, isOff }: { travel: TimeTravel; isOff: boolean }) {
   const { value: versions } = travel.versions;
   if (versions.length < 2) return null;
+  const options = versions.map(({ version, graph }) => [String(version), `${version} (${graph})`] as const);
   return (
-    <label class="select">
-      <span>version</span>
-      <select
-        name="replay_version"
-        disabled={isOff}
-        value={travel.version.value ?? ''}
-        onChange={({ currentTarget: { value } }) => (travel.version.value = value === '' ? undefined : Number(value))}
-      >
-        <option value="">the one in use</option>
-        {versions.map(({ version, graph }) => (
-          <option key={version} value={version}>
-            {version} ({graph})
-          </option>
-        ))}
-      </select>
-    </label>
+    <Select
+      label="version"
+      name="replay_version"
+      disabled={isOff}
+      value={travel.version.value ?? ''}
+      options={[['', 'the one in use'], ...options]}
+      choose={(value) => (travel.version.value = value === '' ? undefined : Number(value))}
+    />
   );
 }
 
@@ -158,22 +128,14 @@ function StateWriter({ travel, done }: { travel: TimeTravel; done: () => void })
     <form class="say" onSubmit={(event) => void send(event)}>
       <label class="field">
         <span>Fields to write, as JSON</span>
-        <textarea
-          rows={5}
-          class="mono"
-          name="values"
-          value={text.value}
-          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
-        />
+        <TextArea rows={5} class="mono" name="values" of={text} />
         <span class="quiet">
           They go through the reducers of the graph: a list that has one gets these items besides, and a message takes the place of the one
           with its id. The result is a new checkpoint behind the chosen one.
         </span>
       </label>
       {fault.value !== undefined && <p class="wrong">{fault.value}</p>}
-      <button type="submit" class="main" disabled={travel.isBusy.value}>
-        Write
-      </button>
+      <Button class="main" disabled={travel.isBusy.value} label="Write" />
     </form>
   );
 }

@@ -6,8 +6,7 @@ import type { JsonChanges } from '../json/changes-shown.tsx';
 import { jsonDifferences } from '../json/json-difference.ts';
 import type { JsonNode } from '../json/json-scan.ts';
 import type { ScannedJson } from '../json/json-text.ts';
-import { readCasedRuns } from './read-cased-runs.ts';
-import { testCaseText } from './test-case.ts';
+import { testCaseText, type CasedRun } from './test-case.ts';
 
 /** The state at a checkpoint: its text, and the place of its values there. */
 export type StateThen = { json: ScannedJson; values: JsonNode };
@@ -178,4 +177,30 @@ export class TimeTravel {
       return false;
     }
   }
+}
+
+/** Runs of a thread that a test case may have. */
+const MOST = 1000;
+/** The fields of a run's call that another agent can repeat. */
+const SENT = ['input', 'command', 'context'];
+
+/** Reads the runs of a thread with their inputs, which stay as they were sent. */
+async function readCasedRuns(agent: StudioAgent, thread: string, over: AbortSignal): Promise<CasedRun[]> {
+  const query = { limit: MOST, select: ['created_at', 'assistant_id', 'kwargs'] };
+  const json = await agent.scanned(`threads/${encodeURIComponent(thread)}/runs`, { query, signal: over });
+  const runs: CasedRun[] = [];
+  for (const node of (await json.children(json.root, over)).found) {
+    const kwargs = await json.child(node, 'kwargs', over);
+    const sent: CasedRun['sent'] = {};
+    for (const name of SENT) {
+      const part = await json.child(kwargs, name, over);
+      if (part !== undefined) sent[name] = json.slice(part);
+    }
+    const wordsOf = async (name: string): Promise<string> => {
+      const value = json.small(await json.child(node, name, over));
+      return typeof value === 'string' ? value : '';
+    };
+    runs.push({ madeAt: await wordsOf('created_at'), assistant: await wordsOf('assistant_id'), sent });
+  }
+  return runs;
 }

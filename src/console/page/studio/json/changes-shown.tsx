@@ -1,6 +1,7 @@
 import type { JsonDifference } from './json-difference.ts';
 import type { ScannedJson } from './json-text.ts';
 import { previewOf } from './json-tree.tsx';
+import { Table } from '../../shell/table.tsx';
 
 /** The differences of a value to the one before it. */
 export type JsonChanges = { before: ScannedJson; after: ScannedJson; found: JsonDifference[] };
@@ -9,25 +10,16 @@ export type JsonChanges = { before: ScannedJson; after: ScannedJson; found: Json
 export function ChangesShown({ changes: { before, after, found }, nothing }: { changes: JsonChanges; nothing: string }) {
   if (found.length === 0) return <p>{nothing}</p>;
   return (
-    <table class="changes">
-      <thead>
-        <tr>
-          <th scope="col">Field</th>
-          <th scope="col">Before</th>
-          <th scope="col">Now</th>
+    <Table class="changes" heads={['Field', 'Before', 'Now']}>
+      {found.map((one) => (
+        <tr key={one.path}>
+          <th scope="row">
+            <bdi>{one.path === '' ? 'all of it' : one.path}</bdi>
+          </th>
+          <td>{one.before === undefined ? '' : <code>{previewOf(before, one.before)}</code>}</td>
+          <td>{one.after === undefined ? '' : <code>{previewOf(after, one.after)}</code>}</td>
         </tr>
-      </thead>
-      <tbody>
-        {found.map((one) => (
-          <tr key={one.path}>
-            <th scope="row">
-              <bdi>{one.path === '' ? 'all of it' : one.path}</bdi>
-            </th>
-            <td>{one.before === undefined ? '' : <code>{previewOf(before, one.before)}</code>}</td>
-            <td>{one.after === undefined ? '' : <code>{previewOf(after, one.after)}</code>}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

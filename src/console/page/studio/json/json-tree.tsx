@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { rowWindow } from '../../deployments/row-window.ts';
 import type { JsonChild, JsonNode } from './json-scan.ts';
 import type { ScannedJson } from './json-text.ts';
+import { Button } from '../../shell/controls.tsx';
 
 const ROW = 24;
 const HEIGHT = 420;
@@ -81,9 +82,7 @@ function RowShown({ json, row: { node, depth, isOpen }, toggle }: { json: Scanne
   return (
     <div class="json-row" style={{ height: `${ROW}px`, paddingLeft: `${depth * 16}px` }}>
       {mayOpen ? (
-        <button type="button" class="plain" aria-expanded={hasParts(node) ? isOpen : undefined} onClick={toggle}>
-          {label}
-        </button>
+        <Button class="plain" aria-expanded={hasParts(node) ? isOpen : undefined} label={label} press={toggle} />
       ) : (
         <span>{label}</span>
       )}{' '}

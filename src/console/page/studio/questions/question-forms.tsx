@@ -4,6 +4,7 @@ import { formFields } from '../forms/schema-fields.ts';
 import { stateText } from '../state-text.ts';
 import { draftedAnswer, firstDraft, type AnswerDraft, type DecisionDraft } from './drafts.ts';
 import type { AskedShape, AskedAction, DecisionKind, ThreadQuestion } from './questions.ts';
+import { Button, Select } from '../../shell/controls.tsx';
 
 type Answers = { id: string; answer: unknown }[];
 type QuestionsProps = { questions: readonly ThreadQuestion[]; isBusy: boolean; answer: (answers: Answers) => Promise<boolean> };
@@ -30,9 +31,7 @@ export function Questions({ questions, isBusy, answer }: QuestionsProps) {
           change={(draft) => (drafts.value = drafts.value.with(index, draft))}
         />
       ))}
-      <button type="submit" class="main" disabled={isBusy}>
-        {questions.length === 1 ? 'Answer' : `Answer all ${questions.length}`}
-      </button>
+      <Button class="main" disabled={isBusy} label={questions.length === 1 ? 'Answer' : `Answer all ${questions.length}`} />
     </form>
   );
 }
@@ -97,19 +96,12 @@ function ActionShown({ action: { name, args, description, allowed }, draft, faul
       <legend>{name === '' ? 'It waits for a decision' : name}</legend>
       {description !== '' && <p>{description}</p>}
       <pre>{stateText(args).shown}</pre>
-      <label class="select">
-        <span>Decision</span>{' '}
-        <select
-          value={draft.kind}
-          onChange={({ currentTarget }) => change({ ...draft, kind: allowed.find((one) => one === currentTarget.value) ?? draft.kind })}
-        >
-          {allowed.map((one) => (
-            <option key={one} value={one}>
-              {WORDS[one]}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="Decision"
+        value={draft.kind}
+        options={allowed.map((one) => [one, WORDS[one]] as const)}
+        choose={(value) => change({ ...draft, kind: allowed.find((one) => one === value) ?? draft.kind })}
+      />
       {draft.kind === 'edit' && (
         <label class="field">
           <span>Arguments, as JSON</span>

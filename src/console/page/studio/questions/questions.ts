@@ -1,11 +1,9 @@
+import { isObject } from '../../../../schema/json.ts';
+import { listOf, textOf, type Fields } from '../agent-answers.ts';
+
 /* Questions with which graphs wait for people, in the shapes that people use, and the answers that each expects. */
 
-type Fields = Record<string, unknown>;
-
-const fieldsIn = (value: unknown): Fields | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
-const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
-const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+const fieldsIn = (value: unknown): Fields | undefined => (isObject(value) ? value : undefined);
 
 export const DECISIONS = ['approve', 'edit', 'reject', 'respond'] as const;
 export type DecisionKind = (typeof DECISIONS)[number];
@@ -33,29 +31,29 @@ export function askedBy(value: unknown): AskedShape {
 
 /** Returns the questions of a state's interrupts. Without an id a question can't be answered by it, and has none. */
 export const questionsOfState = (interrupts: unknown): ThreadQuestion[] =>
-  listIn(interrupts)
+  listOf(interrupts)
     .map(fieldsIn)
     .filter((one) => one !== undefined)
-    .map((one) => ({ id: textIn(one['id']) || textIn(one['interrupt_id']), asked: askedBy(one['value']) }));
+    .map((one) => ({ id: textOf(one['id']) || textOf(one['interrupt_id']), asked: askedBy(one['value']) }));
 
 const allowedOf = (names: unknown): DecisionKind[] => {
-  const given = listIn(names);
+  const given = listOf(names);
   return given.length === 0 ? [...DECISIONS] : DECISIONS.filter((one) => given.includes(one));
 };
 
 function decisionsIn(value: unknown): AskedShape | undefined {
   const fields = fieldsIn(value);
   const isCamel = fields !== undefined && Array.isArray(fields['actionRequests']);
-  const requests = listIn(fields?.[isCamel ? 'actionRequests' : 'action_requests'])
+  const requests = listOf(fields?.[isCamel ? 'actionRequests' : 'action_requests'])
     .map(fieldsIn)
     .filter((one) => one !== undefined);
   if (requests.length === 0) return undefined;
-  const reviews = listIn(fields?.[isCamel ? 'reviewConfigs' : 'review_configs']).map(fieldsIn);
+  const reviews = listOf(fields?.[isCamel ? 'reviewConfigs' : 'review_configs']).map(fieldsIn);
   const actions = requests.map((request, index) => {
-    const name = textIn(request['name']) || textIn(request['action']);
-    const named = reviews.find((one) => textIn(one?.[isCamel ? 'actionName' : 'action_name']) === name) ?? reviews[index];
+    const name = textOf(request['name']) || textOf(request['action']);
+    const named = reviews.find((one) => textOf(one?.[isCamel ? 'actionName' : 'action_name']) === name) ?? reviews[index];
     const allowed = allowedOf(named?.[isCamel ? 'allowedDecisions' : 'allowed_decisions']);
-    return { name, args: request['args'] ?? request['arguments'] ?? {}, description: textIn(request['description']), allowed };
+    return { name, args: request['args'] ?? request['arguments'] ?? {}, description: textOf(request['description']), allowed };
   });
   return { kind: 'decisions', actions, isCamel };
 }
@@ -74,8 +72,8 @@ function inboxIn(value: unknown): AskedShape | undefined {
   const config = fieldsIn(fields?.['config']);
   if (request === undefined || config === undefined) return undefined;
   const allowed = DECISIONS.filter((one) => INBOX[one].some((name) => config[name] === true));
-  const description = textIn(fields?.['description']);
-  return { kind: 'inbox', action: { name: textIn(request['action']), args: request['args'] ?? {}, description, allowed } };
+  const description = textOf(fields?.['description']);
+  return { kind: 'inbox', action: { name: textOf(request['action']), args: request['args'] ?? {}, description, allowed } };
 }
 
 function formIn(value: unknown): AskedShape | undefined {

@@ -1,6 +1,6 @@
-/* The lists that an agent has besides its threads: how each is asked for, and the columns of its table. */
+import { textOf, type Fields } from '../agent-answers.ts';
 
-type Fields = Record<string, unknown>;
+/* The lists that an agent has besides its threads: how each is asked for, and the columns of its table. */
 
 /** The content of a cell of a table: a text, or a time. */
 export type RecordCell = { text: string } | { time: string };
@@ -30,7 +30,6 @@ export type Catalog = {
   parts?: Readonly<Record<string, readonly string[]>>;
 };
 
-const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '');
 const shortText = (value: unknown): string => {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
@@ -40,7 +39,7 @@ const numberIn = (value: unknown): number | undefined => (typeof value === 'numb
 const words = (head: string, name: string): RecordColumn => ({ head, cell: (fields) => ({ text: shortText(fields[name]) }) });
 const time = (head: string, name: string): RecordColumn => ({
   head,
-  cell: (fields) => ({ time: Number.isNaN(Date.parse(textOrEmpty(fields[name]))) ? '' : textOrEmpty(fields[name]) }),
+  cell: (fields) => ({ time: Number.isNaN(Date.parse(textOf(fields[name]))) ? '' : textOf(fields[name]) }),
 });
 const below = (...parts: string[]): string => parts.map(encodeURIComponent).join('/');
 
@@ -81,11 +80,11 @@ export const cronCatalog: Catalog = {
   isPaged: true,
   columns: [
     words('Schedule', 'schedule'),
-    { head: 'Zone', cell: ({ timezone }) => ({ text: textOrEmpty(timezone) || 'UTC' }) },
+    { head: 'Zone', cell: ({ timezone }) => ({ text: textOf(timezone) || 'UTC' }) },
     { head: 'Next', cell: nextTime },
     time('Ends', 'end_time'),
     words('Assistant', 'assistant_id'),
-    { head: 'Thread', cell: ({ thread_id: id }) => ({ text: textOrEmpty(id) || 'A new one each time' }) },
+    { head: 'Thread', cell: ({ thread_id: id }) => ({ text: textOf(id) || 'A new one each time' }) },
   ],
 };
 
@@ -110,7 +109,7 @@ export function webhookWords(status: unknown): string {
   const { state, attempts, last_error: error } = status as Fields;
   const count = numberIn(attempts) ?? 0;
   const after = count === 0 ? '' : ` after ${count} ${count === 1 ? 'attempt' : 'attempts'}`;
-  return `${textOrEmpty(state)}${after}${textOrEmpty(error) === '' ? '' : `: ${textOrEmpty(error)}`}`;
+  return `${textOf(state)}${after}${textOf(error) === '' ? '' : `: ${textOf(error)}`}`;
 }
 
 const RUN_FIELDS = ['run_id', 'status', 'created_at', 'updated_at', 'assistant_id', 'multitask_strategy', 'webhook_status'];
@@ -132,7 +131,7 @@ export const runCatalog = (thread: string): Catalog => ({
     words('Revision', 'revision'),
     { head: 'Webhook', cell: ({ webhook_status: status }) => ({ text: webhookWords(status) }) },
   ],
-  whole: ({ run_id: id }) => below('threads', thread, 'runs', textOrEmpty(id)),
+  whole: ({ run_id: id }) => below('threads', thread, 'runs', textOf(id)),
   parts: {
     'Version of the assistant': ['kwargs', 'assistant_version'],
     'Config that it used': ['kwargs', 'config'],

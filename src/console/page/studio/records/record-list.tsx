@@ -11,6 +11,7 @@ import { recordAt, type ListedRecord } from './listed-record.ts';
 import { readRecords, RECORDS_ON_PAGE } from './read-records.ts';
 import { ReadShown } from './read-shown.tsx';
 import { useRead } from './use-read.ts';
+import { Button } from '../../shell/controls.tsx';
 
 /** `more` shows what else there is about a record. */
 type RecordListProps = { catalog: Catalog; more?: ((record: ListedRecord) => ComponentChildren) | undefined };
@@ -32,12 +33,8 @@ export function RecordList({ catalog, more }: RecordListProps) {
           <RecordTable catalog={catalog} records={records} chosen={chosen.value} choose={(record) => (chosen.value = record)} />
           {(hasMore || from.value > 0) && (
             <p class="pages">
-              <button type="button" disabled={from.value === 0} onClick={() => turn(-RECORDS_ON_PAGE)}>
-                Ones before
-              </button>{' '}
-              <button type="button" disabled={!hasMore} onClick={() => turn(RECORDS_ON_PAGE)}>
-                More
-              </button>
+              <Button disabled={from.value === 0} label="Ones before" press={() => turn(-RECORDS_ON_PAGE)} />{' '}
+              <Button disabled={!hasMore} label="More" press={() => turn(RECORDS_ON_PAGE)} />
             </p>
           )}
           {chosen.value !== undefined && <RecordShown catalog={catalog} listed={chosen.value} more={more} />}
@@ -63,9 +60,12 @@ function RecordTable({ catalog: { columns }, records, chosen, choose }: RecordTa
           {columns.map(({ head, cell }, at) =>
             at === 0 ? (
               <th key={head} scope="row">
-                <button type="button" class="plain" aria-pressed={record === chosen} onClick={() => choose(record)}>
-                  <CellShown cell={cell(record.fields)} />
-                </button>
+                <Button
+                  class="plain"
+                  aria-pressed={record === chosen}
+                  label={<CellShown cell={cell(record.fields)} />}
+                  press={() => choose(record)}
+                />
               </th>
             ) : (
               <td key={head}>

@@ -3,10 +3,11 @@ import { useMemo } from 'preact/hooks';
 import { jsonRead } from '../forms/schema-fields.ts';
 import { useStudio } from '../studio-parts.ts';
 import { itemCatalog } from './catalogs.ts';
-import { labelsBelow } from './read-namespaces.ts';
 import { ReadShown } from './read-shown.tsx';
 import { RecordList } from './record-list.tsx';
 import { useRead } from './use-read.ts';
+import type { StudioAgent } from '../agent.ts';
+import { Button, TextLine } from '../../shell/controls.tsx';
 
 type Sought = { query: string; filter: Record<string, unknown> };
 
@@ -47,11 +48,7 @@ function Namespaces({ namespace, chosen, choose, from = 0 }: NamespacesProps & {
             ))}
           </ul>
           {next !== undefined && hasRest.value && <Namespaces namespace={namespace} chosen={chosen} choose={choose} from={next} />}
-          {next !== undefined && !hasRest.value && (
-            <button type="button" onClick={() => (hasRest.value = true)}>
-              More namespaces
-            </button>
-          )}
+          {next !== undefined && !hasRest.value && <Button label="More namespaces" press={() => (hasRest.value = true)} />}
         </>
       )}
     </ReadShown>
@@ -68,9 +65,7 @@ function Namespace({ namespace, chosen, choose }: { namespace: string[] } & Omit
   };
   return (
     <li>
-      <button type="button" class="plain" aria-expanded={isOpen.value} aria-pressed={isChosen} onClick={press}>
-        <bdi>{namespace.at(-1)}</bdi>
-      </button>
+      <Button class="plain" aria-expanded={isOpen.value} aria-pressed={isChosen} label={<bdi>{namespace.at(-1)}</bdi>} press={press} />
       {isOpen.value && namespace.length < DEEPEST && <Namespaces namespace={namespace} chosen={chosen} choose={choose} />}
     </li>
   );
@@ -91,20 +86,33 @@ function Search({ search }: { search: (sought: Sought) => void }) {
     <form class="filters" onSubmit={submit}>
       <label>
         <span>Search by meaning</span>
-        <input name="query" value={query.value} onInput={({ currentTarget }) => (query.value = currentTarget.value)} />
+        <TextLine name="query" of={query} />
       </label>
       <label>
         <span>Fields, as JSON</span>
-        <input
-          name="filter"
-          class="mono"
-          placeholder='{"kind": "note"}'
-          value={filter.value}
-          onInput={({ currentTarget }) => (filter.value = currentTarget.value)}
-        />
+        <TextLine name="filter" class="mono" placeholder='{"kind": "note"}' of={filter} />
       </label>
-      <button type="submit">Search</button>
+      <Button label="Search" />
       {fault.value !== undefined && <p class="wrong">{fault.value}</p>}
     </form>
   );
+}
+
+/** Labels that stand directly below a namespace, and the number of the next ones; undefined where there are none. */
+type LabelsBelow = { labels: string[]; next: number | undefined };
+
+const PAGE = 200;
+
+/** Reads the labels directly below a namespace, from the one of this number on. */
+async function labelsBelow(
+  agent: StudioAgent,
+  namespace: readonly string[],
+  { from, signal }: { from: number; signal: AbortSignal },
+): Promise<LabelsBelow> {
+  const body = { prefix: namespace, max_depth: namespace.length + 1, limit: PAGE, offset: from };
+  const json = await agent.scanned('store/namespaces', { method: 'POST', body, signal });
+  const list = await json.child(json.root, 'namespaces', signal);
+  const { found } = list === undefined ? { found: [] } : await json.children(list, signal);
+  const labels = found.map((node) => json.small(node)).map((one) => (Array.isArray(one) ? (one[namespace.length] as unknown) : undefined));
+  return { labels: labels.filter((one) => typeof one === 'string'), next: found.length >= PAGE ? from + PAGE : undefined };
 }

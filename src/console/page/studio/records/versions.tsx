@@ -9,6 +9,7 @@ import { readRecords } from './read-records.ts';
 import { ReadShown } from './read-shown.tsx';
 import { RecordList } from './record-list.tsx';
 import { useRead } from './use-read.ts';
+import { Select } from '../../shell/controls.tsx';
 
 /** Fields that no two versions share. */
 const OWN = ['version', 'created_at', 'updated_at'];
@@ -45,16 +46,13 @@ function Beside({ version, others }: { version: ListedRecord; others: readonly L
   if (other === undefined) return null;
   return (
     <>
-      <label class="select">
-        <span>Compare with version</span>
-        <select name="version" value={nameOf(other)} onChange={({ currentTarget }) => (chosen.value = currentTarget.value)}>
-          {others.map((one) => (
-            <option key={nameOf(one)} value={nameOf(one)}>
-              {nameOf(one)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="Compare with version"
+        name="version"
+        value={nameOf(other)}
+        options={others.map(nameOf)}
+        choose={(name) => (chosen.value = name)}
+      />
       <ReadShown state={read}>{(changes) => <ChangesShown changes={changes} nothing="These two versions do not differ." />}</ReadShown>
     </>
   );

@@ -1,0 +1,59 @@
+import type { Signal } from '@preact/signals';
+import type { ComponentChildren, ComponentProps, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
+
+/* The controls of which the page's forms consist. Further properties are those of the element. */
+
+/** Why something failed, as a sentence; nothing where it did not. */
+export const Fault = ({ text }: { text: string | undefined }) =>
+  text === undefined ? null : (
+    <p class="fault" role="alert">
+      {text}
+    </p>
+  );
+
+type ButtonProps = Omit<ComponentProps<'button'>, 'label' | 'onClick' | 'type'> & { label: ComponentChildren; press?: () => unknown };
+
+/** A button. One that does nothing by itself sends its form. */
+export const Button = ({ label, press, ...rest }: ButtonProps) => (
+  <button {...rest} type={press === undefined ? 'submit' : 'button'} onClick={() => void press?.()}>
+    {label}
+  </button>
+);
+
+type SelectProps = {
+  label: string;
+  /** Values, and their words if these are others. */
+  options: readonly (string | readonly [value: string, words: string])[];
+  choose: (value: string) => void;
+  value: string | number | undefined;
+  name?: string;
+  disabled?: boolean;
+};
+
+/** A list, of which one value is chosen. */
+export const Select = ({ label, options, choose, ...rest }: SelectProps) => (
+  <label class="select">
+    <span>{label}</span>{' '}
+    <select {...rest} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+      {options
+        .map((one) => (typeof one === 'string' ? ([one, one] as const) : one))
+        .map(([value, words]) => (
+          <option key={value} value={value}>
+            {words}
+          </option>
+        ))}
+    </select>
+  </label>
+);
+
+type Held = { of: Signal<string> };
+
+/** A line of text that a signal holds. */
+export const TextLine = ({ of, ...rest }: InputHTMLAttributes<HTMLInputElement> & Held) => (
+  <input {...rest} value={of.value} onInput={({ currentTarget }) => (of.value = currentTarget.value)} />
+);
+
+/** Lines of text that a signal holds. */
+export const TextArea = ({ of, ...rest }: TextareaHTMLAttributes<HTMLTextAreaElement> & Held) => (
+  <textarea {...rest} value={of.value} onInput={({ currentTarget }) => (of.value = currentTarget.value)} />
+);
