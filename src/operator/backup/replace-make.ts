@@ -2,9 +2,10 @@ import { kinds, type KubeObject } from '../../kube/kube.ts';
 import { isBackupOver } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { SET_ASIDE } from '../../schema/platform/labels.ts';
-import { FORMER_DAYS, type FormerVolume } from '../../schema/platform/replacement.ts';
+import { FORMER_DAYS, MOST_FORMER, type FormerVolume } from '../../schema/platform/replacement.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { ReplaceFailure, RestoreDone, RestoreFailure } from '../../schema/wire/restore-message.ts';
+import { listDataClaims } from '../database/own/volume.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { beginBackup } from './make.ts';
 import { checkJob, checkOf } from './replace-job.ts';
@@ -83,6 +84,20 @@ async function annotate(kube: PartDeps['kube'], claim: string, { deployment, sig
   const annotations = value === null ? others : { ...others, [SET_ASIDE]: value };
   const version = { op: 'test', path: '/metadata/resourceVersion', value: found.metadata.resourceVersion } as const;
   await kube.jsonPatch(kinds.volumeClaim, ref, [version, { op: 'add', path: '/metadata/annotations', value: annotations }], {}, signal);
+}
+
+/**
+ * Finds the former volumes by the notes on their claims, where the status does not name them. One without a note is of
+ * a restore that was under way when the status was lost: it is set aside now.
+ */
+export async function findFormerVolumes(deps: Pick<PartDeps, 'kube'>, used: string, acting: Acting): Promise<FormerVolume[]> {
+  const claims = await listDataClaims(deps, acting.deployment, acting.signal);
+  const others = claims.filter(({ metadata }) => metadata.name !== used && metadata.deletionTimestamp === undefined);
+  const found = others.map(async ({ metadata: { name, annotations } }) => {
+    const time = Date.parse(annotations?.[SET_ASIDE] ?? '');
+    return Number.isNaN(time) ? await setAside(deps, name, acting) : { claim: name, until: dateTimeOf(new Date(time)) };
+  });
+  return (await Promise.all(found)).toSorted((a, b) => Date.parse(a.until) - Date.parse(b.until)).slice(-MOST_FORMER);
 }
 
 /** Deletes a claim with its data. */

@@ -53,7 +53,10 @@ const fault = (reason: ReplaceFailure['reason'], message: string): ReplacePlan =
 
 /** Decides about a request that the status does not know yet. */
 function asked(deployment: DeploymentResource, request: Asked, seen: Seen): ReplacePlan {
-  const { requestedAt } = request;
+  const { requestedAt, restore } = request;
+  // The status was lost after the deployment had gone back to a former volume.
+  const isBack = deployment.status?.databaseVolume === undefined && claimName(deployment, seen.database) === restore.volume;
+  if (seen.database !== undefined && isBack) return { state: 'over' };
   const plan = begun(deployment, request, seen);
   // The status was lost after the volume had changed. The database itself knows its backup.
   if (seen.database !== undefined && claimName(deployment, seen.database) === nextClaim(deployment, requestedAt))

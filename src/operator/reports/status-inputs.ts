@@ -19,7 +19,7 @@ export const STATUS_INPUTS = {
   databaseVolume: 'The set names it; without one the claims do.',
   replacement: 'The set names the volume of the last request, and the database says itself that it was restored.',
   replacedAt: 'As before. A request that failed is asked again within a day.',
-  formerVolumes: 'Nowhere. They stay as long as the deployment.',
+  formerVolumes: 'Their claims have a note until when they stay.',
   passwordRequestedAt: 'The Secret of the password has the request that it was made for.',
   claimWords: 'The volume claim is read.',
   storeTemplate: 'The set has the hash of its own template.',

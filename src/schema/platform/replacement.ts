@@ -9,6 +9,9 @@ import { DateTime, StringEnum } from '../types.ts';
 /** Days for which the former volume of a database stays. */
 export const FORMER_DAYS = 7;
 
+/** How many of them a status names. */
+export const MOST_FORMER = 16;
+
 /** How far it is. The agents are stopped in every step after the first. */
 const REPLACE_STEPS = ['Checking', 'BackingUp', 'Restoring', 'Returning'] as const;
 
@@ -45,7 +48,7 @@ export const replacementStatus = {
   replacedAt: text(64, 'Last value of spec.database.restore.replaceRequestedAt that was handled, whatever came of it.'),
   formerVolumes: Type.Optional(
     Type.Array(FormerVolume, {
-      maxItems: 16,
+      maxItems: MOST_FORMER,
       description: 'Volume claims with data that was replaced. spec.database.restore.volume goes back to one.',
     }),
   ),

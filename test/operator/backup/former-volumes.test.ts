@@ -69,3 +69,47 @@ test('a former volume that a restore goes back to stays, even if its time ends m
   // A set makes a claim of the same name again, with nothing on it.
   expect(await uidOf()).toBe(uid);
 });
+
+/** Leaves a deployment as a backup of resources restores it, before an operator that starts now. */
+async function loseStatus(name: string): Promise<void> {
+  await stage.operator.stop();
+  const none = Object.fromEntries(Object.keys(await status(name)).map((field) => [field, null]));
+  await kube.patchStatus(kinds.deployment, { namespace, name }, none);
+  expect(await status(name)).toEqual({});
+  stage.operator = await stage.startOperator({ settings: { backups: BACKUPS }, identity: `${name}-again` });
+}
+
+test('a deployment without a status finds its former volumes by their claims, and can go back to one', async () => {
+  const [former, present] = await replaced('forgot');
+  const { formerVolumes } = await status('forgot');
+  await loseStatus('forgot');
+  await until('its former volume is known again', async () => (await status('forgot')).formerVolumes !== undefined, 40);
+  expect(await status('forgot')).toMatchObject({ databaseVolume: present, formerVolumes });
+  // Its database is asked once more whether it was restored.
+  await endJob(stage, 'forgot', { step: 'restore', message: FOUND });
+  await stage.see.untilReady('forgot', 40);
+  expect((await claims('forgot')).toSorted()).toEqual([former, present].toSorted());
+  await ask('forgot', { volume: former });
+  await until('it is back', async () => (await status('forgot')).formerVolumes?.[0]?.claim === present, 60);
+  await stage.see.untilReady('forgot', 40);
+
+  await loseStatus('forgot');
+  await until('the other one is known again', async () => (await status('forgot')).formerVolumes?.[0]?.claim === present, 40);
+  await stage.see.untilReady('forgot', 40);
+  const { databaseVolume, conditions = [] } = await status('forgot');
+  expect([databaseVolume, conditions.find(({ type }) => type === 'Restored')?.status]).toEqual([former, 'True']);
+});
+
+test('a volume whose restore was under way when the status was lost is set aside', async () => {
+  const [former, present] = await replaced('midway');
+  const ref = { namespace, name: former };
+  const { annotations = {} } = (await kube.get(kinds.volumeClaim, ref)).metadata;
+  const { 'gx.dev/set-aside-until': _note, ...others } = annotations;
+  await kube.jsonPatch(kinds.volumeClaim, ref, [{ op: 'add', path: '/metadata/annotations', value: others }]);
+  await loseStatus('midway');
+  await until('it is known again', async () => (await status('midway')).formerVolumes?.[0]?.claim === former, 40);
+  const { databaseVolume, formerVolumes = [] } = await status('midway');
+  expect(databaseVolume).toBe(present);
+  expect(Date.parse(formerVolumes[0]?.until ?? '') - Date.now()).toBeGreaterThan(6.9 * 86_400_000);
+  expect((await kube.get(kinds.volumeClaim, ref)).metadata.annotations?.['gx.dev/set-aside-until']).toBe(formerVolumes[0]?.until);
+});

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { DATA_OF, SET_ASIDE } from '../../../schema/platform/labels.ts';
+import { DATA_OF, DATABASE_OF, SET_ASIDE } from '../../../schema/platform/labels.ts';
 import { isReplacing } from '../../../schema/platform/replacement.ts';
 import { names } from '../../../schema/names.ts';
 import { dataOwner } from '../../objects/metadata.ts';
@@ -48,6 +48,18 @@ export function isSwitching(deployment: Named, live: KubeObject | undefined, pod
   if (deployment.status?.databaseVolume === undefined) return false;
   if (live !== undefined) return templateOf(live) !== volumeName(deployment, live);
   return isReplacing(deployment) && pods.length > 0;
+}
+
+/**
+ * Returns true if former volumes may be there that the status does not name, because it was lost or the database was
+ * taken over. The status that names the volume in use has looked for them.
+ */
+export function areVolumesForgotten(deployment: Named, live: KubeObject | undefined): boolean {
+  const { metadata, spec, status } = deployment;
+  if (live === undefined || status?.databaseVolume !== undefined) return false;
+  const isTakenOver = metadata.annotations?.[DATABASE_OF] !== undefined;
+  const isLater = templateOf(live) !== firstVolume(deployment);
+  return isTakenOver || isLater || spec.database?.restore?.replaceRequestedAt !== undefined;
 }
 
 /** Returns the claims of a deployment's data among others. */

@@ -1,10 +1,11 @@
 import { PASSWORD_ROTATED } from '../../../schema/platform/conditions.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import type { FormerVolume, Replacement } from '../../../schema/platform/replacement.ts';
+import { MOST_FORMER, type FormerVolume, type Replacement } from '../../../schema/platform/replacement.ts';
 import { dateTimeOf } from '../../../schema/types.ts';
 import { REPLACE_FAILURES, type ReplaceFailure, type RestoreDone, type RestoreFailure } from '../../../schema/wire/restore-message.ts';
 import {
   checkReplacement,
+  findFormerVolumes,
   isVolumeLost,
   removeExpiredVolumes,
   removeVolume,
@@ -16,7 +17,7 @@ import { isBackedUpFirst, type ReplaceOrder, type ReplacePlan } from '../../back
 import { followRestore, forgetRestore } from '../../backup/restore-make.ts';
 import { lastReplaced, notReplaced, replaced, restoring } from '../../backup/restore-statement.ts';
 import { adoptPassword, forgetAdoption } from '../../database/own/credentials/adopt.ts';
-import { claimName, isSwitching, nextClaim } from '../../database/own/volume-name.ts';
+import { areVolumesForgotten, claimName, isSwitching, nextClaim } from '../../database/own/volume-name.ts';
 import { databaseOf } from '../../database/engines.ts';
 import { conditionIn } from '../../kernel/conditions.ts';
 import { waiting } from '../../kernel/outcome.ts';
@@ -46,12 +47,31 @@ export const replacing: Part = {
 type Doing = { deps: PartDeps; facts: WrittenFacts; signal: AbortSignal; kept: DeploymentStatusFields };
 
 async function stepReplacement(deps: PartDeps, facts: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
-  const { deployment, replace: plan, now } = facts;
+  const { deployment, replace: plan, now, database } = facts;
+  if (areVolumesForgotten(deployment, database)) return recall(deps, facts, signal);
   const { formerVolumes: _former, ...others } = keptStatus(deployment, KEPT);
   const former = await removeExpiredVolumes(deps, neededVolumes(deployment, plan), { deployment, now, signal });
   const kept = { ...others, ...(former.length > 0 && { formerVolumes: former }) };
   const report = await act(plan, { deps, facts, signal, kept });
   return { status: kept, ...report, again: [...(report.again ?? []), expiryOf(former, now)] };
+}
+
+/** Notes again which volumes there are. The request is decided about with that in the status. */
+async function recall(
+  deps: PartDeps,
+  { deployment, database, replace: plan, now }: WrittenFacts,
+  signal: AbortSignal,
+): Promise<PartReport> {
+  const databaseVolume = claimName(deployment, database);
+  const former = await findFormerVolumes(deps, databaseVolume, { deployment, now, signal });
+  const isOver = plan?.state === 'over';
+  const status = {
+    ...keptStatus(deployment, KEPT),
+    databaseVolume,
+    ...(former.length > 0 && { formerVolumes: former }),
+    ...(isOver && { replacedAt: deployment.spec.database?.restore?.replaceRequestedAt ?? '' }),
+  };
+  return { status, statements: isOver ? lastReplaced(deployment) : [], again: [1] };
 }
 
 /** Returns the claims that a restore uses, or is about to use. */
@@ -214,7 +234,7 @@ async function done(result: RestoreDone | undefined, { requestedAt, former }: Re
   const status = {
     ...others,
     databaseVolume,
-    formerVolumes: [...formerVolumes.filter(({ claim }) => claim !== databaseVolume), ...aside].slice(-16),
+    formerVolumes: [...formerVolumes.filter(({ claim }) => claim !== databaseVolume), ...aside].slice(-MOST_FORMER),
     replacedAt: requestedAt,
     ...(result && { restoredBackup: result.backup, restoredFrom: dateTimeOf(new Date(result.from)), restoredAt: dateTimeOf(now) }),
   };
