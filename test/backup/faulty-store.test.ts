@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { backUp } from '../../src/backup/run.ts';
 import type { BackupDone, BackupOrder } from '../../src/schema/wire/backup-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
+import { openFaultyProxy, refuse, type Fault, type FaultyProxy } from './faulty-proxy.ts';
 
 /* A real S3 server behind a proxy with faults. A good backup is there before each, and must be there afterwards. */
 
@@ -18,37 +17,21 @@ const NEXT = '20261126t020000z';
 const BYTES = Buffer.alloc(40 * 1_048_576, 'some rows of a table ');
 const UPLOAD = /[?&]partNumber=/;
 
-/** Says what becomes of a request. Undefined: it goes through. */
-type Fault = (asked: IncomingMessage, answer: ServerResponse) => 'handled' | undefined;
-
 let store: S3Server;
-let proxy: Server;
-let fault: Fault = () => undefined;
+let proxy: FaultyProxy;
 let pipe: string;
 let next = 0;
 
 beforeAll(async () => {
   store = await startS3Server();
-  const { hostname, port } = new URL(store.target.endpoint);
-  proxy = createServer((asked, answer) => {
-    if (fault(asked, answer) === 'handled') return;
-    const { method, url: path, headers } = asked;
-    const onward = request({ host: hostname, port, method, path, headers }, (answered) => {
-      answer.writeHead(answered.statusCode ?? 502, answered.headers);
-      answered.pipe(answer);
-    });
-    onward.on('error', () => answer.destroy());
-    asked.pipe(onward);
-  }).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
+  proxy = await openFaultyProxy(store.target.endpoint);
 });
 afterAll(async () => {
-  proxy.closeAllConnections();
-  proxy.close();
+  proxy.stop();
   await store.stop();
 });
 beforeEach(async () => {
-  fault = () => undefined;
+  proxy.fault = () => undefined;
   pipe = await mkdtemp(join(tmpdir(), 'gx-pipe-'));
 });
 afterEach(async () => {
@@ -60,9 +43,8 @@ afterEach(async () => {
 function newOrder(): BackupOrder {
   next += 1;
   const id = `00000000-0000-4000-8000-${String(next).padStart(12, '0')}`;
-  const endpoint = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   const owner = { tenant: '00000000-0000-4000-8000-000000000000', id, uid: id };
-  return { name: GOOD, target: { ...store.target, endpoint }, owner, keep: { count: 7 }, holds: {} };
+  return { name: GOOD, target: { ...store.target, endpoint: proxy.endpoint }, owner, keep: { count: 7 }, holds: {} };
 }
 
 const attempt = (order: BackupOrder): Promise<BackupDone> =>
@@ -96,16 +78,10 @@ async function listed({ owner }: BackupOrder): Promise<{ catalogue: string[]; du
   return { catalogue: below('catalogue'), dumps: below('dumps') };
 }
 
-/** Refuses with a status and a code of S3. */
-const refuse = (answer: ServerResponse, status: number, code: string): 'handled' => {
-  answer.writeHead(status, { connection: 'close' }).end(`<Error><Code>${code}</Code><Message>by the test</Message></Error>`);
-  return 'handled';
-};
-
 test('a store that is overloaded now and then gets the whole backup all the same', async () => {
   const order = newOrder();
   let count = 0;
-  fault = (_asked, answer) => ((count += 1) % 3 === 0 ? refuse(answer, 503, 'SlowDown') : undefined);
+  proxy.fault = (_asked, answer) => ((count += 1) % 3 === 0 ? refuse(answer, 503, 'SlowDown') : undefined);
   expect(await run(order)).toMatchObject({ bytes: BYTES.length });
   expect(count).toBeGreaterThan(6);
   expect(await listed(order)).toEqual({ catalogue: [GOOD], dumps: [GOOD] });
@@ -114,7 +90,7 @@ test('a store that is overloaded now and then gets the whole backup all the same
 test('uploads that are cut now and then are sent again, and the object has all bytes', async () => {
   const order = newOrder();
   let count = 0;
-  fault = (asked) => {
+  proxy.fault = (asked) => {
     if (!UPLOAD.test(asked.url ?? '') || (count += 1) % 2 === 0) return undefined;
     asked.once('data', () => asked.destroy());
     return 'handled';
@@ -149,10 +125,10 @@ test.each<[string, string, Fault]>([
 ])('a store %s loses nothing and lists no half backup, and the next one is made', async (_situation, reason, faulty) => {
   const order = newOrder();
   await run(order);
-  fault = faulty;
+  proxy.fault = faulty;
   await expect(run({ ...order, name: NEXT })).rejects.toMatchObject({ reason });
   expect((await listed(order)).catalogue).toEqual([GOOD]);
-  fault = () => undefined;
+  proxy.fault = () => undefined;
   await run({ ...order, name: '20261127t020000z' });
   const both = [GOOD, '20261127t020000z'];
   expect(await listed(order)).toEqual({ catalogue: both, dumps: both });
