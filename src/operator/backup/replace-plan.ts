@@ -1,6 +1,7 @@
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { isReplacing, type Replacement } from '../../schema/platform/replacement.ts';
-import { isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
+import { isMove, isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
+import { backupOfRequest } from '../../schema/platform/backup-choice.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { claimName, nextClaim } from '../database/own/volume-name.ts';
@@ -24,6 +25,8 @@ export type ReplacePlan =
   | { state: 'waits'; message: string }
   /** The backup is looked at before anything stops. */
   | { state: 'check'; requestedAt: string; order: ReplaceOrder }
+  /** The data that is there moves to a new volume, by the backup that is made of it once the agents are stopped. */
+  | { state: 'move'; requestedAt: string; target: string }
   /** A former volume takes the place of the present one. */
   | { state: 'volume'; requestedAt: string; claim: string }
   /** The agents are stopped, or stop. Without an order it goes back to a former volume. */
@@ -60,14 +63,40 @@ function asked(deployment: DeploymentResource, request: Asked, seen: Seen): Repl
   const plan = begun(deployment, request, seen);
   // The status was lost after the volume had changed. The database itself knows its backup.
   if (seen.database !== undefined && claimName(deployment, seen.database) === nextClaim(deployment, requestedAt))
-    return plan.state === 'check'
-      ? { state: 'replacing', replacement: { requestedAt, since: dateTimeOf(seen.now), step: 'Restoring' }, order: plan.order }
-      : { state: 'over' };
+    return resumed(plan, deployment, { requestedAt, seen });
   const age = seen.now.getTime() - Date.parse(requestedAt);
   if (age > HOURS * 3_600_000)
     return fault('RequestTooOld', `database.restore.replaceRequestedAt: ${requestedAt} is longer than ${HOURS} hours ago.`);
   return plan;
 }
+
+/** Goes on with a restore into the volume that the database is on already. */
+function resumed(
+  plan: ReplacePlan,
+  deployment: DeploymentResource,
+  { requestedAt, seen }: { requestedAt: string; seen: Seen },
+): ReplacePlan {
+  const checked = plan.state === 'check' ? plan.order : undefined;
+  const order = plan.state === 'move' ? orderOfMove(deployment, plan, seen) : checked;
+  if (order === undefined) return { state: 'over' };
+  return { state: 'replacing', replacement: { requestedAt, since: dateTimeOf(seen.now), step: 'Restoring' }, order };
+}
+
+/** Returns the order to restore the backup that a move has made. */
+function orderOfMove(deployment: DeploymentResource, { requestedAt }: { requestedAt: string }, seen: Seen): ReplaceOrder | undefined {
+  const made = backupOfRequest(deployment.metadata.uid ?? '', requestedAt, seen.backups);
+  if (made?.status?.phase !== 'Succeeded') return undefined;
+  const source = { target: made.spec.target, id: idOfBackups(deployment), name: made.spec.backup };
+  const resume = isResumed(deployment.spec.database?.restore);
+  const plan = ordered(source, { resume }, { ...seen, into: intoOf(deployment, requestedAt) });
+  return plan.state === 'ready' ? plan : undefined;
+}
+
+/** Returns the id under which a deployment's backups lie at a target. */
+const idOfBackups = ({ metadata, spec }: DeploymentResource): string => (spec.id ?? metadata.uid ?? '').toLowerCase();
+
+/** Returns a backup that was made of the data, as the status names the one that is restored. */
+export const madeBackup = (deployment: DeploymentResource, backup: string): string => `${idOfBackups(deployment)}/${backup}`;
 
 /** Decides about a request whose backup is looked for. Whatever can be refused is refused here. */
 function begun(deployment: DeploymentResource, { restore, requestedAt }: Asked, seen: Seen): ReplacePlan {
@@ -76,6 +105,8 @@ function begun(deployment: DeploymentResource, { restore, requestedAt }: Asked, 
   if (restore.volume !== undefined) return ofVolume(deployment, { claim: restore.volume, requestedAt });
   const noTarget = targetFaultOf(deployment, restore, seen);
   if (noTarget !== undefined) return noTarget;
+  const { backup: own } = deployment.spec.database ?? {};
+  if (isMove(restore) && own !== undefined) return { state: 'move', requestedAt, target: own.target };
   const plan: OpenRestore = planOfBackup(
     deployment,
     { ...restore, resume: isResumed(restore) },

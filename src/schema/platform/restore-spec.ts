@@ -4,6 +4,8 @@ import { DNS_LABEL } from './container.ts';
 import { celHas } from './source-fields.ts';
 import { DateTime, Uuid, withRules, type CelRule } from '../types.ts';
 
+const SOURCES = '[has(self.backup), has(self.deployment), has(self.volume)].filter(given, given)';
+
 /** The backup that a deployment begins with, or that replaces the data of a living one. */
 export const RestoreSpec = withRules(
   Type.Object(
@@ -45,7 +47,7 @@ export const RestoreSpec = withRules(
       ),
       replaceRequestedAt: Type.Optional(
         DateTime(
-          'Replace the data of a deployment that has some: a new value asks for it. Agents stop, the data is backed up, and the backup is restored into a new volume.',
+          'Replace the data of a deployment that has some: a new value asks for it. Agents stop, the data is backed up, and the backup is restored into a new volume. Without backup, deployment and volume, that is the backup which was just made: the data moves to a new volume, as that of another major version of Postgres.',
         ),
       ),
       withoutBackup: Type.Optional(
@@ -67,8 +69,12 @@ export const RestoreSpec = withRules(
   ),
   [
     {
-      rule: '[has(self.backup), has(self.deployment), has(self.volume)].filter(given, given).size() == 1',
+      rule: `${SOURCES}.size() == 1 || (${SOURCES}.size() == 0 && has(self.replaceRequestedAt))`,
       message: 'database.restore: either backup or deployment, or the volume to go back to',
+    },
+    {
+      rule: `${SOURCES}.size() == 1 || !has(self.withoutBackup) || !self.withoutBackup`,
+      message: 'database.restore.withoutBackup: not without backup, deployment and volume; data that moves goes by its backup',
     },
     {
       rule: '!has(self.volume) || has(self.replaceRequestedAt)',
@@ -106,13 +112,15 @@ type Restored = {
   status?: { restoredBackup?: string; activeRevision?: string };
 };
 
+/** Returns true if the data that is there moves to a new volume, by the backup that is made of it first. */
+export const isMove = ({ backup, deployment, volume }: RestoreSpec): boolean => (backup ?? deployment ?? volume) === undefined;
+
 /**
  * Returns true until the backup that a deployment begins with is restored. One that has served is not restored again,
  * whatever became of its status.
  */
 export const isRestorePending = ({ spec, status }: Restored): boolean =>
-  spec.database?.restore !== undefined &&
-  spec.database.restore.volume === undefined &&
+  (spec.database?.restore?.backup ?? spec.database?.restore?.deployment) !== undefined &&
   status?.restoredBackup === undefined &&
   status?.activeRevision === undefined;
 

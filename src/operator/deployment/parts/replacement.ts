@@ -13,7 +13,7 @@ import {
   setAside,
   takeBack,
 } from '../../backup/replace-make.ts';
-import { isBackedUpFirst, type ReplaceOrder, type ReplacePlan } from '../../backup/replace-plan.ts';
+import { isBackedUpFirst, madeBackup, type ReplaceOrder, type ReplacePlan } from '../../backup/replace-plan.ts';
 import { followRestore, forgetRestore } from '../../backup/restore-make.ts';
 import { lastReplaced, notReplaced, replaced, restoring } from '../../backup/restore-statement.ts';
 import { adoptPassword, forgetAdoption } from '../../database/own/credentials/adopt.ts';
@@ -92,8 +92,7 @@ async function act(plan: ReplacePlan | undefined, doing: Doing): Promise<PartRep
   if (plan === undefined) return {};
   switch (plan.state) {
     case 'over':
-      if (doing.facts.restorePods.some(({ metadata }) => metadata.deletionTimestamp === undefined)) await forget(doing);
-      return { statements: lastReplaced(deployment) };
+      return tidy(doing);
     case 'fault':
       return failed(plan, deployment.spec.database?.restore?.replaceRequestedAt ?? '', doing);
     case 'waits':
@@ -102,9 +101,18 @@ async function act(plan: ReplacePlan | undefined, doing: Doing): Promise<PartRep
       return check(plan.order, plan.requestedAt, doing);
     case 'volume':
       return goTo(plan, doing);
+    case 'move':
+      return move(plan, doing);
     case 'replacing':
       return replace(plan.replacement, plan.order, doing);
   }
+}
+
+/** Leaves nothing of a restore that is over. */
+async function tidy(doing: Doing): Promise<PartReport> {
+  const { deployment, restorePods } = doing.facts;
+  if (restorePods.some(({ metadata }) => metadata.deletionTimestamp === undefined)) await forget(doing);
+  return { statements: lastReplaced(deployment) };
 }
 
 /** Looks at the backup, and stops the agents if it can be restored. */
@@ -130,6 +138,13 @@ function goTo({ requestedAt, claim }: Extract<ReplacePlan, { state: 'volume' }>,
   const obstacle = passwordTrouble(doing.facts);
   if (obstacle !== undefined) return { statements: [restoring(obstacle)], again: [LOOK_LATER] };
   return begin({ requestedAt, volume: claim }, doing);
+}
+
+/** Moves the data that is there, so that there is no backup yet at which to look. */
+async function move({ requestedAt, target }: Extract<ReplacePlan, { state: 'move' }>, doing: Doing): Promise<PartReport> {
+  const obstacle = await databaseTrouble(doing);
+  if (obstacle !== undefined) return { statements: [restoring(obstacle)], again: [LOOK_LATER] };
+  return begin({ requestedAt, target, volume: nextClaim(doing.facts.deployment, requestedAt) }, doing);
 }
 
 /** The steps of a change are done in one database. */
@@ -183,14 +198,23 @@ async function backUp(replacement: Replacement, doing: Doing): Promise<PartRepor
   const saved = (await isToBeSaved(replacement, doing)) ? await save(replacement, doing) : 'saved';
   if (saved === undefined) return stopped(kept, 'The data that is there is being backed up.');
   if (saved !== 'saved') return failed(saved, requestedAt, doing);
-  const next: Replacement = { ...replacement, step: 'Restoring', since: dateTimeOf(facts.now) };
+  const backup = replacement.backup ?? ownBackup(replacement, facts);
+  if (replacement.target !== undefined && backup === undefined)
+    return failed({ reason: 'BackupFailed', message: 'The data that is there could not be backed up.' }, requestedAt, doing);
+  const next: Replacement = { ...replacement, ...(backup && { backup }), step: 'Restoring', since: dateTimeOf(facts.now) };
   return stopped({ ...kept, databaseVolume: volume, replacement: next }, 'The database is being started on another volume.');
 }
 
+/** Returns the backup that was made of the data which moves. */
+function ownBackup({ requestedAt }: Replacement, { deployment, backups }: WrittenFacts): string | undefined {
+  const made = backups.find(({ spec, status }) => spec.requestedAt === requestedAt && status?.phase === 'Succeeded');
+  return made && madeBackup(deployment, made.spec.backup);
+}
+
 /** Returns false if the data stays on its volume by wish, because that volume may come back, or if it is lost. */
-async function isToBeSaved({ backup, former = '' }: Replacement, { deps, facts, signal }: Doing): Promise<boolean> {
+async function isToBeSaved({ target, former = '' }: Replacement, { deps, facts, signal }: Doing): Promise<boolean> {
   const { deployment } = facts;
-  if (backup === undefined || !isBackedUpFirst(deployment)) return false;
+  if (target === undefined || !isBackedUpFirst(deployment)) return false;
   return isUp(facts) || !(await isVolumeLost(deps, former, { deployment, signal }));
 }
 
