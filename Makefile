@@ -130,7 +130,7 @@ bench-control-plane: install ## latencies of the REST API on a real API server, 
 bench-operator: install ## the operator at scale: new deployments, 10,000 settled ones, a world at rest (10 minutes; --help by node test/bench/operator.ts)
 	@node test/bench/operator.ts
 
-bench-backup: install ## a backup and a restore of 1 GB in real pods, and the runs meanwhile (15 minutes; --help by node test/bench/backup.ts)
+bench-backup: install ## a backup, a restore and a clone of 1 GB in real pods, and the runs meanwhile (25 minutes, 12 GB; --help by node test/bench/backup.ts)
 	@node test/bench/backup.ts
 
 bench-scrape: install ## a scrape of the operator's metrics with 10,000 deployments (half a minute)
