@@ -129,6 +129,8 @@ describe.each([
   }, 180_000);
   afterAll(() => agent.kill('SIGKILL'));
 
-  test.each(Object.entries(streamed))('%s', (name, expected) => expect(results[name]).toEqual(byBoth(expected)));
+  describe('streaming events', () => {
+    test.each(Object.entries(streamed))('%s', (name, expected) => expect(results[name]).toEqual(byBoth(expected)));
+  });
   test.each(Object.entries(others))('%s', (name, expected) => expect(results[name]).toEqual(expected));
 });

@@ -31,6 +31,7 @@ async function main(): Promise<void> {
   await run(join(programs, 'ruff'), ['format', '--quiet', '--check', '.'], folder);
   await run(join(programs, 'mypy'), ['gx_runner'], folder);
   await test();
+  await run(process.execPath, ['test/python/differential/main.ts']);
 }
 
 await program(main);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -27,19 +27,21 @@ export async function startJsPeer(slots: number): Promise<BenchServer> {
   return startServer({ command: process.execPath, args, health: '/ok', port });
 }
 
-/** The versions of the vendor's server and of LangGraph, which is that of test/python/requirements.in. */
-export const LANGGRAPH_API = '0.16.7';
-const LANGGRAPH = '1.2.24';
+const LOCK = join(PEERS, 'langgraph-api/requirements.txt');
+/** The version of the vendor's server. The LangGraph beside it is that of test/python/requirements.in. */
+export const LANGGRAPH_API = /^langgraph-api==(\S+)/m.exec(readFileSync(LOCK, 'utf8'))![1]!;
 const pythonPeer = join(INSTALLED, 'langgraph-api');
 
-/** The vendor's server for developers. Its licence forbids to serve it to others, so it is nobody's dependency. */
+/**
+ * Installs the vendor's server for developers, each of whose packages is checked against its hash. Its licence forbids
+ * to serve it to others, so it is nobody's dependency.
+ */
 export function installPythonPeer(): void {
   if (existsSync(join(pythonPeer, 'whole'))) return;
   rmSync(pythonPeer, { recursive: true, force: true });
   mkdirSync(INSTALLED, { recursive: true });
   run('python3', ['-m', 'venv', pythonPeer]);
-  const packages = [`langgraph-api==${LANGGRAPH_API}`, 'langgraph-runtime-inmem', `langgraph==${LANGGRAPH}`];
-  run(join(pythonPeer, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', ...packages]);
+  run(join(pythonPeer, 'bin/pip'), ['install', '--quiet', '--disable-pip-version-check', '--require-hashes', '-r', LOCK]);
   mkdirSync(join(pythonPeer, 'whole'));
 }
 

@@ -21,4 +21,16 @@ const isOfLater = (file: string): boolean => Object.keys(LATER_FILES).some((name
 export const thatItHas = (files: string[]): string[] =>
   process.env['GX_TEST_LANGGRAPH'] === undefined ? files : files.filter((file) => !isOfLater(file));
 
-export const LATER: Readonly<Record<string, LeftOut>> = {};
+const BY_STREAMING = { 'every input is read as it was given > event streaming, and the answer to its question': STREAMING };
+
+export const LATER: Readonly<Record<string, LeftOut>> = {
+  'test/python/clients.test.ts': { 'the Python clients, with graphs in Python > streaming events': STREAMING },
+  'test/agent/wire/encryption.test.ts': BY_STREAMING,
+  'test/agent/wire/encryption-module.test.ts': BY_STREAMING,
+  'test/agent/wire/encryption-places.test.ts': BY_STREAMING,
+  'test/agent/wire/encryption-contexts.test.ts': {
+    'whatever is written is written for a tenant, who is read of the user > every input is read as it was given > event streaming, and the answer to its question':
+      STREAMING,
+    'two tenants > by commands of event streaming as well': STREAMING,
+  },
+};
