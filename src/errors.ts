@@ -38,45 +38,29 @@ export class Problem extends Error {
   }
 }
 
+/** Returns the class of the problems with one status. */
+const problemOf = (status: number, name: string) =>
+  class extends Problem {
+    override name = name;
+    constructor(message: string, options?: ErrorOptions & { headers?: Record<string, string> }) {
+      super(status, message, options);
+    }
+  };
+
 /** 400: the request is well formed, but a rule of the domain forbids it. The message begins with the field's path. */
-export class Rejected extends Problem {
-  override name = 'Rejected';
-  constructor(message: string, options?: ErrorOptions) {
-    super(400, message, options);
-  }
-}
+export class Rejected extends problemOf(400, 'Rejected') {}
 
 /** 401: the caller sent no credentials, or wrong ones. */
-export class Unauthorized extends Problem {
-  override name = 'Unauthorized';
-  constructor(message: string, options?: ErrorOptions & { headers?: Record<string, string> }) {
-    super(401, message, options);
-  }
-}
+export class Unauthorized extends problemOf(401, 'Unauthorized') {}
 
 /** 403: the caller is known but lacks the permission. */
-export class Forbidden extends Problem {
-  override name = 'Forbidden';
-  constructor(message: string, options?: ErrorOptions) {
-    super(403, message, options);
-  }
-}
+export class Forbidden extends problemOf(403, 'Forbidden') {}
 
 /** 404: the object does not exist, or is not the caller's. */
-export class NotFound extends Problem {
-  override name = 'NotFound';
-  constructor(message: string, options?: ErrorOptions) {
-    super(404, message, options);
-  }
-}
+export class NotFound extends problemOf(404, 'NotFound') {}
 
 /** 409: the object is taken, busy, or was changed in between. */
-export class Conflict extends Problem {
-  override name = 'Conflict';
-  constructor(message: string, options?: ErrorOptions) {
-    super(409, message, options);
-  }
-}
+export class Conflict extends problemOf(409, 'Conflict') {}
 
 /** 422: the input has a wrong shape or type, lacks a field or has an unknown one. `fields` names each place. */
 export class Invalid extends Problem {
@@ -90,12 +74,7 @@ export class Invalid extends Problem {
 }
 
 /** 503: something that this server needs does not answer. The same request may succeed later. */
-export class Unavailable extends Problem {
-  override name = 'Unavailable';
-  constructor(message: string, options?: ErrorOptions) {
-    super(503, message, options);
-  }
-}
+export class Unavailable extends problemOf(503, 'Unavailable') {}
 
 /** Exit codes that tell why a process could not start. The operator sees only the code, and knows them. */
 export const EXIT = { failed: 1, migration: 3, database: 4 } as const;

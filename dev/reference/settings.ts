@@ -21,7 +21,6 @@ const PROCESSES = {
     'routes',
     'placement',
     'database-turns',
-    'agent-network',
     'object-keys',
     'address-blocks',
     'git-integrations',

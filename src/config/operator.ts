@@ -1,6 +1,5 @@
 import { hostname } from 'node:os';
-import { trustedProxies } from './address-blocks.ts';
-import { agentNetwork } from './agent-network.ts';
+import { trustedProxies, addressBlocks, checkedBlocks } from './address-blocks.ts';
 import { backups } from './backups.ts';
 import { builder } from './builder.ts';
 import { DEFAULT_TENANT_ID } from './control-plane.ts';
@@ -13,6 +12,8 @@ import { prometheusUrl } from './prometheus.ts';
 import { placements } from './placement.ts';
 import { routes, type Routes } from './routes.ts';
 import { checkedUrl, tracingSettings } from './tracing.ts';
+import { isIP } from 'node:net';
+import { isComposite } from '../schema/json.ts';
 
 /** Sizes that apply where a resource spec leaves them open. CPU is in cores, memory in Mi, storage in Gi. */
 export type Profile = {
@@ -189,3 +190,50 @@ const milli = (read: SettingsReader, name: string, fallback: number): number =>
 /** Returns the word as Kubernetes spells it. */
 const spelled = <const T extends string>(word: string, spellings: readonly [T, ...T[]]): T =>
   spellings.find((spelling) => spelling.toLowerCase() === word) ?? spellings[0];
+
+/** Callers and targets of agents, where a deployment names none itself. */
+export type AgentNetwork = {
+  /** Unset: open where agents have node ports, because their clients come from anywhere. */
+  ingress?: 'Namespace' | 'Open';
+  egress: 'Limited' | 'Open';
+  /** Peers, as a NetworkPolicy writes them, that reach all agents. */
+  gateways: object[];
+  /** Address blocks that agents do not reach. */
+  blocked: string[];
+  /** Addresses of the API server. None: the operator finds them in the cluster. */
+  apiServer: string[];
+};
+
+/** Where clouds keep credentials of their machines: the link-local addresses, and those of Amazon in IPv6. */
+const METADATA = ['169.254.0.0/16', 'fd00:ec2::/32'];
+
+/** Reads the settings of the agents' network. */
+function agentNetwork(read: SettingsReader): AgentNetwork {
+  const ingress = read.oneOf(['GX_AGENT_INGRESS'], 'usual', ['namespace', 'open', 'usual']);
+  const blocked = read.words(['GX_AGENT_BLOCKED']);
+  return {
+    ...(ingress !== 'usual' && { ingress: ingress === 'open' ? 'Open' : 'Namespace' }),
+    egress: read.oneOf(['GX_AGENT_EGRESS'], 'limited', ['limited', 'open']) === 'open' ? 'Open' : 'Limited',
+    gateways: gateways(read),
+    blocked: [...checkedBlocks(read, 'GX_AGENT_BLOCKED', blocked.length === 0 ? METADATA : blocked), ...serviceOfApiServer(read)],
+    apiServer: addressBlocks(read, 'GX_API_SERVER_ADDRESSES'),
+  };
+}
+
+/** Some networks look at the address of a Service before it becomes that of a pod. It may also be a name. */
+function serviceOfApiServer(read: SettingsReader): string[] {
+  const host = read.optional(['KUBERNETES_SERVICE_HOST']) ?? '';
+  return isIP(host) === 0 ? [] : [host];
+}
+
+function gateways(read: SettingsReader): object[] {
+  const value = read.json(['GX_AGENT_GATEWAYS']) ?? [];
+  const isPeer = (peer: unknown): peer is object =>
+    isComposite(peer) && Object.keys(peer).length > 0 && Object.keys(peer).every((key) => PEER.includes(key));
+  if (Array.isArray(value) && value.every(isPeer)) return value;
+  read.problem(`GX_AGENT_GATEWAYS must be a list of peers in JSON, each with ${PEER.join(', ')}`);
+  return [];
+}
+
+/** The fields of a NetworkPolicy's peer. */
+const PEER = ['podSelector', 'namespaceSelector', 'ipBlock'];

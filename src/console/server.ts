@@ -16,8 +16,6 @@ import { refuseOtherPages } from './session/own-pages.ts';
 import { sessionRoutes } from './session/routes.ts';
 import type { BrowserSessions } from './session/sessions.ts';
 
-type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
-
 /** A body is a key. Those that go on to the control plane are not read here. */
 const SMALL_BODIES = { bytes: 4096, selectionBytes: 4096, values: 100, listItems: 10 };
 
@@ -56,7 +54,7 @@ const probesOf = ({ metrics, isReady }: ConsoleParts) =>
   probeRoutes({ missing: () => (isReady() ? undefined : 'the console stops'), metrics: metrics.print });
 
 /** Gives every answer its headers, and lets only the console's own page use a session. */
-const ofOwnPages: Middleware = async (ctx, next) => {
+const ofOwnPages: NonNullable<AppOptions<undefined>['middleware']>[number] = async (ctx, next) => {
   ctx.set(COMMON_HEADERS);
   const usesSession = ctx.path.startsWith(PASSED) || ctx.path === '/console/session';
   if (usesSession) refuseOtherPages(ctx.method, { headers: ctx.headers, forwarded: clientIn(ctx).forwarded });

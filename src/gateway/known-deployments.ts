@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Cache } from '../kube/cache.ts';
 import { kinds, type ConfigMapObject, type Kube } from '../kube/kube.ts';
-import { Limiter } from '../kube/limiter.ts';
+import { Limiter } from '../http/limiter.ts';
 import { Reflector, type WatchState } from '../kube/watch.ts';
 import type { Log } from '../log.ts';
 import { gatewayKeyHash } from '../schema/wire/agent-key.ts';

@@ -77,11 +77,9 @@ const WAITING = 200;
 /** Seconds after which a refused client may come back. */
 const CROWDED = 2;
 
-type Line = { running: number; waiting: (() => void)[] };
-
 /** Does work for namespaces: some of each at a time, so that one whose work is slow holds up itself alone. */
 class NamespaceTurns {
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, { running: number; waiting: (() => void)[] }>();
 
   /** Begins when it is the work's turn. Throws a 503 if too much waits. */
   async run<T>(namespace: string, work: () => Promise<T>): Promise<T> {

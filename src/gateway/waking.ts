@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError, Problem, Unavailable } from '../errors.ts';
+import { SharedAnswers } from '../http/shared-answers.ts';
 import { kinds, type Kube, type KubeObject } from '../kube/kube.ts';
 import type { Log } from '../log.ts';
 import { API_VERSION } from '../schema/platform/custom-resources.ts';
@@ -32,7 +33,7 @@ export const later = (message: string, seconds: number): Problem =>
 /** Wakes deployments, each once for all who ask at a time, and waits until they answer. */
 export class Waking {
   readonly #options: Options;
-  readonly #underWay = new Map<string, Promise<AgentPlace>>();
+  readonly #underWay = new SharedAnswers<AgentPlace>();
   /** The sleep that was last asked to end, by deployment. */
   readonly #asked = new Map<string, string>();
   #woken = 0;
@@ -48,11 +49,7 @@ export class Waking {
 
   /** Resolves with where a deployment answers, once it does. Throws a 503 if it takes too long. */
   answering(key: string): Promise<AgentPlace> {
-    const known = this.#underWay.get(key);
-    if (known !== undefined) return known;
-    const started = this.#wake(key).finally(() => this.#underWay.delete(key));
-    this.#underWay.set(key, started);
-    return started;
+    return this.#underWay.of(key, () => this.#wake(key));
   }
 
   async #wake(key: string): Promise<AgentPlace> {

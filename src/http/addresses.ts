@@ -6,10 +6,8 @@
 /** `never`: nothing that a webhook could be for; link-local and metadata addresses are among them. */
 export type AddressKind = 'public' | 'private' | 'loopback' | 'never';
 
-type Range = [address: string, bits: number, kind: AddressKind];
-
 /** The first that holds an address decides. */
-const RANGES: Range[] = [
+const RANGES: [address: string, bits: number, kind: AddressKind][] = [
   ['127.0.0.0', 8, 'loopback'],
   // Linux takes the unspecified address for the machine itself.
   ['0.0.0.0', 8, 'loopback'],

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Invalid, Problem } from '../errors.ts';
 import { aside, type CostlyBodies, type BodyStep } from './costly-bodies.ts';
 import { excessOf, lookAt, type JsonLimits } from './json-structure.ts';
+import { boundedBytes } from './bounded-bytes.ts';
 
 /** Limits of a request's body. A larger one is answered with 413. */
 export type BodyLimits = {
@@ -130,14 +131,9 @@ function measured(request: IncomingMessage, length: number): Promise<Buffer> {
 }
 
 async function unmeasured(request: IncomingMessage, limit: number, tooLarge: () => Problem): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  const bytes = await boundedBytes(request as AsyncIterable<Buffer>, limit);
+  if (bytes === undefined) throw tooLarge();
+  return bytes;
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

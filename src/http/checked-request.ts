@@ -3,6 +3,7 @@ import { request as overHttp, type IncomingMessage, type RequestOptions } from '
 import { request as overHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { addressBytes, kindOfAddress } from './addresses.ts';
+import { boundedBytes } from './bounded-bytes.ts';
 
 /*
  * Requests to URLs that others chose. A name may mean another address at each look-up, so the sender looks it up once,
@@ -67,16 +68,8 @@ export function answerTo(url: URL, { addresses, headers, body, method = 'GET', s
 
 /** Reads an answer whole. Undefined if it is compressed or larger than `most` bytes; its connection is closed then. */
 export async function wholeAnswer(answer: IncomingMessage, most: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  if ((answer.headers['content-encoding'] ?? 'identity') === 'identity') {
-    for await (const chunk of answer as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > most) break;
-      chunks.push(chunk);
-    }
-    if (size <= most) return Buffer.concat(chunks);
-  }
-  answer.destroy();
-  return undefined;
+  const isPlain = (answer.headers['content-encoding'] ?? 'identity') === 'identity';
+  const bytes = isPlain ? await boundedBytes(answer as AsyncIterable<Buffer>, most) : undefined;
+  if (bytes === undefined) answer.destroy();
+  return bytes;
 }

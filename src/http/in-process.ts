@@ -15,8 +15,6 @@ export type InsideRequest = {
   signal: AbortSignal;
 };
 
-type InsideSocket = Duplex & { inside?: Inside<unknown> };
-
 /** Returns the origin of a request that an `InProcess` made; undefined for one that came over the network. */
 export const insideOf = <Caller>({ socket }: IncomingMessage): Inside<Caller> | undefined =>
   // Node types every connection of its server as one of the network.
@@ -43,7 +41,7 @@ export class InProcess<Caller> {
   /** Returns the answer once its headers are there. Throws the signal's reason when it is aborted before that. */
   async ask({ method, path, headers, body, signal }: InsideRequest, inside: Inside<Caller>): Promise<IncomingMessage> {
     const [near, far] = duplexPair();
-    const socket: InsideSocket = Object.assign(far, { inside, remoteAddress: inside.source });
+    const socket: Duplex & { inside?: Inside<unknown> } = Object.assign(far, { inside, remoteAddress: inside.source });
     // Neither side hears by itself that the other was destroyed.
     near.once('close', () => socket.destroy());
     socket.once('close', () => socket.writableEnded || near.destroyed || near.push(null));

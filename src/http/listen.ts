@@ -107,13 +107,11 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: { host: strin
   return new StartError(`Can't listen on ${host}:${port}: ${error.message}`, { cause: error });
 }
 
-type Closing = { grace: number; mayBeAsked: () => boolean };
-
 /**
  * Stops taking connections. Idle ones close as soon as nobody is about to use them, busy ones after their answer, and
  * all of them when the grace period is over.
  */
-async function close(server: Server, { grace, mayBeAsked }: Closing): Promise<void> {
+async function close(server: Server, { grace, mayBeAsked }: { grace: number; mayBeAsked: () => boolean }): Promise<void> {
   const end = performance.now() + grace;
   while (mayBeAsked() && performance.now() < end) await wait(SWEEP);
   const closed = new Promise<void>((resolve) => {

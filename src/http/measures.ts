@@ -4,8 +4,6 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Buckets of work that may take a minute. */
 const LONG = [...SECONDS, 30, 60];
 
-type Answer = { method: string; route: string; status: number; seconds: number };
-
 /** The metrics of a process, those of Node among them. A metric that is asked for again is the same one. */
 export class Measures {
   readonly registry = new Registry();
@@ -30,7 +28,7 @@ export class Measures {
   }
 
   /** Returns the function that measures an answer of a REST API. */
-  answers(): (answer: Answer) => void {
+  answers(): (answer: { method: string; route: string; status: number; seconds: number }) => void {
     const labels = ['method', 'route', 'status'];
     const time = this.seconds('gx_http_request_duration_seconds', 'Time to answer a request.', labels, SECONDS);
     return ({ method, route, status, seconds }) => time.observe({ method, route, status: String(status) }, seconds);

@@ -1,15 +1,13 @@
 import type { AnswerDescription, Route } from './route.ts';
 import { type Json, isComposite } from '../schema/json.ts';
 
-type Info = { title: string; version: string; description: string };
-
 /**
  * Returns the routes as an OpenAPI 3.0.3 document, made of the schemas that validate. `security` names the schemes that
  * guard routes that are not open.
  */
 export function openApiDocument<Caller>(
   routes: Route<Caller>[],
-  info: Info,
+  info: { title: string; version: string; description: string },
   security: Json,
   errorSchemas: { invalid: object; problem: object },
 ): Json {

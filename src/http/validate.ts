@@ -32,9 +32,7 @@ const foreignKeywords = [
   'example',
 ];
 
-type Engine = { coerce: boolean; allErrors: boolean };
-
-function engine({ coerce, allErrors }: Engine): Ajv {
+function engine({ coerce, allErrors }: { coerce: boolean; allErrors: boolean }): Ajv {
   const ajv = new Ajv({ ...options, allErrors, coerceTypes: coerce ? 'array' : false });
   addFormats.default(ajv);
   for (const keyword of foreignKeywords) ajv.addKeyword(keyword);

@@ -40,15 +40,13 @@ const CHARACTERS = 4096;
 const LEVELS = 8;
 
 type Container = unknown[] | Record<string, unknown>;
-type Step = { from: Container; to: Container; level: number };
-
 /**
  * Returns the part near the root of a value: its fields level by level, with long texts shortened, until enough is
  * kept. Keys of the platform come first, so that an object is found by them however much was added to it.
  */
 function cut(root: unknown): unknown {
   let left = VALUES;
-  const steps: Step[] = [];
+  const steps: { from: Container; to: Container; level: number }[] = [];
   const kept = (value: unknown, level: number): unknown => {
     if (typeof value === 'string') return value.slice(0, CHARACTERS);
     if (!isComposite(value)) return value;

@@ -8,6 +8,7 @@ import { headersOfTrace } from '../trace-context.ts';
 import type { Credentials, Tls } from './credentials.ts';
 import { AnswerTooLong } from './errors.ts';
 import { Sessions } from './sessions.ts';
+import { boundedBytes } from '../http/bounded-bytes.ts';
 
 /** Sockets for all calls together. If the server speaks HTTP/2, watches share one more. */
 const MAX_SOCKETS = 8;
@@ -193,12 +194,7 @@ async function statusOf(stream: ClientHttp2Stream): Promise<number | undefined> 
 }
 
 async function text(response: http.IncomingMessage, mostBytes = Infinity): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > mostBytes) throw new AnswerTooLong(mostBytes);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  const bytes = await boundedBytes(response as AsyncIterable<Buffer>, mostBytes);
+  if (bytes === undefined) throw new AnswerTooLong(mostBytes);
+  return bytes.toString('utf8');
 }

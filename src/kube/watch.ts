@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import { withoutManagedFields } from './bounds.ts';
 import { keyOf, type Intake, type Via } from './cache.ts';
 import { Expired, kubeError } from './errors.ts';
-import { Limiter } from './limiter.ts';
+import { Limiter } from '../http/limiter.ts';
 import type { Kind, Kube, KubeObject, ListOptions, Page, WatchEvent } from './kube.ts';
 
 export type WatchTimings = {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AgentAccess } from '../config/agent-access.ts';
 import { asError, Problem, Unavailable } from '../errors.ts';
 import { Rate } from '../http/quota.ts';
+import { SharedAnswers } from '../http/shared-answers.ts';
 import type { Log } from '../log.ts';
 import { FOR_DEPLOYMENT, type AuthCheck } from '../schema/wire/auth-check.ts';
 
@@ -40,7 +41,7 @@ export class TenantKeys {
   readonly #clock: () => number;
   readonly #good = new Map<string, Checked<AuthCheck>>();
   readonly #refused = new Map<string, Checked<undefined>>();
-  readonly #asking = new Map<string, Promise<AuthCheck | undefined>>();
+  readonly #asking = new SharedAnswers<AuthCheck | undefined>();
   readonly #inVain: Rate;
   readonly #inVainOfAddress: Rate;
   readonly #patience: number;
@@ -108,13 +109,7 @@ export class TenantKeys {
 
   /** One question serves all requests that came with the same key. */
   #checked(digest: string, key: string): Promise<AuthCheck | undefined> {
-    const running = this.#asking.get(digest);
-    if (running !== undefined) return running;
-    const started = this.#ask(key)
-      .then((answer) => this.#remember(digest, answer))
-      .finally(() => this.#asking.delete(digest));
-    this.#asking.set(digest, started);
-    return started;
+    return this.#asking.of(digest, async () => this.#remember(digest, await this.#ask(key)));
   }
 
   async #ask(key: string): Promise<AuthCheck | undefined> {

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { packagesKey } from '../../src/builder/packages/key.ts';
+import { packagesKey } from '../../src/builder/packages/plan.ts';
 import { projectOf } from '../../src/builder/packages/project.ts';
 
 let source: string;

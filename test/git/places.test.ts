@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { checkedHost } from '../../src/control-plane/git/places.ts';
+import { checkedHost } from '../../src/control-plane/git/connections.ts';
 import { headOf } from '../../src/git/ls-refs.ts';
 import { gitPlaces, type GitPlaces } from '../../src/git/places.ts';
 import { repositoriesOf } from '../../src/git/repositories.ts';

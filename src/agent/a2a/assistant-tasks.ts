@@ -235,10 +235,8 @@ export class AssistantTasks implements A2ARequestHandler {
   }
 }
 
-type Refusing = { errors: A2aPackage['errors']; log: Log };
-
 /** Returns the protocol's error for a failure. The details of an internal failure stay in the log. */
-function taskRefusal(error: unknown, { errors, log }: Refusing): Error {
+function taskRefusal(error: unknown, { errors, log }: { errors: A2aPackage['errors']; log: Log }): Error {
   if (error instanceof errors.A2AError) return error;
   if (!(error instanceof Problem) || (error.status >= 500 && error.status !== 503)) {
     log.error({ err: error }, 'a request of A2A failed');

@@ -5,14 +5,12 @@ import { camelKey } from '../../schema/types.ts';
 
 /* The protocol's fields have two names: that of its proto files, and that of JSON. */
 
-type Known = { properties?: Record<string, TSchema>; items?: TSchema };
-
 /**
  * Returns the value with the fields of the schema under their names of JSON: `task_id` becomes `taskId`. Parts that the
  * schema leaves free, such as metadata and data, stay as they are. Throws `Rejected` for a field that has both names.
  */
 export function withJsonNames(schema: TSchema, value: unknown, at: string[] = []): unknown {
-  const { properties, items } = schema as Known;
+  const { properties, items } = schema as { properties?: Record<string, TSchema>; items?: TSchema };
   if (Array.isArray(value) && items !== undefined) return value.map((item, index) => withJsonNames(items, item, [...at, String(index)]));
   if (!isObject(value) || properties === undefined) return value;
   return Object.fromEntries(

@@ -14,8 +14,6 @@ import { threadCall } from '../graphs/thread-call.ts';
 export type FoundTask = { id: string; first: string; run: TaskRun };
 
 type ReadDeps = Pick<AgentDeps, 'db' | 'host'>;
-type Whose = { caller: AgentCaller; assistant_id: string };
-
 export const taskIdOf = (threadId: string, firstRun: string): string => `${threadId}:${firstRun}`;
 
 /** Returns the task that ends with a run. */
@@ -47,7 +45,7 @@ export async function permittedThreads(
 export async function taskById(
   { db }: Pick<ReadDeps, 'db'>,
   id: string,
-  { caller, assistant_id, action }: Whose & { action: TaskAction },
+  { caller, assistant_id, action }: { caller: AgentCaller; assistant_id: string } & { action: TaskAction },
 ): Promise<FoundTask & { permits: Patterns }> {
   const [thread_id = '', run_id = '', ...rest] = id.split(':');
   const isKnown = isUuid(thread_id) && isUuid(run_id) && rest.length === 0;

@@ -2,8 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AuthSettings } from '../../schema/agent/gx-json.ts';
 import type { AuthUser } from '../../schema/wire/wall/auth.ts';
 
-type CacheSettings = NonNullable<AuthSettings['cache']>;
-
 const LIFE_SECONDS = 60;
 const MOST = 1000;
 
@@ -17,7 +15,7 @@ export class UserCache {
   readonly #most: number;
   readonly #users = new Map<string, { user: AuthUser; until: number }>();
 
-  constructor({ cache_keys, ttl_seconds = LIFE_SECONDS, max_size = MOST }: CacheSettings) {
+  constructor({ cache_keys, ttl_seconds = LIFE_SECONDS, max_size = MOST }: NonNullable<AuthSettings['cache']>) {
     this.#names = cache_keys.map((name) => name.toLowerCase());
     this.#life = ttl_seconds * 1000;
     this.#most = max_size;

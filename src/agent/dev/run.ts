@@ -21,14 +21,13 @@ import { Writable } from 'node:stream';
 import type { DevelopmentOfPython, PythonSettings } from '../../config/python.ts';
 import { interpreterFor } from '../graphs/interpreter.ts';
 
-type Running = { stop(): Promise<void> };
 type Stage = { options: DevOptions; log: Log; signal: AbortSignal; closing: (() => Promise<void> | void)[] };
 
 /**
  * Runs the agent server on a developer's machine. Whatever was started is stopped again, even when a later part fails
  * to start.
  */
-export async function runDev(args: string[], signal: AbortSignal): Promise<Running | void> {
+export async function runDev(args: string[], signal: AbortSignal): Promise<{ stop(): Promise<void> } | void> {
   const options = devOptions(args);
   if (options === undefined) {
     process.stdout.write(HELP);

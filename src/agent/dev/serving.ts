@@ -7,7 +7,6 @@ import type { GraphFault, GraphFaults } from '../graphs/graph-faults.ts';
 import { studioPage } from './studio/served.ts';
 import type { FrontDoor } from './front-door.ts';
 
-type AgentServer = Awaited<ReturnType<typeof startAgentServer>>;
 /** `signal` ends a start that is under way; a running server is ended by `stop`. */
 type Deps = { config: () => AgentConfig; log: Log; door: FrontDoor; signal: AbortSignal };
 
@@ -26,7 +25,7 @@ export class Serving {
   readonly #deps: Deps;
   readonly #stopping = new AbortController();
   readonly #signal: AbortSignal;
-  #current: AgentServer | undefined;
+  #current: Awaited<ReturnType<typeof startAgentServer>> | undefined;
   #working: Promise<void> = Promise.resolve();
   #asked: string | undefined;
   #found: Found = { failures: {}, graphs: [] };

@@ -108,9 +108,7 @@ class SaltedKeys {
 /** The data that is authenticated beside the value: how it is written, and where it stands. */
 const authenticated = (form: number, { kind, of = '' }: Place): Buffer => Buffer.from(`${form}\n${kind}\n${of}`);
 
-type Writing = { key: SaltedKeys; salt: Buffer };
-
-function encrypted({ key, salt }: Writing, place: Place, bytes: Uint8Array): Buffer {
+function encrypted({ key, salt }: { key: SaltedKeys; salt: Buffer }, place: Place, bytes: Uint8Array): Buffer {
   const compressed = bytes.length < WORTH_COMPRESSING || !HAS_ZSTANDARD ? undefined : zlib.zstdCompressSync(bytes, LEVEL);
   const form = compressed === undefined || compressed.length >= bytes.length ? AS_IS : COMPRESSED;
   const nonce = randomBytes(NONCE_BYTES);

@@ -4,8 +4,6 @@ import { placeOfEvent } from '../stream/event-name.ts';
 /** The graphs of a run as a tree, each with its status. */
 export type TreeNode = { namespace: string[]; status: string; graph_name: string; children?: TreeNode[] };
 
-type Lifecycle = { data: { event: string; graph_name?: string } };
-
 /**
  * Returns the tree of a run's graphs. `events` are those published about them so far, in order; `root` stands for a run
  * without any.
@@ -15,7 +13,7 @@ export function agentTree(events: Pick<RunEvent, 'event' | 'json'>[], root: Pick
   for (const { event, json } of events) {
     const { namespace } = placeOfEvent(event);
     const key = namespace.join('|');
-    const { data } = JSON.parse(json) as Lifecycle;
+    const { data } = JSON.parse(json) as { data: { event: string; graph_name?: string } };
     const known = nodes.get(key);
     nodes.set(key, { namespace, status: data.event, graph_name: data.graph_name ?? known?.graph_name ?? '' });
   }

@@ -30,10 +30,9 @@ export type CommandDeps = CreateDeps &
   StateCommandDeps &
   UntilEndedDeps & { batched: Pick<BatchedStatements, 'threadQuestions'>; readers: Pick<Readers, 'tellProtocolRun' | 'reportedByLastRun'> };
 
-type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
 type Target = {
   threadId: string;
-  request: Pick<AgentRequest, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
+  request: Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
   /** That of the request, where its command is carried out once. */
   key?: RequestKey | undefined;
 };

@@ -21,10 +21,9 @@ export type SessionDeps = CommandDeps & {
   log: Log;
 };
 
-type AgentRequest = Request<unknown, unknown, unknown, AgentCaller>;
 type Session = {
   threadId: string;
-  request: Pick<AgentRequest, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
+  request: Pick<Request<unknown, unknown, unknown, AgentCaller>, 'requestId' | 'headers' | 'forwarded' | 'caller' | 'signal'>;
   socket: TextSocket;
   /** Counts a run that the client is about to start. Throws a 429 for one too many. */
   starts: () => void;

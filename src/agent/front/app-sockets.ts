@@ -16,6 +16,7 @@ import type { UserCode } from '../user-code/host.ts';
 import { concernOf } from './app-concerns.ts';
 import { pathBelow } from './calls-inside.ts';
 import { ClientMessages } from './client-messages.ts';
+import { boundedBytes } from '../../http/bounded-bytes.ts';
 
 export type AppSocketSettings = {
   code: UserCode;
@@ -122,14 +123,9 @@ function acceptance(pairs: [string, string][]): Pick<AcceptedSocket, 'protocol' 
 }
 
 async function refused({ head, body }: Replied): Promise<RefusedSocket> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of body ?? []) {
-    bytes += piece.length;
-    if (bytes > LONGEST_REFUSAL) throw new Problem(502, `http.app refused the connection with more than ${LONGEST_REFUSAL} bytes.`);
-    pieces.push(piece);
-  }
-  return { status: head.status, headers: head.headers, body: Buffer.concat(pieces) };
+  const bytes = await boundedBytes(body ?? [], LONGEST_REFUSAL);
+  if (bytes === undefined) throw new Problem(502, `http.app refused the connection with more than ${LONGEST_REFUSAL} bytes.`);
+  return { status: head.status, headers: head.headers, body: bytes };
 }
 
 type Connection = Pick<AppSocketSettings, 'messageBytes' | 'log'> & {

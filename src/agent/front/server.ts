@@ -19,7 +19,6 @@ import { bearsPass, openToLook } from '../auth/passes.ts';
 import { bringsForeignCookies, cors, permitsOrigin, refuseForeignCookies } from './cors.ts';
 import { AppSockets, type AppSocketSettings } from './app-sockets.ts';
 import { askingInside } from './calls-inside.ts';
-import { underContexts } from './encryption-contexts.ts';
 import { CustomRoutes } from './custom-routes.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { LOCAL_CORS, localPages } from './local-pages.ts';
@@ -30,6 +29,10 @@ import type { AgentRoute } from '../routes/route.ts';
 import { healthRoute, metricsRoute, systemRoutes, type ServerInfo } from '../routes/system.ts';
 import { loggedHeaders } from '../runs/headers.ts';
 import type { UserCode } from '../user-code/host.ts';
+import { Problem } from '../../errors.ts';
+import { refuseUnstorable } from '../../http/storable.ts';
+import { isObject } from '../../schema/json.ts';
+import { underContext, type EncryptionContext } from '../kernel/encryption-context.ts';
 
 type AppSettings = {
   config: Pick<AgentConfig, 'mountPrefix' | 'body' | 'cors' | 'privateNetwork' | 'localPages' | 'authCheckSeconds' | 'trustedProxies'>;
@@ -42,8 +45,6 @@ type AppSettings = {
   code: UserCode | undefined;
   info: Omit<ServerInfo, 'flags'>;
 };
-
-type Middlewares = NonNullable<AppOptions<AgentCaller>['middleware']>;
 
 const PROBLEM = { type: 'object', required: ['detail'], properties: { detail: { type: 'string' } } };
 const PROBLEMS = { invalid: PROBLEM, problem: PROBLEM };
@@ -114,7 +115,7 @@ const surroundingOf = ({ settings, code }: Pick<AppSettings, 'settings' | 'code'
 type OfMiddleware = Pick<AppSettings, 'config'> & { pages: Cors; custom: CustomRoutes | undefined };
 
 /** Returns the middleware of the routes: checks of pages first, and the user's own application last. */
-function middlewareOf({ pages, config, custom }: OfMiddleware): Middlewares {
+function middlewareOf({ pages, config, custom }: OfMiddleware): NonNullable<AppOptions<AgentCaller>['middleware']> {
   const { localPages: local } = config;
   const isUsersOwn = (method: string, path: string): boolean => custom?.servesItself(method, path) === true;
   return [
@@ -214,4 +215,51 @@ export function agentApp(
   custom?.passTo(inside);
   deps.host.serve((asked) => inside(asked));
   return { app, custom };
+}
+
+const HEADER = 'x-encryption-context';
+
+/** The most bytes of a context as JSON, because it stands beside each value that is encrypted under it. */
+const MOST = 2000;
+
+/**
+ * Returns how the work of a request is done: under the context that its header brings, or that the module derives from
+ * that and the caller. A request whose caller nobody knows has the one of its header.
+ */
+const underContexts =
+  (code: Pick<UserCode, 'ask' | 'module'>): NonNullable<AppOptions<AgentCaller>['surrounding']> =>
+  async (headers, { guard }) => {
+    const brought = contextIn(headers);
+    if (!code.module.derives || guard === undefined) return (work) => underContext(brought, work);
+    const { metadata } = await code.ask('context', { user: guard.user, metadata: brought ?? {} });
+    const context = checked(metadata, (sentence) => new Problem(500, `encryption.path: context must return ${sentence}.`));
+    return (work) => underContext(context, work);
+  };
+
+/** Returns the context that a request brings. Throws a 400 for one that is none. */
+function contextIn(headers: IncomingHttpHeaders): EncryptionContext | undefined {
+  const given = headers[HEADER];
+  if (given === undefined) return undefined;
+  const refused = (sentence: string): Problem => new Problem(400, `X-Encryption-Context: It must be ${sentence}, as JSON in base64.`);
+  return checked(parsed(String(given)), refused);
+}
+
+function parsed(base64: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(base64, 'base64').toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the context; undefined for an empty one. */
+function checked(context: unknown, refused: (sentence: string) => Problem): EncryptionContext | undefined {
+  if (!isObject(context)) throw refused('an object');
+  if (Buffer.byteLength(JSON.stringify(context)) > MOST) throw refused(`an object of at most ${MOST} bytes`);
+  try {
+    refuseUnstorable(context, 'body');
+  } catch {
+    throw refused('an object of values that can be stored');
+  }
+  return Object.keys(context).length === 0 ? undefined : context;
 }

@@ -4,18 +4,19 @@ import { isLong, type Outcome, type RunSpec } from '../../schema/wire/wall/run-i
 import { graphModes, EventsOfRun, type Chunk, type Emitted } from './events.ts';
 import { failureOf } from './failures.ts';
 import { PROTOCOL_CALL, protocolStream, type ProtocolStream } from './event-streaming/protocol-stream.ts';
-import { nodesOf, type Graph, type MakeGraph } from './load.ts';
+import { nodesOf, type Graph, type MakeGraph, type Snapshot } from './load.ts';
 import { MemorySteps } from './checkpoints/memory-steps.ts';
 import type { Saver } from './checkpoints/saver.ts';
 import { plainJson, toJson } from './serialise.ts';
 import type { Barrier } from '../run-storage/steps-of-run.ts';
 import type { GraphStore } from './store.ts';
 import { interruptsOf } from './snapshot.ts';
-import { invokedInput } from './input.ts';
 import { fromLast, isUnderWay, stopReached } from './resume.ts';
 import type { StopOfRun } from './stop-of-run.ts';
 import { versions } from '../kernel/versions.ts';
 import { UnknownNode, unknownNode } from '../kernel/nodes.ts';
+import { commandOf } from './command.ts';
+import { isComposite } from '../../schema/json.ts';
 
 export type InvokeDeps = {
   make: MakeGraph;
@@ -178,10 +179,9 @@ async function kept(outcome: Outcome, { configurable }: Config): Promise<Outcome
   return outcome;
 }
 
-type Piece = Chunk | { emitted: Emitted[] };
 type Call = { spec: RunSpec; graph: Graph; config: Config };
 
-async function* pieces(input: unknown, { spec, graph, config }: Call): AsyncGenerator<Piece> {
+async function* pieces(input: unknown, { spec, graph, config }: Call): AsyncGenerator<Chunk | { emitted: Emitted[] }> {
   const form = (chunk: unknown): Chunk => toChunk(chunk, spec.kwargs.subgraphs);
   if (!modesOf(spec).includes('events')) {
     for await (const chunk of await graph.stream(input, config)) yield form(chunk);
@@ -223,3 +223,35 @@ async function ended({ events, graph, config }: Progress, status: 'success' | 'i
     events.values === undefined && state.createdAt !== undefined ? stateText(state.values, toJson(state.values)) : result(events);
   return { ...values, status, waiting: state.next.length > 0, interrupts: toJson(interruptsOf(state)) };
 }
+
+/**
+ * Returns the input of the run, or its command. A command that answers questions answers those that still wait; where
+ * none does, its content is new input.
+ */
+async function invokedInput({ kwargs }: RunSpec, graph: Graph, config: Config): Promise<unknown> {
+  const { input, command, answers } = kwargs;
+  if (command === null) return input ?? null;
+  if (answers === undefined) return commandOf(command);
+  const { thread_id, __pregel_checkpointer } = config.configurable;
+  const state = await graph.getState({ configurable: { thread_id, checkpoint_ns: '', __pregel_checkpointer } });
+  return answerTo({ waiting: waitingIn(state), answers }, command);
+}
+
+/** Returns the ids of the questions without an answer. One that was answered beside others stays in the state. */
+const waitingIn = ({ tasks }: Snapshot): string[] =>
+  tasks
+    .filter((task) => task.result === undefined)
+    .flatMap(({ interrupts = [] }) => (interrupts as { id?: string }[]).flatMap(({ id }) => id ?? []));
+
+function answerTo({ waiting, answers }: { waiting: string[]; answers: string[] }, command: Record<string, unknown>): unknown {
+  const { resume } = command;
+  const open = waiting.filter((id) => answers.includes(id));
+  if (open.length === 0) return resume;
+  // Later questions must not get the answer, too.
+  const isForSome = open.length < waiting.length && !namesQuestion(resume, waiting);
+  return commandOf(isForSome ? { ...command, resume: Object.fromEntries(open.map((id) => [id, resume])) } : command);
+}
+
+/** Returns whether the answer itself says which questions it answers. */
+const namesQuestion = (resume: unknown, waiting: string[]): boolean =>
+  isComposite(resume) && Object.keys(resume).some((key) => waiting.includes(key));

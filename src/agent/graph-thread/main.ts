@@ -3,18 +3,19 @@ import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
-import { asError, NotFound, StartError } from '../../errors.ts';
+import { asError, NotFound } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
 import { collectAtRest } from '../../at-rest.ts';
 import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
 import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
-import { BEAT_MILLISECONDS, versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
+import { BEAT_MILLISECONDS, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import { bindFetchBy } from '../exchange/fetch.ts';
 import { AskedEmbeddings } from '../gx-json/asked-embeddings.ts';
 import { loadEmbed, type Embed } from '../gx-json/embed.ts';
 import type { CipherAnswer, CipherCall } from '../../schema/wire/wall/cipher.ts';
 import { underContext } from '../kernel/encryption-context.ts';
 import { OpenQuestions } from '../kernel/open-questions.ts';
+import { logStrays, startWhenAsked } from '../kernel/worker-start.ts';
 import { openRunStorage } from '../run-storage/open.ts';
 import { answerCall, type AnswerDeps } from './answers.ts';
 import { Element } from './checkpoints/element.ts';
@@ -106,8 +107,7 @@ function cipherAtServer(): (call: CipherCall) => Promise<CipherAnswer> {
  * its neighbours nor their thread.
  */
 function survive(log: Log): void {
-  process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a graph'));
-  process.on('uncaughtException', (thrown) => log.error({ err: asError(thrown) }, 'uncaught exception in a graph'));
+  logStrays(log, 'a graph');
   process.exit = (code): never => {
     throw new Error(`process.exit(${code ?? ''}) was called: a graph ends by returning or throwing.`);
   };
@@ -182,15 +182,4 @@ async function start({
   tell({ kind: 'ready', version: WALL_VERSION, nodes, ...(partial && { failures }) });
 }
 
-port.once('message', (first: ToThread) => {
-  if (first.kind !== 'start') return;
-  const fault = versionFault('The server', first.version);
-  if (fault !== undefined) {
-    tell({ kind: 'broken', sentence: fault });
-    return;
-  }
-  start(first.start).catch((thrown: unknown) => {
-    const error = asError(thrown);
-    tell({ kind: 'broken', sentence: error instanceof StartError ? error.message : (error.stack ?? error.message) });
-  });
-});
+startWhenAsked(port, start);

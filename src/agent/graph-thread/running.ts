@@ -159,9 +159,8 @@ export class Starts {
  * plain object because the user's graph brings its own copy of the library.
  */
 
-type Usage = { input_tokens?: number; output_tokens?: number };
 type Answer = {
-  generations?: { message?: { usage_metadata?: Usage } }[][];
+  generations?: { message?: { usage_metadata?: { input_tokens?: number; output_tokens?: number } } }[][];
   llmOutput?: { tokenUsage?: { promptTokens?: number; completionTokens?: number } };
 };
 

@@ -1,8 +1,6 @@
 import type { CheckpointRef, ThreadState } from '../../schema/wire/wall/graph-answers.ts';
 import type { Snapshot } from './load.ts';
 
-type Configurable = Record<string, unknown>;
-
 /** Returns the interrupts that each task waits for: task id -> its interrupts. */
 export function interruptsOf(state: Snapshot): Record<string, unknown[]> {
   const waiting = state.tasks.filter((task) => (task.interrupts ?? []).length > 0);
@@ -42,7 +40,7 @@ const isSnapshot = (state: unknown): state is Snapshot => Array.isArray((state a
  * Returns the checkpoint that a configuration names; null when it names none. A subgraph that has not begun has a
  * namespace, but no id yet.
  */
-export function checkpointOf(configurable: Configurable | undefined): CheckpointRef | null {
+export function checkpointOf(configurable: Record<string, unknown> | undefined): CheckpointRef | null {
   if (configurable?.['checkpoint_id'] === undefined && configurable?.['checkpoint_ns'] === undefined) return null;
   if (configurable['checkpoint_id'] === undefined && configurable['checkpoint_ns'] === '') return null;
   const { thread_id, checkpoint_ns = '', checkpoint_id } = configurable;

@@ -23,7 +23,6 @@ type CallStart = {
   shown: { name: string; attributes: Attributes } | undefined;
   input: unknown;
 };
-type CallEnd = { output?: unknown; more?: Attributes; error?: unknown };
 type PlaceOfRun = NonNullable<RunSpec['trace']>;
 /** `contents`: spans hold inputs and outputs, too. */
 type SpanOptions = { send: (spans: Span[]) => void; contents?: boolean | undefined };
@@ -58,7 +57,7 @@ class GraphSpans {
     this.#calls.set(runId, { spanId, span: { traceId: this.#traceId, spanId, parentSpanId, start: now(), name: shown.name, attributes } });
   }
 
-  end(runId: string, { output, more = {}, error }: CallEnd = {}): void {
+  end(runId: string, { output, more = {}, error }: { output?: unknown; more?: Attributes; error?: unknown } = {}): void {
     const { span } = this.#calls.get(runId) ?? {};
     this.#calls.delete(runId);
     if (span === undefined) return;

@@ -7,9 +7,6 @@ const DRAINED = 'GraphDrained';
  * The object that LangGraph's loop looks at between two steps: its `RunControl`, which versions before 1.7 do not have.
  */
 type Control = { readonly drainRequested: boolean; readonly drainReason: string | undefined };
-type Loop = { control?: Control | undefined };
-type Looping = { _runLoop?: (params: { loop: Loop }) => Promise<void> };
-
 /** The stop of a run under way, as the run sees it. */
 export class StopOfRun {
   readonly #aborting = new AbortController();
@@ -58,7 +55,7 @@ export class StopOfRun {
    * `langchain` would take the stop for the answer of a tool. A graph without such a loop runs on.
    */
   between(graph: Graph): Graph {
-    const { _runLoop: run } = graph as Looping;
+    const { _runLoop: run } = graph as { _runLoop?: (params: { loop: { control?: Control | undefined } }) => Promise<void> };
     if (typeof run !== 'function') return graph;
     const value: typeof run = (params) => {
       params.loop.control = this.#controlBeside(params.loop.control);

@@ -5,13 +5,11 @@ export type Compiler = typeof ts;
 export type TypedProject = { compiler: Compiler; program: ts.Program };
 export type JsonSchema = Record<string, unknown>;
 
-type Named = { name: string; schema: JsonSchema };
-
 const MOST_TYPES = 5000;
 /** The most levels of one type within itself. A type that refers to itself with ever new arguments ends here. */
 const DEEPEST = 3;
 
-const MESSAGE: Named = {
+const MESSAGE: { name: string; schema: JsonSchema } = {
   name: 'BaseMessage',
   schema: {
     type: 'object',

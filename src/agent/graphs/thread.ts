@@ -42,11 +42,8 @@ type ThreadOptions = {
   log: Log;
   line?: ((line: string) => void) | undefined;
 };
-type PendingCall = { resolve: (json: string) => void; reject: (error: Error) => void };
 /** The graphs that a thread has loaded, and those that it could not load. */
 type Loaded = { nodes: GraphNodes; failures: GraphFailures; noEvents: string | undefined };
-type CallAnswer = Extract<FromThread, { call_id: number }>;
-
 /** Milliseconds without a sign of life after which a thread counts as stuck in a graph that never yields. */
 const SILENT_AFTER = 1500;
 
@@ -64,7 +61,7 @@ export class GraphThread {
   readonly #blame: (runId: string) => ThreadLoss;
   readonly #started = Promise.withResolvers<Loaded>();
   readonly #runs = new Map<string, RunListener>();
-  readonly #calls = new Map<number, PendingCall>();
+  readonly #calls = new Map<number, { resolve: (json: string) => void; reject: (error: Error) => void }>();
   readonly #exchanges: Exchanges<never, OwnCall>;
   #callId = 0;
   #heardAt = performance.now();
@@ -230,7 +227,7 @@ export class GraphThread {
     if (this.alone) void this.kill();
   }
 
-  #answered(message: CallAnswer): void {
+  #answered(message: Extract<FromThread, { call_id: number }>): void {
     const call = this.#calls.get(message.call_id);
     this.#calls.delete(message.call_id);
     this.#busyAt = performance.now();

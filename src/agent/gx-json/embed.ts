@@ -1,8 +1,10 @@
-import { Problem, StartError } from '../../errors.ts';
+import { Problem, StartError, asError } from '../../errors.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
-import type { StoreIndex } from '../../schema/wire/wall/graph-start.ts';
-import { loadEmbedModel, type Embeddings } from './embed-model.ts';
+import type { StoreIndex, EmbedModel } from '../../schema/wire/wall/graph-start.ts';
 import { importExport } from './import-export.ts';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** Returns a vector of length one for each text, in their order. */
 export type Embed = (texts: string[]) => Promise<number[][]>;
@@ -43,15 +45,72 @@ function unit(vector: number[]): number[] {
 export function textsOf(value: object, index: unknown, { fields }: Pick<StoreIndex, 'fields'>): string[] {
   if (index === false) return [];
   const paths = Array.isArray(index) ? (index as string[]) : fields;
-  const found = paths.flatMap((path) => (path === '$' ? [value] : at(value, path.replaceAll(/\[(\*|-?\d+)\]/g, '.$1').split('.'))));
+  const found = paths.flatMap((place) =>
+    place === '$' ? [value] : valuesAt(value, place.replaceAll(/\[(\*|-?\d+)\]/g, '.$1').split('.')),
+  );
   return found.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
 }
 
-function at(value: unknown, [part, ...rest]: string[]): unknown[] {
+function valuesAt(value: unknown, [part, ...rest]: string[]): unknown[] {
   if (value === undefined || value === null) return [];
   if (part === undefined) return [value];
   if (Array.isArray(value))
-    return (part === '*' ? (value as unknown[]) : [(value as unknown[]).at(Number(part))]).flatMap((one) => at(one, rest));
+    return (part === '*' ? (value as unknown[]) : [(value as unknown[]).at(Number(part))]).flatMap((one) => valuesAt(one, rest));
   if (typeof value !== 'object') return [];
-  return part === '*' ? Object.values(value).flatMap((one) => at(one, rest)) : at((value as Record<string, unknown>)[part], rest);
+  return part === '*'
+    ? Object.values(value).flatMap((one) => valuesAt(one, rest))
+    : valuesAt((value as Record<string, unknown>)[part], rest);
+}
+
+/** An object of LangChain's `Embeddings`. */
+type Embeddings = { embedDocuments(texts: string[]): Promise<number[][]> };
+
+/**
+ * Provider -> the package of the project that has its embeddings, and their class there. The providers have the names
+ * that LangChain's `init_embeddings` gives them.
+ */
+const PROVIDERS: Readonly<Record<string, readonly [packageName: string, className: string, file?: string]>> = {
+  azure_openai: ['@langchain/openai', 'AzureOpenAIEmbeddings'],
+  bedrock: ['@langchain/aws', 'BedrockEmbeddings'],
+  cohere: ['@langchain/cohere', 'CohereEmbeddings'],
+  google_genai: ['@langchain/google-genai', 'GoogleGenerativeAIEmbeddings'],
+  google_vertexai: ['@langchain/google-vertexai', 'VertexAIEmbeddings'],
+  huggingface: ['@langchain/community', 'HuggingFaceInferenceEmbeddings', '/embeddings/hf'],
+  mistralai: ['@langchain/mistralai', 'MistralAIEmbeddings'],
+  ollama: ['@langchain/ollama', 'OllamaEmbeddings'],
+  openai: ['@langchain/openai', 'OpenAIEmbeddings'],
+};
+
+/**
+ * Makes the embedding with the project's own package. Throws a `StartError` that names an unknown provider, a package
+ * that is missing, or the package's own error, such as that it has no key.
+ */
+async function loadEmbedModel({ provider, model, folder }: EmbedModel, at: string): Promise<Embeddings> {
+  const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
+  if (known === undefined)
+    throw new StartError(
+      `${at}: "${provider}" is no provider of embeddings; known: ${Object.keys(PROVIDERS).join(', ')}, or "./file.ts:export".`,
+    );
+  const [packageName, className, below = ''] = known;
+  const file = resolved(`${packageName}${below}`, folder);
+  if (file === undefined)
+    throw new StartError(
+      `${at}: "${provider}:${model}" needs the package ${packageName}, which the project does not have: npm install ${packageName}`,
+    );
+  try {
+    const module = (await import(pathToFileURL(file).href)) as Record<string, new (fields: { model: string }) => Embeddings>;
+    return new module[className]!({ model });
+  } catch (thrown) {
+    const error = asError(thrown);
+    throw new StartError(`${at}: ${className} of ${packageName} can't be made: ${error.message}`, { cause: error });
+  }
+}
+
+/** Returns the file of a package as the project finds it. */
+function resolved(name: string, folder: string): string | undefined {
+  try {
+    return createRequire(path.join(folder, 'package.json')).resolve(name);
+  } catch {
+    return undefined;
+  }
 }

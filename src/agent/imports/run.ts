@@ -1,14 +1,28 @@
 import type { ImportConfig } from '../../config/thread-import.ts';
 import { asError, EXIT, StartError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { openDatabase } from '../db/base/pool.ts';
+import { openDatabase, type Database, type Db } from '../db/base/pool.ts';
 import { reachDatabase } from '../db/base/reach.ts';
 import { checkKeys, isSealedByModule } from '../db/encryption/encryption-keys.ts';
-import { hasThread } from '../db/imports/imported-threads.ts';
-import { checkTables, countSaved, savedThreads } from '../db/imports/saver-tables.ts';
+import { hasThread, insertImported } from '../db/imports/imported-threads.ts';
+import {
+  checkTables,
+  countSaved,
+  savedThreads,
+  checkpointPlaces,
+  checkpointsAt,
+  savedThread,
+  valuePlaces,
+  valuesAt,
+  writePlaces,
+  writesAt,
+  type SavedValue,
+} from '../db/imports/saver-tables.ts';
 import { migrate } from '../db/migrate.ts';
 import { codecOf } from '../encryption/codec-of.ts';
-import { importedId, importThread, previewThread, type Imported, type Sides } from './one-thread.ts';
+import { writeSteps, type Step } from '../db/checkpoints/checkpoints.ts';
+import { isUuid, namedId } from '../kernel/ids.ts';
+import { faultOf, groups, recordOf, storedCheckpoint, storedWrite, ValuePlan, type PlannedCheckpoint } from './stored-form.ts';
 
 /** `out` prints a line. */
 export type ImportOptions = { config: ImportConfig; out: (line: string) => void; log: Log; signal: AbortSignal };
@@ -63,7 +77,7 @@ async function importAll(sides: Sides, options: ImportOptions): Promise<void> {
   const all = config.threads?.length ?? (await countSaved(sides.source));
   let reportedAt = performance.now();
   for await (const id of config.threads ?? savedThreads(sides.source)) {
-    const found = await one(sides, id, options).catch((error: unknown) => stopped(error, id, { counts, signal }));
+    const found = await oneThread(sides, id, options).catch((error: unknown) => stopped(error, id, { counts, signal }));
     counts[found.is] += 1;
     if (found.is === 'refused') out(`Thread ${id} is left out: ${found.why}.`);
     else counts.checkpoints += found.checkpoints;
@@ -75,7 +89,7 @@ async function importAll(sides: Sides, options: ImportOptions): Promise<void> {
   if (counts.refused > 0) throw new StartError(`${counts.refused} of ${all} threads were left out; the lines above say why.`);
 }
 
-async function one(sides: Sides, id: string, { config, signal }: ImportOptions): Promise<Imported> {
+async function oneThread(sides: Sides, id: string, { config, signal }: ImportOptions): Promise<Imported> {
   signal.throwIfAborted();
   if (!config.dryRun) return importThread(sides, id, config.graph, signal);
   if (await hasThread(sides.target, importedId(id))) return { is: 'there', checkpoints: 0 };
@@ -92,3 +106,84 @@ function stopped(thrown: unknown, id: string, { counts, signal }: { counts: Coun
   const sentence = `The import stopped at thread ${id}: ${reasonOf(thrown)}. ${so}`;
   throw new StartError(sentence, { cause: thrown, exitCode: EXIT.database });
 }
+
+/** Reads from the source, and writes into the target. */
+type Sides<S = Database, T = Database> = { source: S; target: T };
+
+type Imported = { is: 'imported' | 'there'; checkpoints: number } | { is: 'refused'; why: string };
+
+/** Python's uuid.NAMESPACE_OID, so that users can find out the ids of their threads. */
+const NAMESPACE = '6ba7b812-9dad-11d1-80b4-00c04fd430c8';
+
+/** Returns the id of an imported thread: its own one, or another that follows from it where that is no UUID. */
+const importedId = (id: string): string => (isUuid(id) ? id.toLowerCase() : namedId(NAMESPACE, id));
+
+/** Has a transaction see the source as it was at its beginning, and only read. */
+const snapshot = (source: Db): Promise<unknown> => source.query({ text: 'set transaction isolation level repeatable read, read only' });
+
+/** Returns the result that an import of the thread would have in a target without it. */
+const previewThread = (source: Database, id: string, graph: string | undefined): Promise<Imported> =>
+  source.transaction(async (reading) => {
+    await snapshot(reading);
+    const saved = await savedThread(reading, id);
+    const why = faultOf(saved, graph);
+    return why === undefined ? { is: 'imported', checkpoints: saved.checkpoints } : { is: 'refused', why };
+  });
+
+/** Imports a thread whole, or nothing of it. */
+function importThread({ source, target }: Sides, id: string, graph: string | undefined, signal: AbortSignal): Promise<Imported> {
+  return source.transaction(async (reading): Promise<Imported> => {
+    await snapshot(reading);
+    const saved = await savedThread(reading, id);
+    const why = faultOf(saved, graph);
+    if (why !== undefined) return { is: 'refused', why };
+    const record = recordOf({ id, thread_id: importedId(id) }, saved, graph);
+    return target.transaction(async (writing) => {
+      if (!(await insertImported(writing, record))) return { is: 'there', checkpoints: 0 };
+      const sides = { source: reading, target: writing };
+      await copyCheckpoints(sides, { id, threadId: record.thread_id, signal });
+      await copyWrites(sides, { id, threadId: record.thread_id, signal });
+      return { is: 'imported', checkpoints: saved.checkpoints };
+    });
+  });
+}
+
+type Names = { id: string; threadId: string; signal: AbortSignal };
+
+async function copyCheckpoints({ source, target }: Sides<Db, Db>, { id, threadId, signal }: Names): Promise<void> {
+  const plan = new ValuePlan(await valuePlaces(source, id));
+  for (const places of groups(await checkpointPlaces(source, id), ({ bytes }) => bytes)) {
+    const planned = (await checkpointsAt(source, places)).map((saved) => plan.plan(saved));
+    for (const group of groups(planned, bytesOf)) {
+      signal.throwIfAborted();
+      const values = await valuesAt(
+        source,
+        group.flatMap((one) => one.places),
+      );
+      await write(
+        target,
+        group.map((one) => ({ put: storedCheckpoint(threadId, one, valuesOf(one, values)) })),
+      );
+    }
+  }
+}
+
+const bytesOf = ({ places }: PlannedCheckpoint): number => places.reduce((sum, { bytes }) => sum + bytes, 0);
+
+function valuesOf({ places }: PlannedCheckpoint, values: SavedValue[]): SavedValue[] {
+  const own = new Set(places.map(({ at }) => at));
+  return values.filter(({ at }) => own.has(at));
+}
+
+async function copyWrites({ source, target }: Sides<Db, Db>, { id, threadId, signal }: Names): Promise<void> {
+  for (const places of groups(await writePlaces(source, id), ({ bytes }) => bytes)) {
+    signal.throwIfAborted();
+    await write(
+      target,
+      (await writesAt(source, places)).map((saved) => ({ writes: storedWrite(threadId, saved) })),
+    );
+  }
+}
+
+/** Writes steps that belong to no run. */
+const write = (target: Db, steps: Step[]): Promise<unknown> => writeSteps(target, [{ attempt: undefined, steps }]);

@@ -1,7 +1,5 @@
 import { Problem, Unavailable } from '../../errors.ts';
 
-type Refused = { status: number; message: string; passes?: boolean };
-
 /** The questions that a thread has asked another side. */
 export class OpenQuestions<Question, Answer> {
   readonly #send: (id: number, question: Question) => void;
@@ -24,7 +22,7 @@ export class OpenQuestions<Question, Answer> {
     this.#taken(id)?.resolve(answer);
   }
 
-  refused(id: number, { status, message, passes = false }: Refused): void {
+  refused(id: number, { status, message, passes = false }: { status: number; message: string; passes?: boolean }): void {
     this.#taken(id)?.reject(passes ? new Unavailable(message) : new Problem(status, message));
   }
 

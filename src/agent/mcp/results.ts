@@ -39,9 +39,7 @@ export function stateResult(state: Json, text?: JsonText): CallToolResult {
   return { content: [{ type: 'text', text: read }, ...files.map(fileContent)], structuredContent: state, isError: false };
 }
 
-type Block = Exclude<CallToolResult['content'][number], { type: 'text' }>;
-
-function fileContent(file: ContentFile, index: number): Block {
+function fileContent(file: ContentFile, index: number): Exclude<CallToolResult['content'][number], { type: 'text' }> {
   const { mediaType, name = `file-${index + 1}` } = file;
   const typed = mediaType !== undefined && { mimeType: mediaType };
   if ('url' in file) return { type: 'resource_link', uri: file.url, name, ...typed };

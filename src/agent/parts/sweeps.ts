@@ -5,8 +5,6 @@ import { deleteExpiredItems } from '../db/store/store-items.ts';
 import { deleteExpiredThreads, pruneExpiredThreads } from '../db/threads/thread-expiry.ts';
 import type { AgentDeps } from './deps.ts';
 
-type SweepDeps = Pick<AgentDeps, 'db' | 'expiry' | 'log'>;
-
 /** Items of the store that one statement removes. */
 const ITEMS = 1000;
 /** Keys of requests that one does. */
@@ -19,7 +17,7 @@ const REST = 0.25;
  * Removes expired data, until the signal: threads, their older checkpoints, items of the store, and the keys of
  * requests. Never throws.
  */
-export function removeExpired({ db, expiry, log }: SweepDeps, signal: AbortSignal): void {
+export function removeExpired({ db, expiry, log }: Pick<AgentDeps, 'db' | 'expiry' | 'log'>, signal: AbortSignal): void {
   const { threads, store } = expiry;
   const every = async (minutes: number, what: string, work: () => Promise<number>): Promise<void> => {
     while (await slept(minutes * 60_000, signal)) {

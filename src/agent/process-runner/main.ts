@@ -1,10 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { asError, StartError } from '../../errors.ts';
 import type { ThreadStart } from '../../schema/wire/wall/graph-start.ts';
-import type { FromThread, ToThread } from '../../schema/wire/wall/graphs.ts';
-import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
+import { WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import type { FromRunner, ToRunner } from '../../schema/wire/wall/runner.ts';
 import { RunnerProcess } from '../kernel/runner-process.ts';
+import { startWhenAsked } from '../kernel/worker-start.ts';
 
 /*
  * This thread stores for a runner in another process, by the protocol of schema/wire/wall/runner.ts. It runs nothing of
@@ -42,17 +41,4 @@ async function start(given: ThreadStart): Promise<void> {
   await serveRunner(child, { given, port, ended: () => Atomics.store(pid, 0, 0) });
 }
 
-const broken = (sentence: string): void => port.postMessage({ kind: 'broken', sentence } satisfies FromThread);
-
-port.once('message', (first: ToThread) => {
-  if (first.kind !== 'start') return;
-  const fault = versionFault('The server', first.version);
-  if (fault !== undefined) {
-    broken(fault);
-    return;
-  }
-  start(first.start).catch((thrown: unknown) => {
-    const error = asError(thrown);
-    broken(error instanceof StartError ? error.message : (error.stack ?? error.message));
-  });
-});
+startWhenAsked(port, start);

@@ -12,20 +12,21 @@ import { OpenQuestions } from '../kernel/open-questions.ts';
 import { openRunStorage } from '../run-storage/open.ts';
 import type { Embed } from '../gx-json/embed.ts';
 import { answerRunner, refusedAnswer, storeStep, storeWrites } from './answers.ts';
-import { RunnerEmbeddings } from './embeddings.ts';
-import { MemoryWatch } from './memory-watch.ts';
 import { RunsOfRunner } from './runs.ts';
 import { elementOf } from './stored-values.ts';
+import { readFileSync } from 'node:fs';
+import type { Language } from '../../schema/agent/code-place.ts';
+import type { JsonText } from '../../schema/wire/wall/json-text.ts';
+import { AskedEmbeddings } from '../gx-json/asked-embeddings.ts';
 
 /** Milliseconds by which the work in a runner may be late; beyond them its signs of life do not count. */
 const MOST_LATE = 1500;
 
 type Tell = (message: FromThread) => void;
-type Storage = Awaited<ReturnType<typeof openRunStorage<ReturnType<typeof elementOf>>>>;
 type Stored = Extract<FromRunner, { kind: 'put' | 'writes' }>;
 type AskedCiphers = OpenQuestions<CipherCall, CipherAnswer>;
 type Deps = {
-  storage: Storage;
+  storage: Awaited<ReturnType<typeof openRunStorage<ReturnType<typeof elementOf>>>>;
   runs: RunsOfRunner;
   ciphers: AskedCiphers;
   embeddings: RunnerEmbeddings;
@@ -166,4 +167,88 @@ export async function serveRunner(child: RunnerProcess<ToRunner, FromRunner>, { 
   setImmediate(() => {
     throw new StartError(sentence);
   });
+}
+
+/** Milliseconds between two looks: a process that takes a gigabyte a second passes its limit by 250 MB. */
+const LOOK_EVERY = 250;
+
+/** The share of its limit above which a runner should get no new work. */
+const FULL = 0.75;
+
+type Watched = { pid: number; megabytes: number | undefined; exceeded: (sentence: string) => void };
+
+/**
+ * Watches the memory of a runner, which has no limit of its own. Processes that it starts itself do not count. Where
+ * there is no /proc, nothing is watched.
+ */
+class MemoryWatch {
+  readonly #watched: Watched;
+  readonly #timer: NodeJS.Timeout | undefined;
+  #taken = 0;
+
+  constructor(watched: Watched) {
+    this.#watched = watched;
+    if (watched.megabytes !== undefined) this.#timer = setInterval(() => this.#look(watched.megabytes!), LOOK_EVERY);
+  }
+
+  get full(): boolean {
+    const { megabytes } = this.#watched;
+    return megabytes !== undefined && this.#taken > megabytes * FULL;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(limit: number): void {
+    const { pid, exceeded } = this.#watched;
+    this.#taken = megabytesOf(pid) ?? 0;
+    if (this.#taken <= limit) return;
+    this.stop();
+    const taken = `The runner took ${Math.round(this.#taken)} MB of memory, and may take ${limit}`;
+    exceeded(`${taken}: it is ended. GX_PYTHON_MEMORY_MB allows more.`);
+  }
+}
+
+/** Returns the memory of a process that is in the machine's; undefined where that is not known. */
+function megabytesOf(pid: number): number | undefined {
+  try {
+    const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+    return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
+  } catch {
+    return undefined;
+  }
+}
+
+type RunnerDoors = { language: Language | undefined; send: (message: ToRunner) => void; tell: (message: FromThread) => void };
+/** Makes texts into vectors for the store: in the runner where the embedding is in Python, else at the server. */
+class RunnerEmbeddings {
+  readonly #isHere: boolean;
+  readonly #asked: AskedEmbeddings;
+
+  constructor({ language, send, tell }: RunnerDoors) {
+    this.#isHere = language === 'python';
+    this.#asked = new AskedEmbeddings((id, texts) => {
+      // The server counts its own calls from one upwards.
+      if (this.#isHere) send({ kind: 'call', call_id: -id, operation: 'embed', args: { texts } });
+      else tell({ kind: 'embed', embed_id: id, texts });
+    });
+  }
+
+  embed(texts: string[]): Promise<number[][]> {
+    return this.#asked.embed(texts);
+  }
+
+  /** Takes the runner's answer to a call. Returns false for a call of the server. */
+  heard(given: Extract<FromRunner, { call_id: number }>): boolean {
+    if (given.call_id > 0) return false;
+    if (given.kind === 'result') this.#asked.answered(-given.call_id, given.json as JsonText<number[][]>);
+    else this.#asked.refused(-given.call_id, given);
+    return true;
+  }
+
+  heardOfServer(given: Extract<ToThread, { embed_id: number }>): void {
+    if (given.kind === 'embedded') this.#asked.answered(given.embed_id, given.json);
+    else this.#asked.refused(given.embed_id, given);
+  }
 }

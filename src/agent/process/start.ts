@@ -203,15 +203,13 @@ function loadUsersParts(options: LoadOptions, opened: Opened): UsersParts {
 
 /** Milliseconds. */
 type DrainTimes = { grace: number; delay: number };
-type DrainDeps = Pick<AgentDeps, 'pump' | 'executor' | 'readers'>;
-
 /**
  * Takes no new runs. Those under way may finish in the first half of the grace. In the second half each goes on
  * elsewhere as soon as its step has ended, and the runs left at the end are cut off and handed back. The server accepts
  * requests during the delay. A client that waits for a run elsewhere gets its end within the grace.
  */
 async function drain(
-  { pump, executor, readers }: DrainDeps,
+  { pump, executor, readers }: Pick<AgentDeps, 'pump' | 'executor' | 'readers'>,
   { unanswered, mayBeAsked }: ListeningServer,
   times: DrainTimes,
 ): Promise<void> {

@@ -50,10 +50,8 @@ function knownGraph(deps: Pick<Deps, 'graphs'>, graphId: string | null | undefin
     throw new NotFound(`Graph "${graphId}" not found. This server has ${deps.graphs.join(', ')}.`);
 }
 
-type Settings = { config?: JsonObject | null; context?: JsonObject | null };
-
 /** Returns the context, whether it was given as `context` or as `config.configurable`; null when it was not given. */
-function contextIn({ config, context }: Settings): JsonObject | null {
+function contextIn({ config, context }: { config?: JsonObject | null; context?: JsonObject | null }): JsonObject | null {
   const configurable = config?.['configurable'] as JsonObject | undefined;
   if (isGiven(configurable) && isGiven(context)) throw new Rejected('context: Cannot specify both configurable and context. Use only one.');
   return isGiven(configurable) ? configurable : (context ?? configurable ?? null);

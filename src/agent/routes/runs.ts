@@ -177,12 +177,10 @@ async function remove(
   return noContent();
 }
 
-type CancelOptions = { wait?: boolean; action?: CancelAction; caller: AgentCaller; signal: AbortSignal };
-
 async function cancel(
   deps: RunRouteDeps,
   { thread_id, run_id }: { thread_id: string; run_id: string },
-  options: CancelOptions,
+  options: { wait?: boolean; action?: CancelAction; caller: AgentCaller; signal: AbortSignal },
 ): Promise<Reply> {
   const action = stopOf(options.action);
   const { permits } = await permission(options.caller, 'threads:update', { thread_id, run_id, metadata: {}, action });

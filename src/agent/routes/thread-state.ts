@@ -19,8 +19,6 @@ import type { Json } from '../../schema/json.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'pinnedCalls' | 'readers'>;
 type WriteDeps = Deps & { held: HeldThreads };
-type AllDeps = Deps & Pick<AgentDeps, 'pump' | 'tickets' | 'signals' | 'log'>;
-
 const route = agentRoutes('threads');
 const State = Type.Unsafe<unknown>({ type: 'object' });
 const Query = Type.Object({ subgraphs: Type.Optional(Type.Boolean()), select: Type.Optional(StateSelect) });
@@ -261,7 +259,7 @@ const postHistoryRoute = (deps: Deps): AgentRoute =>
     },
   });
 
-export const threadStateRoutes = (deps: AllDeps): AgentRoute[] => [
+export const threadStateRoutes = (deps: Deps & Pick<AgentDeps, 'pump' | 'tickets' | 'signals' | 'log'>): AgentRoute[] => [
   getStateRoute(deps),
   updateStateRoute({ ...deps, held: new HeldThreads(deps) }),
   getStateAtRoute(deps),

@@ -12,10 +12,8 @@ const route = agentRoutes('threads');
 
 const Modes = Type.Optional(Type.Array(Type.String()));
 
-type Deps = Pick<AgentDeps, 'db' | 'readers'>;
-
 /** Serves the stream of a thread, which has the events of all its runs. */
-export const threadStreamRoute = ({ db, readers }: Deps): AgentRoute =>
+export const threadStreamRoute = ({ db, readers }: Pick<AgentDeps, 'db' | 'readers'>): AgentRoute =>
   route({
     method: 'get',
     path: '/threads/{thread_id}/stream',

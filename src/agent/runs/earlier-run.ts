@@ -10,13 +10,11 @@ import type { FollowedRun, Readers } from './readers.ts';
 /* Runs that the same request made before. */
 
 type Deps = { db: Db; readers: Pick<Readers, 'followRun'> };
-type Whose = { caller: AgentCaller; follow: Following | undefined };
-
 /** Returns the run as it is now, and follows it where that is asked for. Throws a 410 when it is gone. */
 export async function earlierRun(
   deps: Deps,
   runId: string,
-  { caller, follow }: Whose,
+  { caller, follow }: { caller: AgentCaller; follow: Following | undefined },
 ): Promise<{ run: Run; followed: FollowedRun | undefined }> {
   const run = await seenRun(deps, runId, caller);
   return { run, followed: follow && (await followed(deps, runId, follow)) };

@@ -4,8 +4,6 @@ import { bucketOf, MOST_COUNTED, tokenBucketOf, type RunCounts } from '../../sch
 
 type Histogram = Map<number, number>;
 type Counts = { done: number; errors: number; lost: number; used: number; durations: Histogram; waits: Histogram; tokens: Histogram };
-type UnderWay = { revision: string | null; since: number; tokens?: number | undefined };
-
 /** `waited`: seconds from the time that it was due; null for one that had begun before. */
 type Beginning = { run_id: string; revision: string | null; attempt: number; waited: number | null };
 
@@ -21,7 +19,7 @@ export class EndedRuns {
   /** Runs under way whose worker was found gone here, by their fate. */
   readonly lostRuns = { continued: 0, ended: 0 };
   readonly #counts = new Map<string, Counts>();
-  readonly #underWay = new Map<string, UnderWay>();
+  readonly #underWay = new Map<string, { revision: string | null; since: number; tokens?: number | undefined }>();
   #times: RunTimes | undefined;
   #isCompared = false;
 

@@ -60,9 +60,7 @@ export function configurableHeaders(headers: IncomingHttpHeaders, passes: Passes
 /** Escapes a text for a regular expression, because `RegExp.escape` came only with Node 24. */
 const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
-type Pattern = { text: string; matches: RegExp };
-
-function patterns(...lists: (string[] | undefined)[]): Pattern[] {
+function patterns(...lists: (string[] | undefined)[]): { text: string; matches: RegExp }[] {
   return lists
     .flatMap((list) => list ?? [])
     .map((pattern) => {

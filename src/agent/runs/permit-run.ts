@@ -7,8 +7,6 @@ import { makesThread } from './kwargs.ts';
 
 /* This file asks whether a caller may make a run. */
 
-type Ids = { run_id: string; thread_id: string | null; assistant_id: string };
-
 /** A run as its caller's handlers left it; without permits the caller is not guarded. */
 export type PermittedRun = { body: RunCreate; permits: RunPermits | undefined };
 
@@ -32,7 +30,7 @@ const KWARGS = [
 export async function permitRun(
   { caller, graphs }: { caller: AgentCaller; graphs: string[] },
   body: RunCreate,
-  ids: Ids,
+  ids: { run_id: string; thread_id: string | null; assistant_id: string },
 ): Promise<PermittedRun> {
   if (caller.guard === undefined) return { body, permits: undefined };
   const assistant = await permitAssistant({ caller, graphs }, ids.assistant_id);

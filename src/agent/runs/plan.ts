@@ -176,12 +176,10 @@ function threadOf(body: RunCreate, from: PlannedFrom, permits: RunPermits | unde
 }
 
 type PlannedFrom = RunContext & { thread_runs: number };
-type ContextKey = RunContextKey & { context?: AskedContext | undefined };
-
 /** Returns the run's facts from its assistant and thread. Throws `NotFound` where the caller may not use them. */
 export async function contextOf(
   { db, batched }: Pick<PlanDeps, 'db' | 'batched'>,
-  { context, ...key }: ContextKey,
+  { context, ...key }: RunContextKey & { context?: AskedContext | undefined },
   permits: RunPermits | undefined,
 ): Promise<PlannedFrom> {
   if (permits === undefined) {

@@ -13,15 +13,13 @@ const NAMES: Record<Exclude<End['kind'], 'finish'>, string> = {
   forget: 'lost',
 };
 
-type SpannedRun = Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt' | 'kwargs'>;
-
 /**
  * Begins the span of one attempt of a run. It is below the request that made the run where that is traced, and else the
  * root of a trace that has the run's id, as have all of its attempts.
  */
 export function beginRunSpan(
   tracing: Tracing | undefined,
-  { run_id, thread_id, graph_id, attempt, kwargs }: SpannedRun,
+  { run_id, thread_id, graph_id, attempt, kwargs }: Pick<Claimed, 'run_id' | 'thread_id' | 'graph_id' | 'attempt' | 'kwargs'>,
 ): OpenSpan | undefined {
   return tracing?.begin(`run ${graph_id}`, {
     parent: traceOfRequest(kwargs),

@@ -1,11 +1,11 @@
 import { Unavailable } from '../../errors.ts';
 import type { SseEvent } from '../../http/route.ts';
-import { eventId, type Cursor, type RunEvent, type ThreadStreamMode } from '../../schema/agent/stream-event.ts';
+import { eventId, type Cursor, type RunEvent, type ThreadStreamMode, isAfter } from '../../schema/agent/stream-event.ts';
 import { readThreadEvents } from '../db/events/events.ts';
 import type { Subscription } from './bus.ts';
-import { ReadPositions } from './read-positions.ts';
 import type { EventSource } from './run-events.ts';
 import { inThreadStream } from './wanted.ts';
+import { madeAt } from '../kernel/ids.ts';
 
 /** How one reader reads the events of all runs of a thread. */
 export type ThreadReading = {
@@ -48,5 +48,59 @@ export async function* threadEvents(source: EventSource, { threadId, subscriptio
       if (tail !== undefined && positions.isAhead(message.run_id, message.events)) yield* stored(message.run_id);
       for (const event of message.events) yield* shown(message.run_id, event);
     } else yield* stored(message.run_id);
+  }
+}
+
+/** The most runs of a thread whose positions are remembered: far more than can be under way, or end late, at a time. */
+const REMEMBERED = 200;
+const BEGINNING: Cursor = { ms: 0, seq: 0 };
+
+/**
+ * Holds how far a reader of a thread has read each of its runs. The clocks of workers differ, and the end of one run
+ * may arrive after the beginning of the next, so a single position for all would lose events.
+ */
+export class ReadPositions {
+  readonly #ofRun = new Map<string, Cursor>();
+  readonly #since: number | undefined;
+  #start: Cursor;
+
+  /**
+   * `since` is in milliseconds by this server's clock. A run made later is read from its first event, whatever its
+   * worker's clock says.
+   */
+  private constructor(start: Cursor, since?: number) {
+    this.#start = start;
+    this.#since = since;
+  }
+
+  /** Returns the positions of a reader that begins now, or that goes on behind an event. */
+  static from(cursor: Cursor | undefined, now = Date.now()): ReadPositions {
+    return cursor === undefined ? new ReadPositions({ ms: now, seq: 0 }, now) : new ReadPositions(cursor);
+  }
+
+  /** Returns where the reader goes on in the run or, without a run, in all of them. */
+  after(runId?: string): Cursor {
+    if (runId === undefined) return this.#start;
+    const isLater = this.#since !== undefined && madeAt(runId) >= this.#since;
+    return this.#ofRun.get(runId) ?? (isLater ? BEGINNING : this.#start);
+  }
+
+  /** Returns whether events of the run are missing before these. Of a run that was under way before, nothing is. */
+  isAhead(runId: string, events: Cursor[]): boolean {
+    const at = this.after(runId);
+    const first = events.find((event) => isAfter(event, at));
+    return first !== undefined && (this.#ofRun.has(runId) || at.seq === 0) && first.seq !== at.seq + 1;
+  }
+
+  /** Moves on to the event; returns false when it has been read before. */
+  advance(runId: string, event: Cursor): boolean {
+    if (!isAfter(event, this.after(runId))) return false;
+    this.#ofRun.set(runId, { ms: event.ms, seq: event.seq });
+    const [oldest] = this.#ofRun;
+    if (this.#ofRun.size > REMEMBERED && oldest !== undefined) {
+      this.#ofRun.delete(oldest[0]);
+      if (isAfter(oldest[1], this.#start)) this.#start = oldest[1];
+    }
+    return true;
   }
 }

@@ -67,14 +67,12 @@ function filterOf(answer: unknown): unknown {
   throw new Problem(500, `The authorization handler returned ${typeof answer}: it must return a filter, true, false or nothing.`);
 }
 
-type Refusing = { status?: unknown; message?: unknown; headers?: unknown };
-
 /**
  * Returns a handler's error as an answer. An `HTTPException` has a status between 400 and 599; anything else is the
  * handler's own failure, whose text stays in the log.
  */
 function refusalOf(thrown: unknown, statusOf: (status: number) => number): Error {
-  const { status, message, headers } = Object(thrown) as Refusing;
+  const { status, message, headers } = Object(thrown) as { status?: unknown; message?: unknown; headers?: unknown };
   if (typeof status !== 'number' || !(status >= 400 && status < 600)) return thrown instanceof Error ? thrown : new Error(String(thrown));
   return new Problem(statusOf(status), typeof message === 'string' && message !== '' ? message : 'Forbidden', {
     cause: thrown,

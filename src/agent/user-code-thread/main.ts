@@ -1,13 +1,14 @@
 import process from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
-import { asError, Problem, StartError } from '../../errors.ts';
+import { asError, Problem } from '../../errors.ts';
 import { createLog, type Log } from '../../log.ts';
 import type { ModuleExport } from '../../schema/wire/wall/forms.ts';
-import { versionFault, WALL_VERSION } from '../../schema/wire/wall/rules.ts';
+import { WALL_VERSION } from '../../schema/wire/wall/rules.ts';
 import type { FromUserCode, HandlerQuestion, Questions, ToUserCode, UserCodeStart } from '../../schema/wire/wall/user-code.ts';
 import { userCipher, type UserCipher } from '../encryption/user-module.ts';
 import { importExport } from '../gx-json/import-export.ts';
+import { logStrays, startWhenAsked } from '../kernel/worker-start.ts';
 import { SharedLiveness, type Liveness } from '../user-code/liveness.ts';
 import { appOf, type App } from './app.ts';
 import { authenticate, authorize, handlersOf, type Handlers } from './auth.ts';
@@ -33,9 +34,7 @@ function refusal(thrown: unknown, of: string, log: Log): Omit<Extract<FromUserCo
   return { status: 500, message: `${of} failed.`, headers: {} };
 }
 
-type Served = Answering & { server: AppServer; liveness: Liveness; log: Log };
-
-function serve({ server, liveness, log, ...answering }: Served): void {
+function serve({ server, liveness, log, ...answering }: Answering & { server: AppServer; liveness: Liveness; log: Log }): void {
   const answer = async (call_id: number, question: HandlerQuestion): Promise<void> => {
     try {
       tell({ kind: 'answer', call_id, answer: await answerTo(answering, question) });
@@ -85,8 +84,7 @@ async function start({ auth, encryption, logLevel, logFields, sendsLog, env, ...
   const also = sendsLog ? (line: string) => tell({ kind: 'log', line }) : undefined;
   const log = createLog({ level: logLevel, process: 'user-code-thread', fields: logFields, also });
   for (const [name, value] of Object.entries(env)) process.env[name] ??= value;
-  process.on('unhandledRejection', (thrown) => log.error({ err: asError(thrown) }, 'unhandled rejection in a handler'));
-  process.on('uncaughtException', (thrown) => log.error({ err: asError(thrown) }, 'uncaught exception in a handler'));
+  logStrays(log, 'a handler');
   register();
   const liveness = new SharedLiveness(workerData as SharedArrayBuffer);
   const server = new AppServer({
@@ -111,15 +109,4 @@ async function start({ auth, encryption, logLevel, logFields, sendsLog, env, ...
   if (document) tell({ kind: 'document', document: JSON.parse(JSON.stringify(document)) as Record<string, unknown> });
 }
 
-port.once('message', (first: ToUserCode) => {
-  if (first.kind !== 'start') return;
-  const fault = versionFault('The server', first.version);
-  if (fault !== undefined) {
-    tell({ kind: 'broken', sentence: fault });
-    return;
-  }
-  start(first.start).catch((thrown: unknown) => {
-    const error = asError(thrown);
-    tell({ kind: 'broken', sentence: error instanceof StartError ? error.message : (error.stack ?? error.message) });
-  });
-});
+startWhenAsked(port, start);

@@ -21,10 +21,9 @@ type HostOptions = {
 };
 
 type ReadyCode = Extract<FromUserCode, { kind: 'ready' }>;
-type Answer = Questions[keyof Questions]['answer'];
 type Waiting = {
   question: HandlerQuestion;
-  resolve: (answer: Answer) => void;
+  resolve: (answer: Questions[keyof Questions]['answer']) => void;
   reject: (error: Error) => void;
   timer: NodeJS.Timeout;
   /** How many threads were asked. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ImageBuildConfig } from '../../config/image-build.ts';
 import { asError, StageFailed } from '../../errors.ts';
@@ -7,13 +7,16 @@ import { ownFile } from '../built-layers.ts';
 import { onOwnBase } from '../packages/plan.ts';
 import { builderVersion, labelsOf } from '../push.ts';
 import type { AskRegistry } from '../registry/client.ts';
-import type { ImageReference } from '../registry/reference.ts';
+import { type ImageReference, OCI_MANIFEST, imageReference } from '../registry/reference.ts';
 import { asker, required } from '../registries.ts';
 import { say, step } from '../progress.ts';
 import { keepJson, keptIn, keptJson, placesIn, type Cloned } from '../work.ts';
-import { fetchImage, pushFolder } from './image-folder.ts';
 import { BASE_NAME, writeRecipe } from './recipe.ts';
-import { solve } from './solve.ts';
+import { bringBlob, fetchBlob, putManifest, readManifest, type Manifest } from '../registry/images.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import { runProgram, type ProgramEnd } from '../command.ts';
+import { AUTHORITIES } from './dockerfile.ts';
+import { daemonSettings, solveFailure, hasOwnUsers } from './output.ts';
 
 /** Folders of a build with BuildKit, below that of all stages: it writes locks beside the images that it is given. */
 const foldersIn = (work: string) => {
@@ -97,4 +100,148 @@ async function kept(work: () => Promise<unknown>): Promise<void> {
   } catch (thrown) {
     say(`layers are not kept for the next build: ${asError(thrown).message}`);
   }
+}
+
+/*
+ * Images in folders (OCI image-spec, image-layout.md), which is how BuildKit gets and gives them: it never asks a
+ * registry with a credential of ours.
+ */
+
+const blobFile = (folder: string, digest: string): string => path.join(folder, 'blobs', 'sha256', digest.replace('sha256:', ''));
+
+/** Fetches an image into a folder, and returns its digest; undefined where the registry has none. */
+async function fetchImage(ask: AskRegistry, place: ImageReference, folder: string): Promise<string | undefined> {
+  const found = await readManifest(ask, place);
+  if (found === undefined) return undefined;
+  const { manifest, digest, bytes } = found;
+  mkdirSync(path.join(folder, 'blobs', 'sha256'), { recursive: true });
+  for (const blob of [manifest.config, ...manifest.layers])
+    if (!existsSync(blobFile(folder, blob.digest)) && !(await fetchBlob(ask, place, blob.digest, blobFile(folder, blob.digest))))
+      throw new StageFailed('PushFailed', `The registry ${place.host} sent another layer than ${blob.digest}: try again.`);
+  writeFileSync(blobFile(folder, digest), bytes);
+  const annotations = { 'org.opencontainers.image.ref.name': 'latest' };
+  const described = { mediaType: manifest.mediaType, digest, size: bytes.length, annotations };
+  writeFileSync(path.join(folder, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
+  writeFileSync(path.join(folder, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests: [described] }));
+  return digest;
+}
+
+/**
+ * Pushes the image of a folder, and returns its digest and how many bytes were sent. `trusted` returns a path, unless
+ * the file is not the one that BuildKit wrote there.
+ */
+async function pushFolder(
+  ask: AskRegistry,
+  folder: string,
+  { to, near, trusted }: { to: ImageReference; near: readonly ImageReference[]; trusted: (file: string) => string },
+): Promise<{ digest: string; sent: number }> {
+  const json = <T>(file: string): T => JSON.parse(readFileSync(trusted(file), 'utf8')) as T;
+  const [described] = json<{ manifests: { digest: string; mediaType: string }[] }>(path.join(folder, 'index.json')).manifests;
+  if (described === undefined || !/^sha256:[0-9a-f]{64}$/.test(described.digest))
+    throw new StageFailed('PushFailed', 'The build left no image.');
+  const manifest = json<Manifest>(blobFile(folder, described.digest));
+  let sent = 0;
+  for (const blob of [...manifest.layers, manifest.config]) {
+    if (!/^sha256:[0-9a-f]{64}$/.test(blob.digest))
+      throw new StageFailed('PushFailed', `The image has a layer without a digest: ${blob.digest}.`);
+    sent += await bringBlob(ask, to, blob, { file: trusted(blobFile(folder, blob.digest)), near });
+  }
+  const digest = await putManifest(ask, to, to.tag ?? 'latest', { ...manifest, mediaType: manifest.mediaType ?? OCI_MANIFEST });
+  return { digest, sent };
+}
+
+type Setting = {
+  config: ImageBuildConfig;
+  signal: AbortSignal;
+  folders: { state: string; image: string; kept: string };
+  labels: Record<string, string>;
+};
+type Solving = { context: string; dockerfile: string; base: { folder: string; digest: string }; cache?: string };
+
+/** Milliseconds between two looks whether the daemon answers, and how often it is looked. */
+const LOOK = 200;
+const LOOKS = 150;
+
+/** Starts BuildKit's daemon, builds, and ends it. */
+async function solve(setting: Setting, solving: Solving): Promise<void> {
+  const { config, signal, folders } = setting;
+  if (!hasOwnUsers(readFileSync('/proc/self/uid_map', 'utf8')))
+    throw new StageFailed(
+      'UserNamespacesOff',
+      'The pod of this build has no users of its own (hostUsers: false had no effect), so the lines of a Dockerfile are not run: turn user namespaces on, or build without a Dockerfile.',
+    );
+  mkdirSync(folders.state, { recursive: true });
+  const settings = path.join(folders.state, 'buildkitd.toml');
+  writeFileSync(settings, daemonSettings(config.registry.insecure ? hostsOf(config) : []));
+  const socket = `unix://${path.join(folders.state, 'buildkitd.sock')}`;
+  const env = { PATH: config.path, HOME: folders.state, ...networkOf(config) };
+  const over = new AbortController();
+  const stop = AbortSignal.any([signal, over.signal]);
+  const run = ['buildkitd', '--config', settings, '--root', folders.state, '--addr', socket, '--oci-worker-binary', 'runc'] as const;
+  const daemon = runProgram({ run, folder: '/', env, signal: stop }).catch((error: unknown) => ({
+    code: 1,
+    output: '',
+    last: asError(error).message,
+  }));
+  try {
+    await step('start BuildKit', () => answers(socket, env, { daemon, signal }));
+    const end = await step('run the Dockerfile', () =>
+      runProgram({ run: ['buildctl', '--addr', socket, ...buildArguments(setting, solving)], folder: '/', env, prefix: 'build', signal }),
+    );
+    if (end.code !== 0) throw solveFailure(end);
+  } finally {
+    over.abort();
+    await daemon;
+  }
+}
+
+const hostsOf = ({ image, cacheImage, baseImage }: ImageBuildConfig): string[] => [
+  ...new Set([image, cacheImage, baseImage].flatMap((name) => (name === undefined ? [] : (imageReference(name)?.host ?? [])))),
+];
+
+/** BuildKit is written in Go, which looks for certificates in folders. */
+function networkOf({ network }: ImageBuildConfig): Record<string, string> {
+  const { NODE_EXTRA_CA_CERTS: authorities, ...others } = network;
+  return { ...others, ...(authorities && { SSL_CERT_DIR: `/etc/ssl/certs:${path.dirname(authorities)}` }) };
+}
+
+type Waiting = { daemon: Promise<ProgramEnd>; signal: AbortSignal };
+
+async function answers(socket: string, env: Record<string, string>, { daemon, signal }: Waiting): Promise<void> {
+  let ended: ProgramEnd | undefined;
+  for (let look = 0; look < LOOKS; look++) {
+    const { code } = await runProgram({ run: ['buildctl', '--addr', socket, 'debug', 'workers'], folder: '/', env, signal });
+    if (code === 0) return;
+    ended = (await Promise.race([daemon, wait(LOOK, undefined, { signal })])) ?? undefined;
+    if (ended !== undefined) break;
+  }
+  say(ended?.output ?? '');
+  throw new StageFailed('BuildFailed', `BuildKit did not start. Its last lines: ${ended?.last ?? 'none'}`);
+}
+
+function buildArguments({ config, folders, labels }: Setting, { context, dockerfile, base, cache }: Solving): string[] {
+  const authorities = config.network['NODE_EXTRA_CA_CERTS'];
+  const opt = (text: string): string[] => ['--opt', text];
+  return [
+    'build',
+    '--progress=plain',
+    '--frontend',
+    'dockerfile.v0',
+    '--local',
+    `context=${context}`,
+    '--local',
+    `dockerfile=${path.dirname(dockerfile)}`,
+    ...opt(`filename=${path.basename(dockerfile)}`),
+    '--oci-layout',
+    `gx-base=${base.folder}`,
+    ...opt(`context:${BASE_NAME}=oci-layout://gx-base@${base.digest}`),
+    ...opt(`build-arg:AGENT_SERVER=${BASE_NAME}`),
+    ...Object.entries(labels).flatMap(([name, value]) => opt(`label:${name}=${value}`)),
+    ...(authorities === undefined ? [] : ['--secret', `id=${AUTHORITIES.id},src=${authorities}`]),
+    ...(cache === undefined ? [] : ['--import-cache', `type=local,src=${cache}`]),
+    '--output',
+    `type=oci,dest=${folders.image},tar=false`,
+    '--export-cache',
+    `type=local,dest=${folders.kept},mode=max`,
+  ];
 }

@@ -16,8 +16,6 @@ export type ProxiedScope = { real: string; at: string };
 /** The answer of the proxy to a build that asks what it has. */
 export type ProxiedScopes = { scopes: ProxiedScope[]; problem?: string };
 
-type Entry = { url: URL; files: URL[]; username: string; password: string; tenants?: string[] };
-
 /** A fault of the Secret. Its words hold nothing of the content, which is secret. */
 export class IndexFault extends RangeError {}
 
@@ -46,7 +44,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function entryOf(given: unknown, at: number): Entry {
+function entryOf(given: unknown, at: number): { url: URL; files: URL[]; username: string; password: string; tenants?: string[] } {
   const entry = typeof given === 'object' && given !== null ? new Map<string, unknown>(Object.entries(given)) : new Map<string, unknown>();
   const require = <T>(value: T | undefined, key: string, what: string): T => {
     if (value === undefined) throw new IndexFault(`indexes.json[${at}].${key} is no ${what}`);

@@ -10,6 +10,7 @@ import { asError } from '../../errors.ts';
 import { say } from '../progress.ts';
 import { pageForm, withLinks } from './pages.ts';
 import { IndexFault, proxiedAddress, scopeFor, scopesOf, type IndexScope, type ProxiedScopes } from './private-indexes.ts';
+import { boundedBytes } from '../../http/bounded-bytes.ts';
 
 type Scope = IndexScope & { at: string };
 type Known = { scopes: Scope[]; problem?: string };
@@ -133,12 +134,7 @@ function next(scopes: readonly Scope[], from: URL, location: string): URL {
 }
 
 async function pageOf(answer: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of answer.body ?? []) {
-    length += piece.length;
-    if (length > LONGEST_PAGE) throw new RangeError('The page of the index is too long.');
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
+  const bytes = await boundedBytes(answer.body ?? [], LONGEST_PAGE);
+  if (bytes === undefined) throw new RangeError('The page of the index is too long.');
+  return bytes.toString('utf8');
 }

@@ -1,11 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { Readable, Transform, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { asError, StageFailed } from '../../errors.ts';
-import { tarOf } from './tar.ts';
 import type { TreeEntry } from './tree.ts';
 
 /** A layer as a registry knows it: of the compressed file, and of the archive in it. */
@@ -50,3 +49,75 @@ const heard = (hash: Hash, count?: (bytes: number) => void): Transform =>
       done(null, piece);
     },
   });
+
+const BLOCK = 512;
+const CHUNK = 1 << 20;
+/** The user and group of agents in every image of ours. */
+const OWNER = 10_001;
+const TYPES = { file: '0', link: '2', folder: '5' } as const;
+const LONG_NAME = 'L';
+const LONG_TARGET = 'K';
+
+/**
+ * Returns a tar archive of entries below a prefix, piece by piece. It depends on names, contents and the executable bit
+ * alone: all times are 0 and all belongs to the agents' user, so that the same files make the same bytes. Names longer
+ * than 100 bytes are written as GNU tar does.
+ */
+function* tarOf(root: string, prefix: string, entries: readonly TreeEntry[]): Generator<Buffer> {
+  for (const entry of entries) {
+    const name = Buffer.from(`${prefix}/${entry.name}${entry.kind === 'folder' ? '/' : ''}`);
+    const target = Buffer.from(entry.target);
+    if (name.length > 100) yield* longText(LONG_NAME, name);
+    if (target.length > 100) yield* longText(LONG_TARGET, target);
+    const mode = entry.kind === 'link' ? 0o777 : entry.kind === 'folder' || entry.executable ? 0o755 : 0o644;
+    yield header({ name, target, mode, size: entry.size, type: TYPES[entry.kind] });
+    if (entry.kind === 'file') yield* contentOf(path.join(root, entry.name), entry.size);
+  }
+  yield Buffer.alloc(2 * BLOCK);
+}
+
+function* longText(type: string, text: Buffer): Generator<Buffer> {
+  const size = text.length + 1;
+  yield header({ name: Buffer.from('././@LongLink'), target: Buffer.alloc(0), mode: 0o644, size, type });
+  yield Buffer.concat([text, Buffer.alloc(1), padding(size)]);
+}
+
+type Header = { name: Buffer; target: Buffer; mode: number; size: number; type: string };
+
+function header({ name, target, mode, size, type }: Header): Buffer {
+  const block = Buffer.alloc(BLOCK);
+  const octal = (value: number, at: number, length: number): void => void block.write(value.toString(8).padStart(length - 1, '0'), at);
+  name.copy(block, 0, 0, 100);
+  octal(mode, 100, 8);
+  octal(OWNER, 108, 8);
+  octal(OWNER, 116, 8);
+  octal(size, 124, 12);
+  octal(0, 136, 12);
+  block.write(type, 156);
+  target.copy(block, 157, 0, 100);
+  block.write('ustar  \0', 257, 'latin1');
+  // The sum counts its own field as spaces.
+  block.fill(' ', 148, 156);
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  return block;
+}
+
+const padding = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK);
+
+function* contentOf(file: string, size: number): Generator<Buffer> {
+  const opened = openSync(file, 'r');
+  try {
+    for (let left = size; left > 0;) {
+      const piece = Buffer.allocUnsafe(Math.min(left, CHUNK));
+      const read = readSync(opened, piece, 0, piece.length, null);
+      if (read === 0)
+        throw new StageFailed('BuildFailed', `${file} changed while the image was written: no command may go on in the background.`);
+      yield piece.subarray(0, read);
+      left -= read;
+    }
+  } finally {
+    closeSync(opened);
+  }
+  yield padding(size);
+}

@@ -56,9 +56,7 @@ export function managerOf({ files, packageManager, lockText }: ProjectFacts): Ma
   };
 }
 
-type Chosen = (version: string | undefined, lock: string | undefined) => Manager;
-
-const managers: Record<'npm' | 'pnpm' | 'yarn' | 'bun', Chosen> = {
+const managers: Record<'npm' | 'pnpm' | 'yarn' | 'bun', (version: string | undefined, lock: string | undefined) => Manager> = {
   npm: () => ({ name: 'npm', program: 'npm' }),
   pnpm: (version, lock) => ({ name: 'pnpm', program: 'pnpm', tool: pnpmTool(version, lock) }),
   bun: (version) => ({ name: 'bun', program: 'bun', tool: version === undefined ? DEFAULT_TOOLS.bun : `bun@${version}` }),

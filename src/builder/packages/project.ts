@@ -59,7 +59,8 @@ export function projectOf(source: string, folder: string): Project | undefined {
   return { folder: place, manager, hasPackages: packagesBelow(source, place) };
 }
 
-function upwards(folder: string): string[] {
+/** Returns a folder and those above it, up to the root of the repository. */
+export function upwards(folder: string): string[] {
   const parts = folder.split('/').filter((part) => part !== '' && part !== '.');
   return parts.map((_, at) => parts.slice(0, parts.length - at).join('/')).concat('');
 }

@@ -4,6 +4,7 @@ import { StageFailed } from '../../errors.ts';
 import type { GxJson } from '../../schema/agent/gx-json.ts';
 import { isWithin, realFileIn } from '../work.ts';
 import { isFolder } from './demands.ts';
+import { upwards } from './project.ts';
 
 /*
  * How the packages of a project in Python are installed, as its files say. All paths go from the root of the
@@ -120,11 +121,6 @@ const hasFile = (source: string, folder: string, name: string): boolean => realF
 /** Returns whether pyproject.toml describes a package; others only have the settings of tools. */
 const isProject = (source: string, folder: string): boolean =>
   /^\s*\[(project|build-system|tool\.poetry)\]/m.test(textOf(source, path.join(folder, 'pyproject.toml')) ?? '');
-
-function upwards(folder: string): string[] {
-  const parts = folder.split('/').filter((part) => part !== '');
-  return parts.map((_, at) => parts.slice(0, parts.length - at).join('/')).concat('');
-}
 
 function isLocked(source: string, { uvLock, requirements, otherLock }: PythonFolder): boolean {
   if (uvLock !== undefined || otherLock !== undefined || requirements === undefined) return true;

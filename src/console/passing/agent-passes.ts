@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { Forbidden, NotFound, Problem, Unauthorized, Unavailable } from '../../errors.ts';
+import { SharedAnswers } from '../../http/shared-answers.ts';
 import type { AgentPass } from '../../schema/wire/agent-pass.ts';
 import type { ControlPlaneDoor } from '../control-plane.ts';
 import { headersInwards, type SentAlong } from '../headers.ts';
@@ -24,7 +25,7 @@ export type HeldPass = AgentPass & { madeAt: number; renewAt: number; endsAt: nu
 export class AgentPasses {
   readonly #door: Pick<ControlPlaneDoor, 'ask'>;
   readonly #kept = new Map<string, HeldPass>();
-  readonly #asking = new Map<string, Promise<HeldPass>>();
+  readonly #asking = new SharedAnswers<HeldPass>();
 
   constructor(door: Pick<ControlPlaneDoor, 'ask'>) {
     this.#door = door;
@@ -38,13 +39,7 @@ export class AgentPasses {
     const name = nameOf(asked);
     const known = this.#kept.get(name);
     if (known !== undefined && Date.now() < known.renewAt) return known;
-    const running = this.#asking.get(name);
-    if (running !== undefined) return running;
-    const started = this.#ask(asked)
-      .then((pass) => this.#keep(name, pass))
-      .finally(() => this.#asking.delete(name));
-    this.#asking.set(name, started);
-    return started;
+    return this.#asking.of(name, async () => this.#keep(name, await this.#ask(asked)));
   }
 
   /** Returns another pass in place of one that the agent has refused; undefined where there is no newer one. */

@@ -6,11 +6,11 @@ import type { AppOptions, Elsewhere } from '../../http/server.ts';
 import { leaveUnreadLate } from '../../http/unread-body.ts';
 import type { ProcessPlace, ProcessDoor } from '../door.ts';
 import { bringsBody, headersFromAgent, headersToAgent, isEvents } from '../headers.ts';
-import { notSignedIn, type BrowserSessions } from '../session/sessions.ts';
+import type { BrowserSessions } from '../session/sessions.ts';
 import type { AgentPasses, HeldPass, PassAsked } from './agent-passes.ts';
 import { agentTargetOf, isReading, PASSED_TO_AGENTS, type AgentPlaceNamed, type AgentTarget } from './target.ts';
-import { whileItMay } from './while-it-may.ts';
 import { pipeline, Transform } from 'node:stream';
+import { refuseReader } from './pass.ts';
 
 type Middleware = NonNullable<AppOptions<undefined>['middleware']>[number];
 type Context = Parameters<Middleware>[0];
@@ -42,7 +42,7 @@ export function passingToAgents(parts: AgentPassing): Middleware {
     const target = agentTargetOf(ctx.req.url ?? '');
     if (target === undefined) throw new NotFound('There is no such path of an agent.');
     const session = parts.sessions.of(ctx.headers);
-    if (typeof session === 'string') return refuse(ctx, session);
+    if (typeof session === 'string') return refuseReader(ctx, session);
     if (session.renewed !== undefined) ctx.set('set-cookie', session.renewed);
     const message = `You have ${MOST_OPEN} answers of agents open; close one first.`;
     const leave = open.enter([{ name: session.key, most: MOST_OPEN, message }]);
@@ -61,11 +61,6 @@ export function passingToAgents(parts: AgentPassing): Middleware {
 function refuseNavigation({ headers }: Context): void {
   const aim = headers['sec-fetch-dest'];
   if (aim !== undefined && aim !== 'empty') throw new Forbidden('Answers of agents are read by the page alone.');
-}
-
-function refuse(ctx: Context, reason: Parameters<typeof notSignedIn>[0]): void {
-  ctx.status = 401;
-  ctx.body = notSignedIn(reason);
 }
 
 function askedBy(ctx: Context, key: string, { deploymentId }: AgentTarget): PassAsked {
@@ -87,7 +82,7 @@ async function answered(ctx: Context, parts: AgentPassing, asking: Asking): Prom
     whileItMay({ passes: parts.passes, asked, pass, until: left, end: () => void answer.destroy() });
   } catch (error) {
     // The key of the session is refused, and not the request.
-    if (error instanceof Unauthorized) return refuse(ctx, 'revoked');
+    if (error instanceof Unauthorized) return refuseReader(ctx, 'revoked');
     throw error;
   }
 }
@@ -170,3 +165,45 @@ export function boundedAnswer(answer: IncomingMessage, { bytes, silence = SILENC
   pipeline(answer, passed, () => undefined);
   return passed;
 }
+
+/** Milliseconds between two tries while the control plane does not answer. */
+const RETRY = 5000;
+/** Milliseconds between two passes at least, however the clocks of nodes differ. */
+const PACE = 1000;
+
+type Watched = {
+  passes: Pick<AgentPasses, 'of'>;
+  asked: PassAsked;
+  /** The pass with which the answer began. */
+  pass: HeldPass;
+  /** Aborted when the answer is over. */
+  until: AbortSignal;
+  /** Ends the answer. */
+  end: () => void;
+};
+
+/**
+ * Renews the pass of an answer for as long as it goes on, and ends it once its user may see the agent no more. Where
+ * that can't be known, the answer ends with the last pass. So a right that is taken away ends it within five minutes.
+ */
+function whileItMay({ passes, asked, pass, until, end }: Watched): void {
+  let held = pass;
+  let timer: NodeJS.Timeout;
+  const wait = (milliseconds: number): void => void (timer = setTimeout(() => void renew(), milliseconds).unref());
+  const renew = async (): Promise<void> => {
+    try {
+      held = await passes.of(asked);
+      if (!until.aborted) wait(Math.max(PACE, held.renewAt - Date.now()));
+    } catch (error) {
+      const left = held.endsAt - Date.now();
+      if (until.aborted) return;
+      if (isRefused(error) || left <= 0) end();
+      else wait(Math.min(RETRY, left));
+    }
+  };
+  wait(Math.max(0, pass.renewAt - Date.now()));
+  until.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  if (until.aborted) clearTimeout(timer!);
+}
+
+const isRefused = (error: unknown): boolean => [Unauthorized, Forbidden, NotFound].some((kind) => error instanceof kind);

@@ -28,13 +28,14 @@ export function passing(parts: Passing): Middleware {
     const path = targetOf(ctx.req.url ?? '');
     if (path === undefined) throw new NotFound('There is no such path below api/v1/ and api/v2/.');
     const session = parts.sessions.of(ctx.headers);
-    if (typeof session === 'string') return refuse(ctx, session);
+    if (typeof session === 'string') return refuseReader(ctx, session);
     if (session.renewed !== undefined) ctx.set('set-cookie', session.renewed);
     await answered(ctx, { ...parts, path, key: session.key });
   };
 }
 
-function refuse(ctx: Context, reason: EndOfSession): void {
+/** Answers a page whose session has ended. */
+export function refuseReader(ctx: Context, reason: EndOfSession): void {
   ctx.status = 401;
   ctx.body = notSignedIn(reason);
 }
@@ -54,7 +55,7 @@ async function answered(ctx: Context, { door, opens, path, key }: Passing & { pa
   if (isRedirect(status) || status === 401) answer.destroy();
   if (isRedirect(status))
     throw new Problem(502, `The control plane sends elsewhere: ${answer.headers.location ?? 'it does not say where'}`);
-  if (status === 401) return refuse(ctx, 'revoked');
+  if (status === 401) return refuseReader(ctx, 'revoked');
   ctx.status = status;
   ctx.set(headersOutwards(answer.headers));
   // An answer may come before the body was read, which nobody reads then.

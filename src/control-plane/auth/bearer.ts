@@ -3,14 +3,12 @@ import type { Log } from '../../log.ts';
 import { IssuerTokens } from '../../tokens/issuer-tokens.ts';
 import { type Identity, identityOf } from './claims.ts';
 
-type BearerOptions = { config: OidcConfig; log: Log; clock?: (() => number) | undefined };
-
 /** The bearer tokens of the identity provider, with which people call this API. */
 export class BearerTokens {
   readonly #config: OidcConfig;
   readonly #tokens: IssuerTokens;
 
-  constructor({ config, log, clock }: BearerOptions) {
+  constructor({ config, log, clock }: { config: OidcConfig; log: Log; clock?: (() => number) | undefined }) {
     this.#config = config;
     this.#tokens = new IssuerTokens({ rules: config, realm: 'gx-platform', log, clock });
   }

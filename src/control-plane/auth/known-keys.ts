@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { asError, Unavailable } from '../../errors.ts';
+import { SharedAnswers } from '../../http/shared-answers.ts';
 import type { Kube } from '../../kube/kube.ts';
 import { refusing } from '../kube-refusal.ts';
 import { MacCheck } from './key-mac.ts';
@@ -15,21 +16,18 @@ const LOOK_UP_MILLISECONDS = 5000;
 /** How many keys are remembered, good ones and refused ones apart, so that the latter displace none of the former. */
 const REMEMBERED = { good: 10_000, refused: 500 };
 
-type Checked = { key: ApiKey; at: number };
-export type KeysOptions = { kube: Kube; namespace: string; clock: () => number };
-
 /** The keys that were used lately, as last read from the cluster. A forged key costs no read. */
 export class KnownKeys {
   readonly #kube: Kube;
   readonly #namespace: string;
   readonly #clock: () => number;
   readonly #mac: MacCheck;
-  readonly #good = new Map<string, Checked>();
+  readonly #good = new Map<string, { key: ApiKey; at: number }>();
   readonly #refused = new Map<string, number>();
-  readonly #reading = new Map<string, Promise<ApiKey | undefined>>();
+  readonly #reading = new SharedAnswers<ApiKey | undefined>();
   #awayUntil = -Infinity;
 
-  constructor(options: KeysOptions) {
+  constructor(options: { kube: Kube; namespace: string; clock: () => number }) {
     this.#kube = options.kube;
     this.#namespace = options.namespace;
     this.#clock = options.clock;
@@ -47,7 +45,8 @@ export class KnownKeys {
     if (checked !== undefined && age < TRUSTED_MILLISECONDS) return checked.key;
     if (checked === undefined && (await this.#isRefused(digest, given))) return undefined;
     try {
-      return await this.#lookUp(digest, given);
+      // One look-up serves all requests that came with the same key.
+      return await this.#reading.of(digest, async () => this.#remember(digest, await this.#read(given)));
     } catch (error) {
       if (error instanceof Unavailable && checked !== undefined && age < TRUSTED_IN_OUTAGE_MILLISECONDS) return checked.key;
       throw error;
@@ -62,17 +61,6 @@ export class KnownKeys {
   async #isRefused(digest: string, given: string): Promise<boolean> {
     if (this.#clock() - (this.#refused.get(digest) ?? -Infinity) < TRUSTED_MILLISECONDS) return true;
     return refusing(() => this.#mac.isForged(given));
-  }
-
-  /** One look-up serves all requests that came with the same key. */
-  #lookUp(digest: string, given: string): Promise<ApiKey | undefined> {
-    const running = this.#reading.get(digest);
-    if (running !== undefined) return running;
-    const started = this.#read(given)
-      .then((key) => this.#remember(digest, key))
-      .finally(() => this.#reading.delete(digest));
-    this.#reading.set(digest, started);
-    return started;
   }
 
   async #read(given: string): Promise<ApiKey | undefined> {

@@ -21,8 +21,6 @@ const PAGES = 10;
 /** Events that are shown at most. */
 const MOST = 200;
 
-export type ShownEvents = { events: DeploymentKubeEvent[]; complete: boolean };
-
 /**
  * Returns the events of a deployment's objects, the last one first: at most 200. They are incomplete where the
  * namespace has more than 5,000. Kubernetes forgets an event after an hour.
@@ -31,7 +29,7 @@ export async function kubeEventsOf(
   { kube, stored }: Pick<ControlPlane, 'kube' | 'stored'>,
   deployment: DeploymentResource,
   signal: AbortSignal,
-): Promise<ShownEvents> {
+): Promise<{ events: DeploymentKubeEvent[]; complete: boolean }> {
   const revisions = stored.revisionsOf(deployment);
   const uids = new Set([deployment, ...revisions].map(({ metadata }) => metadata.uid));
   const isChild = childrenOf(

@@ -4,7 +4,6 @@ import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from './answers.ts';
 import { checkCustomUrl } from './custom-url.ts';
 import { namespacesOf, readDeployment } from './lookup.ts';
-import { moveRollout, plannedMove, type PlannedMove } from './move-rollout.ts';
 import { refusedSecrets } from './refused-secrets.ts';
 import { databaseAsked, namesDatabase, toSpec, toWanted } from './resource.ts';
 import {
@@ -28,6 +27,7 @@ import { brokenPlaces } from '../pod-policy/place-rules.ts';
 import { checkReferences } from '../pod-policy/references.ts';
 import { brokenPodRules } from '../pod-policy/rules.ts';
 import { requestedByPatch } from '../requested-by.ts';
+import { askOfRevision } from '../revisions/asked.ts';
 import { makeRevision } from '../revisions/make.ts';
 import { randomUUID } from 'node:crypto';
 import { Conflict, Problem, Rejected } from '../../errors.ts';
@@ -35,8 +35,10 @@ import { kinds, type Ref } from '../../kube/kube.ts';
 import type { BackupSpec } from '../../schema/platform/backup-spec.ts';
 import { CUSTOM_URI } from '../../schema/platform/database-spec.ts';
 import { VOLUME_GROWN } from '../../schema/platform/conditions.ts';
-import type { DeploymentResource, DeploymentSpec } from '../../schema/platform/custom-resources.ts';
-import type { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
+import type { DeploymentResource, DeploymentSpec, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import type { Deployment, DeploymentPatchRequest, RolloutMoveRequest } from '../../schema/platform/deployment.ts';
+import { ROLLOUT } from '../../schema/platform/labels.ts';
+import { moveOf, moveText, type RolloutMove } from '../../schema/platform/rollout-move.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stored'>;
 
@@ -224,3 +226,46 @@ export function laterThan(before: string | undefined, now: Date): string {
   const least = before === undefined ? 0 : new Date(before).getTime() + 1;
   return new Date(Math.max(now.getTime(), least)).toISOString();
 }
+
+/** A change of a rollout that may be made. */
+type PlannedMove = { move: RolloutMove; revision: string };
+
+/** Returns the move that a patch asks of a rollout by share. Undefined: nothing. Throws if it can't be done. */
+function plannedMove({ status }: DeploymentResource, asked: RolloutMoveRequest | null | undefined): PlannedMove | undefined {
+  if (asked === null || asked === undefined) return undefined;
+  const move = moveAsked(asked);
+  const field = typeof move === 'number' ? 'share' : move;
+  const { candidate, aborted } = status?.rollout ?? {};
+  if (candidate === undefined) {
+    const why = aborted === undefined ? 'no revision is tried out' : `revision ${aborted.revision} was given up`;
+    throw new Rejected(`rollout.${field}: ${why}`);
+  }
+  if (candidate.promoted === true) throw new Rejected(`rollout.${field}: revision ${candidate.revision} is about to serve`);
+  if (typeof move === 'number' && move <= candidate.share)
+    throw new Rejected(`rollout.share: must be above ${candidate.share}, which it is now`);
+  return { move, revision: candidate.revision };
+}
+
+/** Returns the one move of a request. Throws if it has none, or several. */
+function moveAsked({ share, promote, abort }: RolloutMoveRequest): RolloutMove {
+  const moves: RolloutMove[] = [
+    ...(typeof share === 'number' ? [share] : []),
+    ...(promote === true ? (['promote'] as const) : []),
+    ...(abort === true ? (['abort'] as const) : []),
+  ];
+  const [move] = moves;
+  if (move === undefined || moves.length > 1) throw new Rejected('rollout: needs exactly one of share, promote: true and abort: true');
+  return move;
+}
+
+/** Asks the operator to move the revision that is tried out. */
+const moveRollout = (
+  plane: Pick<ControlPlane, 'kube' | 'stored'>,
+  { namespace, move, revision }: PlannedMove & { namespace: string | undefined },
+  caller: Caller,
+): Promise<RevisionResource> =>
+  askOfRevision(plane, { revision: { namespace, name: revision }, caller }, ({ metadata: { annotations } }) => {
+    const before = moveOf(annotations?.[ROLLOUT]);
+    if (before === 'abort' || before === 'promote') throw new Rejected(`rollout: somebody has asked for ${before} already`);
+    return { [ROLLOUT]: moveText(move) };
+  });

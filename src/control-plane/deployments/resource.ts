@@ -25,8 +25,6 @@ import type { WantedDeployment } from './rules.ts';
 import { updatedAt } from '../stored/metadata.ts';
 import { isComposite } from '../../schema/json.ts';
 
-type Template = DeploymentSpec['template'];
-
 /** Returns REST's fields as a custom resource holds them. Nulls are dropped at every depth, because it has none. */
 const inResource = <T extends object>(record: T | null | undefined) => toResourceForm(withoutNulls(record ?? {}) as T);
 
@@ -55,7 +53,7 @@ export function toSpec(
 ): Pick<DeploymentSpec, 'source' | 'sourceConfig' | 'template' | 'requestedAt' | 'rollout'> {
   const { resource_spec: sizes, listener_id: _id, listener_config: _listener, ...others } = wanted.source_config;
   const { database_backup: _backup, database_placement: _place, storage_class: _class, rollout, ...config } = others;
-  const template: Template = {
+  const template: DeploymentSpec['template'] = {
     ...absentIfEmpty('sourceRevisionConfig', inResource(wanted.source_revision_config)),
     ...(given.secretName !== undefined && { secretName: given.secretName }),
     ...(sizes !== null && sizes !== undefined && { resourceSpec: inResource(sizes) }),

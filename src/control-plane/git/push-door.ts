@@ -26,7 +26,6 @@ const REMEMBERED = 10_000;
 const UNKNOWN = 'There is no such integration, or the event is not signed with its secret.';
 const FULL = 'Too many push events are under way; send it again later.';
 
-type Remembered = { value: Promise<string | undefined>; until: number };
 type SignedEvent = { source: string; headers: IncomingHttpHeaders; body: Buffer };
 type Clock = () => number;
 
@@ -35,7 +34,7 @@ export class PushDoor {
   readonly #plane: Plane;
   readonly #clock: Clock;
   readonly #places = new Places();
-  readonly #secrets = new Map<string, Remembered>();
+  readonly #secrets = new Map<string, { value: Promise<string | undefined>; until: number }>();
   readonly #wrong: Rate;
 
   constructor(plane: Plane, clock: Clock = () => performance.now()) {

@@ -122,12 +122,10 @@ export function credentialData(credential: GitCredentialRequest): { data: Record
   return { data: Object.fromEntries(given.map((name) => [KEYS[name], credential[name] as string])) };
 }
 
-type Given = { name: string; namespace: string; tenantId: string; host: string; annotations: Record<string, string> };
-
 /** Returns the resource that is stored for a request. */
 export function integrationResource(
   body: GitIntegrationRequest,
-  given: Given,
+  given: { name: string; namespace: string; tenantId: string; host: string; annotations: Record<string, string> },
   secrets: { credentialSecret?: string; webhookSecret?: string },
 ): GitIntegrationResource {
   const { repos } = body;

@@ -20,8 +20,6 @@ const LOOK_MILLISECONDS = 1000;
 const MOST_PAST = 5000;
 const MOST_PAST_CHARACTERS = 4 * MOST_CHARACTERS;
 
-type Following = { signal: AbortSignal; query: FollowQuery; after: string | undefined };
-
 /** Says that lines were left out here: there were more than a stream brings. */
 const GAP: SseEvent = { event: 'gap', data: { reason: 'too_many_lines' } };
 
@@ -32,7 +30,7 @@ const GAP: SseEvent = { event: 'gap', data: { reason: 'too_many_lines' } };
 export async function* followLogs(
   plane: Pick<ControlPlane, 'stopping'> & { feeds: LogFeeds; reads: LogReads; turns: StreamTurns },
   find: (signal: AbortSignal) => Promise<LogSource>,
-  { signal, query, after }: Following,
+  { signal, query, after }: { signal: AbortSignal; query: FollowQuery; after: string | undefined },
 ): AsyncGenerator<SseEvent> {
   const leaving = AbortSignal.any([signal, plane.stopping]);
   const seen = new ReadPositions(after === undefined ? '' : orderOf(after));

@@ -15,8 +15,6 @@ const AT_ONCE = { namespace: 4, all: 8 };
 const BUSY = 'Too many logs are being read; try again later.';
 
 type Plane = Pick<ControlPlane, 'kube' | 'logs' | 'config'>;
-type Waiting = { takes: TakeLines[]; done: Promise<void> };
-
 /** Names a source of lines: they are the same for all who ask for the same. */
 export const sourceId = ({ deployment, revision, type = 'deploy' }: LogSource): string =>
   `${deployment.metadata.uid} ${revision?.metadata.uid ?? ''} ${type}`;
@@ -29,7 +27,7 @@ export class LogReads {
   readonly #plane: Plane;
   readonly #places = new Places();
   readonly #running = new Map<string, Promise<void>>();
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #waiting = new Map<string, { takes: TakeLines[]; done: Promise<void> }>();
 
   constructor(plane: Plane) {
     this.#plane = plane;

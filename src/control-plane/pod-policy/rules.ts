@@ -5,8 +5,7 @@ import { AGENT_CONTAINER } from '../../schema/names.ts';
 import { isAllowedKey, isDisguise, isKey, isLabelValue, NO_KEYS, type ObjectKeys } from '../../schema/platform/object-keys.ts';
 import type { ResourceSpec } from '../../schema/platform/resource-spec.ts';
 import { GROUP } from '../../schema/platform/custom-resources.ts';
-import { brokenSecurityContext } from './security-context-rules.ts';
-import type { Json } from '../../schema/json.ts';
+import { type Json, isObject } from '../../schema/json.ts';
 
 /*
  * The parts of a pod that a REST user may set. Such a user has no rights in the cluster, so everything that reaches
@@ -14,13 +13,12 @@ import type { Json } from '../../schema/json.ts';
  * API server's own admission decides.
  */
 
-type Spec = ResourceSpec | null | undefined;
 type Grants = readonly Grant[];
 
 const AT = 'source_config.resource_spec';
 
 /** Returns the faults of containers, volumes, labels and annotations that contradict each other or are not granted. */
-export function brokenPodRules(spec: Spec, grants: Grants, keys: ObjectKeys = NO_KEYS): string[] {
+export function brokenPodRules(spec: ResourceSpec | null | undefined, grants: Grants, keys: ObjectKeys = NO_KEYS): string[] {
   if (!spec) return [];
   const volumes = spec.volumes ?? [];
   const known = volumes.map(({ name }) => name);
@@ -159,3 +157,46 @@ const brokenLabelValues = (labels: Record<string, string> | null | undefined): s
 
 const brokenDisguise = (labels: Record<string, string> | null | undefined): string[] =>
   Object.entries(labels ?? {}).flatMap(([key, value]) => (isDisguise(key, value) ? [`${AT}.labels: ${key} can't be ${value}`] : []));
+
+/*
+ * Kubernetes' "restricted" pod security profile, for the securityContext of one container. A key that is not listed is
+ * refused.
+ */
+
+type Allowed = (value: unknown) => boolean;
+
+const only =
+  (...values: unknown[]): Allowed =>
+  (value) =>
+    values.includes(value);
+
+const words = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
+
+/** A list that the operator's own `drop: [ALL]` would give way to must have ALL itself. */
+const capabilities: Allowed = (value) =>
+  isObject(value) &&
+  ((value.drop ?? null) === null || words(value.drop).includes('ALL')) &&
+  Object.keys(value).every((key) => key === 'drop' || key === 'add') &&
+  words(value.add).every((word) => word === 'NET_BIND_SERVICE');
+
+const profile: Allowed = (value) => isObject(value) && (value.type === 'RuntimeDefault' || value.type === 'Localhost');
+
+const ALLOWED: Readonly<Record<string, Allowed>> = {
+  allowPrivilegeEscalation: only(false),
+  privileged: only(false),
+  runAsNonRoot: only(true),
+  runAsUser: (value) => typeof value === 'number' && value > 0,
+  runAsGroup: (value) => typeof value === 'number' && value >= 0,
+  readOnlyRootFilesystem: only(true, false),
+  procMount: only('Default'),
+  capabilities,
+  seccompProfile: profile,
+  appArmorProfile: profile,
+};
+
+/** Returns the keys and values of a securityContext that would loosen the pod's confinement. */
+function brokenSecurityContext(context: Record<string, unknown> | null | undefined, at: string): string[] {
+  return Object.entries(context ?? {})
+    .filter(([key, value]) => value !== null && !(Object.hasOwn(ALLOWED, key) && ALLOWED[key]?.(value)))
+    .map(([key]) => `${at}.${key}: not allowed here (an administrator may grant "privileged")`);
+}

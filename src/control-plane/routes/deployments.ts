@@ -78,8 +78,6 @@ async function plannedReply(
   return json({ ...(await answerForDeployment(plane, change.after, call)), plan: planOf(change) }, status, { etag: etagOf(change.after) });
 }
 
-type Waiting = CallContext & { status?: number; query: Static<typeof WriteQuery> };
-
 /**
  * Answers once the newest revision has ended or the time is up. If the deployment is gone by then, the answer shows it
  * as it was written.
@@ -87,7 +85,7 @@ type Waiting = CallContext & { status?: number; query: Static<typeof WriteQuery>
 async function waitedReply(
   plane: Known & Pick<Plane, 'stopping'>,
   written: DeploymentResource,
-  { query, ...call }: Waiting,
+  { query, ...call }: CallContext & { status?: number; query: Static<typeof WriteQuery> },
 ): Promise<Reply> {
   const { wait = 0 } = query;
   if (wait === 0) return deploymentReply(plane, written, call);

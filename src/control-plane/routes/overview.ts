@@ -73,10 +73,8 @@ const ofResources = (plane: Plane): Route<Caller>[] => [
 const LISTS_AT_ONCE = 4;
 const BUSY = 'Too many lists are being read; try again later.';
 
-type OneOfFew = <T>(read: () => Promise<T>) => Promise<T>;
-
 /** Returns a function that has few lists read at a time, and throws a 429 beyond that. */
-function fewAtOnce(): OneOfFew {
+function fewAtOnce(): <T>(read: () => Promise<T>) => Promise<T> {
   const places = new Places();
   return async (read) => {
     const leave = places.enter([{ name: 'all', most: LISTS_AT_ONCE, message: BUSY }]);

@@ -12,8 +12,7 @@ import { redeploy } from '../deployments/redeploy.ts';
 import { pageOf, paging } from '../paging.ts';
 import { findRevision, revisionAnswers } from '../revisions/answers.ts';
 import { revisionDetails } from '../revisions/details.ts';
-import { interrupt } from '../revisions/interrupt.ts';
-import { release } from '../revisions/release.ts';
+import { interrupt, release } from '../revisions/asked.ts';
 import { deploymentReply } from './deployments.ts';
 import { DeploymentPath, RevisionPath, rejected, restRoutes } from './route.ts';
 import { waitFor } from '../stored/follow.ts';
@@ -168,13 +167,11 @@ const INTERRUPTIONS = [
   ['interruption', 'interruptRevisionAlias'],
 ] as const;
 
-type Found = { deployment: DeploymentResource; revision: RevisionResource };
-
 /** Returns a route that does something to a revision, by this word below it, and answers with the revision. */
 const revisionAction = (
   plane: Omit<Plane, 'secrets' | 'stopping'>,
   { word, ...described }: { word: string; id: string; summary: string },
-  act: (found: Found, caller: Caller) => Promise<RevisionResource>,
+  act: (found: { deployment: DeploymentResource; revision: RevisionResource }, caller: Caller) => Promise<RevisionResource>,
 ): Route<Caller> =>
   restRoute({
     ...described,

@@ -29,8 +29,6 @@ const REST_PER_LIST = 2;
 const REMEMBERED = 10_000;
 
 type StoredConfig = Pick<ControlPlaneConfig, 'namespace' | 'namespaces' | 'agentNamespaces' | 'defaultTenantId'>;
-type StoredOptions = { kube: Kube; config: StoredConfig; log: Log };
-
 /**
  * Holds the custom resources as last seen by a watch. Writes of this process are added at once, so that a client reads
  * its own writes. Before an answer says that something does not exist, a live list looks for objects that another
@@ -53,7 +51,7 @@ export class Stored {
   /** Ids of deployments that are known to be deleted. A client polls such an id until it gets a 404. */
   readonly #gone = new Set<string>();
 
-  constructor({ kube, config, log }: StoredOptions) {
+  constructor({ kube, config, log }: { kube: Kube; config: StoredConfig; log: Log }) {
     this.#kube = kube;
     this.#config = config;
     this.#log = log;

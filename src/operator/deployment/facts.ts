@@ -102,13 +102,11 @@ function servedBefore({ status }: DeploymentResource, { revisions, service }: De
 const databaseSetOf = ({ statefulSets }: FactsDeps['caches'], { metadata }: DeploymentResource): KubeObject | undefined =>
   statefulSets.get(`${metadata.namespace}/${names.database(metadata.name)}`);
 
-type Seen = { service: KubeObject | undefined; signal: AbortSignal };
-
 /** Returns the ports that the deployment keeps, and keeps those that are new. */
 async function keptPorts(
   { ports, settings }: Pick<OperatorDeps, 'ports' | 'settings'>,
   deployment: DeploymentResource,
-  { service, signal }: Seen,
+  { service, signal }: { service: KubeObject | undefined; signal: AbortSignal },
 ): Promise<KeptPorts> {
   const { gateway, exposeAs } = settings;
   if (gateway === undefined && exposeAs !== 'NodePort') return {};

@@ -38,8 +38,6 @@ export const finalizeDeployment =
     return { ...leaving(deployment, []), outcome: settled('Nothing is left.', 'Deleted') };
   };
 
-type Left = { children: KubeObject[]; signal: AbortSignal; now: Date };
-
 /**
  * Makes the backup before a deletion that deletes data. The agents go first, because a server that stops still writes.
  * Undefined if the deletion waits for none.
@@ -47,7 +45,7 @@ type Left = { children: KubeObject[]; signal: AbortSignal; now: Date };
 async function lastBackup(
   deps: PartDeps & Pick<OperatorDeps, 'table'>,
   deployment: DeploymentResource,
-  { children, signal, now }: Left,
+  { children, signal, now }: { children: KubeObject[]; signal: AbortSignal; now: Date },
 ): Promise<LastBackupPlan | undefined> {
   if (!awaitsBackup(deployment, deps.settings)) return undefined;
   const world = observeDeployment(deps, deployment);

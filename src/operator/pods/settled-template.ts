@@ -10,9 +10,7 @@ const TEMPLATE = 'gx.dev/template';
 const RESTARTED = 'kubectl.kubernetes.io/restartedAt';
 
 type PodTemplate = { metadata?: { annotations?: Record<string, string> } };
-type WorkloadSpec = { template: PodTemplate };
-
-const templateOf = ({ spec }: KubeObject): PodTemplate => (spec as WorkloadSpec).template;
+const templateOf = ({ spec }: KubeObject): PodTemplate => (spec as { template: PodTemplate }).template;
 
 /** Returns the object with the hash of its own pod template. */
 export function withTemplateHash(made: KubeObject): KubeObject {

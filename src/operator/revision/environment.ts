@@ -10,8 +10,6 @@ export type Environment =
   | { secret: 'ready'; name: string }
   | { secret: 'to-copy'; source: { data?: Record<string, string> } };
 
-type Reading = { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortSignal };
-
 /**
  * Finds the Secret of a revision. It is read once, when the first pods are about to be made. From then on the status
  * names it.
@@ -19,7 +17,7 @@ type Reading = { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortS
 export async function environmentOf(
   { kube }: { kube: Pick<Kube, 'find'> },
   revision: RevisionResource,
-  { siblings, isNeeded, signal }: Reading,
+  { siblings, isNeeded, signal }: { siblings: RevisionResource[]; isNeeded: boolean; signal: AbortSignal },
 ): Promise<Environment> {
   const { namespace } = revision.metadata;
   const chosen = revision.status?.secretName;

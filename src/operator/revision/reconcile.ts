@@ -1,14 +1,13 @@
-import type { Denied, KubeRefused } from '../../kube/errors.ts';
+import { type Denied, type KubeRefused, taken } from '../../kube/errors.ts';
 import type { Log } from '../../log.ts';
-import type { RevisionResource } from '../../schema/platform/custom-resources.ts';
-import { names } from '../../schema/names.ts';
+import { type RevisionResource, API_VERSION } from '../../schema/platform/custom-resources.ts';
+import { names, labelValue } from '../../schema/names.ts';
 import type { Pin } from '../../schema/platform/pins.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import type { Reconcile } from '../kernel/controller.ts';
 import { settled, type Report } from '../kernel/outcome.ts';
 import { pinAsked } from '../rollout/pins.ts';
 import { isEnded } from '../rollout/revisions.ts';
-import { adoptSecret } from './adopt-secret.ts';
 import { keepBuildLog } from './build/keep-log.ts';
 import { dropBuild, makeBuild } from './build/make.ts';
 import { decideRevision, secondsLeft } from './decide.ts';
@@ -18,7 +17,9 @@ import { observeRevision, type Situation } from './observe.ts';
 import { refusedRevision } from './refusal.ts';
 import { revisionReport, type RevisionStatusFields } from './status.ts';
 import { asError } from '../../errors.ts';
-import type { Kube } from '../../kube/kube.ts';
+import { type Kube, kinds, type KubeObject } from '../../kube/kube.ts';
+import { DEPLOYMENT, MANAGED_BY, OPERATOR, REVISION, SECRETS_OF } from '../../schema/platform/labels.ts';
+import type { Environment } from './environment.ts';
 
 type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'caches' | 'settings' | 'absences' | 'work' | 'buildTurns' | 'gitPlaces'>;
 
@@ -39,7 +40,7 @@ const build: RevisionPart = async (deps, { revision, world, decision }, { signal
   decision: await makeBuild(deps, revision, { decision, build: world.build, signal }),
 });
 const environment: RevisionPart = async (deps, { revision, world }, { signal }) => ({
-  secretName: await adoptSecret(deps, revision, { environment: world.environment, signal }),
+  secretName: await adoptSecret(deps, revision, { found: world.environment, signal }),
 });
 // Logs are read before pods and builds are removed, because they go with them.
 const logs: RevisionPart = async (deps, { revision, world, decision }, { signal, log }) => ({
@@ -130,4 +131,48 @@ export async function logTail(
     log.debug({ err: asError(error), pod }, 'no log to show');
     return undefined;
   }
+}
+
+/**
+ * Makes the revision's own copy of a Secret that its user may still change. Returns the name of the Secret that its
+ * pods get.
+ */
+async function adoptSecret(
+  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  revision: RevisionResource,
+  { found, signal }: { found: Environment; signal: AbortSignal },
+): Promise<string | undefined> {
+  if (found.secret === 'ready') return found.name;
+  if (found.secret !== 'to-copy') return undefined;
+  const copy = secretCopy(revision, found.source);
+  const { namespace, name } = copy.metadata;
+  if (!(await writer.create(copy, signal)) && !isOf(revision, await kube.get(kinds.secret, { namespace, name }, signal)))
+    throw taken(`Secret ${name}`);
+  return name;
+}
+
+const isOf = (revision: RevisionResource, { metadata }: KubeObject): boolean =>
+  metadata.ownerReferences?.some(({ uid }) => uid === revision.metadata.uid) === true;
+
+/** Returns a revision's own copy of a Secret that its user may still change, so that the deployed values stay. */
+function secretCopy({ metadata, spec }: RevisionResource, secret: { data?: Record<string, string> }): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: names.secretCopy(metadata.name),
+      ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+      labels: {
+        [DEPLOYMENT]: labelValue(spec.deployment),
+        [REVISION]: labelValue(metadata.name),
+        [SECRETS_OF]: labelValue(spec.deployment),
+        [MANAGED_BY]: OPERATOR,
+      },
+      annotations: { [DEPLOYMENT]: spec.deployment, [REVISION]: metadata.name },
+      ownerReferences: [{ apiVersion: API_VERSION, kind: 'Revision', name: metadata.name, uid: metadata.uid ?? '', controller: true }],
+    },
+    type: 'Opaque',
+    immutable: true,
+    data: secret.data ?? {},
+  };
 }

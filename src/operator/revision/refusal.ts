@@ -55,12 +55,10 @@ function withoutRoom(revision: RevisionResource, { message: words }: Denied, { s
   return reported(revision, { phase: isBuilt && phase === 'DEPLOYING' ? phase : next, startedAt: now }, outcome);
 }
 
-type Step = { phase: RevisionStatus; startedAt?: Date; endedAt?: Date };
-
 /** Returns the former status with the changes by the refusal. */
 function reported(
   revision: RevisionResource,
-  { phase, startedAt, endedAt }: Step,
+  { phase, startedAt, endedAt }: { phase: RevisionStatus; startedAt?: Date; endedAt?: Date },
   outcome: ReconcileOutcome,
 ): Report<RevisionStatusFields> {
   const { conditions: _, observedGeneration: _generation, ...before } = revision.status ?? {};

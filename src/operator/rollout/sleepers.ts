@@ -3,10 +3,8 @@ import type { DeploymentResource } from '../../schema/platform/custom-resources.
 import type { WorkSummary } from '../../schema/wire/work-summary.ts';
 import { leastReplicas, type Templated } from './replicas.ts';
 
-type Settings = Pick<OperatorSettings, 'profile' | 'gateway'>;
-
 /** Returns true if a deployment may sleep: its spec asks for no pod at least, and a gateway is installed. */
-export const isSleeper = (of: Templated, settings: Settings): boolean =>
+export const isSleeper = (of: Templated, settings: Pick<OperatorSettings, 'profile' | 'gateway'>): boolean =>
   settings.gateway !== undefined && leastReplicas(of, 'api', settings) === 0 && leastReplicas(of, 'queue', settings) === 0;
 
 /** Seconds of rest after which it sleeps. */
@@ -22,10 +20,8 @@ export const isAsleep = ({ status }: Pick<DeploymentResource, 'status'>): boolea
 
 export const hasWork = ({ due, running, webhooks }: WorkSummary): boolean => due + running + webhooks > 0;
 
-type Rest = { now: Date; after: number; ahead: number };
-
 /** Returns true if nothing is to be done, nobody has asked for long enough, and nothing is due soon. */
-export function mayRest(summary: WorkSummary, { now, after, ahead }: Rest): boolean {
+export function mayRest(summary: WorkSummary, { now, after, ahead }: { now: Date; after: number; ahead: number }): boolean {
   const { idleSeconds, nextDue } = summary;
   if (hasWork(summary) || idleSeconds === undefined || idleSeconds < after) return false;
   return nextDue === undefined || Date.parse(nextDue) - now.getTime() > ahead * 1000;

@@ -3,6 +3,7 @@ import type { Log } from '../../log.ts';
 import { queryAbout } from '../../schema/platform/rollout-trial.ts';
 import { promValue, type PromValue } from './prom-answer.ts';
 import type { QueryAnswer } from './verdict.ts';
+import { boundedBytes } from '../../http/bounded-bytes.ts';
 
 /** Comparisons that are asked at a time. Others wait for their turn. */
 const AT_ONCE = 4;
@@ -98,9 +99,9 @@ export class PromQueries {
         signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
         redirect: 'error',
       });
-      const text = await textOf(answer);
-      if (text === undefined) return { lacks: 'Prometheus answers with more than a number' };
-      return jsonOf(text) ?? { lacks: `Prometheus answers ${answer.status}` };
+      const bytes = await boundedBytes(answer.body ?? [], MOST_BYTES);
+      if (bytes === undefined) return { lacks: 'Prometheus answers with more than a number' };
+      return jsonOf(bytes.toString('utf8')) ?? { lacks: `Prometheus answers ${answer.status}` };
     } catch (error) {
       log.debug({ err: asError(error), url }, 'Prometheus could not be asked');
       return { lacks: 'Prometheus does not answer' };
@@ -125,18 +126,6 @@ function bothOf(
   if ('lacks' in candidate) return { lacks: `${candidate.lacks} (${names.candidate})` };
   if ('lacks' in stable) return { lacks: `${stable.lacks} (${names.stable})` };
   return { candidate: candidate.value, stable: stable.value };
-}
-
-/** Returns undefined for an answer that is too long, whose rest is not read. */
-async function textOf({ body }: Response): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function jsonOf(text: string): PromValue | undefined {

@@ -30,10 +30,8 @@ export function hostFault(host: string): string | undefined {
   return HOST.test(host) ? undefined : `${host} is no host name`;
 }
 
-type Named = { name: string; namespace: string };
-
 /** Returns the pattern with the names of a deployment in their places. */
-export const filled = (pattern: string, { name, namespace }: Named): string =>
+export const filled = (pattern: string, { name, namespace }: { name: string; namespace: string }): string =>
   pattern.replaceAll('{name}', name).replaceAll('{namespace}', namespace);
 
 /** The patterns of an installation. */

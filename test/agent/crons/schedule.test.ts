@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkWhen, endTime, nextTime } from '../../../src/agent/crons/schedule.ts';
+import { checkWhen, endTime, nextTime } from '../../../src/agent/crons/when.ts';
 
 /** Returns the next times at which a schedule fires, in UTC. */
 function timesOf(schedule: string, timezone: string | null, from: string, count: number): string[] {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../../src/agent/kernel/ids.ts';
-import { ReadPositions } from '../../../src/agent/stream/read-positions.ts';
+import { ReadPositions } from '../../../src/agent/stream/thread-events.ts';
 
 const NOW = 1_800_000_000_000;
 const at = (ms: number, seq = 1): { ms: number; seq: number } => ({ ms, seq });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checkedHost } from '../../../src/control-plane/git/places.ts';
+import { checkedHost } from '../../../src/control-plane/git/connections.ts';
 import type { GitIntegrationRequest } from '../../../src/control-plane/git/resource.ts';
 import { Lookups } from '../../../src/http/lookups.ts';
 import { kinds } from '../../../src/kube/kube.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AgentNetwork } from '../../../src/config/agent-network.ts';
-import type { OperatorSettings } from '../../../src/config/operator.ts';
+import type { OperatorSettings, AgentNetwork } from '../../../src/config/operator.ts';
 import { agentPolicy } from '../../../src/operator/objects/network-policies.ts';
 import type { NetworkSpec } from '../../../src/schema/platform/network-spec.ts';
 import { deployment, settings } from '../../kit/objects.ts';

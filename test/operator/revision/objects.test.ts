@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { agentService } from '../../../src/operator/deployment/parts/service.ts';
 import { once } from '../../../src/operator/revision/objects/containers.ts';
-import { podSpec } from '../../../src/operator/revision/objects/pod.ts';
-import { workload } from '../../../src/operator/revision/objects/workload.ts';
+import { workload, podSpec } from '../../../src/operator/revision/objects/workload.ts';
 import { deployment, revision, settings } from '../../kit/objects.ts';
 
 const contextOf = (securityContext?: object): object =>

@@ -141,8 +141,6 @@ export async function settingsOfVersion(
   return found && { graph_id: found.graph_id, version, config: found.config, context: found.context, metadata: found.metadata };
 }
 
-export type DeletedAssistant = { threads: string[] };
-
 /** The records that may be deleted: of the assistants, and of the threads that belong to one. */
 type Deletable = { assistants?: Patterns; threads?: Patterns };
 
@@ -154,7 +152,7 @@ export function deleteAssistant(
   db: Database,
   assistantId: string,
   { assistants, threads: ofThreads }: Deletable = {},
-): Promise<DeletedAssistant | undefined> {
+): Promise<{ threads: string[] } | undefined> {
   return db.transaction(async (tx) => {
     const gone = await tx.query({
       text: `delete from gx.assistant where assistant_id = $1 and ${permits('metadata', '$2')} returning 1`,

@@ -30,8 +30,6 @@ export type StoredValue =
   | [channel: string, type: 'list' | ListInBytes, version: string, base: string | null]
   | [channel: string, type: ValueType | 'empty', value: unknown];
 
-type StoredWrite = [taskId: string, channel: string, type: ValueType, value: unknown];
-
 type Versions = Record<string, string | number>;
 
 export type StoredCheckpoint = {
@@ -43,7 +41,7 @@ export type StoredCheckpoint = {
   checkpoint: { v: number; id: string; ts: string } & { channel_versions?: Versions; versions_seen?: Record<string, Versions> };
   metadata: Record<string, unknown>;
   values: StoredValue[] | null;
-  writes: StoredWrite[] | null;
+  writes: [taskId: string, channel: string, type: ValueType, value: unknown][] | null;
   /** Comes with the first checkpoint: the rows of all lists that the reader does not know. */
   lists: ListRow[] | null;
 };

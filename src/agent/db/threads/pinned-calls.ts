@@ -42,11 +42,9 @@ export async function insertCall(
   return rows.length > 0;
 }
 
-type TakenRow = { operation: string; args: string; context: string | null; asker: string };
-
 /** Takes a call, which one process does. Undefined: another one has taken it, or its asker has withdrawn it. */
 export async function takeCall(db: Db, call_id: string, worker: string): Promise<(PinnedCall & { asker: string }) | undefined> {
-  const [row] = await db.query<TakenRow>({
+  const [row] = await db.query<{ operation: string; args: string; context: string | null; asker: string }>({
     name: 'call_take',
     text: 'update gx.call set taken_by = $2 where call_id = $1 and taken_by is null returning operation, args, context, asker',
     values: [call_id, worker],

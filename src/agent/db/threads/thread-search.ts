@@ -39,8 +39,6 @@ async function refuseUnsearchable({ codec }: Db, { metadata, values }: Filters):
 export type FoundThreads = { rows: Partial<Thread>[]; cursor: string | undefined };
 
 type PermittedSearch = ThreadSearch & { seen?: Patterns; behind?: ThreadCursor };
-type Row = Partial<Thread> & { gx_at?: string; gx_id?: string };
-
 /** Searches threads. Throws `Invalid` for a cursor of another search. */
 export async function searchThreads(db: Db, asked: ThreadSearch & { seen?: Patterns }): Promise<FoundThreads> {
   await refuseUnsearchable(db, asked);
@@ -52,7 +50,7 @@ export async function searchThreads(db: Db, asked: ThreadSearch & { seen?: Patte
   const read = hidesId ? [...fields, 'thread_id'] : fields;
   const { column } = threadOrder(search);
   const text = column === undefined ? byStatus(search, read, parameters) : byColumn(search, { read, column }, parameters);
-  const found = await db.query<Row>({ text, values: parameters });
+  const found = await db.query<Partial<Thread> & { gx_at?: string; gx_id?: string }>({ text, values: parameters });
   const last = found.length > search.limit ? found[search.limit - 1] : undefined;
   const cursor = last?.gx_at === undefined ? undefined : cursorText(search, { value: last.gx_at, thread_id: last.gx_id! });
   const threads = await openThreads(

@@ -24,8 +24,6 @@ export type TaskIds = { thread_id: string; first: string };
 /** Whom one task may tell. */
 const MOST_CONFIGS = 10;
 
-type Stored = { host: string; config: unknown };
-
 const pushField = async ({ codec }: Pick<Db, 'codec'>, task: string, { host, config }: PushTarget) =>
   `{"host":${toField(host)},"config":${await codec.seal(webhookUrlPlace(task), toField(config)!)}}`;
 
@@ -60,7 +58,7 @@ export async function addPushConfig(db: Db, { thread_id, first }: TaskIds, { hos
 
 /** Returns the configurations of a task, in the order of their ids. */
 export async function pushConfigsOf(db: Db, { thread_id, first }: TaskIds): Promise<PushConfig[]> {
-  const stored = await db.query<{ value: Stored }>({
+  const stored = await db.query<{ value: { host: string; config: unknown } }>({
     name: 'push_config_list',
     text: `select c.value from gx.run r, jsonb_each(r.webhook->'push') c where r.run_id = $1 and r.thread_id = $2 order by c.key`,
     values: [first, thread_id],

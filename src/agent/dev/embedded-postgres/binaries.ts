@@ -17,8 +17,6 @@ import process from 'node:process';
 import { StartError } from '../../../errors.ts';
 import { mayEnter, sharedFolder, type Account } from './account.ts';
 
-type Symlink = { source: string; target: string };
-
 /** Returns the folder `bin` with initdb and postgres, where the account can run them with all their libraries. */
 export function binariesFor(account: Account | undefined): string {
   const installed = installedFolder();
@@ -46,7 +44,7 @@ function installedFolder(): string {
  */
 function completeLibraries(folder: string): boolean {
   const list = path.join(folder, 'native', 'pg-symlinks.json');
-  const links = existsSync(list) ? (JSON.parse(readFileSync(list, 'utf8')) as Symlink[]) : [];
+  const links = existsSync(list) ? (JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) : [];
   try {
     for (const { source, target } of links.filter((link) => !existsSync(path.join(folder, link.target))))
       symlinkSync(path.relative(path.dirname(target), source), path.join(folder, target));

@@ -65,10 +65,8 @@ export const PYTHON: Template = {
   },
 };
 
-type Done = { folder: string; plan: ProjectPlan; commands: string[] };
-
 /** Returns the next steps, as `gx new` prints them. `folder` is written as the user wrote it. */
-export function nextSteps({ folder, plan, commands }: Done): string {
+export function nextSteps({ folder, plan, commands }: { folder: string; plan: ProjectPlan; commands: string[] }): string {
   const isHere = folder === '.';
   const kept = plan.keep.length === 0 ? '' : `Kept as they were: ${plan.keep.join(', ')}\n`;
   const enter = isHere ? [] : [`cd ${/\s/.test(folder) ? JSON.stringify(folder) : folder}`];

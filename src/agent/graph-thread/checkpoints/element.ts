@@ -1,7 +1,5 @@
 import { toJson } from '../serialise.ts';
-import { isSame } from './same.ts';
-import { message, messageData, messageName, setField, type Form, type Serde } from './serde.ts';
-import { StoredMessage } from './stored-message.ts';
+import { message, messageData, messageName, setField, type Form, type Serde, messageClass, messageFields } from './serde.ts';
 import { type Json, isComposite } from '../../../schema/json.ts';
 
 /**
@@ -100,4 +98,103 @@ function weigh(value: unknown): number {
   if (typeof value === 'string') return 2 * value.length;
   if (!isComposite(value)) return 16;
   return Object.values(value).reduce<number>((sum, part) => sum + weigh(part), OF_AN_OBJECT);
+}
+
+/** The fields that LangChain would write of a message that nobody has changed. */
+type Unchanged = { prototype: object; names: string[]; fields: unknown[] };
+
+/**
+ * A message of plain data as it is stored. A long thread makes each of its messages once a run and compares it with
+ * each step, so both are quick: the values that they need are found once.
+ */
+class StoredMessage {
+  readonly #class: new (fields: Json) => object;
+  /** The constructor's argument. Nobody is given the objects in it. */
+  readonly #fields: Json;
+  /** Names of the fields that hold objects. */
+  readonly #parts: string[];
+  #unchanged: Unchanged | undefined;
+
+  constructor(name: string, kwargs: Json) {
+    this.#class = messageClass(name);
+    this.#fields = messageFields(name, kwargs);
+    this.#parts = Object.keys(this.#fields).filter((field) => typeof this.#fields[field] === 'object' && this.#fields[field] !== null);
+  }
+
+  /** Returns a message that shares no object with another one. */
+  make(): object {
+    const given = { ...this.#fields };
+    for (const part of this.#parts) given[part] = messageData(given[part]);
+    return new this.#class(given);
+  }
+
+  /** Returns true when the value surely equals the stored message, so that it would be written alike. */
+  isHeldBy(value: object): boolean {
+    const { prototype, names, fields } = (this.#unchanged ??= unchanged(this.make() as Json));
+    if (Object.getPrototypeOf(value) !== prototype) return false;
+    const one = value as Json;
+    const given = one['lc_kwargs'];
+    if (!isComposite(given)) return false;
+    let at = 0;
+    for (const name in given) {
+      const own = fieldOf(one, name, given);
+      // Nearly always the fields come in the order that they have here.
+      const field = names[at] === name ? at : names.indexOf(name);
+      if (field === -1 || (own !== fields[field] && !isSame(own, fields[field]))) return false;
+      at += 1;
+    }
+    return at === names.length;
+  }
+}
+
+function unchanged(made: Json): Unchanged {
+  const given = made['lc_kwargs'] as Json;
+  const names = Object.keys(given);
+  return { prototype: Object.getPrototypeOf(made) as object, names, fields: names.map((name) => fieldOf(made, name, given)) };
+}
+
+/**
+ * Returns true when two values hold the same. Only lists, plain objects and LangChain's own objects can be compared,
+ * because others may hide their values.
+ */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (!isComposite(one) || !isComposite(other)) return Number.isNaN(one) && Number.isNaN(other);
+  const prototype: unknown = Object.getPrototypeOf(one);
+  if (prototype !== Object.getPrototypeOf(other)) return false;
+  if (prototype === Object.prototype || prototype === null) return holdsSame(one, other);
+  if (Array.isArray(one)) return one.length === other['length'] && holdsSame(one, other);
+  return one['lc_serializable'] === true && isSameMessage(one, other);
+}
+
+function holdsSame(one: Json, other: Json): boolean {
+  let more = 0;
+  for (const name in one) {
+    more += 1;
+    if (!isSame(one[name], other[name]) || !Object.hasOwn(other, name)) return false;
+  }
+  for (const _ in other) more -= 1;
+  return more === 0;
+}
+
+/** Compares the form in which LangChain writes its objects: the arguments of their constructor, as they are now. */
+function isSameMessage(one: Json, other: Json): boolean {
+  const [given, others] = [one['lc_kwargs'], other['lc_kwargs']];
+  if (!isComposite(given) || !isComposite(others)) return false;
+  const names = Object.keys(given);
+  if (names.length !== Object.keys(others).length) return false;
+  for (const name of names) {
+    if (!Object.hasOwn(others, name)) return false;
+    const [own, its] = [fieldOf(one, name, given), fieldOf(other, name, others)];
+    if (own !== its && !isSame(own, its)) return false;
+  }
+  return true;
+}
+
+/**
+ * Returns the value that LangChain writes for a field: the object's own, else the one that its constructor was given.
+ */
+function fieldOf(one: Json, name: string, given: Json): unknown {
+  const value = one[name];
+  return value === undefined && !(name in one) ? given[name] : value;
 }

@@ -6,7 +6,6 @@ import type { Serde } from './serde.ts';
 /** `fresh` are the elements that no version has yet. */
 type Identified = { elements: Element[]; fresh: Set<Element> };
 
-type Given = { channel: string; values: Record<string, unknown> };
 type By = { serde: Serde; texts: ListTexts };
 
 /**
@@ -14,7 +13,7 @@ type By = { serde: Serde; texts: ListTexts };
  * are the elements of the version that the last checkpoint has.
  */
 export async function newValue(
-  { channel, values }: Given,
+  { channel, values }: { channel: string; values: Record<string, unknown> },
   before: readonly Element[] | undefined,
   by: By,
 ): Promise<NewVersion<Element> | undefined> {

@@ -19,8 +19,6 @@ const RUNS = 20;
 /** Entries that one request reads. */
 const PAGE = 500;
 
-export type StoreSettings = { uri: string; prefix: string };
-
 export type StoreListener = {
   /** Hears events that another process sent here. */
   heard(parts: RunPart[]): void;
@@ -166,7 +164,7 @@ export class EventStore {
 }
 
 /** Opens the store. Its client is loaded only here, because most servers have no such store. */
-export async function openStore({ uri, prefix }: StoreSettings): Promise<EventStore> {
+export async function openStore({ uri, prefix }: { uri: string; prefix: string }): Promise<EventStore> {
   const { Redis: Client } = await import('iovalkey');
   const open = (name: string): Redis =>
     new Client(uri, {

@@ -2,9 +2,7 @@ import { START, type Cursor, type RunEvent, type ThreadEvent } from '../../../sc
 import type { EventTail } from '../tail.ts';
 import type { EventStore } from './store.ts';
 
-type Open = (runId: string, events: RunEvent[]) => Promise<RunEvent[]>;
-
-export function tailOf(store: EventStore, open: Open): EventTail {
+export function tailOf(store: EventStore, open: (runId: string, events: RunEvent[]) => Promise<RunEvent[]>): EventTail {
   const eventsOf = async (runId: string, after: Cursor): Promise<RunEvent[]> => open(runId, await store.eventsOf(runId, after));
   return {
     eventsOf,

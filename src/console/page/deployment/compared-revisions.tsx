@@ -35,10 +35,8 @@ const withSizesAndSecrets = (revision: RevisionDetails): object => ({
   secrets: Object.fromEntries(revision.secrets.map(({ name, digest }) => [name, digest === null ? 'set' : `value ${digest.slice(0, 6)}`])),
 });
 
-type DifferencesProps = { before: object; after: object; heads: [before: string, after: string] };
-
 /** The fields in which two values differ, side by side. */
-function DifferencesShown({ before, after, heads }: DifferencesProps) {
+function DifferencesShown({ before, after, heads }: { before: object; after: object; heads: [before: string, after: string] }) {
   const found = differences(before, after);
   if (found.length === 0) return <p>Image, configuration, sizes and secrets are the same.</p>;
   return (

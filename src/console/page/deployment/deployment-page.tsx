@@ -7,16 +7,19 @@ import { useKeys } from '../shell/keys.ts';
 import { lazily } from '../shell/lazy.tsx';
 import type { PlaceName } from '../shell/routes.ts';
 import { Time } from '../shell/time.tsx';
-import { Compare } from './compare.tsx';
 import { DeploymentDetail } from './deployment-detail.ts';
 import { LogView } from '../logs/log-page.tsx';
-import { HeaderActions } from './header-actions.tsx';
 import { Objects } from './objects.tsx';
 import { ResourceShown } from './resource-shown.tsx';
 import { Revisions } from './revisions.tsx';
 import { Secrets } from './secrets.tsx';
 import { Settings } from './settings.tsx';
-import { Fault, Button } from '../shell/controls.tsx';
+import { Fault, Button, Select } from '../shell/controls.tsx';
+import { useWrite } from './write.ts';
+import { WriteNotes } from './write-notes.tsx';
+import type { Revision } from '../../../schema/platform/revision.ts';
+import { ComparedRevisions } from './compared-revisions.tsx';
+import { originText } from './revision-words.ts';
 
 const TABS = {
   deployment: 'Revisions',
@@ -154,3 +157,68 @@ function Course({ details }: { details: DeploymentDetails }) {
     </p>
   );
 }
+
+/** The changes that make sense in the present state. */
+function HeaderActions({ detail }: { detail: DeploymentDetail }) {
+  const { calls } = useApp();
+  const { run, isOff, refused } = useWrite(detail);
+  const { value: details } = detail.details;
+  const newest = detail.revisions.value[0];
+  const path = `v2/deployments/${encodeURIComponent(detail.id)}`;
+  const post = (rest: string) => (): Promise<unknown> => calls.json(`${path}/${rest}`, { method: 'POST' });
+  const lifecycle = (body: object) => (): Promise<unknown> => calls.json(`${path}/lifecycle`, { method: 'PATCH', body });
+  return (
+    <div class="actions">
+      {details?.state === 'asleep' && (
+        <Button class="main" disabled={isOff} label="Wake" press={() => run(post('wake'), 'It is being woken.')} />
+      )}
+      {details?.state === 'hibernated' && (
+        <Button
+          class="main"
+          disabled={isOff}
+          label="End hibernation"
+          press={() => run(lifecycle({ hibernate: null }), 'It is being started.')}
+        />
+      )}
+      {newest?.source === 'git' && (
+        <Button disabled={isOff} label="Build again" press={() => run(post('revisions'), 'A new build was asked for.')} />
+      )}
+      {newest !== undefined && (
+        <Button
+          disabled={isOff}
+          label="Redeploy"
+          press={() => run(post(`revisions/${newest.id}/redeploy`), 'The newest revision is being deployed again.')}
+        />
+      )}
+      {detail.manager.value !== undefined || refused !== undefined ? <WriteNotes detail={detail} refused={refused} /> : null}
+    </div>
+  );
+}
+
+/** Compares any two revisions. The address names them. */
+function Compare({ detail }: { detail: DeploymentDetail }) {
+  const { router } = useApp();
+  const { place } = router.located.value;
+  if (place?.name !== 'compare') return null;
+  const { from, to } = place.parameters;
+  const { value: revisions } = detail.revisions;
+  const [before, after] = [from, to].map((id) => revisions.find((revision) => revision.id === id));
+  const options = revisions.map((revision) => [revision.id, nameOf(revision)] as const);
+  return (
+    <section class="compare">
+      <h2>Compare two revisions</h2>
+      <div class="actions">
+        <Select label="From" options={options} value={from} choose={(id) => router.go('compare', { id: detail.id, from: id, to })} />
+        <Select label="To" options={options} value={to} choose={(id) => router.go('compare', { id: detail.id, from, to: id })} />
+      </div>
+      {before === undefined || after === undefined ? (
+        <p class="fault">One of these revisions is not among the newest ones, or no longer there.</p>
+      ) : (
+        <ComparedRevisions deployment={detail.id} from={from} to={to} heads={[originText(before), originText(after)]} />
+      )}
+    </section>
+  );
+}
+
+const nameOf = (revision: Revision): string =>
+  `${revision.created_at.replace('T', ' ').replace(/\..*|Z$/, '')} · ${originText(revision)} · ${revision.id.slice(0, 8)}`;

@@ -1,11 +1,11 @@
 import { useComputed, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { useApp } from '../shell/app.ts';
-import { Filters } from './filters.tsx';
-import { filterIn, firstPageQuery, queryWith, shownRows, type ListFilter } from './list-query.ts';
+import { filterIn, firstPageQuery, queryWith, shownRows, type ListFilter, STATE_WORDS, STATES, type Facets } from './list-query.ts';
 import { Rows } from './rows.tsx';
 import { failureText } from '../api/failure-text.ts';
-import { Fault } from '../shell/controls.tsx';
+import { Fault, Button, Select } from '../shell/controls.tsx';
+import { useKeys } from '../shell/keys.ts';
 
 /** All deployments of the tenant, live. */
 export function DeploymentList() {
@@ -63,4 +63,62 @@ function Empty({ isFiltered }: { isFiltered: boolean }) {
       <p>There are no deployments yet. Create one with the API or with kubectl, and it appears here.</p>
     </div>
   );
+}
+
+type FiltersProps = { filter: ListFilter; facets: Facets; change: (part: Partial<ListFilter>) => void };
+
+/** The filters of the list, with the number of rows behind each state. */
+function Filters({ filter, facets, change }: FiltersProps) {
+  const field = useRef<HTMLInputElement>(null);
+  useKeys({ filter: () => field.current?.focus() });
+  const isFiltered =
+    filter.text !== '' || filter.states.length > 0 || [filter.reason, filter.source, filter.namespace, filter.version].some(Boolean);
+  return (
+    <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        <span class="unseen">Filter by name, image, repository or commit</span>
+        <input
+          ref={field}
+          type="search"
+          name="q"
+          placeholder="Name, image, repository, commit"
+          value={filter.text}
+          onInput={({ currentTarget }) => change({ text: currentTarget.value })}
+        />
+      </label>
+      <States filter={filter} facets={facets} change={change} />
+      <Filter label="Reason" value={filter.reason} values={facets.reasons} choose={(reason) => change({ reason })} />
+      <Filter label="Source" value={filter.source} values={['git', 'external_container']} choose={(source) => change({ source })} />
+      <Filter label="Namespace" value={filter.namespace} values={facets.namespaces} choose={(namespace) => change({ namespace })} />
+      <Filter label="Version" value={filter.version} values={facets.versions} choose={(version) => change({ version })} />
+      {isFiltered && (
+        <Button label="Clear filters" press={() => change({ text: '', states: [], reason: '', source: '', namespace: '', version: '' })} />
+      )}
+    </form>
+  );
+}
+
+function States({ filter, facets, change }: FiltersProps) {
+  return (
+    <fieldset class="states">
+      <legend class="unseen">States</legend>
+      {STATES.map((state) => {
+        const isOn = filter.states.includes(state);
+        const states = isOn ? filter.states.filter((one) => one !== state) : [...filter.states, state];
+        return (
+          <button key={state} type="button" class={`chip ${state}`} aria-pressed={isOn} onClick={() => change({ states })}>
+            {STATE_WORDS[state].word} <span class="count">{facets.states[state]}</span>
+          </button>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+type FilterProps = { label: string; value: string; values: readonly string[]; choose: (value: string) => void };
+
+function Filter({ label, value, values, choose }: FilterProps) {
+  if (values.length < 2 && value === '') return null;
+  const known = value === '' || values.includes(value) ? values : [value, ...values];
+  return <Select label={label} value={value} options={[['', 'All'], ...known]} choose={choose} />;
 }

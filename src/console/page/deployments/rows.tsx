@@ -1,10 +1,13 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useMemo } from 'preact/hooks';
 import type { DeploymentSummary } from '../../../schema/platform/deployment-summary.ts';
 import { useKeys } from '../shell/keys.ts';
 import type { ListFilter, SortColumn } from './list-query.ts';
 import { rowWindow } from './row-window.ts';
-import { DeploymentRow } from './row.tsx';
+import { useApp } from '../shell/app.ts';
+import { Time } from '../shell/time.tsx';
+import { shortCommit, sourceText } from './source-text.ts';
+import { StateShown } from './state-shown.tsx';
 
 const NARROW = '(max-width: 48rem)';
 const HEIGHT = { wide: 44, narrow: 76 };
@@ -78,10 +81,8 @@ function Head({ filter, change }: Omit<RowsProps, 'rows'>) {
   );
 }
 
-type Box = { current: HTMLDivElement | null };
-
 /** Follows where a box is scrolled to, and how high it is. The history keeps the place, so that Back comes to it. */
-function useScrolled(box: Box) {
+function useScrolled(box: { current: HTMLDivElement | null }) {
   const top = useSignal(0);
   const height = useSignal(800);
   useLayoutEffect(() => {
@@ -142,3 +143,65 @@ function intoSight(box: HTMLElement | null, index: number, row: number): void {
   if (link === null) requestAnimationFrame(() => requestAnimationFrame(() => linkAt(box, index)?.focus({ preventScroll: true })));
   else link.focus({ preventScroll: true });
 }
+
+type RowProps = { row: DeploymentSummary; index: number; isActive: boolean; height: number };
+
+/** A row of the list. Of all rows, the link of the active one alone is in the order of the Tab key. */
+function DeploymentRow({ row, index, isActive, height }: RowProps) {
+  const link = useRef<HTMLAnchorElement>(null);
+  // The focus does not go with the element to another row.
+  useLayoutEffect(() => () => link.current?.blur(), [index]);
+  return useMemo(() => <Cells row={row} index={index} isActive={isActive} height={height} link={link} />, [row, index, isActive, height]);
+}
+
+function Cells({ row, index, isActive, height, link }: RowProps & { link: { current: HTMLAnchorElement | null } }) {
+  const { router } = useApp();
+  const { latest_revision: latest } = row;
+  return (
+    <div role="row" aria-rowindex={index + 2} class="row" style={{ height: `${height}px` }}>
+      <div role="gridcell" class="name">
+        <a ref={link} href={router.href('deployment', { id: row.id })} tabIndex={isActive ? 0 : -1} data-index={index}>
+          {row.name}
+        </a>
+        <span class="quiet">{row.namespace}</span>
+      </div>
+      <div role="gridcell" class="how" title={row.message ?? undefined}>
+        <StateShown state={row.state} reason={row.reason} suspended={row.suspended} />
+        {row.state === 'asleep' && (
+          <span class="quiet">{row.next_due_at === null ? 'until it is called' : <Due at={row.next_due_at} />}</span>
+        )}
+      </div>
+      <div role="gridcell" class="revision">
+        {latest === null ? '' : `#${latest.number} ${latest.status.toLowerCase().replaceAll('_', ' ')}`}
+      </div>
+      <div role="gridcell" class="source" title={row.image_uri ?? row.repo_url ?? undefined}>
+        {sourceText(row)}
+        {row.repo_commit_sha !== null && <code> {shortCommit(row.repo_commit_sha)}</code>}
+      </div>
+      <div role="gridcell" class="version">
+        {row.image_version ?? ''}
+      </div>
+      <Work row={row} />
+      <div role="gridcell" class="updated">
+        <Time at={row.updated_at} />
+      </div>
+    </div>
+  );
+}
+
+const Work = ({ row: { queue, interrupted_threads: people } }: Pick<RowProps, 'row'>) => (
+  <>
+    <div role="gridcell" class="queue" title="Queue pods that are ready, of those wanted">
+      {queue.wanted === null ? '' : `${queue.ready ?? 0}/${queue.wanted}`}
+    </div>
+    <div role="gridcell" class="people" title="Threads that wait for somebody to answer">
+      {(people ?? 0) === 0 ? '' : people}
+    </div>
+  </>
+);
+
+const Due = ({ at }: { at: string }) => (
+  <>
+    next work <Time at={at} />
+  </>
+);

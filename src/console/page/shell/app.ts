@@ -1,6 +1,5 @@
 import { computed, effect, signal, untracked } from '@preact/signals';
-import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
+import { sharedParts } from './shared-parts.ts';
 import { Calls, RequestRefused } from '../api/calls.ts';
 import { readSession, signOut, type ReaderSession } from '../api/session.ts';
 import { DeploymentsStore } from '../live/deployments-store.ts';
@@ -108,12 +107,5 @@ export class ConsoleApp {
   }
 }
 
-const AppContext = createContext<ConsoleApp | undefined>(undefined);
-export const AppProvider = AppContext.Provider;
-
-/** Returns the shared parts. */
-export function useApp(): ConsoleApp {
-  const app = useContext(AppContext);
-  if (app === undefined) throw new TypeError('The page has no app.');
-  return app;
-}
+/** Shares the parts of the console. */
+export const [AppProvider, useApp] = sharedParts<ConsoleApp>('The page has no app.');

@@ -55,9 +55,7 @@ export function Jump({ close }: { close: () => void }) {
   );
 }
 
-type FoundProps = { found: readonly DeploymentSummary[]; chosen: number; go: (index: number) => void };
-
-const Found = ({ found, chosen, go }: FoundProps) => (
+const Found = ({ found, chosen, go }: { found: readonly DeploymentSummary[]; chosen: number; go: (index: number) => void }) => (
   <ul id="jump-list" role="listbox" aria-label="Deployments" class="jump-list">
     {found.map((one, index) => (
       <li key={one.id} id={idOf(index)} role="option" aria-selected={index === chosen} onClick={() => go(index)}>

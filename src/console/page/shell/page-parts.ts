@@ -1,6 +1,5 @@
 import type { ReadonlySignal } from '@preact/signals';
-import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
+import { sharedParts } from './shared-parts.ts';
 import type { Preferences } from './preferences.ts';
 
 /** The parts that every page has: how its reader sees times, and a place for sentences. */
@@ -12,12 +11,5 @@ export type PageParts = {
   say(sentence: string): void;
 };
 
-const PageContext = createContext<PageParts | undefined>(undefined);
-export const PageProvider = PageContext.Provider;
-
-/** Returns the parts of the page. */
-export function usePage(): PageParts {
-  const page = useContext(PageContext);
-  if (page === undefined) throw new TypeError('The page has no parts.');
-  return page;
-}
+/** Shares the parts of the page. */
+export const [PageProvider, usePage] = sharedParts<PageParts>('The page has no parts.');

@@ -1,11 +1,9 @@
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
 import { locate, pathTo, type Located, type PlaceName, type PlaceParameters } from './routes.ts';
 
-type Address = { path: string; search: string };
-
 /** The address of the page: real paths below the base of the document, which stands below any prefix. */
 export class Router {
-  readonly #address = signal<Address>({ path: '', search: '' });
+  readonly #address = signal<{ path: string; search: string }>({ path: '', search: '' });
   readonly located: ReadonlySignal<Located>;
   readonly query: ReadonlySignal<URLSearchParams>;
   /** The path below the root of the page. */

@@ -1,18 +1,19 @@
-import { useSignal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { useApp } from './app.ts';
 import { FaultShown } from './fault-wall.tsx';
 import { useKeys } from './keys.ts';
 import { Jump } from './jump.tsx';
-import { Menu } from './menu.tsx';
 import { SignIn } from './sign-in.tsx';
 import { Time } from './time.tsx';
 import { Dialog } from './dialog.tsx';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { DeploymentList } from '../deployments/list.tsx';
 import { lazily } from './lazy.tsx';
-import { Fault } from './controls.tsx';
+import { Fault, Button } from './controls.tsx';
 import { Table } from './table.tsx';
+import { THEMES } from './preferences.ts';
+import { TIME_MODES } from './time-text.ts';
 
 /** The frame of all places: where one is, whether the page is live, and who one is. */
 export function Shell() {
@@ -160,5 +161,45 @@ function Nowhere() {
       <h1 tabIndex={-1}>There is no such page</h1>
       <a href={router.href('deployments', {})}>Go to the deployments</a>
     </main>
+  );
+}
+
+const WORDS: Record<string, string> = { utc: 'UTC' };
+const wordOf = (value: string): string => WORDS[value] ?? value.charAt(0).toUpperCase() + value.slice(1);
+
+type ChoiceProps<Value extends string> = { label: string; values: readonly Value[]; chosen: Signal<Value> };
+
+function Choice<Value extends string>({ label, values, chosen }: ChoiceProps<Value>) {
+  return (
+    <fieldset class="choice">
+      <legend>{label}</legend>
+      {values.map((value) => (
+        <label key={value}>
+          <input type="radio" name={label} checked={chosen.value === value} onChange={() => (chosen.value = value)} /> {wordOf(value)}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** The choices of the reader, who that is, and the way out. */
+function Menu({ help }: { help: () => void }) {
+  const app = useApp();
+  const { theme, time, singleKeys } = app.preferences;
+  const { name, role } = app.session.value ?? {};
+  return (
+    <details class="menu">
+      <summary>Settings</summary>
+      <div class="sheet">
+        <p>
+          Signed in as <strong>{name}</strong> ({role})
+        </p>
+        <Choice label="Theme" values={THEMES} chosen={theme} />
+        <Choice label="Times" values={TIME_MODES} chosen={time} />
+        <Choice label="Keys of one letter" values={['on', 'off']} chosen={singleKeys} />
+        <Button label="Keys" press={help} />
+        <Button label="Sign out" press={() => app.leave()} />
+      </div>
+    </details>
   );
 }

@@ -1,11 +1,18 @@
 import type { ComponentType } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useRef, useEffect } from 'preact/hooks';
 import { ChatSession } from './chat/chat-session.ts';
-import { Assistants, Crons } from './records/sections.tsx';
+import { Assistants, Crons, Runs, StorageOfThread } from './records/sections.tsx';
 import { Store } from './records/store.tsx';
 import { useStudio } from './studio-parts.ts';
-import { ThreadShown } from './thread.tsx';
-import { Threads } from './threads.tsx';
+import { useSignal } from '@preact/signals';
+import { Chat } from './chat/chat.tsx';
+import { History } from './history/history.tsx';
+import { Button, Fault, Select } from '../shell/controls.tsx';
+import { failureText } from '../api/failure-text.ts';
+import { Table } from '../shell/table.tsx';
+import { Time } from '../shell/time.tsx';
+import type { PageOfThreads, PlaceInThreads } from './agent.ts';
+import type { StudioThread } from './agent-answers.ts';
 
 const SECTIONS = { threads: 'Threads', new: 'New chat', assistants: 'Assistants', store: 'Store', crons: 'Crons' };
 /** The sections that show no thread. */
@@ -33,5 +40,104 @@ export function StudioFrame() {
       {List !== undefined && <List />}
       {List === undefined && held.current !== undefined && <ThreadShown session={held.current} />}
     </div>
+  );
+}
+
+const VIEWS = { chat: 'Chat', checkpoints: 'Checkpoints', runs: 'Runs', storage: 'Storage' } as const;
+type View = keyof typeof VIEWS;
+
+/** A thread, or one that the first message makes: the conversation, and the states that it has been in. */
+function ThreadShown({ session }: { session: ChatSession }) {
+  const { href } = useStudio();
+  const view = useSignal<View>('chat');
+  const { value: thread } = session.thread;
+  return (
+    <section class="thread">
+      <h2>{thread === undefined ? 'New chat' : 'Thread'}</h2>
+      {thread !== undefined && (
+        <p>
+          <a href={href('threads')}>All threads</a> <span class="mono">{thread}</span>
+        </p>
+      )}
+      {thread !== undefined && (
+        <p role="tablist" aria-label="Views of the thread">
+          {(Object.keys(VIEWS) as View[]).map((name) => (
+            <Button key={name} role="tab" aria-selected={view.value === name} label={VIEWS[name]} press={() => (view.value = name)} />
+          ))}
+        </p>
+      )}
+      <ViewShown view={thread === undefined ? 'chat' : view.value} thread={thread ?? ''} session={session} />
+    </section>
+  );
+}
+
+function ViewShown({ view, thread, session }: { view: View; thread: string; session: ChatSession }) {
+  if (view === 'chat') return <Chat session={session} />;
+  if (view === 'runs') return <Runs key={thread} thread={thread} />;
+  return view === 'storage' ? <StorageOfThread thread={thread} /> : <History key={thread} thread={thread} />;
+}
+
+const STATUSES = { '': 'All', interrupted: 'Waiting for somebody', busy: 'Running', idle: 'Idle', error: 'Failed' };
+
+/** The threads of the agent, a page at a time, however many there are. */
+function Threads() {
+  const { agent } = useStudio();
+  const status = useSignal('');
+  /** Where the page begins that is shown, and behind it those of the newer ones. */
+  const places = useSignal<(PlaceInThreads | undefined)[]>([undefined]);
+  const found = useSignal<PageOfThreads | undefined>(undefined);
+  const refused = useSignal<string | undefined>(undefined);
+  const read = async (from: PlaceInThreads | undefined, signal: AbortSignal): Promise<void> => {
+    try {
+      found.value = await agent.threads({ status: status.value, from, signal });
+      refused.value = undefined;
+    } catch (error) {
+      if (!signal.aborted) refused.value = failureText(error);
+    }
+  };
+  useEffect(() => {
+    const leaving = new AbortController();
+    void read(places.value[0], leaving.signal);
+    return () => leaving.abort();
+  }, [agent, status.value, places.value]);
+  const { threads = [], next } = found.value ?? {};
+  const choose = (chosen: string): void => {
+    status.value = chosen;
+    places.value = [undefined];
+  };
+  return (
+    <section>
+      <h2>Threads</h2>
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Select label="Status" value={status.value} options={Object.entries(STATUSES)} choose={choose} />
+      </form>
+      <Fault text={refused.value} />
+      {found.value === undefined && refused.value === undefined ? <p aria-busy="true" /> : <ThreadTable threads={threads} />}
+      <p class="pages">
+        <Button disabled={places.value.length === 1} label="Newer ones" press={() => (places.value = places.value.slice(1))} />{' '}
+        <Button disabled={next === undefined} label="Older ones" press={() => (places.value = [next, ...places.value])} />
+      </p>
+    </section>
+  );
+}
+
+function ThreadTable({ threads }: { threads: readonly StudioThread[] }) {
+  const { href } = useStudio();
+  if (threads.length === 0) return <p>There are none.</p>;
+  return (
+    <Table heads={['Thread', 'Status', 'Changed', 'Begins with']}>
+      {threads.map(({ id: thread, status, changedAt, title }) => (
+        <tr key={thread}>
+          <th scope="row" class="mono">
+            <a href={href(thread)}>{thread}</a>
+          </th>
+          <td>{status}</td>
+          <td>
+            <Time at={changedAt} />
+          </td>
+          <td>{title}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

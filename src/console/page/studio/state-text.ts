@@ -20,13 +20,11 @@ export function namesText(names: readonly string[]): string {
   return [...some, ...(names.length > NAMES ? [`${names.length - NAMES} more`] : [])].join(', ');
 }
 
-type Fields = Record<string, unknown>;
-
 const SOURCES = new Map(Object.entries({ input: 'Input', loop: 'Step', update: 'Written by hand', fork: 'Copied' }));
 
 /** Returns the words for a checkpoint, by its origin. */
 export function checkpointWords(metadata: unknown): string {
-  const { source, step } = (metadata ?? {}) as Fields;
+  const { source, step } = (metadata ?? {}) as Record<string, unknown>;
   const what = SOURCES.get(String(source)) ?? 'Checkpoint';
   return typeof step === 'number' ? `${what} ${step}` : what;
 }

@@ -1,5 +1,4 @@
-import { createContext } from 'preact';
-import { useContext } from 'preact/hooks';
+import { sharedParts } from '../shell/shared-parts.ts';
 import type { StudioAgent } from './agent.ts';
 
 /** The parts of the page that the studio is in: that of the console, or the one of `dev`. */
@@ -16,12 +15,5 @@ export type StudioParts = {
   readOnly: string;
 };
 
-const StudioContext = createContext<StudioParts | undefined>(undefined);
-export const StudioProvider = StudioContext.Provider;
-
-/** Returns the parts of the studio. */
-export function useStudio(): StudioParts {
-  const studio = useContext(StudioContext);
-  if (studio === undefined) throw new TypeError('The page has no studio.');
-  return studio;
-}
+/** Shares the parts of the studio. */
+export const [StudioProvider, useStudio] = sharedParts<StudioParts>('The page has no studio.');

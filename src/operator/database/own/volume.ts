@@ -53,8 +53,6 @@ export async function growVolume(
 }
 
 type ClaimTemplate = { spec: { resources: { requests: object } } };
-type SetSpec = { volumeClaimTemplates: ClaimTemplate[] };
-
 /**
  * Finds the claim that is there before the set: that of a deleted deployment, or of a set that somebody deleted. A new
  * volume that takes the place of another one is like that one.
@@ -79,7 +77,7 @@ export function withSizeOf(claim: KubeObject, objects: KubeObject[]): KubeObject
   };
   return objects.map((object) => {
     if (object.kind !== 'StatefulSet') return object;
-    const spec = object.spec as SetSpec;
+    const spec = object.spec as { volumeClaimTemplates: ClaimTemplate[] };
     return { ...object, spec: { ...spec, volumeClaimTemplates: spec.volumeClaimTemplates.map(sized) } };
   });
 }

@@ -87,11 +87,9 @@ function candidateService(deployment: DeploymentResource, candidate: string | un
   ];
 }
 
-type ServiceSpec = { type?: string; ports?: { nodePort?: number }[] };
-
 /** Returns the node port that the Service has. */
 export const nodePortOf = (live: KubeObject | undefined): number | undefined =>
-  (live?.spec as ServiceSpec | undefined)?.ports?.[0]?.nodePort;
+  (live?.spec as { type?: string; ports?: { nodePort?: number }[] } | undefined)?.ports?.[0]?.nodePort;
 
 type Reached = { service: KubeObject | undefined; mountPrefix?: string | undefined; outside?: string | undefined };
 

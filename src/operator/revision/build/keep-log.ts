@@ -20,8 +20,6 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** Lines that are read from the end of a longer log. The builder cuts lines at 2,000 characters. */
 const LAST_LINES = 4000;
 
-type Keeping = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal; log: Log };
-
 /**
  * Keeps the whole log of a build that has just ended in a ConfigMap of its revision, because the log goes with the pod.
  * Returns the ConfigMap's name. Undefined if there is nothing to keep; a log that can't be read is no failure.
@@ -29,7 +27,7 @@ type Keeping = { decision: Decision; build: BuildWorld | undefined; signal: Abor
 export async function keepBuildLog(
   deps: Pick<OperatorDeps, 'kube' | 'writer'>,
   revision: RevisionResource,
-  { decision, build, signal, log }: Keeping,
+  { decision, build, signal, log }: { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal; log: Log },
 ): Promise<string | undefined> {
   const pod = build?.pod;
   if (pod === undefined || revision.status?.buildLog !== undefined) return undefined;

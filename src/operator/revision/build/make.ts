@@ -12,10 +12,9 @@ import { remoteOf } from '../../view/git-remote.ts';
 import { idle, type Decision } from '../decision.ts';
 import { buildFailed, isJobOver } from './by-job.ts';
 import type { BuildWorld } from './observe.ts';
-import { lendCredential, lendTo, type PreparedSource } from './lend.ts';
 import { keepsOwnUsers, mayHaveOwnUsers, placeOfBuild, USERS_OFF } from './place.ts';
 import { inLine } from './staged.ts';
-import { stagedJob } from './staged-job.ts';
+import { stagedJob, stagedMetadata, type Lent, type StagedSource } from './staged-job.ts';
 
 type Deps = Pick<OperatorDeps, 'kube' | 'writer' | 'settings' | 'buildTurns' | 'gitPlaces'>;
 type Making = { decision: Decision; build: BuildWorld | undefined; signal: AbortSignal };
@@ -124,4 +123,69 @@ export async function dropBuild(
     await kube.delete(kinds.job, ref, {}, signal);
     await kube.delete(kinds.secret, ref, {}, signal);
   }
+}
+
+const AUTHORITIES = 'ca.crt';
+const REGISTRY = '.dockerconfigjson';
+
+type PreparedSource = Pick<StagedSource, 'commit' | 'insecureGit' | 'tenant'> & { git?: Record<string, string> | undefined };
+type Lending = { builder: Builder; namespace: string; source: PreparedSource; signal: AbortSignal };
+
+/** Lends one build the credential of its git host, in a Secret that goes with it. Returns the Secret's name. */
+async function lendCredential(
+  deps: Pick<OperatorDeps, 'kube' | 'writer'>,
+  revision: RevisionResource,
+  { namespace, source, signal }: Pick<Lending, 'namespace' | 'source' | 'signal'>,
+): Promise<string | undefined> {
+  return source.git && keep(deps, stagedMetadata(revision, namespace, source.tenant), { data: source.git, signal });
+}
+
+/**
+ * Lends one build in another namespace the data that it needs, in a Secret that goes with it: credentials of its git
+ * host and of the registry, and certificate authorities.
+ */
+async function lendTo(
+  deps: Pick<OperatorDeps, 'kube' | 'writer'>,
+  revision: RevisionResource,
+  { builder, namespace, source, signal }: Lending,
+): Promise<Lent | undefined> {
+  const { kube } = deps;
+  const home = { namespace: builder.namespace };
+  const { git = {} } = source;
+  const registry = await registryCredential(deps, builder.registrySecretName, { ...home, signal });
+  const ca = builder.caConfigMapName;
+  const trusted = ca === undefined ? undefined : (await kube.find(kinds.configMap, { ...home, name: ca }, signal))?.data?.[AUTHORITIES];
+  const data = {
+    ...git,
+    ...(registry !== undefined && { [REGISTRY]: registry }),
+    ...(trusted !== undefined && { [AUTHORITIES]: Buffer.from(trusted).toString('base64') }),
+  };
+  if (Object.keys(data).length === 0) return undefined;
+  const secret = await keep(deps, stagedMetadata(revision, namespace, source.tenant), { data, signal });
+  return { secret, git: Object.keys(git), registry: registry !== undefined, authorities: trusted !== undefined };
+}
+
+async function registryCredential(
+  { kube }: Pick<OperatorDeps, 'kube'>,
+  name: string | undefined,
+  { namespace, signal }: { namespace: string; signal: AbortSignal },
+): Promise<string | undefined> {
+  if (name === undefined) return undefined;
+  const found = await kube.find(kinds.secret, { namespace, name }, signal);
+  if (found === undefined) throw new Rejected(`The Secret ${name} is not in the namespace ${namespace}.`);
+  return found.data?.[REGISTRY];
+}
+
+type Kept = { data: Record<string, string>; signal: AbortSignal };
+
+/** Writes the Secret of a build, in place of one that an earlier attempt has left. */
+async function keep(
+  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  metadata: ReturnType<typeof stagedMetadata>,
+  { data, signal }: Kept,
+): Promise<string> {
+  const { name, namespace = '' } = metadata;
+  await kube.delete(kinds.secret, { namespace, name }, {}, signal);
+  if (!(await writer.create({ apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data }, signal))) throw taken(`Secret ${name}`);
+  return name;
 }

@@ -31,8 +31,6 @@ export type BuildSituation = {
   settings: OperatorSettings;
 };
 
-type BuildInputs = { deployment: DeploymentResource | undefined; pods: KubeObject[]; signal: AbortSignal };
-
 /**
  * Observes a build. Returns undefined if nothing is to be built: there is an image or no builder, or the revision may
  * not go on.
@@ -40,7 +38,7 @@ type BuildInputs = { deployment: DeploymentResource | undefined; pods: KubeObjec
 export async function observeBuild(
   { kube, settings, caches, buildTurns: { latest } }: Pick<OperatorDeps, 'kube' | 'settings' | 'caches' | 'buildTurns'>,
   revision: RevisionResource,
-  { deployment, pods, signal }: BuildInputs,
+  { deployment, pods, signal }: { deployment: DeploymentResource | undefined; pods: KubeObject[]; signal: AbortSignal },
 ): Promise<BuildWorld | undefined> {
   const { builder } = settings;
   const mayGo = deployment !== undefined && deployment.spec.hibernate !== true;

@@ -34,13 +34,11 @@ export function addressed(address: DatabaseAddress): Addressed {
 }
 
 type Container = { name: string; env?: NamedEntry[]; volumeMounts?: NamedEntry[] };
-type PodSpec = { containers: Container[]; volumes?: NamedEntry[] };
-
 /** The volume of a pod's temporary files. */
 export const OWN_FOLDER = 'gx-tmp';
 
 /** Returns the same pod with its database at another address. */
-export function readdressed<T extends PodSpec>(pod: T, address: DatabaseAddress): T {
+export function readdressed<T extends { containers: Container[]; volumes?: NamedEntry[] }>(pod: T, address: DatabaseAddress): T {
   const { variables, mounts, volumes } = addressed(address);
   const containers = pod.containers.map((container) =>
     container.name === AGENT_CONTAINER

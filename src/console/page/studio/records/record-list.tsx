@@ -88,10 +88,8 @@ function CellShown({ cell }: { cell: RecordCell }) {
   return <bdi>{cell.text.length > IN_CELL ? `${cell.text.slice(0, IN_CELL)} …` : cell.text}</bdi>;
 }
 
-type RecordShownProps = { catalog: Catalog; listed: ListedRecord } & Pick<RecordListProps, 'more'>;
-
 /** A record as the agent sent it. */
-function RecordShown({ catalog, listed, more }: RecordShownProps) {
+function RecordShown({ catalog, listed, more }: { catalog: Catalog; listed: ListedRecord } & Pick<RecordListProps, 'more'>) {
   const { agent } = useStudio();
   const read = useRead((signal) => wholeOf(agent, catalog, { listed, signal }), catalog.things, [agent, catalog, listed]);
   return (

@@ -24,8 +24,6 @@ export function numberOf(secret: string, deployment: DeploymentResource): number
   return numbers.find((number) => secret === names.databaseSecret(deployment.metadata.name, owner, number));
 }
 
-type Loss = { used: string; signal: AbortSignal };
-
 /**
  * Marks a password as lost when its Secret was deleted. Nobody can recover it, but the admin can set another one: a
  * Secret without a password takes its place, and the change goes on from there. Without the admin's Secret only a
@@ -34,7 +32,7 @@ type Loss = { used: string; signal: AbortSignal };
 export async function markLost(
   { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
   deployment: DeploymentResource,
-  { used, signal }: Loss,
+  { used, signal }: { used: string; signal: AbortSignal },
 ): Promise<StatedCondition | undefined> {
   const { name, namespace } = deployment.metadata;
   const admin = names.databaseAdmin(name, dataOwner(deployment));

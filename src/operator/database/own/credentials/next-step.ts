@@ -60,6 +60,5 @@ export const isUsedEverywhere = ({ agentPods, workloads }: Pick<DatabaseView, 'a
 const isStamped = (annotations: Record<string, string> | undefined, secret: string): boolean =>
   annotations?.[DATABASE_ADDRESS]?.startsWith(`${secret}/`) === true;
 
-type Templated = { template?: { metadata?: { annotations?: Record<string, string> } } };
 const templateAnnotations = ({ spec }: KubeObject): Record<string, string> | undefined =>
-  (spec as Templated | undefined)?.template?.metadata?.annotations;
+  (spec as { template?: { metadata?: { annotations?: Record<string, string> } } } | undefined)?.template?.metadata?.annotations;

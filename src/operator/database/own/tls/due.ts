@@ -16,10 +16,8 @@ export type Found = { authority: Partial<AuthorityData>; server: Partial<TlsData
  */
 export type Due = { due: 'nothing'; authority: Pair; until: Date } | { due: 'certificate'; authority: Pair } | { due: 'all' };
 
-type Wanted = { names: string[]; now: Date };
-
 /** Returns which parts must be made, by the data of the Secrets, which anyone may have written. */
-export function whatIsDue({ authority: own, server: data }: Found, { names, now }: Wanted): Due {
+export function whatIsDue({ authority: own, server: data }: Found, { names, now }: { names: string[]; now: Date }): Due {
   const authority = usable(own, now);
   if (authority === undefined) return { due: 'all' };
   const server = soundPair(data['tls.crt'], data['tls.key']);
