@@ -23,8 +23,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** Milliseconds in which a server is ready on a machine without other work, or a little more. */
+const START = 4000;
+/** How much longer than there the last start took. */
+let slower = 1;
+
 const start = async (env: Record<string, string> = {}): Promise<void> => {
+  const began = Date.now();
   agent = await startPython(database.uri, env, 'ends/gx.json');
+  slower = Math.max(1, (Date.now() - began) / START);
 };
 
 type Started = { thread_id: string; run_id: string; note: string };
@@ -122,8 +129,8 @@ test.each(['busy', 'holds'])('a loop that is held (%s) ends with its process, an
     return lines[at]!.at - ended;
   });
   // The graph has two seconds to obey. Twice the time, because the machine may have other work.
-  expect(ended - asked).toBeLessThan(5000);
-  expect(Math.max(...late)).toBeLessThan(6000);
+  expect(ended - asked).toBeLessThan(5000 * slower);
+  expect(Math.max(...late)).toBeLessThan(6000 * slower);
   const held = record.of(neighbours[0]!)[0]!.runner!;
   await until('the machine knows its process no more', () => !existsSync(`/proc/${held}`));
   record.open();
@@ -141,7 +148,7 @@ test('runs of a process that is killed from outside go on together, and lose no 
   await until('all go on', () => runs.every((id) => record.of(id).at(-1)!.runner !== killed));
   const late = runs.map((id) => record.of(id).find(({ runner }) => runner !== killed)!.at - asked);
   // A process takes a second or two to start.
-  expect(Math.max(...late)).toBeLessThan(6000);
+  expect(Math.max(...late)).toBeLessThan(6000 * slower);
   record.open();
   await until('they end', async () => (await Promise.all(runs.map(statusOf))).every(({ status }) => status === 'success'));
   expect((await Promise.all(runs.map(statusOf))).map(({ lost }) => lost)).toEqual([0, 0, 0]);
