@@ -46,7 +46,7 @@ test('refusals, late answers and missing modules raise their errors, and the cli
   const { made: met } = await made('fails_to_call');
   expect(met).toEqual({
     status: 404,
-    late: 'The server has sent nothing for 0.2 seconds.',
+    late: 'The server has sent nothing for 1.5 seconds.',
     module:
       'This server has no module langgraph_api.grpc: it offers langgraph_api.server and langgraph_api.asgi_transport to langgraph_sdk.',
     threads: 1,

@@ -50,7 +50,7 @@ calls_plainly = StateGraph(Calls).add_node("search", search).add_edge(START, "se
 async def fail_to_call(state: Calls) -> Calls:
     """Asks for a thread that is not there, leaves a request early, and imports modules that are not there."""
     made: dict[str, Any] = {}
-    own = get_client(timeout=0.2)
+    own = get_client(timeout=1.5)
     try:
         await own.threads.get("00000000-0000-0000-0000-000000000000")
     except httpx.HTTPStatusError as error:
