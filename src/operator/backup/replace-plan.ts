@@ -1,4 +1,4 @@
-import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { isReplacing, type Replacement } from '../../schema/platform/replacement.ts';
 import { isMove, isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
 import { backupOfRequest } from '../../schema/platform/backup-choice.ts';
@@ -95,8 +95,11 @@ function orderOfMove(deployment: DeploymentResource, { requestedAt }: { requeste
 /** Returns the id under which a deployment's backups lie at a target. */
 const idOfBackups = ({ metadata, spec }: DeploymentResource): string => (spec.id ?? metadata.uid ?? '').toLowerCase();
 
-/** Returns a backup that was made of the data, as the status names the one that is restored. */
-export const madeBackup = (deployment: DeploymentResource, backup: string): string => `${idOfBackups(deployment)}/${backup}`;
+/** Returns the backup that a move has made, as the status names the one that is restored. */
+export function backupOfMove(deployment: DeploymentResource, requestedAt: string, backups: readonly BackupResource[]): string | undefined {
+  const made = backupOfRequest(deployment.metadata.uid ?? '', requestedAt, backups);
+  return made?.status?.phase === 'Succeeded' ? `${idOfBackups(deployment)}/${made.spec.backup}` : undefined;
+}
 
 /** Decides about a request whose backup is looked for. Whatever can be refused is refused here. */
 function begun(deployment: DeploymentResource, { restore, requestedAt }: Asked, seen: Seen): ReplacePlan {

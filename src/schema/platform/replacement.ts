@@ -27,6 +27,7 @@ const Replacement = Type.Object(
     target: text(63, 'The target at which it lies.'),
     former: text(253, 'The volume claim with the data that is replaced.'),
     volume: text(253, 'The volume claim that takes its place.'),
+    image: text(4096, 'The image with which the database ran on the former volume, and runs there again if the restore fails.'),
     reason: text(128, 'Why it failed, while the former volume comes back.'),
     message: text(4096, 'One sentence on the failure.'),
   },

@@ -42,6 +42,9 @@ const database = async (name: string): Promise<{ claim: string; image: string | 
   return { claim: `${spec.volumeClaimTemplates[0]?.metadata.name}-${name}-db-0`, image };
 };
 
+const imagesOf = ({ spec }: { spec: { containers: { name: string }[] } }): unknown[] =>
+  spec.containers.map((container) => ('image' in container ? container.image : undefined));
+
 test('the agents stop, the data is backed up, and that backup is restored into a new volume by the newer image', async () => {
   await deploy('chat');
   const before = await database('chat');
@@ -52,10 +55,13 @@ test('the agents stop, the data is backed up, and that backup is restored into a
   expect(await database('chat')).toEqual(before);
 
   const requestedAt = await ask('chat');
-  await endJob(stage, 'chat', { step: 'backup', message: SAVED });
+  // A dump by programs of another version may hold what only one of them knows.
+  const dump = await endJob(stage, 'chat', { step: 'backup', message: SAVED });
+  expect(imagesOf(dump)).toEqual([before.image, 'silent-platform']);
   const [saved, ...others] = await kube.all(kinds.backup, { namespace });
   expect([saved?.spec.requestedAt, others]).toEqual([requestedAt, []]);
   const pod = await endJob(stage, 'chat', { step: 'restore', message: FOUND });
+  expect(imagesOf(pod)).toEqual(['gx-postgres:18', 'silent-platform']);
   const order = pod.spec.containers.flatMap(({ env }) => env).find(({ name }) => name === 'GX_RESTORE')?.value ?? '';
   const { metadata } = await stage.see.deployment('chat');
   expect(JSON.parse(order) as RestoreOrder).toMatchObject({ name: saved?.spec.backup, owner: { id: metadata.uid }, resume: true });
@@ -64,6 +70,21 @@ test('the agents stop, the data is backed up, and that backup is restored into a
   const after = await database('chat');
   expect([after.image, after.claim === before.claim]).toEqual(['gx-postgres:18', false]);
   expect((await status('chat')).formerVolumes?.map(({ claim }) => claim)).toEqual([before.claim]);
+});
+
+test('a restore that fails goes back to the former volume with the image that the data has', async () => {
+  await stage.operator.stop();
+  stage.operator = await stage.startOperator({ settings: { backups: BACKUPS }, identity: 'former' });
+  await deploy('unlucky');
+  const before = await database('unlucky');
+  await stage.operator.stop();
+  stage.operator = await stage.startOperator({ settings: { backups: BACKUPS, databaseImage: 'gx-postgres:18' }, identity: 'later' });
+  await ask('unlucky');
+  await endJob(stage, 'unlucky', { step: 'backup', message: SAVED });
+  await endJob(stage, 'unlucky', { step: 'restore', message: { reason: 'RestoreFailed', message: 'unrecognized parameter' } });
+  await until('it is told', async () => (await condition('unlucky'))?.reason === 'RestoreFailed', 40);
+  await stage.see.untilReady('unlucky', 40);
+  expect(await database('unlucky')).toEqual(before);
 });
 
 test('data that could not be backed up stays where it is, and the agents serve again', async () => {

@@ -89,6 +89,18 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings, vol
   };
 }
 
+/** Data that comes back after a restore which failed gets its own image: another major version would not start. */
+function imageFor({ status }: DeploymentResource, { databaseImage }: OperatorSettings): string {
+  const replacement = status?.replacement;
+  return replacement?.step === 'Returning' ? (replacement.image ?? databaseImage) : databaseImage;
+}
+
+type Containers = { template: { spec: { containers: { name: string; image: string }[] } } };
+
+/** Returns the image with which a live database runs. */
+export const imageOfSet = (live: KubeObject | undefined): string | undefined =>
+  (live?.spec as Containers | undefined)?.template.spec.containers.find(({ name }) => name === 'postgres')?.image;
+
 function container(deployment: DeploymentResource, settings: OperatorSettings, volume: string): object {
   const size = databaseSize(deployment, settings);
   const [first, admin] = [names.databaseSecret, names.databaseAdmin].map((nameOf) =>
@@ -98,7 +110,7 @@ function container(deployment: DeploymentResource, settings: OperatorSettings, v
   const secret = deployment.status?.replacement?.former === undefined ? first : (deployment.status.databaseSecret ?? first);
   return {
     name: 'postgres',
-    image: settings.databaseImage,
+    image: imageFor(deployment, settings),
     imagePullPolicy: settings.imagePullPolicy,
     args: databaseArguments(size, servedTls(deployment).settings),
     env: [

@@ -13,11 +13,12 @@ import {
   setAside,
   takeBack,
 } from '../../backup/replace-make.ts';
-import { isBackedUpFirst, madeBackup, type ReplaceOrder, type ReplacePlan } from '../../backup/replace-plan.ts';
+import { backupOfMove, isBackedUpFirst, type ReplaceOrder, type ReplacePlan } from '../../backup/replace-plan.ts';
 import { followRestore, forgetRestore } from '../../backup/restore-make.ts';
 import { lastReplaced, notReplaced, replaced, restoring } from '../../backup/restore-statement.ts';
 import { adoptPassword, forgetAdoption } from '../../database/own/credentials/adopt.ts';
 import { areVolumesForgotten, claimName, isSwitching, nextClaim } from '../../database/own/volume-name.ts';
+import { imageOfSet } from '../../database/own/set.ts';
 import { databaseOf } from '../../database/engines.ts';
 import { conditionIn } from '../../kernel/conditions.ts';
 import { waiting } from '../../kernel/outcome.ts';
@@ -164,9 +165,9 @@ async function databaseTrouble({ deps, facts, signal }: Doing): Promise<string |
 const isUp = (facts: WrittenFacts): boolean => databaseOf(facts.deployment.spec).takesConnections(facts.deployment, facts);
 
 /** Begins the first step in which the agents are stopped. */
-function begin(chosen: Omit<Replacement, 'former' | 'since' | 'step'>, { facts, kept }: Doing): PartReport {
-  const former = claimName(facts.deployment, facts.database);
-  const replacement: Replacement = { ...chosen, former, since: dateTimeOf(facts.now), step: 'BackingUp' };
+function begin(chosen: Omit<Replacement, 'former' | 'image' | 'since' | 'step'>, { facts, kept }: Doing): PartReport {
+  const [former, image] = [claimName(facts.deployment, facts.database), imageOfSet(facts.database)];
+  const replacement: Replacement = { ...chosen, former, ...(image && { image }), since: dateTimeOf(facts.now), step: 'BackingUp' };
   return stopped({ ...kept, databaseVolume: former, replacement }, 'The agents are being stopped.');
 }
 
@@ -198,17 +199,11 @@ async function backUp(replacement: Replacement, doing: Doing): Promise<PartRepor
   const saved = (await isToBeSaved(replacement, doing)) ? await save(replacement, doing) : 'saved';
   if (saved === undefined) return stopped(kept, 'The data that is there is being backed up.');
   if (saved !== 'saved') return failed(saved, requestedAt, doing);
-  const backup = replacement.backup ?? ownBackup(replacement, facts);
+  const backup = replacement.backup ?? backupOfMove(facts.deployment, requestedAt, facts.backups);
   if (replacement.target !== undefined && backup === undefined)
     return failed({ reason: 'BackupFailed', message: 'The data that is there could not be backed up.' }, requestedAt, doing);
   const next: Replacement = { ...replacement, ...(backup && { backup }), step: 'Restoring', since: dateTimeOf(facts.now) };
   return stopped({ ...kept, databaseVolume: volume, replacement: next }, 'The database is being started on another volume.');
-}
-
-/** Returns the backup that was made of the data which moves. */
-function ownBackup({ requestedAt }: Replacement, { deployment, backups }: WrittenFacts): string | undefined {
-  const made = backups.find(({ spec, status }) => spec.requestedAt === requestedAt && status?.phase === 'Succeeded');
-  return made && madeBackup(deployment, made.spec.backup);
 }
 
 /** Returns false if the data stays on its volume by wish, because that volume may come back, or if it is lost. */
@@ -224,8 +219,13 @@ async function save(replacement: Replacement, { deps, facts, signal }: Doing): P
     return { reason: 'BackupFailed', message: 'The data that is there was not backed up in time.' };
   if (secret === undefined || !('secret' in secret)) return undefined;
   const tenant = tenantIn(deployment, deps.caches, deps.settings) ?? 'none';
-  const { requestedAt } = replacement;
-  return saveReplaced(deps, { deployment, requestedAt, backups, secret: secret.secret, tenant, isUp: isUp(facts), now, signal });
+  const { requestedAt, image = deps.settings.databaseImage } = replacement;
+  // The dump is made by the programs of the database's own version.
+  const settings = { ...deps.settings, databaseImage: image };
+  return saveReplaced(
+    { ...deps, settings },
+    { deployment, requestedAt, backups, secret: secret.secret, tenant, isUp: isUp(facts), now, signal },
+  );
 }
 
 /** Restores into the other volume, once the database runs on it. */
