@@ -1,7 +1,7 @@
 # Every target's node is the pinned one of node_modules, whatever the machine has.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
-.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-dockerfiles test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-air-gapped test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release generate golden pin-bases console-page fmt clean
+.PHONY: help install run down dev check test fuzz test-kube test-agent test-matrix test-protocols test-python test-differential test-twins test-builder test-shapes test-dockerfiles test-browser test-console test-package package-python test-package-python test-charts test-system test-kind test-builds test-scale test-rollouts test-runbooks test-restore test-upgrade test-oldest test-cnpg test-air-gapped test-packets test-crash test-faults test-routes test-abuse bench bench-control-plane bench-operator bench-backup bench-scrape bench-console release test-release generate golden pin-bases console-page fmt clean
 
 help: ## print this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-20s %s\n", $$1, $$2}' Makefile
@@ -99,6 +99,9 @@ test-upgrade: install ## the first release in real pods, upgraded to today's und
 
 test-oldest: install ## the chart, the definitions and the operator on the API server of the oldest Kubernetes that the chart asks for (5 minutes; the first time 15)
 	@node test/oldest/main.ts
+
+test-cnpg: install ## the page on CloudNativePG, typed on kind with its operator from the network (CNPG_VERSION=1.30.0; needs Docker and a way out to GitHub; 15 minutes)
+	@CNPG_VERSION=$(if $(CNPG_VERSION),$(CNPG_VERSION),1.30.0) node test/cnpg/main.ts
 
 test-air-gapped: install ## a release mirrored into a registry, and installed from it in a cluster that reaches nothing else: an agent runs, and one is built (Linux, root; 10 minutes)
 	@node dev/test/main.ts air-gapped

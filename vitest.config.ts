@@ -24,6 +24,7 @@ const OWN = [
   'dockerfiles',
   'upgrade',
   'air-gapped',
+  'cnpg',
 ];
 const needs = (file: string): string => {
   const own = OWN.find((name) => file.startsWith(`test/${name}/`));
@@ -243,6 +244,16 @@ export default defineConfig({
           globalSetup: ['test/upgrade/release-global.ts'],
           testTimeout: 600_000,
           hookTimeout: 1_800_000,
+        },
+      },
+      {
+        test: {
+          name: 'cnpg',
+          include: of('cnpg'),
+          globalSetup: ['test/kit/cluster-global.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 1_800_000,
+          fileParallelism: false,
         },
       },
       {
