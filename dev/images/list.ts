@@ -39,6 +39,14 @@ const clusterApp = product({ name: 'gx-cluster-app', inputs: app.inputs, parent:
 
 const postgres = product({ name: 'gx-postgres', inputs: ['Dockerfile', 'dev/images/postgres', 'dev/images/sbom'] });
 const valkey = product({ name: 'gx-valkey', inputs: ['Dockerfile', 'dev/images/valkey', 'dev/images/sbom'] });
+const LATER_POSTGRES = 'dev/images/later-postgres.Dockerfile';
+const laterPostgres: Image = {
+  name: 'gx-postgres-18',
+  dockerfile: LATER_POSTGRES,
+  context: '.',
+  inputs: [LATER_POSTGRES],
+  parent: { argument: 'POSTGRES', image: postgres },
+};
 const platform = product({
   name: 'gx-platform',
   inputs: ['src', 'crds', 'dev/console', 'dev/reference'],
@@ -79,6 +87,7 @@ export function images(): Image[] {
   const names = existsSync(folder) ? readdirSync(folder).toSorted() : [];
   return [
     postgres,
+    laterPostgres,
     valkey,
     platform,
     builder,

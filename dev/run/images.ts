@@ -31,7 +31,7 @@ export type Images = {
 };
 
 /** An image that not every platform has. */
-export type FurtherImage = 'gx-buildkit' | 'gx-example-python';
+export type FurtherImage = 'gx-buildkit' | 'gx-example-python' | 'gx-postgres-18';
 
 /**
  * Starts building images beside other steps, because building waits for downloads more than for the processor.

@@ -28,7 +28,11 @@ declare module 'vitest' {
 const NAME = process.env.GX_TEST_CLUSTER ?? 'gx-test';
 
 /** Images that only the tests of one project need. That of Dockerfiles takes minutes to compile once. */
-const FURTHER: Readonly<Record<string, readonly FurtherImage[]>> = { builds: ['gx-buildkit'], system: ['gx-example-python'] };
+const FURTHER: Readonly<Record<string, readonly FurtherImage[]>> = {
+  builds: ['gx-buildkit'],
+  restore: ['gx-postgres-18'],
+  system: ['gx-example-python'],
+};
 
 /**
  * Makes a cluster with the platform on it, for the tests in real pods. It is removed afterwards unless GX_KEEP_CLUSTER

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { call, type Api } from '../../dev/run/control-plane.ts';
 import type { BackupAnswer, BackupRequested } from '../../src/schema/wire/backup-answer.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
+import { startLoad } from './load.ts';
 import { deploy, marksOf, NAMESPACE, putGraphs, startStore, TARGET, type Agent, type Store } from './stage.ts';
 
 /*
@@ -80,39 +80,6 @@ async function restore(body: object, isOver: (restore: Shown) => boolean): Promi
   return { ...requested, ...last! };
 }
 
-type Load = {
-  /** Threads of the runs that were accepted. */
-  accepted: string[];
-  /** Why the last run was not. */
-  refusal(): unknown;
-  stop(): Promise<void>;
-};
-
-/** Starts runs one after the other, each in a thread of its own. */
-function startLoad(): Load {
-  const accepted: string[] = [];
-  const ending = new AbortController();
-  let refused: unknown;
-  const start = async (): Promise<void> => {
-    const { thread_id: thread } = await agent.client.threads.create();
-    await agent.client.runs.create(thread, 'stepping', { input: { round: thread, milliseconds: 1 } });
-    accepted.push(thread);
-  };
-  const work = async (): Promise<void> => {
-    while (!ending.signal.aborted) {
-      // Nobody answers while the data is replaced.
-      await start().catch((error: unknown) => (refused = error));
-      await wait(200);
-    }
-  };
-  const working = work();
-  const stop = (): Promise<void> => {
-    ending.abort();
-    return working;
-  };
-  return { accepted, refusal: () => refused, stop };
-}
-
 test('under load, the agents stop, their data is backed up, and they answer with the data of the backup', async () => {
   [first = ''] = await claims();
   asked = (await agent.client.threads.create()).thread_id;
@@ -122,7 +89,7 @@ test('under load, the agents stop, their data is backed up, and they answer with
   // What the former volume has beyond the backup.
   await agent.client.runs.wait(asked, 'asking', { command: { resume: 'close it' } });
 
-  const { accepted, refusal, stop } = startLoad();
+  const { accepted, refusal, stop } = startLoad(agent);
   await until('work was done', async () => (await marksOf(agent)).length > 4);
   const began = performance.now();
   const done = await restore({ backup: backup.name }, ({ status }) => status === 'True');
