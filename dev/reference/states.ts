@@ -10,6 +10,7 @@ const BACKUPS: Record<BackupFailureReason, string> = {
   NoRoom: 'the store is full. Make room, or keep fewer backups.',
   TargetNotEmpty: "another's files are in the folder of the deployment. Give the target another prefix.",
   DumpFailed: 'the dump failed. The message has the words of pg_dump. It is tried again.',
+  CopyFailed: 'the copy of the files failed. The message has the words of pgBackRest. It is tried again.',
 };
 
 /** Why a restore fails. */
@@ -23,7 +24,7 @@ const RESTORES: Record<ReplaceFailureReason, string> = {
   TargetUnreachable: 'the store does not answer. The restore is tried again.',
   TargetRefused: 'the store refuses the read. The message has its words.',
   RestoreFailed:
-    'the database took nothing. The message has the words of pg_restore or psql. It is tried again, unless the deployment lives.',
+    'the database took nothing. The message has the words of pg_restore, psql or pgBackRest. It is tried again, unless the deployment lives.',
   VolumeMissing: '`volume` is none of `status.formerVolumes`.',
   Hibernated: 'the data of a deployment that hibernates is not replaced.',
   RequestTooOld: '`replaceRequestedAt` is longer than a day ago. Ask with the time of now.',
@@ -129,6 +130,8 @@ export const STATES: Record<string, Record<string, string>> = {
     BackedUp: 'Of BackedUp: the newest backup is as new as the schedule asks for.',
     NoBackupYet: 'Of BackedUp, which is Unknown: no backup has ended yet.',
     ScheduleInvalid: 'Of BackedUp: the schedule or its time zone is none. The message says why.',
+    TargetUnfit: 'Of BackedUp: `method: continuous` needs a target that speaks S3 by TLS.',
+    PodTooOld: 'Of BackedUp: the pod of the database is of an earlier version, which takes no log. It has to restart once.',
     VerificationFailed: 'Of BackedUp: the newest verification of a backup failed. The message says how.',
     Overdue: 'Of BackedUp: a backup is due for longer than one may take. The message says what it waits for.',
     Restoring: 'The backup is being restored, or waits for the database. Of Restored, too, which is Unknown.',

@@ -13,10 +13,10 @@ export async function chosenEntry(
   order: Pick<RestoreOrder, 'name' | 'at' | 'owner'>,
 ): Promise<CatalogueEntry> {
   const { name, at, owner } = order;
-  const entries = name === undefined ? newestFirst(await store.keysBelow(folder.catalogue), folder) : [name];
+  const entries = name === undefined ? newestFirst(await listed(store, folder)) : [name];
   let oldest: CatalogueEntry | undefined;
   for (const each of entries) {
-    const entry = entryIn(await store.read(`${folder.catalogue}${each}.json`));
+    const entry = await entryOf(store, folder, each);
     if (entry === undefined || entry.owner.tenant !== owner.tenant) continue;
     if (at === undefined || Date.parse(entry.from) <= Date.parse(at)) return entry;
     oldest = entry;
@@ -26,9 +26,22 @@ export async function chosenEntry(
   throw new BackupFailed('BackupMissing', `${folder.catalogue} has no backup${name === undefined ? '' : ` ${name}`}.`);
 }
 
-const newestFirst = (keys: readonly string[], folder: Folder): string[] =>
-  keys
-    .map((key) => key.slice(folder.catalogue.length).replace(/\.json$/, ''))
+/** Returns the names of all dumps and copies. */
+async function listed(store: Pick<BackupStore, 'keysBelow'>, folder: Folder): Promise<string[]> {
+  const names = [folder.catalogue, folder.copies].map(async (below) =>
+    (await store.keysBelow(below)).map((key) => key.slice(below.length)),
+  );
+  return (await Promise.all(names)).flat().map((file) => file.replace(/\.json$/, ''));
+}
+
+/** Reads an entry of the catalogue, or of that of copies. */
+async function entryOf(store: Pick<BackupStore, 'read'>, folder: Folder, name: string): Promise<CatalogueEntry | undefined> {
+  const dump = entryIn(await store.read(`${folder.catalogue}${name}.json`));
+  return dump ?? entryIn(await store.read(`${folder.copies}${name}.json`));
+}
+
+const newestFirst = (names: readonly string[]): string[] =>
+  names
     .filter((name) => !Number.isNaN(momentOf(name)))
     .toSorted()
     .toReversed();

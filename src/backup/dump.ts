@@ -46,13 +46,16 @@ export async function requireWhole(folder: string, signal: AbortSignal, within =
 
 /** Reads the facts about the database, which are written before the dump, one a line. */
 export async function dumpFacts(folder: string): Promise<DumpFacts> {
-  const [postgres = '', migration = '', schema = '', keys = '', from = ''] = (await readFile(join(folder, 'facts'), 'utf8'))
-    .trim()
-    .split('\n');
+  const [facts, counts] = await Promise.all(['facts', 'counts'].map((name) => readFile(join(folder, name), 'utf8')));
+  return { ...factsIn(facts ?? ''), counts: countsIn(counts ?? '') };
+}
+
+/** Returns the facts about a database by its answers, one a line. */
+export function factsIn(text: string): Omit<DumpFacts, 'counts'> {
+  const [postgres = '', migration = '', schema = '', keys = '', from = ''] = text.trim().split('\n');
   if (Number.isNaN(Date.parse(from))) throw new BackupFailed('DumpFailed', 'The database did not report its version and its time.');
   const moment = new Date(from).toISOString();
-  const counts = countsIn(await readFile(join(folder, 'counts'), 'utf8'));
-  return { postgres, migration: Number(migration), schema: Number(schema), keys: keys.split(' ').filter(Boolean), counts, from: moment };
+  return { postgres, migration: Number(migration), schema: Number(schema), keys: keys.split(' ').filter(Boolean), from: moment };
 }
 
 /** Returns the rows of each table and the checksum of their keys, by lines as `gx.thread 2 -12345`. */

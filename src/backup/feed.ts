@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CatalogueEntry } from '../schema/wire/backup-message.ts';
+import type { DumpEntry } from '../schema/wire/backup-message.ts';
 import { appears, lastWords } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
 
@@ -16,7 +16,7 @@ export async function foundDatabase(folder: string, signal: AbortSignal): Promis
 }
 
 /** Writes the bytes of a backup into the pipe, and says that they were whole if they were. */
-export async function feed(folder: string, source: AsyncIterable<Buffer>, { name, sha256 }: CatalogueEntry): Promise<void> {
+export async function feed(folder: string, source: AsyncIterable<Buffer>, { name, sha256 }: DumpEntry): Promise<void> {
   const hash = createHash('sha256');
   const pipe = await open(join(folder, 'dump'), constants.O_WRONLY);
   try {

@@ -1,14 +1,23 @@
 import type { BackupOwner, BackupTarget } from '../schema/wire/backup-message.ts';
+import { archiveFolder } from '../schema/wire/pgbackrest.ts';
 import { BackupFailed } from './s3/failure.ts';
 import type { BackupStore } from './store.ts';
 
 /** Where the backups of a deployment lie below a target. */
-export type Folder = { owner: string; catalogue: string; dumps: string; all: string };
+export type Folder = { owner: string; catalogue: string; dumps: string; copies: string; archive: string; all: string };
 
 /** Returns the folder of a deployment: `<prefix>/<tenant>/<id>/`. */
 export function folderOf({ prefix }: Pick<BackupTarget, 'prefix'>, { tenant, id }: Pick<BackupOwner, 'tenant' | 'id'>): Folder {
   const all = `${prefix === '' ? '' : `${prefix}/`}${tenant}/${id}/`;
-  return { all, owner: `${all}owner.json`, catalogue: `${all}catalogue/`, dumps: `${all}dumps/` };
+  return {
+    all,
+    owner: `${all}owner.json`,
+    catalogue: `${all}catalogue/`,
+    dumps: `${all}dumps/`,
+    // The catalogue of copies, and the copies with their log.
+    copies: `${all}copies/`,
+    archive: archiveFolder({ prefix }, { tenant, id }),
+  };
 }
 
 type Reading = Pick<BackupStore, 'read' | 'write' | 'keysBelow'>;

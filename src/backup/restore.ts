@@ -1,22 +1,26 @@
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RestoreJobConfig } from '../config/restore-job.ts';
 import type { RestoreDone } from '../schema/wire/restore-message.ts';
 import { chosenEntry, requireReadable } from './choose.ts';
 import { feed, foundDatabase, requireRestored } from './feed.ts';
 import { folderOf } from './folder.ts';
-import { markerIn, markerSql } from './marker.ts';
+import { takeFilled } from './filled.ts';
+import { lastSql, QUIET_SQL } from './last-sql.ts';
+import { markerIn } from './marker.ts';
 import { begin, giveUp } from './pipe.ts';
 import { BackupFailed } from './s3/failure.ts';
 import { openBackupStore } from './store.ts';
 import { reported } from './termination.ts';
 
-const QUIET = new URL('quiet.sql', import.meta.url);
-const UNPIN = new URL('unpin.sql', import.meta.url);
-
 /** Restores one backup into an empty database, and reports how it ended. */
 export const runRestore = (config: RestoreJobConfig, signal: AbortSignal): Promise<void> =>
-  reported(config, { reason: 'RestoreFailed', what: 'The restore', signal, work: () => restoreBackup(config, signal) });
+  reported(config, {
+    reason: 'RestoreFailed',
+    what: 'The restore',
+    signal,
+    work: () => (config.order.filled === true ? takeFilled : restoreBackup)(config, signal),
+  });
 
 /** Looks whether a backup can be restored, and reports which one it is. */
 export const runCheck = (config: RestoreJobConfig, signal: AbortSignal): Promise<void> =>
@@ -32,9 +36,11 @@ export async function checkBackup(
   const folder = folderOf(order.target, order.owner);
   const entry = await chosenEntry(store, folder, order);
   requireReadable(entry, { postgres, keys: encryptionKeys });
+  const done = { backup: `${order.owner.id}/${entry.name}`, from: entry.from };
+  if (entry.method === 'continuous') return { ...done, copy: entry.copy };
   if (!(await store.keysBelow(folder.dumps)).includes(`${folder.dumps}${entry.name}`))
     throw new BackupFailed('BackupMissing', `The catalogue has backup ${entry.name}, but ${folder.dumps} does not hold its dump.`);
-  return { backup: `${order.owner.id}/${entry.name}`, from: entry.from };
+  return done;
 }
 
 /**
@@ -57,10 +63,10 @@ export async function restoreBackup(
   const folder = folderOf(order.target, order.owner);
   const entry = await chosenEntry(store, folder, order);
   requireReadable(entry, { postgres, keys: encryptionKeys });
+  if (entry.method !== 'dump') throw new BackupFailed('RestoreFailed', `Backup ${entry.name} is no dump.`);
   const done = { backup: `${order.owner.id}/${entry.name}`, from: entry.from };
-  if (!order.resume) await copyFile(QUIET, join(pipe, 'quiet.sql'));
-  const last = [await readFile(UNPIN, 'utf8'), markerSql({ ...done, restoredInto: order.into })];
-  await writeFile(join(pipe, 'marker.sql'), last.join('\n'));
+  if (!order.resume) await copyFile(QUIET_SQL, join(pipe, 'quiet.sql'));
+  await writeFile(join(pipe, 'marker.sql'), await lastSql({ ...done, restoredInto: order.into }));
   await begin(pipe);
   await feed(pipe, store.parts(`${folder.dumps}${entry.name}`, entry.bytes), entry);
   await requireRestored(pipe, signal);

@@ -1,6 +1,7 @@
 import type { BackupJobConfig } from '../config/backup-job.ts';
 import { asError } from '../errors.ts';
-import type { BackupDone, CatalogueEntry } from '../schema/wire/backup-message.ts';
+import type { BackupDone, DatabaseFiles, DumpEntry } from '../schema/wire/backup-message.ts';
+import { copyFiles } from './copy.ts';
 import { dumped, dumpFacts, requireWhole } from './dump.ts';
 import { expiredBackups } from '../schema/wire/backup-expiry.ts';
 import { claimFolder, folderOf, type Folder } from './folder.ts';
@@ -19,9 +20,18 @@ no options; its settings come from the environment, where the operator writes th
 the container's termination message.
 `;
 
-/** Makes one backup, removes those that have expired, and reports how it ended. */
+/** Makes one backup by its method, removes those that have expired, and reports how it ended. */
 export const runBackup = (config: BackupJobConfig, signal: AbortSignal): Promise<void> =>
-  reported(config, { reason: 'DumpFailed', what: 'The backup', signal, work: () => backUp(config, signal) });
+  config.order.files === undefined
+    ? reported(config, { reason: 'DumpFailed', what: 'The backup', signal, work: () => backUp(config, signal) })
+    : reported(config, copying(config, config.order.files, signal));
+
+const copying = (config: BackupJobConfig, files: DatabaseFiles, signal: AbortSignal) => ({
+  reason: 'CopyFailed',
+  what: 'The copy',
+  signal,
+  work: () => copyFiles({ ...config, files }, signal),
+});
 
 /** Makes one backup, and removes those that have expired. */
 export async function backUp({ order, keys, mount, pipe, pauses }: BackupJobConfig, signal: AbortSignal): Promise<BackupDone> {
@@ -36,7 +46,7 @@ export async function backUp({ order, keys, mount, pipe, pauses }: BackupJobConf
   });
   const facts = await dumpFacts(pipe);
   const until = new Date().toISOString();
-  const entry: CatalogueEntry = { name, method: 'dump', owner, ...facts, until, ...sent, holds: order.holds };
+  const entry: DumpEntry = { name, method: 'dump', owner, ...facts, until, ...sent, holds: order.holds };
   await store.write(`${folder.catalogue}${name}.json`, `${JSON.stringify(entry)}\n`);
   const trouble = await tidy(store, folder, order).catch((error: unknown) => asError(error).message);
   return {

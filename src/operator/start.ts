@@ -36,7 +36,7 @@ import { sweepBuilds } from './revision/build/sweep.ts';
 import { gatewayUrls } from './scale/gateways.ts';
 import { PromQueries } from './scale/prom-queries.ts';
 import { WorkFollower } from './scale/work-follower.ts';
-import { exportObjects } from './series/export-objects.ts';
+import { exportArchiveLag, exportObjects } from './series/export-objects.ts';
 import { sweepSecrets, type SweepOptions } from './secrets/sweep.ts';
 import { wakeForDrain, wakeForFacts, wakeForWork, wireWakeUps, type Queues } from './wake.ts';
 import { deadWatches, watches } from './watches.ts';
@@ -156,7 +156,8 @@ function assemble({ config, kube, log, tracing, times = {}, ...given }: TracedOp
   const { settings } = config;
   const gateways = given.gateways ?? (() => gatewayUrls(caches.gateways.list()));
   const ports = new PortKeeper({ kube: door, namespace: config.namespace, caches });
-  const follower = workFollower({ caches, settings, queues, log }, { gateways, ports, observer: metrics.work() });
+  const lagged = exportArchiveLag(metrics, caches.deployments);
+  const follower = workFollower({ caches, settings, queues, log }, { gateways, ports, lagged, observer: metrics.work() });
   const looking = { kube: door, caches, settings, gitPlaces: gitPlaces(settings, new Lookups()) };
   const branches = branchFollower(looking, queues, log);
   const routeParents = routeParentsOf({ ...looking, queues, log });
@@ -218,7 +219,7 @@ function measure(metrics: OperatorMetrics, caches: Caches): void {
 }
 
 type Following = { caches: Caches; settings: OperatorSettings; queues: Queues; log: Log };
-type Reports = Pick<ConstructorParameters<typeof WorkFollower>[0], 'gateways' | 'observer'> & { ports: PortKeeper };
+type Reports = Pick<ConstructorParameters<typeof WorkFollower>[0], 'gateways' | 'observer' | 'lagged'> & { ports: PortKeeper };
 
 const workFollower = ({ caches, settings, queues, log }: Following, { ports, ...reports }: Reports): WorkFollower =>
   new WorkFollower({

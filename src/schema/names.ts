@@ -65,6 +65,8 @@ export const names = {
   restoreCheck: (deployment: string): string => bounded(deployment, 'restore-check', CHILD_MAX),
   /** The Job that verifies a backup. */
   verify: (deployment: string): string => bounded(deployment, 'verify', CHILD_MAX),
+  /** The Secret by which a database's log is taken, or its volume filled. */
+  archive: (deployment: string): string => bounded(deployment, 'db-archive', CHILD_MAX),
   databaseVolume: (uid: string): string => `data-${shortHash(uid)}`,
   databasePolicy: (deployment: string): string => bounded(deployment, 'db', CHILD_MAX),
   /** The key-value store, its Service and its policy. */

@@ -1,6 +1,17 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,13 +22,20 @@ import { until } from './until.ts';
 const run = promisify(execFile);
 const POSTGRES_ID = 26;
 /** The folders of a pod that a container of the database's image sees, as paths there. */
-const SEEN = { data: '/var/lib/postgresql/data', socket: '/var/run/postgresql', archive: '/etc/gx-archive', scripts: '/usr/local/bin' };
+const SEEN = {
+  data: '/var/lib/postgresql/data',
+  socket: '/var/run/postgresql',
+  archive: '/etc/gx-archive',
+  scripts: '/usr/local/bin',
+};
 
 /** A container of the database's image without pods: its packages and scripts, and a volume. Mounting needs root. */
 export type DatabaseContainer = {
+  /** The folder that it shares with the other container of a Job, at the same path. */
+  pipe: string;
   /** Writes files into the folder that the pod's Secret would be. */
   putArchive(files: Record<string, string>): void;
-  removeArchive(): Promise<void>;
+  removeArchive(name?: string): Promise<void>;
   /** Runs a command in the container, and returns its output. */
   run(command: readonly string[]): Promise<string>;
   /** Runs a command that serves, until the container is removed. */
@@ -34,11 +52,13 @@ export type DatabaseContainer = {
 /** Mounts what a container sees for this process alone, and becomes the command as the image's user. */
 const ENTER = `root=$1 folder=$2; shift 2
 for one in dev proc tmp ${Object.values(SEEN).join(' ')}; do mkdir -p "$root/$one"; done
-touch "$root/etc/hosts" && mount --bind /dev "$root/dev" && mount -t proc proc "$root/proc" && mount -t tmpfs tmpfs "$root/tmp" &&
+echo 'postgres:x:26:' > "$root/etc/group" && echo 'postgres:x:26:26::/tmp:/bin/false' > "$root/etc/passwd" &&
+  touch "$root/etc/hosts" && mount --bind /dev "$root/dev" && mount -t proc proc "$root/proc" && mount -t tmpfs tmpfs "$root/tmp" &&
   mount --bind /etc/hosts "$root/etc/hosts" || exit 1
 ${Object.entries(SEEN)
   .map(([name, at]) => `mount --bind "$folder/${name}" "$root${at}" || exit 1`)
   .join('\n')}
+mkdir -p "$root$folder/pipe" && mount --bind "$folder/pipe" "$root$folder/pipe" || exit 1
 exec chroot --userspec=${POSTGRES_ID}:${POSTGRES_ID} "$root" /usr/bin/env -i LC_ALL=C PGDATA=${SEEN.data}/pgdata \\
   PATH=/usr/lib/postgresql/17/bin:/usr/local/bin:/usr/bin:/bin POSTGRES_USER=gx POSTGRES_DB=gx POSTGRES_PASSWORD=unused \\
   POSTGRES_ADMIN_PASSWORD=unused "$@"`;
@@ -51,6 +71,11 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
     mkdirSync(at(name));
     chownSync(at(name), POSTGRES_ID, POSTGRES_ID);
   }
+  // Both containers of a Job have one user; here its programs read what root has written.
+  const pipe = path.join(folder, 'pipe');
+  mkdirSync(pipe);
+  chownSync(pipe, 0, POSTGRES_ID);
+  chmodSync(pipe, 0o2775);
   chmodSync(folder, 0o755);
   cpSync('dev/images/postgres', at('scripts'), { recursive: true });
   const inside = (command: readonly string[]): [string, string[]] => [
@@ -71,16 +96,24 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
   };
   const kill = (): Promise<void> => gone((child) => child.kill('SIGKILL'));
   return {
+    pipe,
     putArchive: (files) => {
       for (const [name, text] of Object.entries(files)) writeArchive(path.join(at('archive'), name), text);
     },
-    removeArchive: () => rm(path.join(at('archive'), 'push'), { force: true }),
+    removeArchive: (name = 'push') => rm(path.join(at('archive'), name), { force: true }),
     run: runInside,
     serve: (command) => void servers.push(spawn(...inside(command), { stdio: 'ignore' })),
     sql,
     start: async () => {
-      postgres = spawn(...inside(['gx-postgres', '-c', 'listen_addresses=', '-c', 'fsync=off']), { stdio: 'ignore' });
-      await until('Postgres answers and takes writes', async () => (await sql('select pg_is_in_recovery()')) === 'f');
+      const log = openSync(path.join(folder, 'log'), 'w');
+      postgres = spawn(...inside(['gx-postgres', '-c', 'listen_addresses=', '-c', 'fsync=off']), { stdio: ['ignore', log, log] });
+      closeSync(log);
+      // A volume that is being filled has a server of its own for that.
+      const isFilled = (): boolean => !existsSync(path.join(at('data'), 'refilling'));
+      const takesWrites = async (): Promise<boolean> => isFilled() && (await sql('select pg_is_in_recovery()')) === 'f';
+      await until('Postgres answers and takes writes', takesWrites, 120).catch((error: unknown) => {
+        throw new Error(readFileSync(path.join(folder, 'log'), 'utf8').slice(-3000), { cause: error });
+      });
     },
     kill,
     end: () => gone((child) => child.kill('SIGINT')),
@@ -95,8 +128,9 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
 /** The root of the package stands beside its command. */
 const rootBeside = (command: string): string => path.join(path.dirname(command), 'root');
 
-/** The owner is the image's user, and a key is for nobody else. */
+/** The owner and the mode are those of a Secret in a pod: the group of the image's user reads it. */
 function writeArchive(file: string, text: string): void {
-  writeFileSync(file, text, { mode: 0o600 });
-  chownSync(file, POSTGRES_ID, POSTGRES_ID);
+  writeFileSync(file, text);
+  chmodSync(file, 0o440);
+  chownSync(file, 0, POSTGRES_ID);
 }

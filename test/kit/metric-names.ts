@@ -34,6 +34,7 @@ const METRIC_NAMES = {
     gx_backup_last_failure_timestamp_seconds: OF,
     gx_backup_last_verified_timestamp_seconds: OF,
     gx_backup_size_bytes: OF,
+    gx_backup_archive_lag_seconds: OF,
     gx_rollout_given_up_timestamp_seconds: [...OF, 'revision', 'cause'],
   },
   'control-plane': {

@@ -80,10 +80,10 @@ export async function putGraphs(kubectl: Kubectl, name: string): Promise<void> {
   await kubectl.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: NAMESPACE }, data });
 }
 
-type Asked = { name: string; graphs: string; encryptionKey: string; database?: object };
+type Asked = { name: string; graphs: string; encryptionKey: string; database?: object; backup?: object };
 
 /** Deploys the graphs by REST, and waits until they answer. */
-export async function deploy(system: SystemUnderTest, { name, graphs, encryptionKey, database }: Asked): Promise<Agent> {
+export async function deploy(system: SystemUnderTest, { name, graphs, encryptionKey, database, backup }: Asked): Promise<Agent> {
   const api: Api = { url: system.controlPlane, key: system.key };
   const created = await call<Created>(api, 'POST', '/v2/deployments', {
     name,
@@ -93,6 +93,7 @@ export async function deploy(system: SystemUnderTest, { name, graphs, encryption
         volumes: [{ name: 'graph', configMap: { name: graphs } }],
         volume_mounts: [{ name: 'graph', mountPath: '/agent' }],
       },
+      ...(backup && { database_backup: backup }),
     },
     source_revision_config: { image_uri: system.image },
     secrets: [{ name: 'GX_AES_KEY', value: encryptionKey }],

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { archiveFiles, archiveIn, archiveTargetFault, copyCommand, refillCommand } from '../../src/schema/wire/pgbackrest.ts';
+import {
+  archiveCommands,
+  archiveFiles,
+  archiveIn,
+  archiveTargetFault,
+  nextCopy,
+  retainedOf,
+  type BaseCopy,
+} from '../../src/schema/wire/pgbackrest.ts';
 
 const target = { endpoint: 'https://s3.example.com', bucket: 'backups', region: 'eu', prefix: 'gx', pathStyle: false };
 const place = { target, keys: { accessKeyId: 'an-id', secretAccessKey: 'a-key' }, folder: 'gx/a/b', data: '/data', socket: '/run' };
@@ -34,19 +42,47 @@ test('a store without TLS is refused', () => {
   expect(archiveTargetFault({ endpoint: 'http://store:9000' })).toContain('http://store:9000 has none');
 });
 
-test('copies are kept by their number or by days', () => {
-  expect(copyCommand('full', { count: 3 }).slice(-3)).toEqual(['--repo1-retention-full-type=count', '--repo1-retention-full=3', 'backup']);
-  expect(copyCommand('diff', { days: 30 }).slice(-4)).toEqual([
-    '--type=diff',
-    '--repo1-retention-full-type=time',
-    '--repo1-retention-full=30',
-    'backup',
-  ]);
+describe('the copies that stay', () => {
+  const copies = (types: string): BaseCopy[] =>
+    types.split('').map((type, index) => ({
+      label: String(index),
+      type: type === 'F' ? 'full' : 'diff',
+      from: new Date(Date.UTC(2026, 10, 1 + index)).toISOString(),
+      bytes: 1,
+    }));
+
+  test('are those of so many days, by the rule of pgBackRest', () => {
+    expect(retainedOf(copies('FDDF'), { days: 30 })).toEqual({ days: 30 });
+    expect(archiveCommands().expire({ days: 30 }).slice(-3)).toEqual([
+      '--repo1-retention-full-type=time',
+      '--repo1-retention-full=30',
+      'expire',
+    ]);
+  });
+
+  test.each([
+    ['FFF', 2, 2],
+    ['FDDF', 1, 1],
+    ['FDDF', 2, 2],
+    ['FDDFDD', 3, 1],
+    ['FDDFDD', 4, 2],
+    ['F', 7, 1],
+  ])('of %s are %i with their full ones, which are %i', (types, count, fulls) => {
+    expect(retainedOf(copies(types), { count })).toEqual({ fulls });
+  });
+
+  test('are full ones once a week', () => {
+    expect(nextCopy([], new Date())).toBe('full');
+    expect(nextCopy(copies('FD'), new Date(Date.UTC(2026, 10, 7)))).toBe('diff');
+    expect(nextCopy(copies('FD'), new Date(Date.UTC(2026, 10, 8, 1)))).toBe('full');
+  });
 });
 
 test('a moment is named in UTC, and none means all of the log', () => {
-  expect(refillCommand(new Date('2026-11-28T10:00:00.250Z'))).toContain('--target=2026-11-28 10:00:00.250+00');
-  expect(refillCommand().join(' ')).not.toContain('--type');
+  const { refill } = archiveCommands();
+  expect(refill({ copy: 'a', to: { at: '2026-11-28T10:00:00.250Z' } })).toContain('--target=2026-11-28 10:00:00.250+00');
+  expect(refill({ copy: 'a', to: 'end of log' }).join(' ')).not.toContain('--type');
+  expect(refill({ copy: 'a', to: 'end of copy' })).toContain('--recovery-option=recovery_target_timeline=current');
 });
 
 describe('the answer of info', () => {

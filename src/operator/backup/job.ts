@@ -2,10 +2,15 @@ import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { BACKUP } from '../../schema/platform/labels.ts';
-import type { BackupOrder } from '../../schema/wire/backup-message.ts';
+import type { BackupOrder, DatabaseFiles } from '../../schema/wire/backup-message.ts';
+import { ARCHIVE_PORT } from '../../schema/wire/pgbackrest.ts';
+import { PGDATA, SOCKETS } from '../database/own/postgres-image.ts';
+import { databaseHosts } from '../database/own/tls/secret.ts';
+import { servedTls } from '../database/own/tls/served.ts';
 import { COUNTS, DUMP, FACTS } from './dump-script.ts';
 import { keepOf } from './plan.ts';
-import { databasePrograms, literal, PIPE, targetInOrder, storeJob, storeSpeaker } from './pod.ts';
+import { COPIER, databasePrograms, literal, PIPE, targetInOrder, storeJob, storeSpeaker } from './pod.ts';
+import { RUN_SCRIPTS } from './run-script.ts';
 
 /** Characters of the Deployment and its revision: a variable of a process has 128 KiB. Larger ones are left out. */
 const MOST_HELD = 100_000;
@@ -37,17 +42,30 @@ export function backupOrder(
     target: targetInOrder(target),
     owner: { tenant, id: (deployment.spec.id ?? uid).toLowerCase(), uid },
     keep: keepOf(spec),
+    ...(backup.spec.method === 'continuous' && { files: filesOf(deployment, settings) }),
     holds: JSON.stringify(holds).length > MOST_HELD ? {} : holds,
   };
 }
+
+/** Returns where the files of a managed database are, for pods of its deployment. */
+const filesOf = (deployment: DeploymentResource, settings: OperatorSettings): DatabaseFiles => ({
+  door: { host: databaseHosts(deployment, settings).at(-1) ?? '', port: ARCHIVE_PORT, tls: servedTls(deployment).files },
+  data: PGDATA,
+  socket: SOCKETS,
+});
 
 type Ordered = Omit<BackupGiven, 'secret'> & { settings: OperatorSettings };
 
 type Given = { backup: BackupResource; order: BackupOrder; secret: string };
 
-/** Returns the Job that makes a backup: one container dumps, the other sends the bytes that it reads. */
+/**
+ * Returns the Job that makes a backup: one container dumps, the other sends the bytes that it reads. A copy is made by
+ * scripts of the other container, with the certificate of the database.
+ */
 export function backupJob(deployment: DeploymentResource, { backup, order, secret }: Given, settings: OperatorSettings): KubeObject {
   const env = Object.entries({ PIPE, FACTS, COUNTS }).map(literal);
+  const tls = servedTls(deployment);
+  const copying = { name: COPIER, script: RUN_SCRIPTS, secret, env, mounts: [tls.mount] };
   return storeJob(
     deployment,
     {
@@ -55,8 +73,9 @@ export function backupJob(deployment: DeploymentResource, { backup, order, secre
       name: backup.metadata.name,
       annotations: { [BACKUP]: backup.metadata.name },
       target: backup.spec.target,
+      ...(order.files && { volumes: [tls.volume] }),
       containers: [
-        databasePrograms(deployment, { name: 'dump', script: DUMP, secret, env }, settings),
+        databasePrograms(deployment, order.files ? copying : { name: 'dump', script: DUMP, secret, env }, settings),
         storeSpeaker({ args: ['backup'], variable: 'GX_BACKUP', order, target: backup.spec.target, writes: true }, settings),
       ],
     },

@@ -50,7 +50,7 @@ function recordOf(deployment: DeploymentResource, { spec, requestedAt }: Making[
       deploymentUid: uid,
       backup,
       target: spec.target,
-      method: 'dump',
+      method: spec.method ?? 'dump',
       ...(requestedAt !== undefined && { requestedAt }),
     },
   };
@@ -66,9 +66,9 @@ async function createJob(deps: PartDeps, backup: BackupResource, making: Making)
 export async function followBackup(deps: PartDeps, backup: BackupResource, making: Making): Promise<BackupStatus | undefined> {
   const { plan, pods, now, signal } = making;
   const pod = podOfBackup(pods, backup);
-  const result = pod === undefined ? await withoutPod(deps, backup, making) : resultOf(pod, keepOf(plan.spec));
+  const result = pod === undefined ? await withoutPod(deps, backup, making) : resultOf(pod, keepOf(plan.spec), now);
   const late = isBackupLost(backup, now, deps.settings.backups.deadlineMinutes)
-    ? failedBackup('DumpFailed', tooLong(deps.settings.backups.deadlineMinutes))
+    ? failedBackup(backup.spec.method === 'dump' ? 'DumpFailed' : 'CopyFailed', tooLong(deps.settings.backups.deadlineMinutes))
     : undefined;
   const end = result ?? late;
   if (end === undefined) return undefined;

@@ -1,11 +1,15 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import { dueAfter, scheduleFault } from '../../schema/platform/backup-schedule.ts';
-import { isBackupOver, KEPT, type BackupSpec } from '../../schema/platform/backup-spec.ts';
+import { isArchived, isBackupOver, KEPT, type BackupSpec } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { isReplacing } from '../../schema/platform/replacement.ts';
 import { isRestorePending } from '../../schema/platform/restore-spec.ts';
 import { expiredBackups } from '../../schema/wire/backup-expiry.ts';
-import { momentOf, type BackupKeep } from '../../schema/wire/backup-message.ts';
+import { isClaimTarget, momentOf, type BackupKeep } from '../../schema/wire/backup-message.ts';
+import { archiveTargetFault } from '../../schema/wire/pgbackrest.ts';
+import { RENEW_DATABASE } from '../../schema/platform/labels.ts';
+import type { KubeObject } from '../../kube/kube.ts';
+import { archiveMount } from '../database/own/archive-mount.ts';
 
 const MINUTE = 60_000;
 /** Minutes before a failed backup is tried again. They double with each failure, up to four hours. */
@@ -18,7 +22,7 @@ const FAILURES_KEPT = 3;
 export type BackupPlan = {
   spec: BackupSpec;
   /** The obstacle that only a person removes: the target, the schedule. */
-  fault: { reason: 'TargetMissing' | 'ScheduleInvalid'; message: string } | undefined;
+  fault: { reason: 'TargetMissing' | 'TargetUnfit' | 'PodTooOld' | 'ScheduleInvalid'; message: string } | undefined;
   /** The backup that is under way. */
   running: BackupResource | undefined;
   /** The newest that succeeded, and the newest that ended. */
@@ -32,11 +36,20 @@ export type BackupPlan = {
   requestedAt: string | undefined;
   /** Backups whose objects are to be removed: their data has expired, or they failed long ago. */
   outdated: BackupResource[];
+  /** The first moment that the log and its copies restore. Undefined while there is no such copy. */
+  archivedFrom: string | undefined;
   /** True while a database that sleeps is to run. */
   needsDatabase: boolean;
 };
 
-type Seen = { backups: readonly BackupResource[]; settings: OperatorSettings; now: Date; asleepSince: string | undefined };
+type Seen = {
+  backups: readonly BackupResource[];
+  settings: OperatorSettings;
+  now: Date;
+  asleepSince: string | undefined;
+  /** The set of the database. */
+  database?: KubeObject | undefined;
+};
 
 /** Decides about the backups of a deployment. Undefined if it is to have none. */
 export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPlan | undefined {
@@ -47,25 +60,31 @@ export function planBackup(deployment: DeploymentResource, seen: Seen): BackupPl
   const over = backups.filter(({ status }) => isBackupOver(status?.phase));
   const good = over.filter(({ status }) => status?.phase === 'Succeeded');
   const [running, last] = [backups.find((one) => !over.includes(one)), good.at(-1)];
-  const fault = backupFault(spec, settings, now);
-  const hibernates = deployment.spec.hibernate === true;
+  const fault = backupFault(spec, settings, now) ?? podFault(deployment, seen.database);
+  const [copy] = copiesOf(deployment, good);
   const requestedAt = isAsked(spec, backups) ? spec.requestedAt : undefined;
   const isHeld = fault !== undefined || isUnchanged(last, seen);
-  const dueAt = isHeld ? undefined : dueOf(deployment, spec, { over, last, ...seen });
-  const isTime = requestedAt !== undefined || (dueAt !== undefined && dueAt <= now);
+  const isFirstCopy = isArchived(deployment) && copy === undefined;
+  const dueAt = isHeld ? undefined : dueOf(deployment, spec, { over, last, isFirstCopy, ...seen });
   return {
     spec,
     fault,
     running,
     last,
     ended: over.at(-1),
-    isDue: isTime && fault === undefined && running === undefined && mayBegin(deployment),
+    isDue: isTime(requestedAt, dueAt, now) && fault === undefined && running === undefined && mayBegin(deployment),
     dueAt,
     requestedAt,
     outdated: outdatedIn(good, over, { keep: keepOf(spec), now }),
-    needsDatabase: running !== undefined && !hibernates,
+    archivedFrom: firstMoment(copy),
+    needsDatabase: running !== undefined && deployment.spec.hibernate !== true,
   };
 }
+
+const isTime = (requestedAt: string | undefined, dueAt: Date | undefined, now: Date): boolean =>
+  requestedAt !== undefined || (dueAt !== undefined && dueAt <= now);
+
+const firstMoment = (copy: BackupResource | undefined): string | undefined => copy?.status?.from;
 
 /** Returns true if there is a database with something in it: one that is still to be restored may be empty. */
 const mayBegin = (deployment: DeploymentResource): boolean =>
@@ -87,8 +106,36 @@ const isAsked = ({ requestedAt }: BackupSpec, backups: readonly BackupResource[]
 export function backupFault(spec: BackupSpec, settings: OperatorSettings, now: Date): BackupPlan['fault'] {
   const missing = targetFault('database.backup.target', spec.target, settings);
   if (missing !== undefined) return { reason: 'TargetMissing', message: missing };
+  const unfit = spec.method === 'continuous' ? unfitFor(spec.target, settings) : undefined;
+  if (unfit !== undefined) return { reason: 'TargetUnfit', message: `database.backup.method: continuous needs another target. ${unfit}` };
   const message = scheduleFault(spec, now);
   return message === undefined ? undefined : { reason: 'ScheduleInvalid', message };
+}
+
+function unfitFor(name: string, { backups: { targets } }: OperatorSettings): string | undefined {
+  const target = targets[name];
+  if (target === undefined) return undefined;
+  return isClaimTarget(target) ? `Target ${name} is a volume claim, which takes no log.` : archiveTargetFault(target);
+}
+
+type SetSpec = { template: { spec: { volumes?: { name: string }[] } } };
+
+/** Returns the obstacle of a pod that was made before databases had a folder for the files of pgBackRest. */
+function podFault(deployment: DeploymentResource, set: KubeObject | undefined): BackupPlan['fault'] {
+  if (!isArchived(deployment) || set === undefined) return undefined;
+  const { volumes = [] } = (set.spec as SetSpec).template.spec;
+  if (volumes.some(({ name }) => name === archiveMount(deployment).volume.name)) return undefined;
+  const message = `database.backup.method: the pod of the database was made by an earlier version. It restarts once with the annotation ${RENEW_DATABASE}.`;
+  return { reason: 'PodTooOld', message };
+}
+
+/** Returns the copies with which the log of today restores, oldest first: without a gap, and in the data of today. */
+function copiesOf({ spec, status = {} }: DeploymentResource, good: readonly BackupResource[]): readonly BackupResource[] {
+  if (!isArchived({ spec })) return [];
+  const { archivedSince, restoredAt = archivedSince } = status;
+  const since = Math.max(...[archivedSince, restoredAt].map((time) => Date.parse(time ?? '')));
+  // A name has whole seconds.
+  return good.filter((one) => one.spec.method === 'continuous' && momentOf(one.spec.backup) + 1000 > since);
 }
 
 /** Returns the sentence on a target that the installation does not have. */
@@ -103,16 +150,17 @@ export function targetFault(field: string, target: string, { backups: { targets 
 export const againAfter = (begun: number, failures: number): Date =>
   new Date(begun + AGAIN * 2 ** Math.min(MOST_DOUBLED, failures - 1) * MINUTE);
 
-type Past = Seen & { over: readonly BackupResource[]; last: BackupResource | undefined };
+type Past = Seen & { over: readonly BackupResource[]; last: BackupResource | undefined; isFirstCopy: boolean };
 
 /** Returns when the next backup is due by the schedule: the first at once, a failed one again after a while. */
-function dueOf({ metadata }: DeploymentResource, spec: BackupSpec, { over, last, now }: Past): Date | undefined {
-  if (spec.schedule === undefined) return undefined;
+function dueOf({ metadata }: DeploymentResource, spec: BackupSpec, { over, last, isFirstCopy, now }: Past): Date | undefined {
+  // The log is worth nothing without a copy.
+  if (spec.schedule === undefined && !isFirstCopy) return undefined;
   const failures = over.slice(last === undefined ? 0 : over.indexOf(last) + 1);
   const newest = failures.at(-1);
   if (newest !== undefined) return againAfter(momentOf(newest.spec.backup), failures.length);
   const born = new Date(metadata.creationTimestamp ?? now);
-  return last === undefined ? born : dueAfter(spec, new Date(momentOf(last.spec.backup)), metadata.uid ?? '');
+  return last === undefined || isFirstCopy ? born : dueAfter(spec, new Date(momentOf(last.spec.backup)), metadata.uid ?? '');
 }
 
 function outdatedIn(

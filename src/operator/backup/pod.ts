@@ -16,6 +16,8 @@ import { ownedMetadata } from '../objects/metadata.ts';
 
 /** The container that speaks to the store, and tells how the Job ended. */
 export const SENDER = 'send';
+/** The container that copies the files of a database. */
+export const COPIER = 'copy';
 /** The container that restores. */
 export const RESTORER = 'restore';
 /** The folder at which a target that is a volume claim is mounted. */

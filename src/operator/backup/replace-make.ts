@@ -1,8 +1,9 @@
 import { kinds, type KubeObject } from '../../kube/kube.ts';
-import { isBackupOver } from '../../schema/platform/backup-spec.ts';
+import { isBackupOver, type BackupSpec } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { SET_ASIDE } from '../../schema/platform/labels.ts';
 import { FORMER_DAYS, MOST_FORMER, type FormerVolume } from '../../schema/platform/replacement.ts';
+import { isMove } from '../../schema/platform/restore-spec.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { ReplaceFailure, RestoreDone, RestoreFailure } from '../../schema/wire/restore-message.ts';
 import { listDataClaims } from '../database/own/volume.ts';
@@ -10,21 +11,30 @@ import type { PartDeps } from '../reports/part-report.ts';
 import { beginBackup } from './make.ts';
 import { checkJob, checkOf } from './replace-job.ts';
 import type { ReplaceOrder } from './replace-plan.ts';
-import { makeOrLook, podFor } from './restore-make.ts';
+import { forgetOld, makeOrLook, podFor } from './restore-make.ts';
 import { restoreResult } from './restore-result.ts';
 import { adviceOn } from './statement.ts';
 
 type Acting = { deployment: DeploymentResource; now: Date; signal: AbortSignal };
+type Looking = Acting & { requestedAt: string; pods: readonly KubeObject[] };
 
 /** Looks whether a backup can be restored, while the agents serve. Undefined while that is under way. */
 export async function checkReplacement(
   deps: PartDeps,
   plan: ReplaceOrder,
-  { requestedAt, pods, ...acting }: Acting & { requestedAt: string; pods: readonly KubeObject[] },
+  { requestedAt, pods, ...acting }: Looking,
 ): Promise<RestoreDone | RestoreFailure | undefined> {
   const pod = podFor(pods, checkOf(requestedAt));
   if (pod === undefined) return makeOrLook(deps, checkJob(acting.deployment, plan, requestedAt, deps.settings), acting);
   return restoreResult(pod, acting.now);
+}
+
+/** Looks whether a backup can be restored, and looks again a while after it could not. */
+export async function followLook(deps: PartDeps, plan: ReplaceOrder, looking: Looking): Promise<RestoreDone | RestoreFailure | undefined> {
+  const result = await checkReplacement(deps, plan, looking);
+  const pod = podFor(looking.pods, checkOf(looking.requestedAt));
+  if (result !== undefined && 'reason' in result && pod !== undefined) await forgetOld(deps, pod, looking);
+  return result;
 }
 
 type Saving = Acting & {
@@ -36,12 +46,19 @@ type Saving = Acting & {
   isUp: boolean;
 };
 
+/** Returns how the data is backed up. It moves by a dump, which another major version of Postgres reads, too. */
+function specToSave({ spec }: DeploymentResource): BackupSpec | undefined {
+  const { backup, restore } = spec.database ?? {};
+  if (backup === undefined || restore === undefined || !isMove(restore)) return backup;
+  return { ...backup, method: 'dump' };
+}
+
 /** Backs up the data that is to be replaced. The part of backups follows it. Undefined while it is under way. */
 export async function saveReplaced(deps: PartDeps, saving: Saving): Promise<'saved' | ReplaceFailure | undefined> {
   const { deployment, requestedAt, backups, isUp } = saving;
-  const { backup: spec } = deployment.spec.database ?? {};
+  const spec = specToSave(deployment);
   if (spec === undefined) return 'saved';
-  const made = backups.find((backup) => backup.spec.requestedAt === requestedAt);
+  const made = backups.find((one) => one.spec.requestedAt === requestedAt);
   if (made?.status?.phase === 'Succeeded') return 'saved';
   if (made?.status?.phase === 'Failed') return { reason: 'BackupFailed', message: adviceOn(made) };
   const others = backups.some(({ status }) => !isBackupOver(status?.phase));

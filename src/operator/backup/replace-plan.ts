@@ -7,13 +7,13 @@ import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { claimName, nextClaim } from '../database/own/volume-name.ts';
 import type { DatabaseView } from '../database/database.ts';
 import { backupFault } from './plan.ts';
-import { ordered, planOfBackup, type OpenRestore, type RestorePlan, type RestoreSeen } from './restore-plan.ts';
+import { goingOnWith, ordered, planOfBackup, type OpenRestore, type RestorePlan, type RestoreSeen } from './restore-plan.ts';
 
 /** Hours after which a request that was never begun is not begun any more: it is one of a status that was lost. */
 const HOURS = 24;
 
 /** The backup of a restore into a living deployment. */
-export type ReplaceOrder = Extract<RestorePlan, { state: 'ready' }>;
+export type ReplaceOrder = Extract<RestorePlan, { state: 'ready' | 'look' }>;
 
 /** The decision about a restore into a living deployment. */
 export type ReplacePlan =
@@ -76,7 +76,7 @@ function resumed(
   deployment: DeploymentResource,
   { requestedAt, seen }: { requestedAt: string; seen: Seen },
 ): ReplacePlan {
-  const checked = plan.state === 'check' ? plan.order : undefined;
+  const checked: ReplaceOrder | undefined = plan.state === 'check' ? { ...plan.order, state: 'ready' } : undefined;
   const order = plan.state === 'move' ? orderOfMove(deployment, plan, seen) : checked;
   if (order === undefined) return { state: 'over' };
   return { state: 'replacing', replacement: { requestedAt, since: dateTimeOf(seen.now), step: 'Restoring' }, order };
@@ -115,7 +115,7 @@ function begun(deployment: DeploymentResource, { restore, requestedAt }: Asked, 
     { ...restore, resume: isResumed(restore) },
     { ...seen, into: intoOf(deployment, requestedAt) },
   );
-  return plan.state === 'ready' ? { state: 'check', requestedAt, order: plan } : plan;
+  return plan.state === 'ready' || plan.state === 'look' ? { state: 'check', requestedAt, order: plan } : plan;
 }
 
 /** Returns the id of a restore into a living deployment, which the database keeps. */
@@ -150,9 +150,8 @@ function targetFaultOf(deployment: DeploymentResource, restore: RestoreSpec, { s
 function goingOn(deployment: DeploymentResource, replacement: Replacement, seen: Seen): ReplacePlan {
   const { backup, target, requestedAt } = replacement;
   if (backup === undefined || target === undefined) return { state: 'replacing', replacement, order: undefined };
-  const [id = '', name = ''] = backup.split('/');
   const resume = isResumed(deployment.spec.database?.restore);
-  const plan = ordered({ target, id, name }, { resume }, { ...seen, into: intoOf(deployment, requestedAt) });
+  const plan = goingOnWith({ ...replacement, backup, target }, { resume }, { ...seen, into: intoOf(deployment, requestedAt) });
   if (plan.state === 'ready') return { state: 'replacing', replacement, order: plan };
   const gone = plan.state === 'fault' ? { reason: plan.reason, message: plan.message } : {};
   return { state: 'replacing', replacement: { ...replacement, step: 'Returning', ...gone }, order: undefined };

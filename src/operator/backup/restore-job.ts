@@ -5,13 +5,14 @@ import { REPLACES } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import { databasePrograms, fromSecret, literal, PIPE, RESTORER, storeJob, storeSpeaker } from './pod.ts';
 import type { RestorePlan } from './restore-plan.ts';
+import { RUN_SCRIPTS } from './run-script.ts';
 import { askUntilAdmitted, BEGIN_RESTORE, restoreDump } from './restore-script.ts';
 
 /** The folder with the SQL that the deployment asks to run. */
 const SQL = '/gx/sql';
 
 /** Tells an empty database from others, by the comment of their schema. */
-const STATE = `select case when to_regnamespace('gx') is null then 'empty'
+export const STATE = `select case when to_regnamespace('gx') is null then 'empty'
   else coalesce(obj_description(to_regnamespace('gx'), 'pg_namespace'), 'filled') end`;
 
 /** Says what is in the database, and restores into it. */
@@ -52,7 +53,11 @@ export function restoreJob(deployment: DeploymentResource, { plan, secret, reque
       ...(requestedAt !== undefined && { annotations: { [REPLACES]: requestedAt } }),
       ...(name !== undefined && { volumes: [{ name: 'sql', configMap: { name } }] }),
       containers: [
-        databasePrograms(deployment, { name: RESTORER, script: RESTORE, secret, env, mounts }, settings),
+        databasePrograms(
+          deployment,
+          { name: RESTORER, script: plan.order.filled === true ? RUN_SCRIPTS : RESTORE, secret, env, mounts },
+          settings,
+        ),
         storeSpeaker({ args: ['backup', 'restore'], variable: 'GX_RESTORE', order: plan.order, target: plan.target, env: keys }, settings),
       ],
     },

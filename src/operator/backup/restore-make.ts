@@ -30,10 +30,18 @@ export async function followRestore(deps: PartDeps, restoring: Restoring): Promi
   const pod = podFor(restoring.pods, requestedAt);
   if (pod === undefined) return makeOrLook(deps, restoreJob(deployment, { plan, secret, requestedAt }, deps.settings), restoring);
   const result = restoreResult(pod, now);
-  const endedAt = restoreEndedAt(pod);
-  const isOld = result !== undefined && 'reason' in result && endedAt !== undefined && now.getTime() - endedAt.getTime() >= AGAIN;
-  if (isOld) await forgetRestore(deps, deployment, signal);
+  if (result !== undefined && 'reason' in result) await forgetOld(deps, pod, { deployment, now, signal });
   return result;
+}
+
+/** Removes the Jobs of a restore that failed some time ago, so that it is tried again. */
+export async function forgetOld(
+  deps: Pick<PartDeps, 'kube'>,
+  pod: KubeObject,
+  { deployment, now, signal }: Pick<Restoring, 'deployment' | 'now' | 'signal'>,
+): Promise<void> {
+  const endedAt = restoreEndedAt(pod);
+  if (endedAt !== undefined && now.getTime() - endedAt.getTime() >= AGAIN) await forgetRestore(deps, deployment, signal);
 }
 
 /** Returns the pod of a restore: that of a request, or the one with which a deployment begins. */

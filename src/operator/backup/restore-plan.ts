@@ -1,8 +1,11 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import { backupOfName, backupOfRequest } from '../../schema/platform/backup-choice.ts';
+import { isArchived, type BackupMethod } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
-import { isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
-import type { RestoreFailureReason, RestoreOrder } from '../../schema/wire/restore-message.ts';
+import { isRestorePending, type ChosenBackup, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
+import { isClaimTarget } from '../../schema/wire/backup-message.ts';
+import { archiveTargetFault, type Refill } from '../../schema/wire/pgbackrest.ts';
+import type { RestoreDone, RestoreFailureReason, RestoreOrder } from '../../schema/wire/restore-message.ts';
 import { targetFault } from './plan.ts';
 import { targetInOrder } from './pod.ts';
 
@@ -12,8 +15,10 @@ export type RestorePlan =
   /** The backup to restore is not known. */
   | { state: 'fault'; reason: RestoreFailureReason; message: string }
   /** The backup is still being made. */
-  | { state: 'waits'; message: string }
-  | { state: 'ready'; order: RestoreOrder; target: string };
+  | { state: 'waits'; message: string; method: BackupMethod }
+  /** The catalogue is to be looked at: a copy of files fills the volume before the database starts. */
+  | { state: 'look'; order: RestoreOrder; target: string }
+  | { state: 'ready'; order: RestoreOrder; target: string; refill?: Refill };
 
 /** The things of the tenant that a restore may be from. */
 export type RestoreSeen = {
@@ -25,28 +30,65 @@ export type RestoreSeen = {
 };
 
 export type OpenRestore = Exclude<RestorePlan, { state: 'done' }>;
-type Source = { target: string; id: string; name?: string };
-type Unknown = Exclude<RestorePlan, { state: 'done' | 'ready' }>;
+type Source = { target: string; id: string; name?: string; isDump: boolean };
+type Unknown = Exclude<RestorePlan, { state: 'done' | 'look' | 'ready' }>;
 
 /** Decides about the restore of a deployment. Undefined if it begins with an empty database. */
 export function planRestore(deployment: DeploymentResource, seen: RestoreSeen): RestorePlan | undefined {
   const { restore } = deployment.spec.database ?? {};
   if (restore === undefined) return undefined;
   if (!isRestorePending(deployment)) return { state: 'done' };
-  return planOfBackup(deployment, restore, { ...seen, into: deployment.metadata.uid ?? '' });
+  const [into, chosen] = [deployment.metadata.uid ?? '', deployment.status?.chosenBackup];
+  if (chosen === undefined) return planOfBackup(deployment, restore, { ...seen, into });
+  return goingOnWith(chosen, restore, { ...seen, into });
 }
+
+/** Goes on with the backup that was chosen. */
+export function goingOnWith(chosen: ChosenBackup, { resume }: Pick<RestoreSpec, 'resume'>, seen: Ordering): OpenRestore {
+  const [id = '', name = ''] = chosen.backup.split('/');
+  const plan = ordered({ target: chosen.target, id, name }, { ...(resume !== undefined && { resume }) }, seen);
+  const refill = refillOf(chosen);
+  if (plan.state !== 'ready' || refill === undefined) return plan;
+  const at = typeof refill.to === 'string' ? {} : refill.to;
+  return { ...plan, order: { ...plan.order, ...at, filled: true }, refill };
+}
+
+/** Returns how a volume is filled, as the status has it. Undefined if a dump is restored. */
+const refillOf = ({ copy, upTo = 'log' }: Pick<ChosenBackup, 'copy' | 'upTo'>): Refill | undefined =>
+  copy === undefined ? undefined : { copy, to: upTo === 'log' ? 'end of log' : upTo === 'copy' ? 'end of copy' : { at: upTo } };
+
+/** Returns the backup that a look at the catalogue has found, as the status has it. */
+export const chosenBy = ({ backup, copy }: RestoreDone, { order, target }: { order: RestoreOrder; target: string }): ChosenBackup => ({
+  backup,
+  target,
+  // A backup by its name is the data at its own end.
+  ...(copy !== undefined && { copy, upTo: order.name === undefined ? (order.at ?? 'log') : 'copy' }),
+});
+
+/** Returns true while a copy of files may have to fill the volume of the database before it starts. */
+export const isRestoreUndecided = (plan: RestorePlan | undefined): boolean =>
+  plan?.state === 'look' || plan?.state === 'fault' || (plan?.state === 'waits' && plan.method === 'continuous');
 
 /** Finds the backup that a restore is from. */
 export function planOfBackup(deployment: DeploymentResource, restore: RestoreSpec, seen: RestoreSeen & { into: string }): OpenRestore {
   const source = restore.backup === undefined ? byDeployment(restore, seen) : byName(restore.backup, deployment, seen);
-  return 'state' in source ? source : ordered(source, restore, seen);
+  if ('state' in source) return source;
+  const plan = ordered(source, restore, seen);
+  const mayBeCopy = !source.isDump && takesLogs(source.target, seen.settings);
+  return plan.state === 'ready' && mayBeCopy ? { ...plan, state: 'look' } : plan;
+}
+
+/** Returns true for a target at which copies of files may lie. */
+function takesLogs(name: string, { backups: { targets } }: OperatorSettings): boolean {
+  const target = targets[name];
+  return target !== undefined && !isClaimTarget(target) && archiveTargetFault(target) === undefined;
 }
 
 type Ordering = Pick<RestoreSeen, 'settings' | 'tenant'> & { into: string };
 
 /** Returns the order to restore from a source, if the installation has its target. */
 export function ordered(
-  source: Source,
+  source: Omit<Source, 'isDump'>,
   { at, resume }: Pick<RestoreSpec, 'at' | 'resume'>,
   { settings, tenant, into }: Ordering,
 ): OpenRestore {
@@ -68,8 +110,8 @@ function byName(name: string, { metadata }: DeploymentResource, { backups, deplo
     return missing(`database.restore.backup: several namespaces of the tenant have a backup ${name}. Name deployment and at instead.`);
   const { spec, status } = found;
   if (status?.phase === 'Failed') return missing(`database.restore.backup: backup ${name} failed. ${status.message ?? ''}`.trim());
-  if (status?.phase !== 'Succeeded') return { state: 'waits', message: `Backup ${name} is being made.` };
-  return { target: spec.target, id: idOf(spec.deploymentUid, deployments), name: spec.backup };
+  if (status?.phase !== 'Succeeded') return { state: 'waits', message: `Backup ${name} is being made.`, method: spec.method };
+  return { target: spec.target, id: idOf(spec.deploymentUid, deployments), name: spec.backup, isDump: spec.method === 'dump' };
 }
 
 /** Returns the id under which the backups of a deployment lie: the one that its spec claims, or its uid. */
@@ -81,13 +123,22 @@ function byDeployment(restore: RestoreSpec, seen: RestoreSeen): Source | Unknown
   const id = (restore.deployment ?? '').toLowerCase();
   if (restore.requestedAt !== undefined) return byRequest(id, restore.requestedAt, seen);
   const target = restore.target ?? deployments(id)[0]?.spec.database?.backup?.target;
-  if (target !== undefined) return { target, id: idAmong(id, deployments) };
+  if (target !== undefined) return { target, id: idAmong(id, deployments), isDump: hasDumpsAlone(id, seen) };
   return {
     state: 'fault',
     reason: 'TargetMissing',
     message: `database.restore.target: no deployment of the tenant with id ${id} names a target here. Say at which one its backups lie.`,
   };
 }
+
+/** Returns true for a deployment of this cluster that has never had copies of files. */
+function hasDumpsAlone(id: string, { deployments, backups }: RestoreSeen): boolean {
+  const [original] = deployments(id);
+  if (original === undefined || isArchived(original)) return false;
+  return !backups.some(({ spec }) => spec.deploymentUid === original.metadata.uid && spec.method === 'continuous');
+}
+
+const methodOf = ({ spec }: DeploymentResource): BackupMethod => spec.database?.backup?.method ?? 'dump';
 
 /** The backup that was asked for is made in its turn. One that failed is not made again for this request. */
 function byRequest(id: string, requestedAt: string, { deployments, backups }: RestoreSeen): Source | Unknown {
@@ -96,8 +147,10 @@ function byRequest(id: string, requestedAt: string, { deployments, backups }: Re
   const { name, uid = '' } = original.metadata;
   const found = backupOfRequest(uid, requestedAt, backups);
   if (found?.status?.phase === 'Failed') return missing(`The backup of ${name} failed. ${found.status.message ?? ''}`.trim());
-  if (found?.status?.phase === 'Succeeded') return { target: found.spec.target, id: idOf(uid, deployments), name: found.spec.backup };
-  return { state: 'waits', message: `The backup of ${name} of ${requestedAt} is being made, or waits for its turn.` };
+  if (found?.status?.phase === 'Succeeded')
+    return { target: found.spec.target, id: idOf(uid, deployments), name: found.spec.backup, isDump: found.spec.method === 'dump' };
+  const method = methodOf(original);
+  return { state: 'waits', message: `The backup of ${name} of ${requestedAt} is being made, or waits for its turn.`, method };
 }
 
 /** A deployment may be named by its uid, and keep its backups under the id that it claims. */

@@ -24,10 +24,11 @@ export const restoreResult = (pod: KubeObject, now: Date): RestoreDone | Restore
 /** Returns how a verification ended, by its pod. Undefined while it is under way. */
 export const verifyResult = (pod: KubeObject, now: Date): VerifyDone | VerifyFailure | undefined => resultOf(pod, now, readVerification);
 
-const readRestore: Read<RestoreDone | RestoreFailure> = ({ reason, message = '', backup, from }, exitCode) => {
+const readRestore: Read<RestoreDone | RestoreFailure> = ({ reason, message = '', backup, from, copy }, exitCode) => {
   const known = RESTORE_FAILURES.find((each) => each === reason);
   if (known !== undefined) return { reason: known, message };
-  return exitCode === 0 && backup !== undefined && from !== undefined ? { backup, from } : undefined;
+  if (exitCode !== 0 || backup === undefined || from === undefined) return undefined;
+  return { backup, from, ...(copy !== undefined && { copy }) };
 };
 
 const readVerification: Read<VerifyDone | VerifyFailure> = ({ reason, message = '', verified }, exitCode) => {
@@ -63,6 +64,18 @@ function killedRestorer(killed: Ended | undefined, now: Date): Failed | undefine
 }
 
 const failed = (message: string): Failed => ({ reason: 'RestoreFailed', message });
+
+/** The last words of gx-postgres where it could not fill a volume with a copy. */
+const UNFILLED = /^gx-postgres: the (?:copy|log) could not .*$/m;
+
+/** Returns why a database could not fill its volume. It tries again by itself. */
+export function fillFailure(databasePods: readonly KubeObject[]): string | undefined {
+  const ended = databasePods
+    .flatMap((pod) => statusOfPod(pod).containerStatuses ?? [])
+    .map(({ state, lastState }) => (state?.terminated ?? lastState?.terminated)?.message ?? '');
+  const words = ended.find((message) => UNFILLED.test(message));
+  return words === undefined ? undefined : words.trim().slice(-1500);
+}
 
 /** Returns when the pod of a restore ended. Undefined while it runs. */
 export function restoreEndedAt(pod: KubeObject): Date | undefined {

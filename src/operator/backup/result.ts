@@ -4,7 +4,7 @@ import { BACKUP } from '../../schema/platform/labels.ts';
 import { BACKUP_FAILURES, momentOf, type BackupDone, type BackupFailure, type BackupKeep } from '../../schema/wire/backup-message.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import { isPodOver, isUnconfigured, missingClaim, statusOfPod, type ContainerStatus } from '../pods/diagnose.ts';
-import { SENDER } from './pod.ts';
+import { COPIER, SENDER } from './pod.ts';
 
 export type BackupStatus = Omit<NonNullable<BackupResource['status']>, 'conditions' | 'observedGeneration'>;
 
@@ -13,15 +13,24 @@ export const podOfBackup = (pods: readonly KubeObject[], { metadata }: BackupRes
   pods.find((pod) => pod.metadata.annotations?.[BACKUP] === metadata.name);
 
 /** Returns how a backup ended, by its pod. Undefined while it is being made. */
-export function resultOf(pod: KubeObject, keep: BackupKeep): BackupStatus | undefined {
+export function resultOf(pod: KubeObject, keep: BackupKeep, now: Date): BackupStatus | undefined {
   if (isUnconfigured(pod)) return failedBackup('TargetMissing', waitingWords(pod) ?? 'A Secret of the backup is not there.');
   const claim = missingClaim(pod);
   if (claim !== undefined) return failedBackup('TargetMissing', `${claim}.`);
   const { containerStatuses = [], phase, reason, message = '' } = statusOfPod(pod);
   const ended = containerStatuses.find(({ name }) => name === SENDER)?.state?.terminated;
   if (ended !== undefined) return fromMessage(ended, keep);
-  if (!isPodOver(pod)) return undefined;
+  if (!isPodOver(pod)) return killedCopier(containerStatuses.find(({ name }) => name === COPIER)?.state?.terminated, now);
   return failedBackup('DumpFailed', `The pod of the backup ended as ${phase} (${[reason, message].filter(Boolean).join(': ')}).`);
+}
+
+type Killed = { exitCode?: number; reason?: string; finishedAt?: string | null };
+
+/** The container that sends the backup may look on for a while after the one that copies was killed. */
+function killedCopier(killed: Killed | undefined, now: Date): BackupStatus | undefined {
+  const since = now.getTime() - Date.parse(killed?.finishedAt ?? now.toISOString());
+  if (killed === undefined || killed.exitCode === 0 || since < 60_000) return undefined;
+  return failedBackup('CopyFailed', `The container that copies ended with ${killed.exitCode} (${killed.reason ?? 'no reason'}).`);
 }
 
 /** Returns why a container of a pod does not start. */

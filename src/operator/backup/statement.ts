@@ -16,6 +16,7 @@ const ADVICE: Record<BackupFailureReason, string> = {
   NoRoom: 'Make room at the target, or keep fewer backups.',
   TargetNotEmpty: 'Give the target another prefix, or remove that folder if nobody needs it.',
   DumpFailed: 'The message has the words of pg_dump. It is tried again.',
+  CopyFailed: 'The message has the words of pgBackRest. It is tried again.',
 };
 
 type Seen = { settings: OperatorSettings; now: Date; hibernates: boolean; verification?: VerifyPlan | undefined };
@@ -47,7 +48,11 @@ const notVerified = ({ metadata, status = {} }: BackupResource): StatedCondition
 
 function goodWords(plan: BackupPlan, { metadata, status = {} }: BackupResource): string {
   const left = status.message === undefined ? '' : ` ${status.message}`;
-  return `Backup ${metadata.name} has the data of ${status.from} (${status.size}).${nextOf(plan)}${left}`;
+  const has =
+    plan.archivedFrom === undefined
+      ? `has the data of ${status.from} (${status.size}).`
+      : `is the newest copy (${status.size}). Every second since ${plan.archivedFrom} can be restored.`;
+  return `Backup ${metadata.name} ${has}${nextOf(plan)}${left}`;
 }
 
 /** Returns why a backup failed, and the advice on it. */

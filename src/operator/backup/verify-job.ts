@@ -8,6 +8,7 @@ import { databaseSize } from '../database/own/size.ts';
 import { COUNTS } from './dump-script.ts';
 import { literal, PIPE, targetInOrder, scratchPrograms, storeJob, storeSpeaker } from './pod.ts';
 import { BEGIN_RESTORE, restoreDump } from './restore-script.ts';
+import { RUN_SCRIPTS } from './run-script.ts';
 
 const SCRATCH = '/gx/scratch';
 
@@ -37,10 +38,12 @@ export function verifyJob(deployment: DeploymentResource, { backup, tenant }: Gi
   const target = settings.backups.targets[backup.spec.target];
   if (target === undefined) return undefined;
   const { name, uid = '' } = deployment.metadata;
+  const isCopy = backup.spec.method === 'continuous';
   const order: VerifyOrder = {
     target: targetInOrder(target),
     owner: { tenant, id: (deployment.spec.id ?? uid).toLowerCase() },
     name: backup.spec.backup,
+    ...(isCopy && { scratch: SCRATCH }),
   };
   const scratch = { name: 'scratch', mountPath: SCRATCH };
   return storeJob(
@@ -52,7 +55,10 @@ export function verifyJob(deployment: DeploymentResource, { backup, tenant }: Gi
       target: backup.spec.target,
       volumes: [{ name: scratch.name, emptyDir: { sizeLimit: `${databaseSize(deployment, settings).storageGi}Gi` } }],
       containers: [
-        scratchPrograms({ script: VERIFY, env: Object.entries({ PIPE, SCRATCH, COUNTS }).map(literal), mounts: [scratch] }, settings),
+        scratchPrograms(
+          { script: isCopy ? RUN_SCRIPTS : VERIFY, env: Object.entries({ PIPE, SCRATCH, COUNTS }).map(literal), mounts: [scratch] },
+          settings,
+        ),
         storeSpeaker({ args: ['backup', 'verify'], variable: 'GX_VERIFY', order, target: backup.spec.target }, settings),
       ],
     },

@@ -20,6 +20,8 @@ export type DatabaseView = {
   workloads: KubeObject[];
   /** True while the deployment sleeps. */
   isAsleep: boolean;
+  /** True while nobody knows yet whether its volume is to be filled before it starts. */
+  isUndecided?: boolean;
   /** Why the database does not restart yet, although its deployment asks for it. */
   renewalHeld?: HeldRenewal | undefined;
 };

@@ -3,6 +3,8 @@ import type { KubeObject } from '../../kube/kube.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { COMPONENT, DATABASE_USERS, DEPLOYMENT, GATEWAY, type Component } from '../../schema/platform/labels.ts';
 import { labelValue, names } from '../../schema/names.ts';
+import { isArchived } from '../../schema/platform/backup-spec.ts';
+import { ARCHIVE_PORT } from '../../schema/wire/pgbackrest.ts';
 import { appliedMetadata } from './metadata.ts';
 import { isSleeper } from '../rollout/sleepers.ts';
 
@@ -21,13 +23,21 @@ type Rule = { peers?: Peer[]; ports?: Port[] };
 /** Rules for a direction. Without any, the policy is not about that direction. */
 type Policy = { component: Component; name: string; pods: readonly Component[]; ingress?: Rule[]; egress?: Rule[] };
 
-/** Lets only the deployment's own pods reach its database: its agents, and those that change its password. */
+/**
+ * Lets only the deployment's own pods reach its database: its agents, and those that change its password. Jobs that
+ * copy its files reach the port for them.
+ */
 export const databasePolicy = (deployment: DeploymentResource, port: number): KubeObject =>
   networkPolicy(deployment, {
     component: 'database',
     name: names.databasePolicy(deployment.metadata.name),
     pods: ['database'],
-    ingress: [{ peers: [podsOf(deployment, DATABASE_USERS)], ports: [{ protocol: 'TCP', port }] }],
+    ingress: [
+      { peers: [podsOf(deployment, DATABASE_USERS)], ports: [{ protocol: 'TCP', port }] },
+      ...(isArchived(deployment)
+        ? [{ peers: [podsOf(deployment, ['backup'])], ports: [{ protocol: 'TCP' as const, port: ARCHIVE_PORT }] }]
+        : []),
+    ],
   });
 
 /** Lets only the deployment's own agents reach its key-value store. */

@@ -13,6 +13,8 @@ export const STATUS_INPUTS = {
   databaseSecretVersion: 'The Secret is read.',
   databaseTemplate: 'The set has the hash of its own template.',
   databaseCertificateUntil: 'The certificate is read.',
+  archivedSince: 'The Secret is written once more, and a copy is made.',
+  chosenBackup: 'A Job looks at the catalogue again. A database that has begun keeps its volume.',
   restoredBackup: 'The database says itself that it was restored, and a Job reports it again.',
   restoredFrom: 'As before.',
   restoredAt: 'It only gives a rollout its deadline.',

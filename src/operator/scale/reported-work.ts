@@ -126,3 +126,28 @@ function factsByRevision(reports: readonly ServerFacts[]): Map<string, ServerFac
   }
   return found;
 }
+
+/** Called with the seconds since a deployment's log last came to its store. Undefined: nothing is known of it. */
+export type Lagged = (deployment: string, seconds: number | undefined) => void;
+
+/** Passes on how far the logs of deployments are behind at their stores. */
+export class ArchiveLags {
+  readonly #lagOf: (deployment: string) => number | undefined;
+  readonly #lagged: Lagged;
+  readonly #known = new Set<string>();
+
+  constructor(lagOf: (deployment: string) => number | undefined, lagged: Lagged) {
+    this.#lagOf = lagOf;
+    this.#lagged = lagged;
+  }
+
+  /** Looks at those that have reported, and at those that may report no more. */
+  hear(changed: Iterable<string>): void {
+    for (const deployment of new Set([...changed, ...this.#known])) {
+      const lag = this.#lagOf(deployment);
+      const wasKnown = this.#known.delete(deployment);
+      if (lag !== undefined) this.#known.add(deployment);
+      if (lag !== undefined || wasKnown) this.#lagged(deployment, lag);
+    }
+  }
+}

@@ -7,7 +7,7 @@ import { REPORTS_PATH, type GateReport, type ReportsAnswer, type ServerFacts } f
 import { decideDrain, type DrainingQueue, type DrainState } from './drain-scale.ts';
 import { unanswered, type PromQueries } from './prom-queries.ts';
 import { decideQueue, type QueueState, type Scalable } from './queue-scale.ts';
-import { ReportedWork, type Added } from './reported-work.ts';
+import { ArchiveLags, type Added, ReportedWork, type Lagged } from './reported-work.ts';
 import type { RolloutCheck } from '../../schema/platform/rollout-trial.ts';
 import { decideVerdict, dueQueries, NO_RUNS, verdictOf, type VerdictOnShare, type VerdictSituation, type VerdictState } from './verdict.ts';
 
@@ -41,6 +41,7 @@ export type FollowerOptions = {
   concernsSleep: (deployment: string, summary: WorkSummary) => boolean;
   /** Returns how many threads wait for people by the status of a deployment. Undefined: nobody writes it now. */
   interrupted: (deployment: string) => number | undefined;
+  lagged: Lagged;
   /** Called when a deployment is to be looked at. */
   wake: (deployment: string) => void;
   /** Called with the facts of a deployment's servers, by revision, when a process has reported others than before. */
@@ -86,6 +87,7 @@ export class WorkFollower implements WorkView {
   readonly #gates = new Map<string, string>();
   /** When deployments were woken for a count of late. */
   readonly #counted = new Map<string, number>();
+  readonly #lags: ArchiveLags;
   readonly #pages = new Map<string, Pick<ReportsAnswer, 'instance' | 'cursor' | 'key'>>();
   /** Deployments with more pods than the least, which may have fewer with time alone. */
   readonly #raised = new Set<string>();
@@ -94,6 +96,7 @@ export class WorkFollower implements WorkView {
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? Date.now;
+    this.#lags = new ArchiveLags((deployment) => this.summary(deployment)?.archiveLag, options.lagged);
   }
 
   summary(deployment: string): WorkSummary | undefined {
@@ -146,6 +149,7 @@ export class WorkFollower implements WorkView {
     for (const deployment of new Set([...changed, ...this.#drains.keys()])) this.#decideDrains(deployment);
     for (const deployment of new Set([...changed, ...this.#verdicts.keys()])) this.#judge(deployment, signal);
     for (const deployment of changed) this.#hearGate(deployment);
+    this.#lags.hear(changed);
     await this.#tellKeys(urls, signal);
   }
 

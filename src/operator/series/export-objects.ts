@@ -1,6 +1,7 @@
 import { keyOf, type Cache } from '../../kube/cache.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { isArchived } from '../../schema/platform/backup-spec.ts';
 import { COMPONENT, DEPLOYMENT } from '../../schema/platform/labels.ts';
 import { ENDED, type RevisionStatus } from '../../schema/platform/revision.ts';
 import { backupEndOf, decisiveEnds, lastBackups, type BackupEnd } from '../backup/last.ts';
@@ -88,6 +89,23 @@ function exportDeployments(metrics: Metrics, cache: Cache<DeploymentResource>): 
     expiry.put(key, common, sampleOf(secondsOf(after?.status?.databaseCertificateUntil)));
     givenUp.put(key, common, after === undefined ? [] : givenUpIn(after));
   });
+}
+
+/**
+ * Returns a function that notes how far the log of a database is behind at its store. Only those of continuous backups
+ * count.
+ */
+export function exportArchiveLag(metrics: Metrics, cache: Cache<DeploymentResource>): (key: string, seconds: number | undefined) => void {
+  const lag = metrics.objects('gx_backup_archive_lag_seconds', 'Seconds since a segment of the log last came to its store.');
+  cache.onChange(({ key, after }) => {
+    if (after === undefined || !isArchived(after)) lag.put(key, NOBODY.common, []);
+  });
+  return (key, seconds) => {
+    const deployment = cache.get(key);
+    if (deployment === undefined || !isArchived(deployment)) return;
+    const { namespace = '', name } = deployment.metadata;
+    lag.put(key, { namespace, deployment: name }, sampleOf(seconds));
+  };
 }
 
 function exportRevisions(metrics: Metrics, cache: Cache<RevisionResource>): void {

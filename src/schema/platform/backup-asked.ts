@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { TargetName, type BackupSpec } from './backup-spec.ts';
-import { Nullable, toResourceForm, toRestForm } from '../types.ts';
+import { BACKUP_METHODS, TargetName, type BackupSpec } from './backup-spec.ts';
+import { Nullable, StringEnum, toResourceForm, toRestForm } from '../types.ts';
 
 const closed = { additionalProperties: false };
 
@@ -29,6 +29,14 @@ export const DatabaseBackup = Type.Object(
       Nullable(Type.String({ minLength: 1, maxLength: 64, description: 'Time zone of the schedule, such as Europe/Berlin. Default UTC.' })),
     ),
     keep: Type.Optional(Nullable(Keep)),
+    method: Type.Optional(
+      Nullable(
+        StringEnum(BACKUP_METHODS, {
+          description:
+            'dump: by pg_dump. continuous: copies of the files and all of the log; the target must speak S3 by TLS. Default dump.',
+        }),
+      ),
+    ),
     before_deletion: Type.Optional(
       Nullable(
         Type.Boolean({

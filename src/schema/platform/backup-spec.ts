@@ -2,6 +2,10 @@ import { Type, type Static } from 'typebox';
 import { DNS_LABEL } from './container.ts';
 import { DateTime, StringEnum, Uuid, withRules } from '../types.ts';
 
+/** How a backup is made: by pg_dump, or by copies of the database's files and its log. */
+export const BACKUP_METHODS = ['dump', 'continuous'] as const;
+export type BackupMethod = (typeof BACKUP_METHODS)[number];
+
 /** How many backups are kept where a deployment does not say. */
 export const KEPT = 7;
 
@@ -37,9 +41,9 @@ export const BackupSpec = withRules(
       ),
       keep: Type.Optional(KeepSpec),
       method: Type.Optional(
-        Type.String({
-          maxLength: 32,
-          description: 'How a backup is made. dump: pg_dump, which other versions of Postgres can read, too. Default dump.',
+        StringEnum(BACKUP_METHODS, {
+          description:
+            'How a backup is made. dump: pg_dump, which other versions of Postgres can read, too. continuous: copies of the files and all of the log, with which any second can be restored; the target must speak S3 by TLS. Default dump.',
         }),
       ),
       beforeDeletion: Type.Optional(
@@ -54,10 +58,6 @@ export const BackupSpec = withRules(
   ),
   [
     {
-      rule: "!has(self.method) || self.method == 'dump'",
-      message: 'database.backup.method: only dump; continuous, which would restore any second, is not built yet',
-    },
-    {
       rule: "!has(self.schedule) || self.schedule.trim().split(' ').filter(part, part != '').size() == 5",
       message: 'database.backup.schedule: five fields, such as "0 2 * * *"',
     },
@@ -65,6 +65,10 @@ export const BackupSpec = withRules(
   ],
 );
 export type BackupSpec = Static<typeof BackupSpec>;
+
+/** Returns true for a deployment whose database keeps its log for backups. */
+export const isArchived = ({ spec }: { spec: { database?: { backup?: BackupSpec } } }): boolean =>
+  spec.database?.backup?.method === 'continuous';
 
 export const BACKUP_PHASES = ['Running', 'Succeeded', 'Failed'] as const;
 
@@ -84,7 +88,9 @@ export const backupStatus = {
   phase: Type.Optional(StringEnum(BACKUP_PHASES)),
   reason: words(128, 'Machine-readable reason of a failure.'),
   message: words(4096, 'One sentence on the phase.'),
-  from: Type.Optional(DateTime('The moment that its data is of.')),
+  from: Type.Optional(
+    DateTime('The moment that its data is of. continuous: the first one that can be restored with it, as every later one.'),
+  ),
   until: Type.Optional(DateTime('When it was complete.')),
   size: words(32, 'How large it is.'),
   sizeBytes: Type.Optional(Type.Integer({ minimum: 0, description: 'The same in bytes.' })),
@@ -106,7 +112,7 @@ export const BackupRecord = withRules(
     deploymentUid: Uuid('Its metadata.uid.'),
     backup: Type.String({ maxLength: 63, description: 'Its name in the catalogue of the target.' }),
     target: Type.String({ maxLength: 63, description: 'The target of the installation at which it lies.' }),
-    method: StringEnum(['dump']),
+    method: StringEnum(BACKUP_METHODS),
     requestedAt: Type.Optional(DateTime('The request that it was made for. Unset: the schedule.')),
   }),
   [{ rule: 'self == oldSelf', message: "spec: a backup can't be changed" }],

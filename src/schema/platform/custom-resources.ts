@@ -145,6 +145,7 @@ export const DeploymentResourceStatus = status({
   keyRequest: words(128, 'Last value of the rotate-key annotation that was fulfilled.'),
   keyPreviousUntil: Type.Optional(DateTime('Time until which the former key opens the agents, too. Unset: there is no former key.')),
   passwordRequestedAt: words(64, 'Last value of spec.database.passwordRequestedAt that was fulfilled.'),
+  archivedSince: Type.Optional(DateTime('Since when its database has the files by which its log is taken. Unset: it has none.')),
   ...restoredStatus,
   ...replacementStatus,
   followedRef: words(512, 'Branch whose pushes make revisions.'),

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { DateTime, StringEnum } from '../types.ts';
+import { FilledFrom } from './restore-spec.ts';
 
 /*
  * A restore into a deployment that lives. Its data is replaced by that of a backup, on a new volume, and the former
@@ -25,6 +26,7 @@ const Replacement = Type.Object(
     step: StringEnum(REPLACE_STEPS, { description: 'How far it is. The agents are stopped in every step after the first.' }),
     backup: text(253, 'The backup that was chosen, as <deployment id>/<name in the catalogue>.'),
     target: text(63, 'The target at which it lies.'),
+    ...FilledFrom,
     former: text(253, 'The volume claim with the data that is replaced.'),
     volume: text(253, 'The volume claim that takes its place.'),
     image: text(4096, 'The image with which the database ran on the former volume, and runs there again if the restore fails.'),

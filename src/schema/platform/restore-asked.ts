@@ -15,7 +15,9 @@ const restoreFields = {
   ),
   deployment_id: Type.Optional(Nullable(Uuid('Id of a deployment whose backups lie at a target. It need not exist any more.'))),
   target: Type.Optional(Nullable(TargetName('The target at which they lie. Default: that of the deployment.'))),
-  at: Type.Optional(Nullable(DateTime('The newest backup with data of this moment or before is restored. null: the newest.'))),
+  at: Type.Optional(
+    Nullable(DateTime('The moment whose data is restored. Of dumps, the newest of this moment or before is taken. null: the newest.')),
+  ),
   sql_config_map: Type.Optional(
     Nullable(
       Type.String({

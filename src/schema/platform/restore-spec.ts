@@ -24,7 +24,9 @@ export const RestoreSpec = withRules(
       target: Type.Optional(
         TargetName('Target of the installation at which they lie. Default: that of the deployment with this id, if it is in this cluster.'),
       ),
-      at: Type.Optional(DateTime('The newest backup with data of this moment or before it is restored. Unset: the newest.')),
+      at: Type.Optional(
+        DateTime('The moment whose data is restored. Of dumps, the newest of this moment or before it is taken. Unset: the newest.'),
+      ),
       requestedAt: Type.Optional(
         DateTime(
           'The backup of this request, as spec.database.backup.requestedAt of that deployment has it, is waited for and restored: a clone.',
@@ -95,8 +97,31 @@ export const RestoreSpec = withRules(
 );
 export type RestoreSpec = Static<typeof RestoreSpec>;
 
+/** A copy of a database's files with which an empty volume is filled. */
+export const FilledFrom = {
+  copy: Type.Optional(Type.String({ maxLength: 128, description: 'The copy of the files, if the backup is one.' })),
+  upTo: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'How much of the log follows the copy: up to a moment, all of it (log), or the part that it needs (copy).',
+    }),
+  ),
+};
+
+/** The backup that was chosen for a deployment to begin with. */
+const ChosenBackup = Type.Object(
+  {
+    backup: Type.String({ maxLength: 253, description: 'The backup, as <deployment id>/<name in the catalogue>.' }),
+    target: Type.String({ maxLength: 63, description: 'The target at which it lies.' }),
+    ...FilledFrom,
+  },
+  { description: 'The backup that the deployment begins with, as the catalogue names it, while it is being restored.' },
+);
+export type ChosenBackup = Static<typeof ChosenBackup>;
+
 /** The fields of a deployment's status about the backup that it began with. */
 export const restoredStatus = {
+  chosenBackup: Type.Optional(ChosenBackup),
   restoredBackup: Type.Optional(
     Type.String({
       maxLength: 253,

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { BACKUP_PHASES } from '../platform/backup-spec.ts';
+import { BACKUP_METHODS, BACKUP_PHASES } from '../platform/backup-spec.ts';
 import { DateTime, Nullable, StringEnum } from '../types.ts';
 
 const text = (description: string) => Type.String({ description });
@@ -11,9 +11,9 @@ export const BackupAnswer = Type.Object(
     status: StringEnum(BACKUP_PHASES, { description: 'How far it is.' }),
     reason: Nullable(text('Machine-readable reason of a failure.')),
     message: Nullable(text('One sentence on a failure.')),
-    method: StringEnum(['dump']),
+    method: StringEnum(BACKUP_METHODS, { description: 'dump: the data of one moment. continuous: a copy, with the log since then.' }),
     target: text('The target of the installation at which it lies.'),
-    from: Nullable(DateTime('The moment that its data is of.')),
+    from: Nullable(DateTime('The moment that its data is of. continuous: the first one that can be restored with it, as every later one.')),
     until: Nullable(DateTime('When it was complete.')),
     size_bytes: Nullable(Type.Integer({ minimum: 0 })),
     key_ids: Type.Array(Type.String(), { description: 'Ids of the encryption keys that its data needs. encryption.path: a module.' }),

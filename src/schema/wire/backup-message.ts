@@ -38,18 +38,32 @@ export type BackupOrder = {
   keep: BackupKeep;
   /** The Deployment and the template of its revision, as they were. They name Secrets and hold no secret value. */
   holds: object;
+  /** Where the files of the database are, if a copy of them is made. Unset: a dump. */
+  files?: DatabaseFiles;
 };
 
-/** One file of the catalogue. It is written last, so that a backup without it does not count. */
-export type CatalogueEntry = {
+/**
+ * The server beside a database that gives its files to pods with a certificate of the same authority and this name. The
+ * database's side has no `host`.
+ */
+export type ArchiveDoor = {
+  host?: string;
+  port: number;
+  /** The files of the certificate, its key and its authority, and the name in the certificate of those that come. */
+  tls: { certificate: string; key: string; authority: string; name: string };
+};
+
+/** The files of a database: the door to them, and the folders of its data and its socket. */
+export type DatabaseFiles = { door: ArchiveDoor; data: string; socket: string };
+
+/** The facts of a backup in the catalogue. They are written last, so that a backup without them does not count. */
+type EntryFacts = {
   name: string;
-  method: 'dump';
   owner: BackupOwner;
-  /** The moment that the data is of, and the end of the backup. */
+  /** The moment that the data is of, and the end of the backup. With a copy, each later moment can be restored, too. */
   from: string;
   until: string;
   bytes: number;
-  sha256: string;
   /** The version of Postgres, the newest migration of the schema, and its major version. */
   postgres: string;
   migration: number;
@@ -61,6 +75,13 @@ export type CatalogueEntry = {
   holds: object;
 };
 
+/** The entry of a dump. */
+export type DumpEntry = EntryFacts & { method: 'dump'; sha256: string };
+/** The entry of a copy of the files, with its name beside the log. */
+export type CopyEntry = EntryFacts & { method: 'continuous'; copy: string };
+/** One file of the catalogue. */
+export type CatalogueEntry = DumpEntry | CopyEntry;
+
 /** The termination message of a backup that succeeded. */
 export type BackupDone = Pick<CatalogueEntry, 'from' | 'until' | 'bytes' | 'migration' | 'keys'> & {
   /** A sentence on backups that could not be removed. */
@@ -68,7 +89,15 @@ export type BackupDone = Pick<CatalogueEntry, 'from' | 'until' | 'bytes' | 'migr
 };
 
 /** Why a backup failed. */
-export const BACKUP_FAILURES = ['TargetMissing', 'TargetUnreachable', 'TargetRefused', 'NoRoom', 'TargetNotEmpty', 'DumpFailed'] as const;
+export const BACKUP_FAILURES = [
+  'TargetMissing',
+  'TargetUnreachable',
+  'TargetRefused',
+  'NoRoom',
+  'TargetNotEmpty',
+  'DumpFailed',
+  'CopyFailed',
+] as const;
 export type BackupFailureReason = (typeof BACKUP_FAILURES)[number];
 export type BackupFailure = { reason: BackupFailureReason; message: string };
 

@@ -1,4 +1,4 @@
-import type { BackupKeep, S3Target } from './backup-message.ts';
+import type { ArchiveDoor, BackupKeep, BackupOwner, S3Target } from './backup-message.ts';
 
 /*
  * All that is known of pgBackRest: its configuration, its commands, and the answer of its `info`. It keeps copies of a
@@ -6,13 +6,12 @@ import type { BackupKeep, S3Target } from './backup-message.ts';
  * restored as it was at any second since the oldest copy.
  */
 
-/** The folder with its files in each container that runs it. */
-const FOLDER = '/etc/gx-archive';
-const CONFIGURATION = `${FOLDER}/pgbackrest.conf`;
+/** The folder with its files in the pod of a database. A Secret brings them, which may be missing. */
+export const ARCHIVE_FOLDER = '/etc/gx-archive';
 /** Its name for the database. A folder has one. */
 const STANZA = 'db';
-/** Seconds for one segment of the log. A database that stops waits for the segment that is under way. */
-const PUSH_SECONDS = 30;
+/** The port of its server in the pod of a database. */
+export const ARCHIVE_PORT = 8432;
 
 /** Where the copies and the log of a database lie, and where the database is. */
 export type ArchivePlace = {
@@ -25,37 +24,59 @@ export type ArchivePlace = {
   socket: string;
   /** The door to the database's files, for its own side or for another pod. */
   door?: ArchiveDoor;
+  /** The folder in which the configuration lies, and one for its locks. */
+  at?: string;
+  locks?: string;
 };
 
-/**
- * The server of pgBackRest beside a database, which gives its files to pods with a certificate of the same authority
- * and this name. The database's side has no `host`.
- */
-export type ArchiveDoor = {
-  host?: string;
-  port: number;
-  /** The files of the certificate, its key and its authority, and the name in the certificate of those that come. */
-  tls: { certificate: string; key: string; authority: string; name: string };
-};
+/** Returns the folder with the copies and the log of a deployment's database, without slashes at its ends. */
+export const archiveFolder = ({ prefix }: Pick<S3Target, 'prefix'>, { tenant, id }: Pick<BackupOwner, 'tenant' | 'id'>): string =>
+  [prefix, tenant, id, 'archive'].filter((part) => part !== '').join('/');
 
 /** Returns why a target can't take the log. Undefined if it can. */
 export const archiveTargetFault = ({ endpoint }: Pick<S3Target, 'endpoint'>): string | undefined =>
   new URL(endpoint).protocol === 'https:' ? undefined : `pgBackRest speaks to a store by TLS alone, and ${endpoint} has none.`;
 
-/** Returns the files of the folder, by their names. `push` takes one segment of the log. */
-export function archiveFiles(place: ArchivePlace): Record<string, string> {
-  const { ca } = place.target;
-  return {
-    'pgbackrest.conf': configuration(place),
-    push: `exec timeout ${PUSH_SECONDS} ${[...PROGRAM, 'archive-push'].join(' ')} "$1"\n`,
-    ...(ca !== undefined && { 'ca.crt': ca }),
-  };
-}
+/**
+ * Returns the files of the folder of a database whose log is taken, by their names. `push` takes one segment within so
+ * many seconds.
+ */
+export const archiveFiles = (place: ArchivePlace): Record<string, string> => ({
+  'pgbackrest.conf': configuration(place),
+  push: `exec timeout "$2" ${[...program(configurationAt(place.at)), 'archive-push'].join(' ')} "$1"\n`,
+  ...authorityOf(place, 'ca.crt'),
+});
 
-const PROGRAM = ['pgbackrest', `--config=${CONFIGURATION}`, `--stanza=${STANZA}`];
+/** The files of a process elsewhere, which reaches the database by its door or only reads at the store. */
+export const remoteFiles = (place: ArchivePlace): Record<string, string> => ({
+  'pgbackrest.conf': configuration(place),
+  ...authorityOf(place, 'ca.crt'),
+});
 
-function configuration({ target, keys, folder, data, socket, door }: ArchivePlace): string {
+/** A copy to restore: to a moment, to the end of the log, or as it was at its own end. */
+export type Refill = { copy: string; to: 'end of copy' | 'end of log' | { at: string } };
+
+/** Returns the files by which a database that is started on an empty volume fills it first. */
+export const refillFiles = (place: ArchivePlace, refill: Refill): Record<string, string> => ({
+  'refill.conf': configuration(place, 'refill-ca.crt'),
+  refill: `exec ${archiveCommands(`${ARCHIVE_FOLDER}/refill.conf`).refill(refill).map(quoted).join(' ')}\n`,
+  ...authorityOf(place, 'refill-ca.crt'),
+});
+
+const authorityOf = ({ target: { ca } }: ArchivePlace, name: string): Record<string, string> => (ca === undefined ? {} : { [name]: ca });
+
+/** Returns a word as a shell reads it. */
+const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
+
+/** Returns a command as a shell reads it. */
+export const inShell = (command: readonly string[]): string => command.map(quoted).join(' ');
+
+const configurationAt = (folder = ARCHIVE_FOLDER): string => `${folder}/pgbackrest.conf`;
+const program = (file: string): string[] => ['pgbackrest', `--config=${file}`, `--stanza=${STANZA}`];
+
+function configuration({ target, keys, folder, data, socket, door, ...own }: ArchivePlace, authority = 'ca.crt'): string {
   const { hostname, port } = new URL(target.endpoint);
+  const { at = ARCHIVE_FOLDER, locks = '/tmp/pgbackrest' } = own;
   const common = {
     'repo1-type': 's3',
     'repo1-path': `/${folder}`,
@@ -66,15 +87,15 @@ function configuration({ target, keys, folder, data, socket, door }: ArchivePlac
     'repo1-s3-uri-style': target.pathStyle ? 'path' : 'host',
     'repo1-s3-key': keys.accessKeyId,
     'repo1-s3-key-secret': keys.secretAccessKey,
-    ...(target.ca !== undefined && { 'repo1-storage-ca-file': `${FOLDER}/ca.crt` }),
+    ...(target.ca !== undefined && { 'repo1-storage-ca-file': `${at}/${authority}` }),
     // Small files go together into objects, and a later copy holds the changed parts of large ones alone.
     'repo1-bundle': 'y',
     'repo1-block': 'y',
     'compress-type': 'zst',
     // A copy begins at once, and not with the next checkpoint.
     'start-fast': 'y',
-    'lock-path': '/tmp/pgbackrest',
-    'spool-path': '/tmp/pgbackrest',
+    'lock-path': locks,
+    'spool-path': locks,
     'log-level-file': 'off',
     'log-level-console': 'off',
     'log-level-stderr': 'warn',
@@ -82,14 +103,14 @@ function configuration({ target, keys, folder, data, socket, door }: ArchivePlac
     'io-timeout': '20',
     'db-timeout': '120',
     'protocol-timeout': '150',
-    ...(door && own(door)),
+    ...(door && ofDatabase(door)),
   };
-  const database = { ...(door && other(door)), 'pg1-path': data, 'pg1-socket-path': socket, 'pg1-user': 'postgres' };
+  const database = { ...(door && ofOthers(door)), 'pg1-path': data, 'pg1-socket-path': socket, 'pg1-user': 'postgres' };
   return `[global]\n${settings(common)}[${STANZA}]\n${settings(database)}`;
 }
 
 /** The settings of a door on the database's side. */
-const own = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
+const ofDatabase = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
   host !== undefined
     ? {}
     : {
@@ -102,7 +123,7 @@ const own = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
       };
 
 /** The settings of a door on the other side. */
-const other = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
+const ofOthers = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
   host === undefined
     ? {}
     : {
@@ -112,7 +133,7 @@ const other = ({ host, port, tls }: ArchiveDoor): Record<string, string> =>
         'pg1-host-cert-file': tls.certificate,
         'pg1-host-key-file': tls.key,
         'pg1-host-ca-file': tls.authority,
-        'pg1-host-config': CONFIGURATION,
+        'pg1-host-config': configurationAt(),
       };
 
 /** A value ends with its line. */
@@ -121,45 +142,64 @@ const settings = (values: Record<string, string>): string =>
     .map(([name, value]) => `${name}=${value.replaceAll(/[\r\n]/g, '')}\n`)
     .join('');
 
-/** Serves the database's files, until it is stopped. */
-export const SERVE_ARCHIVE = ['pgbackrest', `--config=${CONFIGURATION}`, 'server'];
+/** Returns the commands, with a configuration that is not the database's. */
+export const archiveCommands = (file = configurationAt()) => ({
+  /** Serves the database's files, until it is stopped. */
+  serve: ['pgbackrest', `--config=${file}`, 'server'],
+  /** Makes the folder at the store ready, as often as one likes. */
+  prepare: [...program(file), 'stanza-create'],
+  /**
+   * Lets the folder take the log of another database than before, as of one into which a dump was restored. The earlier
+   * copies stay.
+   */
+  renew: [...program(file), 'stanza-upgrade'],
+  /** Makes a copy of the database's files. It succeeds only if all of the log that the copy needs is at the store. */
+  copy: (type: CopyType): string[] => [...program(file), `--type=${type}`, '--no-expire-auto', 'backup'],
+  /** Removes the copies that are not to be kept any more, with their log. */
+  expire: (retained: Retained): string[] => [
+    ...program(file),
+    ...('fulls' in retained
+      ? ['--repo1-retention-full-type=count', `--repo1-retention-full=${retained.fulls}`]
+      : ['--repo1-retention-full-type=time', `--repo1-retention-full=${retained.days}`]),
+    'expire',
+  ],
+  /** Asks what is at the store. */
+  ask: [...program(file), 'info', '--output=json'],
+  /**
+   * Fills an empty folder with the files of a copy. Started on it, Postgres applies the log. It does not start if no
+   * transaction of the log is later than the moment.
+   */
+  refill: ({ copy, to }: Refill): string[] => [...program(file), `--set=${copy}`, ...goal(to), 'restore'],
+});
 
-/** Makes the folder at the store ready, as often as one likes. */
-export const PREPARE_ARCHIVE = [...PROGRAM, 'stanza-create'];
+const goal = (to: Refill['to']): string[] => {
+  if (to === 'end of log') return [];
+  // The log of a later restore has left this copy behind.
+  if (to === 'end of copy') return ['--type=immediate', '--target-action=promote', '--recovery-option=recovery_target_timeline=current'];
+  const moment = new Date(to.at).toISOString().replace('T', ' ').replace('Z', '+00');
+  return ['--type=time', `--target=${moment}`, '--target-action=promote'];
+};
 
-/**
- * Lets the folder take the log of another database than before, as of one into which a dump was restored. The earlier
- * copies stay.
- */
-export const RENEW_ARCHIVE = [...PROGRAM, 'stanza-upgrade'];
+type CopyType = 'full' | 'diff';
+/** How many full copies are kept, or those with which each moment of so many days can be restored. */
+type Retained = { fulls: number } | { days: number };
 
-/**
- * Makes a copy of the database's files, and removes those that are not to be kept any more, with their log. It succeeds
- * only if all of the log that the copy needs is at the store.
- */
-export const copyCommand = (type: 'full' | 'diff', keep: BackupKeep): string[] => [
-  ...PROGRAM,
-  `--type=${type}`,
-  ...('count' in keep
-    ? ['--repo1-retention-full-type=count', `--repo1-retention-full=${Math.max(1, keep.count)}`]
-    : ['--repo1-retention-full-type=time', `--repo1-retention-full=${keep.days}`]),
-  'backup',
-];
+/** Days after which a copy is a full one again. Those between hold the changes since. */
+const FULL_EVERY = 7;
 
-/**
- * Fills an empty folder with the files of a copy. Started on it, Postgres applies the log up to the moment, or all. It
- * does not start if no transaction of the log is later than the moment.
- */
-export const refillCommand = (at?: Date): string[] => [
-  ...PROGRAM,
-  ...(at === undefined
-    ? []
-    : ['--type=time', `--target=${at.toISOString().replace('T', ' ').replace('Z', '+00')}`, '--target-action=promote']),
-  'restore',
-];
+/** Returns how the next copy is made. */
+export function nextCopy(copies: readonly BaseCopy[], now: Date): CopyType {
+  const last = copies.findLast(({ type }) => type === 'full');
+  return last !== undefined && now.getTime() - Date.parse(last.from) < FULL_EVERY * 86_400_000 ? 'diff' : 'full';
+}
 
-/** Asks what is at the store. */
-export const ASK_ARCHIVE = [...PROGRAM, 'info', '--output=json'];
+/** Returns which copies stay: one that is to be kept needs its full one, with which others stay, too. */
+export function retainedOf(copies: readonly BaseCopy[], keep: BackupKeep): Retained {
+  if ('days' in keep) return keep;
+  const oldest = Math.max(0, copies.length - Math.max(1, keep.count));
+  const first = copies.slice(0, oldest + 1).findLastIndex(({ type }) => type === 'full');
+  return { fulls: Math.max(1, copies.slice(Math.max(0, first)).filter(({ type }) => type === 'full').length) };
+}
 
 /** One copy of a database's files. Every moment since `from` can be restored with it: the second after its last one. */
 export type BaseCopy = { label: string; type: string; from: string; bytes: number };
@@ -181,7 +221,7 @@ type Info = {
   }[];
 };
 
-/** Reads the answer of `ASK_ARCHIVE`. A copy in which pages were damaged does not count. */
+/** Reads the answer to `ask`. A copy in which pages were damaged does not count. */
 export function archiveIn(answer: string): ArchiveFound {
   const [stanza] = JSON.parse(answer) as Info[];
   if (stanza === undefined) return { copies: [] };

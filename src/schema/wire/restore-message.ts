@@ -14,10 +14,16 @@ export type RestoreOrder = {
   into: string;
   /** False: the copy does nothing that the original would do. */
   resume: boolean;
+  /** True if the database was filled with a copy of the files before it started. */
+  filled?: boolean;
 };
 
 /** The order to restore one backup into a scratch database, and to count its rows. */
-export type VerifyOrder = Pick<RestoreOrder, 'target' | 'owner'> & { name: string };
+export type VerifyOrder = Pick<RestoreOrder, 'target' | 'owner'> & {
+  name: string;
+  /** The folder for the scratch database, if the backup is a copy of files. */
+  scratch?: string;
+};
 
 /** The termination message of a verification that succeeded: the name of the backup. */
 export type VerifyDone = { verified: string };
@@ -35,8 +41,11 @@ export const VERIFY_FAILURES = [
 export type VerifyFailureReason = (typeof VERIFY_FAILURES)[number];
 export type VerifyFailure = { reason: VerifyFailureReason; message: string };
 
-/** The termination message of a restore that succeeded: the backup, and the moment that its data is of. */
-export type RestoreDone = { backup: string; from: string };
+/**
+ * The termination message of a restore that succeeded: the backup, and the moment that its data is of. A look at the
+ * backup tells the copy of the files, if it is one.
+ */
+export type RestoreDone = { backup: string; from: string; copy?: string };
 
 /** Why a restore failed. */
 export const RESTORE_FAILURES = [

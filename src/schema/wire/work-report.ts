@@ -33,6 +33,7 @@ export const QueueWork = Type.Object({
   webhooks: count('Ends of runs that webhooks have yet to hear of.'),
   next_due: NextDue('When the next delayed run or cron is due. Null: none is.'),
   interrupted: Type.Optional(count('Threads that wait for somebody to answer, at most 10,000. Absent: not counted.')),
+  archive_lag: Type.Optional(count('Seconds since a segment of the log last came to its store. Absent: the log goes to none.')),
   pinned: Type.Optional(Type.Array(PinnedWork, { maxItems: MOST_LIVING, description: 'By revision. Absent: not counted.' })),
 });
 export type QueueWork = Static<typeof QueueWork>;
@@ -82,6 +83,7 @@ export function knownFields({ from, slots, idle_seconds, leaves, queue, server, 
     webhooks: queue.webhooks,
     next_due: queue.next_due,
     ...(queue.interrupted !== undefined && { interrupted: queue.interrupted }),
+    ...(queue.archive_lag !== undefined && { archive_lag: queue.archive_lag }),
     ...(queue.pinned && { pinned: queue.pinned.map(knownWork) }),
   };
   return {

@@ -14,6 +14,8 @@ export type WorkSummary = {
   nextDue: string | undefined;
   /** Threads that wait for somebody to answer. Undefined: they were not counted. */
   interrupted?: number | undefined;
+  /** Seconds since a segment of the database's log last came to its store. Undefined: it goes to none. */
+  archiveLag?: number | undefined;
   /** Runs that one worker takes. Undefined: none has reported it. */
   slots: number | undefined;
   /** Seconds since anybody asked for something. Undefined: no process that answers requests has reported. */
@@ -36,7 +38,7 @@ export function workOf(reports: readonly KeptReport[]): WorkSummary | undefined 
   const all = [...newest.values()];
   const [last] = all.filter(({ queue }) => queue !== undefined).toSorted((a, b) => a.age_seconds - b.age_seconds);
   if (last?.queue === undefined) return undefined;
-  const { due, running, webhooks, next_due: next, interrupted, pinned } = last.queue;
+  const { due, running, webhooks, next_due: next, interrupted, archive_lag: archiveLag, pinned } = last.queue;
   const here = all.filter(({ leaves }) => leaves !== true);
   const slots = here.map((report) => report.slots).filter((count) => count > 0);
   const idle = here.filter(({ queue }) => queue !== undefined).map(({ idle_seconds: seconds }) => seconds);
@@ -44,14 +46,16 @@ export function workOf(reports: readonly KeptReport[]): WorkSummary | undefined 
     due,
     running,
     webhooks,
-    ...(pinned !== undefined && { pinned }),
-    ...(interrupted !== undefined && { interrupted }),
+    ...given({ pinned, interrupted, archiveLag }),
     nextDue: next ?? undefined,
     slots: slots.length === 0 ? undefined : Math.min(...slots),
     idleSeconds: idle.length === 0 ? undefined : Math.min(...idle),
     age: last.age_seconds,
   };
 }
+
+type Counted = Pick<WorkSummary, 'pinned' | 'interrupted' | 'archiveLag'>;
+const given = (counted: Counted): Counted => Object.fromEntries(Object.entries(counted).filter(([, value]) => value !== undefined));
 
 /** Returns the same work without that of other revisions than the one that serves. */
 export function workOfServing<S extends Pick<WorkSummary, 'due' | 'running' | 'pinned'>>(summary: S): S {

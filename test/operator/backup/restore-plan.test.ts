@@ -5,7 +5,8 @@ import type { BackupResource, DeploymentResource } from '../../../src/schema/pla
 import type { RestoreSpec } from '../../../src/schema/platform/restore-spec.ts';
 import { deployment, settings } from '../../kit/objects.ts';
 
-const TARGET = { endpoint: 'https://s3.example.com', bucket: 'ours', region: 'eu-1', prefix: '', pathStyle: false, secretName: 'store' };
+// A store without TLS has dumps alone.
+const TARGET = { endpoint: 'http://s3.example.com', bucket: 'ours', region: 'eu-1', prefix: '', pathStyle: false, secretName: 'store' };
 const by = settings({
   backups: { targets: { main: TARGET, far: TARGET }, atOnce: 2, deadlineMinutes: 60, verifyDays: 0, image: 'platform' },
 });

@@ -6,12 +6,14 @@ import { isHeld } from './thread-holds.ts';
 /** Threads that are counted at most: more workers than that many need, no deployment may have. */
 const MOST = 10_000;
 
+type Row = Omit<QueueWork, 'pinned' | 'archive_lag'> & { pinned: PinnedWork[] | null; archive_lag: number | null };
+
 /**
  * Returns how the queue stands, in one statement that reads indexes of unfinished runs and of threads that wait for
  * somebody alone. Of a thread's runs one runs at a time, so threads are counted.
  */
 export async function queueWork(db: Db, { crons }: { crons: boolean }): Promise<QueueWork> {
-  const [row] = await db.query<Omit<QueueWork, 'pinned'> & { pinned: PinnedWork[] | null }>({
+  const [row] = await db.query<Row>({
     name: 'queue_work',
     text: `with due as (
         select r.thread_id from gx.run r where r.status = 'pending' and r.due_at <= now() order by r.due_at limit ${MOST}),
@@ -25,13 +27,17 @@ export async function queueWork(db: Db, { crons }: { crons: boolean }): Promise<
         (select count(*)::int from (select 1 from gx.thread where status = 'interrupted' limit ${MOST}) i) as interrupted,
         least((select min(due_at) from gx.run where status = 'pending' and due_at > now()),
           (select min(next_run_date) from gx.cron where $1 and enabled and next_run_date is not null)) as next_due,
+        -- Only a database whose log is taken closes its segments in time.
+        (select extract(epoch from now() - coalesce(last_archived_time, stats_reset))::int from pg_stat_archiver
+          where current_setting('archive_timeout') <> '0') as archive_lag,
         ${PINNED_WORK} as pinned`,
     values: [crons],
   });
-  const { next_due: next, pinned, ...counts } = row!;
+  const { next_due: next, pinned, archive_lag: lag, ...counts } = row!;
   return {
     ...counts,
     next_due: isoTime(next),
+    ...(lag !== null && { archive_lag: Math.max(0, lag) }),
     ...(pinned && { pinned: pinned.map((work) => ({ ...work, next_due: isoTime(work.next_due) })) }),
   };
 }

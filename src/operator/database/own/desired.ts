@@ -28,7 +28,7 @@ export function desiredDatabase(deployment: DeploymentResource, settings: Operat
     databasePolicy(deployment, DATABASE_PORT),
     ...databaseBudget(deployment),
     // A set keeps its volume, so that one with another volume takes its place.
-    ...(isSwitching(deployment, live, view.databasePods)
+    ...(isSwitching(deployment, live, view.databasePods) || (live === undefined && view.isUndecided === true)
       ? []
       : [settled(deployment, settings, { made, live, isHeld: view.renewalHeld !== undefined })]),
   ];

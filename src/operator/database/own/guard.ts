@@ -1,14 +1,15 @@
 import type { OperatorSettings } from '../../../config/operator.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { DATA, PGDATA, restrictedContainer } from './postgres-image.ts';
+import { archiveMount } from './archive-mount.ts';
+import { DATA, PGDATA, restrictedContainer, SOCKETS } from './postgres-image.ts';
 import { servedTls } from './tls/served.ts';
 
 export const GUARD = 'guard';
 
 /**
  * The container beside Postgres. It has Postgres reload a renewed certificate, makes the database read-only before its
- * volume is full, and reports how full it is by its termination message, for which a pod needs no rights and no
- * requests (dev/images/postgres/gx-postgres-guard; read in fullness.ts).
+ * volume is full, gives its files to copies, and reports how full it is by its termination message, for which a pod
+ * needs no rights and no requests (dev/images/postgres/gx-postgres-guard; read in fullness.ts).
  */
 export const guard = (deployment: DeploymentResource, settings: OperatorSettings, volume: string): object => ({
   name: GUARD,
@@ -19,8 +20,15 @@ export const guard = (deployment: DeploymentResource, settings: OperatorSettings
     { name: 'PGDATA', value: PGDATA },
     { name: 'CERTIFICATE', value: servedTls(deployment).settings.ssl_cert_file },
   ],
-  // The guard is a shell that sleeps. On a full volume it runs psql, which takes some ten megabytes.
-  resources: { requests: { cpu: '5m', memory: '16Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
+  // The guard is a shell that sleeps. On a full volume it runs psql, which takes some ten megabytes. While copies are
+  // asked for it runs pgBackRest, too, and while one is made it sends the database's files.
+  resources: { requests: { cpu: '5m', memory: '16Mi' }, limits: { cpu: '500m', memory: '192Mi' } },
   securityContext: restrictedContainer,
-  volumeMounts: [{ name: volume, mountPath: DATA }, { name: 'run', mountPath: '/var/run/postgresql' }, servedTls(deployment).mount],
+  volumeMounts: [
+    { name: volume, mountPath: DATA },
+    { name: 'tmp', mountPath: '/tmp' },
+    { name: 'run', mountPath: SOCKETS },
+    servedTls(deployment).mount,
+    archiveMount(deployment).mount,
+  ],
 });

@@ -7,6 +7,8 @@ import { pullSecrets } from '../../objects/pull-secrets.ts';
 /** The user and group `postgres` of the image. */
 const POSTGRES_ID = 26;
 export const DATA = '/var/lib/postgresql/data';
+/** The folder of its socket. */
+export const SOCKETS = '/var/run/postgresql';
 /** The data has a folder of its own, because the root of a volume may hold lost+found, which initdb refuses. */
 export const PGDATA = `${DATA}/pgdata`;
 

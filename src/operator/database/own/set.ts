@@ -6,10 +6,11 @@ import { names } from '../../../schema/names.ts';
 import { cores, mebibytes } from '../../kernel/quantity.ts';
 import { OWNER } from './credentials/sql.ts';
 import { DATABASE_PORT, databaseSize } from './size.ts';
+import { archiveMount } from './archive-mount.ts';
 import { guard } from './guard.ts';
 import { databaseArguments } from './settings.ts';
 import { childMetadata, dataOwner, appliedMetadata } from '../../objects/metadata.ts';
-import { DATA, PGDATA, restrictedContainer, restrictedPod } from './postgres-image.ts';
+import { DATA, PGDATA, restrictedContainer, restrictedPod, SOCKETS } from './postgres-image.ts';
 import { servedTls } from './tls/served.ts';
 import { namesIds, usersOf } from './data-user.ts';
 import { dataOf, volumeName } from './volume-name.ts';
@@ -84,6 +85,7 @@ function podSpec(deployment: DeploymentResource, settings: OperatorSettings, vol
       { name: 'tmp', emptyDir: {} },
       { name: 'run', emptyDir: {} },
       servedTls(deployment).volume,
+      archiveMount(deployment).volume,
       { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: mebibytes(Math.max(64, Math.floor(size.memoryMb / 4))) } },
     ],
   };
@@ -138,9 +140,10 @@ function container(deployment: DeploymentResource, settings: OperatorSettings, v
     volumeMounts: [
       { name: volume, mountPath: DATA },
       { name: 'tmp', mountPath: '/tmp' },
-      { name: 'run', mountPath: '/var/run/postgresql' },
+      { name: 'run', mountPath: SOCKETS },
       { name: 'shm', mountPath: '/dev/shm' },
       servedTls(deployment).mount,
+      archiveMount(deployment).mount,
     ],
   };
 }

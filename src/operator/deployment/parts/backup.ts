@@ -1,27 +1,57 @@
 import { revisionIn } from '../../rollout/revisions.ts';
 import { databaseOf } from '../../database/engines.ts';
+import { dropArchive, keepArchive } from '../../backup/archive-keep.ts';
+import { archiveUse } from '../../backup/archive-use.ts';
 import { beginBackup, endBackup, followBackup } from '../../backup/make.ts';
 import { planBackup } from '../../backup/plan.ts';
 import { planVerification } from '../../backup/verify-plan.ts';
 import { failedBackup } from '../../backup/result.ts';
 import { backupStatement } from '../../backup/statement.ts';
-import type { PartDeps, PartReport } from '../../reports/part-report.ts';
-import { isBackupOver } from '../../../schema/platform/backup-spec.ts';
+import { waiting } from '../../kernel/outcome.ts';
+import type { PartDeps, PartPrepared, PartReport } from '../../reports/part-report.ts';
+import { isArchived, isBackupOver } from '../../../schema/platform/backup-spec.ts';
 import { BY_DEPLOYMENT } from '../../view/caches.ts';
-import type { Part, WrittenFacts } from '../part.ts';
+import { keptStatus } from '../../reports/status-inputs.ts';
+import { dateTimeOf } from '../../../schema/types.ts';
+import type { Facts, Part, WrittenFacts } from '../part.ts';
 import { tenantIn } from './tracing-project.ts';
 
 /** Seconds after which to look again while a backup is under way, or waits for its turn or the database. */
 const LOOK_AGAIN = 15;
+/** Seconds after which the credential of the target is read again. */
+const FOLLOW_CREDENTIAL = 300;
 /** The longest time of a timer in seconds. */
 const LONGEST = 86_400;
 
 /** The backups of a deployment's managed database. */
 export const backup: Part = {
+  keeps: ['archivedSince'],
+  prepare: prepareArchive,
   step: stepBackup,
   // While something else is in the way, backups stay as they are.
   report: (facts) => (facts.trouble === undefined || facts.backup === undefined ? {} : reportOf(facts)),
 };
+
+/** Gives the database the files by which its log is taken or its volume filled, and takes them away again. */
+async function prepareArchive(deps: PartDeps, facts: Facts, signal: AbortSignal): Promise<PartPrepared> {
+  const { deployment, now } = facts;
+  const { archivedSince } = deployment.status ?? {};
+  const use = archiveUse(facts, tenantIn(deployment, deps.caches, deps.settings) ?? 'none');
+  if (use.log === undefined && use.fill === undefined) return withoutArchive(deps, facts, signal);
+  const missing = await keepArchive(deps, use, { deployment, signal });
+  const status = { archivedSince: archivedSince ?? dateTimeOf(now) };
+  if (missing === undefined) return { status, again: [FOLLOW_CREDENTIAL] };
+  // A database that is to be filled must not begin empty.
+  if (use.fill !== undefined) return { trouble: waiting('TargetMissing', `Secret ${missing} of the target is not there.`, LOOK_AGAIN) };
+  return { ...(archivedSince !== undefined && { status: { archivedSince } }), again: [LOOK_AGAIN] };
+}
+
+/** A target that is gone for a while must leave no gap in the log. */
+async function withoutArchive(deps: PartDeps, { deployment, backup: plan }: Facts, signal: AbortSignal): Promise<PartPrepared> {
+  if (isArchived(deployment) && plan?.fault !== undefined) return { status: keptStatus(deployment, ['archivedSince']) };
+  if (deployment.status?.archivedSince !== undefined) await dropArchive(deps, { deployment, signal });
+  return {};
+}
 
 /** Follows the backup under way, or begins the one that is due, and removes the objects of those that are gone. */
 async function stepBackup(deps: PartDeps, facts: WrittenFacts, signal: AbortSignal): Promise<PartReport> {
@@ -47,7 +77,7 @@ async function stepBackup(deps: PartDeps, facts: WrittenFacts, signal: AbortSign
   return reportOf({
     ...facts,
     backups,
-    backup: planBackup(deployment, { backups, settings, now, asleepSince: facts.sleep.sleep.asleepSince }),
+    backup: planBackup(deployment, { backups, settings, now, asleepSince: facts.sleep.sleep.asleepSince, database: facts.database }),
   });
 }
 

@@ -1,12 +1,14 @@
 import { isReplacing } from '../../../schema/platform/replacement.ts';
 import { databaseOf } from '../../database/engines.ts';
 import { keptStatus } from '../../reports/status-inputs.ts';
+import { isRestoreUndecided } from '../../backup/restore-plan.ts';
 import type { DatabaseView } from '../../database/database.ts';
 import type { Facts, Part } from '../part.ts';
 
 /** A database that sleeps with its deployment is woken for a backup, and while its data is being replaced. */
 const viewOf = <F extends Facts>(facts: F): F & DatabaseView => ({
   ...facts,
+  isUndecided: isRestoreUndecided(facts.restore),
   isAsleep: facts.isAsleep && facts.backup?.needsDatabase !== true && !isReplacing(facts.deployment),
 });
 

@@ -1,6 +1,5 @@
 import { PASSWORD_ROTATED } from '../../../schema/platform/conditions.ts';
-import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
-import { MOST_FORMER, type FormerVolume, type Replacement } from '../../../schema/platform/replacement.ts';
+import { MOST_FORMER, type Replacement } from '../../../schema/platform/replacement.ts';
 import { dateTimeOf } from '../../../schema/types.ts';
 import { REPLACE_FAILURES, type ReplaceFailure, type RestoreDone, type RestoreFailure } from '../../../schema/wire/restore-message.ts';
 import {
@@ -14,7 +13,10 @@ import {
   takeBack,
 } from '../../backup/replace-make.ts';
 import { backupOfMove, isBackedUpFirst, type ReplaceOrder, type ReplacePlan } from '../../backup/replace-plan.ts';
+import { expiryOfVolumes, neededVolumes } from '../../backup/replace-volumes.ts';
 import { followRestore, forgetRestore } from '../../backup/restore-make.ts';
+import { chosenBy } from '../../backup/restore-plan.ts';
+import { fillFailure } from '../../backup/restore-result.ts';
 import { lastReplaced, notReplaced, replaced, restoring } from '../../backup/restore-statement.ts';
 import { adoptPassword, forgetAdoption } from '../../database/own/credentials/adopt.ts';
 import { areVolumesForgotten, claimName, isSwitching, nextClaim } from '../../database/own/volume-name.ts';
@@ -31,8 +33,6 @@ import { tenantIn } from './tracing-project.ts';
 /** Seconds after which to look again while a restore is under way, and while its backup is made. */
 const LOOK_AGAIN = 2;
 const LOOK_LATER = 10;
-/** The longest time of a timer in seconds. */
-const LONGEST = 86_400;
 /** Minutes after which a database that does not start on its new volume is given up. */
 const PATIENCE = 15;
 const KEPT = ['databaseVolume', 'replacement', 'replacedAt', 'formerVolumes', 'restoredBackup', 'restoredFrom', 'restoredAt'] as const;
@@ -54,7 +54,7 @@ async function stepReplacement(deps: PartDeps, facts: WrittenFacts, signal: Abor
   const former = await removeExpiredVolumes(deps, neededVolumes(deployment, plan), { deployment, now, signal });
   const kept = { ...others, ...(former.length > 0 && { formerVolumes: former }) };
   const report = await act(plan, { deps, facts, signal, kept });
-  return { status: kept, ...report, again: [...(report.again ?? []), expiryOf(former, now)] };
+  return { status: kept, ...report, again: [...(report.again ?? []), expiryOfVolumes(former, now)] };
 }
 
 /** Notes again which volumes there are. The request is decided about with that in the status. */
@@ -74,19 +74,6 @@ async function recall(
   };
   return { status, statements: isOver ? lastReplaced(deployment) : [], again: [1] };
 }
-
-/** Returns the claims that a restore uses, or is about to use. */
-const neededVolumes = ({ status }: DeploymentResource, plan: ReplacePlan | undefined): (string | undefined)[] => [
-  status?.databaseVolume,
-  status?.replacement?.volume,
-  status?.replacement?.former,
-  plan?.state === 'volume' ? plan.claim : undefined,
-];
-
-const expiryOf = (former: readonly FormerVolume[], now: Date): number | undefined =>
-  former.length === 0
-    ? undefined
-    : Math.max(1, Math.min(LONGEST, ...former.map(({ until }) => Math.ceil((Date.parse(until) - now.getTime()) / 1000))));
 
 async function act(plan: ReplacePlan | undefined, doing: Doing): Promise<PartReport> {
   const { deployment } = doing.facts;
@@ -127,7 +114,7 @@ async function check(order: ReplaceOrder, requestedAt: string, doing: Doing): Pr
   if (result !== undefined && 'reason' in result) return failed(result, requestedAt, doing);
   if (result !== undefined) {
     const volume = nextClaim(deployment, requestedAt);
-    return begin({ requestedAt, backup: result.backup, target: order.target, volume }, doing);
+    return begin({ requestedAt, ...chosenBy(result, order), volume }, doing);
   }
   const since = kept.replacement?.requestedAt === requestedAt ? kept.replacement.since : dateTimeOf(now);
   const status = { ...kept, replacement: { requestedAt, since, step: 'Checking' as const } };
@@ -233,17 +220,25 @@ async function restore(replacement: Replacement, order: ReplaceOrder | undefined
   const { deps, facts, signal, kept } = doing;
   const { deployment, database, databasePods, now, secret, restorePods: pods } = facts;
   const isThere = database !== undefined && !isSwitching(deployment, database, databasePods) && isUp(facts);
-  if (!isThere || secret === undefined || !('secret' in secret)) {
-    if (!isLate(replacement, now, 0)) return stopped(kept, 'The database is being started on another volume.');
-    return giveUp({ reason: 'RestoreFailed', message: 'The database did not start on the other volume.' }, replacement, doing);
-  }
+  if (!isThere || secret === undefined || !('secret' in secret)) return untilThere(replacement, doing);
   if (!(await adoptPassword(deps, deployment, { view: facts, secret: secret.secret, signal, now })))
     return stopped(kept, 'The database on the other volume gets its password.');
-  if (order === undefined) return done(undefined, replacement, doing);
+  if (order?.state !== 'ready') return done(undefined, replacement, doing);
   const { requestedAt } = replacement;
   const result = await followRestore(deps, { deployment, plan: order, pods, secret: secret.secret, now, signal, requestedAt });
   if (result === undefined) return stopped(kept, 'The backup is being restored into a new volume.');
   return 'reason' in result ? giveUp(result, replacement, doing) : done(result, replacement, doing);
+}
+
+/** Waits for the database on the other volume. It fills it first, if a copy of files is restored. */
+function untilThere(replacement: Replacement, doing: Doing): PartReport | Promise<PartReport> {
+  const { deps, facts, kept } = doing;
+  const unfilled = fillFailure(facts.databasePods);
+  const minutes = replacement.copy === undefined ? 0 : deps.settings.backups.deadlineMinutes;
+  if (unfilled === undefined && !isLate(replacement, facts.now, minutes))
+    return stopped(kept, 'The database is being started on another volume.');
+  const message = unfilled ?? 'The database did not start on the other volume.';
+  return giveUp({ reason: 'RestoreFailed', message }, replacement, doing);
 }
 
 /** Lets the agents start with the data of the other volume. The former one stays for a while. */

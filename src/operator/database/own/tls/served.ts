@@ -12,9 +12,20 @@ const KEY_MODE = 0o440;
 export const servedTls = (deployment: DeploymentResource) => ({
   volume: {
     name: SERVES,
-    secret: { secretName: names.databaseTls(deployment.metadata.name), defaultMode: KEY_MODE, items: items('tls.crt', 'tls.key') },
+    secret: {
+      secretName: names.databaseTls(deployment.metadata.name),
+      defaultMode: KEY_MODE,
+      items: items('tls.crt', 'tls.key', 'ca.crt'),
+    },
   },
   mount: { name: SERVES, mountPath: SERVER, readOnly: true },
+  /** The files of the certificate, its key and its authority, and the certificate's name. */
+  files: {
+    certificate: `${SERVER}/tls.crt`,
+    key: `${SERVER}/tls.key`,
+    authority: `${SERVER}/ca.crt`,
+    name: names.database(deployment.metadata.name),
+  },
   settings: {
     ssl: 'on',
     ssl_cert_file: `${SERVER}/tls.crt`,

@@ -1,0 +1,74 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { RestoreJobConfig } from '../config/restore-job.ts';
+import { missingKeys } from '../schema/agent/aes-key-id.ts';
+import type { RestoreDone } from '../schema/wire/restore-message.ts';
+import { chosenEntry } from './choose.ts';
+import { folderOf } from './folder.ts';
+import { lastSql, QUIET_SQL } from './last-sql.ts';
+import { markerIn } from './marker.ts';
+import { giveUp } from './pipe.ts';
+import { runnerIn, type Ran } from './runner.ts';
+import { BackupFailed } from './s3/failure.ts';
+import { openBackupStore } from './store.ts';
+
+/** Attempts to connect, and milliseconds between two: the network may admit a new pod some seconds after its start. */
+const ATTEMPTS = 60;
+const PAUSE = 1000;
+/** The exit status of psql that has no connection. */
+const NO_CONNECTION = 2;
+
+/** The state of the database, its keys of encryption, and the moment up to which the log was applied: one a line. */
+const LOOK = `psql -X -q -A -t -v ON_ERROR_STOP=1 -c "$STATE" \\
+  -c "select coalesce(string_agg(key_id, ' '), '') from gx.encryption_key" \\
+  -c "select coalesce(shobj_description(oid, 'pg_database'), '') from pg_database where datname = current_database()" "$ADDRESS"`;
+
+/** All in one transaction: a copy that is to be quiet is never seen before it is. */
+const TAKE = `asked() { for file in "$SQL"/*; do [ ! -f "$file" ] || { cat "$file" && echo; } || return 1; done; }
+{ echo 'begin;' && cat first.sql && asked && cat marker.sql && echo 'commit;'; } > all.sql &&
+  psql -X -q -v ON_ERROR_STOP=1 --file=all.sql "$ADDRESS" > /dev/null`;
+
+/** The comment of gx-postgres on a database that it has filled. */
+const FILLED = /^filled up to (\S*)/;
+
+/** Makes a database that was filled with a copy of files the deployment's own, and returns the moment of its data. */
+export async function takeFilled(
+  { order, keys: credential, mount, encryptionKeys, pipe, pauses }: RestoreJobConfig,
+  signal: AbortSignal,
+): Promise<RestoreDone> {
+  const run = runnerIn(pipe, signal);
+  const [state = '', keys = '', comment = ''] = (await admitted(() => run(LOOK), signal)).output.split('\n');
+  const marker = markerIn(state);
+  const backup = `${order.owner.id}/${order.name}`;
+  if (marker?.restoredInto !== order.into) {
+    const [, until] = FILLED.exec(comment) ?? [];
+    if (until === undefined)
+      throw new BackupFailed('RestoreFailed', 'The database was not filled with the copy. Nothing of it is touched.');
+    const missing = missingKeys(keys.split(' ').filter(Boolean), encryptionKeys);
+    if (missing.length > 0)
+      throw new BackupFailed('KeysMissing', `The data is encrypted with keys that GX_AES_KEY does not hold: ${missing.join(', ')}.`);
+    // Without a transaction after the copy, its data is that of its end.
+    const store = openBackupStore(order.target, { keys: credential, mount, signal, pauses });
+    const from = until === '' ? (await chosenEntry(store, folderOf(order.target, order.owner), order)).from : until;
+    const done = { backup, from };
+    await writeFile(join(pipe, 'first.sql'), order.resume ? '' : await readFile(QUIET_SQL, 'utf8'));
+    await writeFile(join(pipe, 'marker.sql'), await lastSql({ ...done, restoredInto: order.into }));
+    const { status, words } = await run(TAKE);
+    if (status !== 0) throw new BackupFailed('RestoreFailed', words);
+    await giveUp(pipe);
+    return done;
+  }
+  await giveUp(pipe);
+  return { backup: marker.backup, from: marker.from };
+}
+
+/** Runs a script until it has had a connection. */
+async function admitted(run: () => Promise<Ran>, signal: AbortSignal): Promise<Ran> {
+  for (let attempt = 1; ; attempt += 1) {
+    const ran = await run();
+    if (ran.status === 0) return ran;
+    if (ran.status !== NO_CONNECTION || attempt === ATTEMPTS) throw new BackupFailed('RestoreFailed', ran.words);
+    await wait(PAUSE, undefined, { signal });
+  }
+}

@@ -1,0 +1,57 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Unavailable } from '../../errors.ts';
+import { kinds } from '../../kube/kube.ts';
+import { names } from '../../schema/names.ts';
+import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import type { ArchivePlace } from '../../schema/wire/pgbackrest.ts';
+import { setAt, takenOver } from '../objects/ownership.ts';
+import type { PartDeps } from '../reports/part-report.ts';
+import { archiveSecret, type ArchiveUse } from './archive-secret.ts';
+
+type Keys = ArchivePlace['keys'];
+type Keeping = { deployment: DeploymentResource; signal: AbortSignal };
+
+/**
+ * Keeps the Secret with the files of pgBackRest as a use needs it. It follows the credential of the target. Returns the
+ * name of a Secret that is missing; the files stay as they are then.
+ */
+export async function keepArchive(deps: PartDeps, use: ArchiveUse, { deployment, signal }: Keeping): Promise<string | undefined> {
+  const { namespace, name } = deployment.metadata;
+  const wanted = [use.log, use.fill].flatMap((place) => (place === undefined ? [] : [place.target.secretName]));
+  const known = new Map<string, Keys>();
+  for (const secretName of new Set(wanted)) {
+    const keys = await keysIn(deps, { namespace, name: secretName }, signal);
+    if (keys === undefined) return secretName;
+    known.set(secretName, keys);
+  }
+  const secret = archiveSecret(deployment, use, (secretName) => known.get(secretName) ?? { accessKeyId: '', secretAccessKey: '' });
+  const ref = { namespace, name: names.archive(name) };
+  const live = await deps.kube.find(kinds.secret, ref, signal);
+  if (live === undefined) {
+    if (await deps.writer.create(secret, signal)) return undefined;
+    throw new Unavailable(`Secret ${ref.name} was created by somebody else just now.`);
+  }
+  const owning = takenOver(deployment, live);
+  const changes = [...owning, ...(isDeepStrictEqual(live.data, secret.data) ? [] : [setAt('/data', secret.data)])];
+  const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
+  if (changes.length > 0) await deps.kube.jsonPatch(kinds.secret, ref, [isAsSeen, ...changes], {}, signal);
+  return undefined;
+}
+
+/** Removes the files. The database lets its log go from then on. */
+export async function dropArchive({ kube }: Pick<PartDeps, 'kube'>, { deployment, signal }: Keeping): Promise<void> {
+  const { namespace, name } = deployment.metadata;
+  await kube.delete(kinds.secret, { namespace, name: names.archive(name) }, {}, signal);
+}
+
+async function keysIn(
+  { kube }: PartDeps,
+  ref: { namespace: string | undefined; name: string },
+  signal: AbortSignal,
+): Promise<Keys | undefined> {
+  const found = await kube.find(kinds.secret, ref, signal);
+  const [accessKeyId, secretAccessKey] = ['accessKeyId', 'secretAccessKey'].map((key) => found?.data?.[key]);
+  if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;
+  const decoded = (text: string): string => Buffer.from(text, 'base64').toString('utf8').trim();
+  return { accessKeyId: decoded(accessKeyId), secretAccessKey: decoded(secretAccessKey) };
+}

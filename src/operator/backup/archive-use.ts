@@ -1,0 +1,43 @@
+import type { OperatorSettings } from '../../config/operator.ts';
+import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { isArchived } from '../../schema/platform/backup-spec.ts';
+import { asLogTarget, type ArchiveUse } from './archive-secret.ts';
+import type { BackupPlan } from './plan.ts';
+import type { ReplacePlan } from './replace-plan.ts';
+import type { RestorePlan } from './restore-plan.ts';
+
+type Seen = {
+  deployment: DeploymentResource;
+  settings: OperatorSettings;
+  backups: readonly BackupResource[];
+  backup: BackupPlan | undefined;
+  restore: RestorePlan | undefined;
+  replace: ReplacePlan | undefined;
+};
+
+/** Decides which files of pgBackRest a database has. */
+export function archiveUse(seen: Seen, tenant: string): ArchiveUse {
+  const [log, fill] = [logOf(seen, tenant), fillOf(seen)];
+  return { ...(log && { log }), ...(fill && { fill }) };
+}
+
+/** The log is taken as soon as a copy is being made: it is worth nothing without one, and would fill the volume. */
+function logOf({ deployment, settings, backups, backup: plan }: Seen, tenant: string): ArchiveUse['log'] {
+  if (!isArchived(deployment) || plan === undefined || isUnfit(plan)) return undefined;
+  const target = asLogTarget(settings.backups.targets[plan.spec.target]);
+  if (target === undefined) return undefined;
+  const { uid = '' } = deployment.metadata;
+  const isTaken =
+    plan.running?.spec.method === 'continuous' ||
+    backups.some(({ spec, status }) => spec.method === 'continuous' && spec.target === plan.spec.target && status?.phase === 'Succeeded');
+  return { target, owner: { tenant, id: (deployment.spec.id ?? uid).toLowerCase() }, isTaken };
+}
+
+const isUnfit = ({ fault }: BackupPlan): boolean => fault !== undefined && fault.reason !== 'ScheduleInvalid';
+
+function fillOf({ settings, restore, replace }: Seen): ArchiveUse['fill'] {
+  const plan = replace?.state === 'replacing' ? replace.order : restore;
+  if (plan?.state !== 'ready' || plan.refill === undefined) return undefined;
+  const target = asLogTarget(settings.backups.targets[plan.target]);
+  return target === undefined ? undefined : { target, owner: plan.order.owner, refill: plan.refill };
+}
