@@ -3,7 +3,6 @@ import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { call, type Api } from '../../dev/run/control-plane.ts';
-import { withoutRefusal } from '../kit/continuous-backups.ts';
 import { kubectlFor } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
 import { deploy, NAMESPACE, putGraphs, startStore, TARGET, type Agent, type Store } from './stage.ts';
@@ -27,19 +26,8 @@ let agent: Agent;
 /** A thread that waits for an answer from before the first loss on. */
 let asked: string;
 
-/** Where the settings of backups stand in the CRD. */
-const SETTINGS = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/database/properties/backup';
-
-/** Returns the step of a patch that takes away the rule by which continuous backups are refused. */
-async function refusalGone(): Promise<object> {
-  let found: unknown = await kubectl.json('get', 'crd', 'deployments.gx.dev');
-  for (const step of SETTINGS.split('/').slice(1)) found = (found as Record<string, unknown>)[step];
-  return { op: 'replace', path: SETTINGS, value: withoutRefusal(found) };
-}
-
 beforeAll(async () => {
   store = await startStore(system);
-  await kubectl('patch', 'crd', 'deployments.gx.dev', '--type=json', '-p', JSON.stringify([await refusalGone()]));
   await putGraphs(kubectl, name);
   agent = await deploy(system, { name: `${name}-0`, graphs: name, encryptionKey, backup: { target: TARGET, method: 'continuous' } });
   const thread = await agent.client.threads.create();

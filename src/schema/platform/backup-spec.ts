@@ -58,10 +58,6 @@ export const BackupSpec = withRules(
   ),
   [
     {
-      rule: "!has(self.method) || self.method == 'dump'",
-      message: 'database.backup.method: only dump; continuous, which restores any second, is not released yet',
-    },
-    {
       rule: "!has(self.schedule) || self.schedule.trim().split(' ').filter(part, part != '').size() == 5",
       message: 'database.backup.schedule: five fields, such as "0 2 * * *"',
     },

@@ -201,7 +201,6 @@ describe('the API server refuses, with the field and the reason', () => {
     kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'refused' }, spec: { database } }));
 
   test.each([
-    ['a method that is not released yet', { target: 'main', method: 'continuous' }, 'database.backup.method: only dump; continuous'],
     ['a method that is none', { target: 'main', method: 'often' }, 'method'],
     ['a schedule with too few fields', { target: 'main', schedule: '@daily' }, 'database.backup.schedule: five fields'],
     ['a time zone alone', { target: 'main', timeZone: 'UTC' }, 'database.backup.timeZone: only beside a schedule'],

@@ -4,7 +4,6 @@ import type { DatabaseSpec } from '../../../src/schema/platform/database-spec.ts
 import type { BackupResource } from '../../../src/schema/platform/custom-resources.ts';
 import type { BackupOrder } from '../../../src/schema/wire/backup-message.ts';
 import type { RestoreOrder } from '../../../src/schema/wire/restore-message.ts';
-import { withoutRefusal } from '../../kit/continuous-backups.ts';
 import { newDeployment } from '../../kit/objects.ts';
 import type { look } from '../../kit/operator.ts';
 import { setStage, type OperatedStage } from '../../kit/stage.ts';
@@ -29,20 +28,6 @@ beforeAll(async () => {
   });
 });
 afterAll(() => stage.stop());
-const CRD = { name: 'deployments.gx.dev' };
-const isTaken = (): Promise<boolean> =>
-  kube
-    .create(kinds.deployment, newDeployment(namespace, { metadata: { name: 'first' }, spec: { database: { backup: LOGGED } } }))
-    .then(() => kube.delete(kinds.deployment, { namespace, name: 'first' }))
-    .then(() => true);
-const LOGGED = { target: 'main', method: 'continuous' } as const;
-
-test('the method is refused by name, until the rule is gone that says so', async () => {
-  await expect(isTaken()).rejects.toThrow('database.backup.method: only dump');
-  const { spec } = await kube.get(kinds.customResourceDefinition, CRD);
-  await kube.jsonPatch(kinds.customResourceDefinition, CRD, [{ op: 'replace', path: '/spec', value: withoutRefusal(spec) }]);
-  await until('it is taken', isTaken, 40);
-});
 
 const deploy = (name: string, database: DatabaseSpec): Promise<object> =>
   kube.create(kinds.deployment, newDeployment(namespace, { metadata: { name }, spec: { database } }));
