@@ -22,7 +22,7 @@ const stored = async ({ name }: Deployment): Promise<BackupSpec | undefined> =>
   (await plane.kube.get(kinds.deployment, { namespace: plane.namespace, name })).spec.database?.backup;
 
 const DAILY = { target: 'main', schedule: '0 2 * * *', time_zone: 'Europe/Berlin', keep: { days: 30 } };
-const SHOWN = { ...DAILY, keep: { count: null, days: 30 }, before_deletion: null };
+const SHOWN = { ...DAILY, keep: { count: null, days: 30 }, method: null, before_deletion: null };
 
 test('settings of backups are stored where the operator reads them, and answered as they were sent', async () => {
   const { status, body } = await create(DAILY);
@@ -77,8 +77,16 @@ test.each([
   expect(await stored(before)).toMatchObject({ target: 'main', schedule: '0 2 * * *' });
 });
 
-test('a count of none, and a method, do not fit the schema', async () => {
-  for (const more of [{ keep: { count: 0 } }, { method: 'continuous' }]) {
+test('a method is stored, and answered', async () => {
+  const { body } = await create({ target: 'main', method: 'continuous' });
+  expect([body.source_config.database_backup?.method, await stored(body)]).toEqual([
+    'continuous',
+    { target: 'main', method: 'continuous' },
+  ]);
+});
+
+test('a count of none, and a method that is none, do not fit the schema', async () => {
+  for (const more of [{ keep: { count: 0 } }, { method: 'often' }]) {
     const { status, body } = await create({ target: 'main', ...more });
     expect([status, JSON.stringify(body.detail)]).toEqual([422, expect.stringContaining('database_backup')]);
   }

@@ -85,8 +85,6 @@ test('a deployment without a status finds its former volumes by their claims, an
   await loseStatus('forgot');
   await until('its former volume is known again', async () => (await status('forgot')).formerVolumes !== undefined, 40);
   expect(await status('forgot')).toMatchObject({ databaseVolume: present, formerVolumes });
-  // Its database is asked once more whether it was restored.
-  await endJob(stage, 'forgot', { step: 'restore', message: FOUND });
   await stage.see.untilReady('forgot', 40);
   expect((await claims('forgot')).toSorted()).toEqual([former, present].toSorted());
   await ask('forgot', { volume: former });
