@@ -67,7 +67,7 @@ export async function copyFiles({ order, keys, mount, pipe, pauses, files }: Cop
 
 /** Returns the target as one that takes copies. Throws if it is none. */
 export function requireTaken(target: BackupJobConfig['order']['target']): S3Target {
-  const fault = isClaimTarget(target) ? 'A volume claim takes no log.' : archiveTargetFault(target);
+  const fault = archiveTargetFault(target);
   if (fault !== undefined || isClaimTarget(target)) throw new BackupFailed('TargetRefused', fault ?? '');
   return target;
 }

@@ -175,7 +175,7 @@ async function tree(deps: CommandDeps, threadId: string): Promise<Json> {
   return { tree: agentTree((reported?.events ?? []).filter(isLifecycle), root) };
 }
 
-/* This file answers `state.get`: the state of a thread's graph, or of one within it. */
+/* The answer to `state.get`: the state of a thread's graph, or of one within it. */
 
 type StateCommandDeps = { db: Db; pinnedCalls: Pick<PinnedCalls, 'call'> };
 

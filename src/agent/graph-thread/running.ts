@@ -155,8 +155,8 @@ export class Starts {
 }
 
 /*
- * This file counts the tokens that the models of a run use. LangChain's callbacks report them to a handler, which is a
- * plain object because the user's graph brings its own copy of the library.
+ * The tokens that the models of a run use. LangChain's callbacks report them to a handler, which is a plain object
+ * because the user's graph brings its own copy of the library.
  */
 
 type Answer = {

@@ -172,7 +172,7 @@ class TakenTickets {
   }
 }
 
-/* This file makes the statements of pg-boss a part of our own, which costs no round trip. */
+/* The statements of pg-boss become a part of our own, which costs no round trip. */
 
 /**
  * A statement of the queue as a part of another one: its text, with its parameters from a given one on, and its values.

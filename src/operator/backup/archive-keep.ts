@@ -1,10 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
-import { Unavailable } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import { names } from '../../schema/names.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { ArchivePlace } from '../../schema/wire/pgbackrest.ts';
-import { setAt, takenOver } from '../objects/ownership.ts';
+import { takenOver } from '../objects/ownership.ts';
+import { storeSecret } from '../objects/store-secret.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { archiveSecret, type ArchiveUse } from './archive-secret.ts';
 
@@ -17,24 +16,16 @@ type Keeping = { deployment: DeploymentResource; signal: AbortSignal };
  */
 export async function keepArchive(deps: PartDeps, use: ArchiveUse, { deployment, signal }: Keeping): Promise<string | undefined> {
   const { namespace, name } = deployment.metadata;
-  const wanted = [use.log, use.fill].flatMap((place) => (place === undefined ? [] : [place.target.secretName]));
+  const needed = [use.log, use.fill].flatMap((place) => (place === undefined ? [] : [place.target.secretName]));
   const known = new Map<string, Keys>();
-  for (const secretName of new Set(wanted)) {
+  for (const secretName of new Set(needed)) {
     const keys = await keysIn(deps, { namespace, name: secretName }, signal);
     if (keys === undefined) return secretName;
     known.set(secretName, keys);
   }
-  const secret = archiveSecret(deployment, use, (secretName) => known.get(secretName) ?? { accessKeyId: '', secretAccessKey: '' });
-  const ref = { namespace, name: names.archive(name) };
-  const live = await deps.kube.find(kinds.secret, ref, signal);
-  if (live === undefined) {
-    if (await deps.writer.create(secret, signal)) return undefined;
-    throw new Unavailable(`Secret ${ref.name} was created by somebody else just now.`);
-  }
-  const owning = takenOver(deployment, live);
-  const changes = [...owning, ...(isDeepStrictEqual(live.data, secret.data) ? [] : [setAt('/data', secret.data)])];
-  const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
-  if (changes.length > 0) await deps.kube.jsonPatch(kinds.secret, ref, [isAsSeen, ...changes], {}, signal);
+  const wanted = archiveSecret(deployment, use, (secretName) => known.get(secretName) ?? { accessKeyId: '', secretAccessKey: '' });
+  const live = await deps.kube.find(kinds.secret, { namespace, name: names.archive(name) }, signal);
+  await storeSecret(deps, { live, wanted, more: takenOver(deployment, live) }, signal);
   return undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { idOfBackups } from '../../schema/platform/backup-choice.ts';
 import { isArchived } from '../../schema/platform/backup-spec.ts';
 import { asLogTarget, type ArchiveUse } from './archive-secret.ts';
 import type { BackupPlan } from './plan.ts';
@@ -26,11 +27,10 @@ function logOf({ deployment, settings, backups, backup: plan }: Seen, tenant: st
   if (!isArchived(deployment) || plan === undefined || isUnfit(plan)) return undefined;
   const target = asLogTarget(settings.backups.targets[plan.spec.target]);
   if (target === undefined) return undefined;
-  const { uid = '' } = deployment.metadata;
   const isTaken =
     plan.running?.spec.method === 'continuous' ||
     backups.some(({ spec, status }) => spec.method === 'continuous' && spec.target === plan.spec.target && status?.phase === 'Succeeded');
-  return { target, owner: { tenant, id: (deployment.spec.id ?? uid).toLowerCase() }, isTaken };
+  return { target, owner: { tenant, id: idOfBackups(deployment) }, isTaken };
 }
 
 const isUnfit = ({ fault }: BackupPlan): boolean => fault !== undefined && fault.reason !== 'ScheduleInvalid';

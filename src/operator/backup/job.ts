@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
+import { idOfBackups } from '../../schema/platform/backup-choice.ts';
 import { BACKUP } from '../../schema/platform/labels.ts';
 import type { BackupOrder, DatabaseFiles } from '../../schema/wire/backup-message.ts';
 import { ARCHIVE_PORT } from '../../schema/wire/pgbackrest.ts';
@@ -40,7 +41,7 @@ export function backupOrder(
   return {
     name: backup.spec.backup,
     target: targetInOrder(target),
-    owner: { tenant, id: (deployment.spec.id ?? uid).toLowerCase(), uid },
+    owner: { tenant, id: idOfBackups(deployment), uid },
     keep: keepOf(spec),
     ...(backup.spec.method === 'continuous' && { files: filesOf(deployment, settings) }),
     holds: JSON.stringify(holds).length > MOST_HELD ? {} : holds,

@@ -5,7 +5,7 @@ import type { BackupResource, DeploymentResource } from '../../schema/platform/c
 import { isReplacing } from '../../schema/platform/replacement.ts';
 import { isRestorePending } from '../../schema/platform/restore-spec.ts';
 import { expiredBackups } from '../../schema/wire/backup-expiry.ts';
-import { isClaimTarget, momentOf, type BackupKeep } from '../../schema/wire/backup-message.ts';
+import { momentOf, type BackupKeep } from '../../schema/wire/backup-message.ts';
 import { archiveTargetFault } from '../../schema/wire/pgbackrest.ts';
 import { RENEW_DATABASE } from '../../schema/platform/labels.ts';
 import type { KubeObject } from '../../kube/kube.ts';
@@ -106,16 +106,11 @@ const isAsked = ({ requestedAt }: BackupSpec, backups: readonly BackupResource[]
 export function backupFault(spec: BackupSpec, settings: OperatorSettings, now: Date): BackupPlan['fault'] {
   const missing = targetFault('database.backup.target', spec.target, settings);
   if (missing !== undefined) return { reason: 'TargetMissing', message: missing };
-  const unfit = spec.method === 'continuous' ? unfitFor(spec.target, settings) : undefined;
+  const target = settings.backups.targets[spec.target];
+  const unfit = spec.method === 'continuous' && target !== undefined ? archiveTargetFault(target) : undefined;
   if (unfit !== undefined) return { reason: 'TargetUnfit', message: `database.backup.method: continuous needs another target. ${unfit}` };
   const message = scheduleFault(spec, now);
   return message === undefined ? undefined : { reason: 'ScheduleInvalid', message };
-}
-
-function unfitFor(name: string, { backups: { targets } }: OperatorSettings): string | undefined {
-  const target = targets[name];
-  if (target === undefined) return undefined;
-  return isClaimTarget(target) ? `Target ${name} is a volume claim, which takes no log.` : archiveTargetFault(target);
 }
 
 type SetSpec = { template: { spec: { volumes?: { name: string }[] } } };

@@ -1,7 +1,7 @@
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { isReplacing, type Replacement } from '../../schema/platform/replacement.ts';
 import { isMove, isRestorePending, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
-import { backupOfRequest } from '../../schema/platform/backup-choice.ts';
+import { backupOfRequest, idOfBackups } from '../../schema/platform/backup-choice.ts';
 import { dateTimeOf } from '../../schema/types.ts';
 import type { ReplaceFailure } from '../../schema/wire/restore-message.ts';
 import { claimName, nextClaim } from '../database/own/volume-name.ts';
@@ -91,9 +91,6 @@ function orderOfMove(deployment: DeploymentResource, { requestedAt }: { requeste
   const plan = ordered(source, { resume }, { ...seen, into: intoOf(deployment, requestedAt) });
   return plan.state === 'ready' ? plan : undefined;
 }
-
-/** Returns the id under which a deployment's backups lie at a target. */
-const idOfBackups = ({ metadata, spec }: DeploymentResource): string => (spec.id ?? metadata.uid ?? '').toLowerCase();
 
 /** Returns the backup that a move has made, as the status names the one that is restored. */
 export function backupOfMove(deployment: DeploymentResource, requestedAt: string, backups: readonly BackupResource[]): string | undefined {

@@ -3,7 +3,6 @@ import { backupOfName, backupOfRequest } from '../../schema/platform/backup-choi
 import { isArchived, type BackupMethod } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { isRestorePending, type ChosenBackup, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
-import { isClaimTarget } from '../../schema/wire/backup-message.ts';
 import { archiveTargetFault, type Refill } from '../../schema/wire/pgbackrest.ts';
 import type { RestoreDone, RestoreFailureReason, RestoreOrder } from '../../schema/wire/restore-message.ts';
 import { targetFault } from './plan.ts';
@@ -81,7 +80,7 @@ export function planOfBackup(deployment: DeploymentResource, restore: RestoreSpe
 /** Returns true for a target at which copies of files may lie. */
 function takesLogs(name: string, { backups: { targets } }: OperatorSettings): boolean {
   const target = targets[name];
-  return target !== undefined && !isClaimTarget(target) && archiveTargetFault(target) === undefined;
+  return target !== undefined && archiveTargetFault(target) === undefined;
 }
 
 type Ordering = Pick<RestoreSeen, 'settings' | 'tenant'> & { into: string };

@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '../../config/operator.ts';
 import type { KubeObject } from '../../kube/kube.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
+import { idOfBackups } from '../../schema/platform/backup-choice.ts';
 import { BACKUP } from '../../schema/platform/labels.ts';
 import { names } from '../../schema/names.ts';
 import type { VerifyOrder } from '../../schema/wire/restore-message.ts';
@@ -37,11 +38,11 @@ type Given = { backup: BackupResource; tenant: string };
 export function verifyJob(deployment: DeploymentResource, { backup, tenant }: Given, settings: OperatorSettings): KubeObject | undefined {
   const target = settings.backups.targets[backup.spec.target];
   if (target === undefined) return undefined;
-  const { name, uid = '' } = deployment.metadata;
+  const { name } = deployment.metadata;
   const isCopy = backup.spec.method === 'continuous';
   const order: VerifyOrder = {
     target: targetInOrder(target),
-    owner: { tenant, id: (deployment.spec.id ?? uid).toLowerCase() },
+    owner: { tenant, id: idOfBackups(deployment) },
     name: backup.spec.backup,
     ...(isCopy && { scratch: SCRATCH }),
   };

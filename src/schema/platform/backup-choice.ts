@@ -1,4 +1,7 @@
-import type { BackupResource } from './custom-resources.ts';
+import type { BackupResource, DeploymentResource } from './custom-resources.ts';
+
+/** Returns the id under which the backups of a deployment lie: the one that its spec claims, or its uid. */
+export const idOfBackups = ({ metadata, spec }: DeploymentResource): string => (spec.id ?? metadata.uid ?? '').toLowerCase();
 
 /**
  * Returns the backup of this name among those of a tenant. That of the namespace counts first; elsewhere the name must

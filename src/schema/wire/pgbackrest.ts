@@ -1,4 +1,4 @@
-import type { ArchiveDoor, BackupKeep, BackupOwner, S3Target } from './backup-message.ts';
+import type { ArchiveDoor, BackupKeep, BackupOwner, ClaimTarget, S3Target } from './backup-message.ts';
 
 /*
  * All that is known of pgBackRest: its configuration, its commands, and the answer of its `info`. It keeps copies of a
@@ -34,8 +34,11 @@ export const archiveFolder = ({ prefix }: Pick<S3Target, 'prefix'>, { tenant, id
   [prefix, tenant, id, 'archive'].filter((part) => part !== '').join('/');
 
 /** Returns why a target can't take the log. Undefined if it can. */
-export const archiveTargetFault = ({ endpoint }: Pick<S3Target, 'endpoint'>): string | undefined =>
-  new URL(endpoint).protocol === 'https:' ? undefined : `pgBackRest speaks to a store by TLS alone, and ${endpoint} has none.`;
+export function archiveTargetFault(target: Pick<S3Target, 'endpoint'> | ClaimTarget): string | undefined {
+  if ('claim' in target) return 'A volume claim takes no log.';
+  const { endpoint } = target;
+  return new URL(endpoint).protocol === 'https:' ? undefined : `pgBackRest speaks to a store by TLS alone, and ${endpoint} has none.`;
+}
 
 /**
  * Returns the files of the folder of a database whose log is taken, by their names. `push` takes one segment within so

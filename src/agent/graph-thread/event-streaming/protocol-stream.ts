@@ -91,8 +91,8 @@ export function eventText({ namespace, node, data, whole }: ProtocolEvent, times
 }
 
 /*
- * This file runs a graph's own stream transformers on its events. LangGraph.js takes them when a graph is compiled.
- * Values that they push into named channels go to clients, as `custom:<name>`.
+ * A graph's own stream transformers. LangGraph.js takes them when a graph is compiled. They are run on its events, and
+ * values that they push into named channels go to clients, as `custom:<name>`.
  */
 
 /** A channel of a transformer; one without a name stays within the process. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { Unavailable } from '../../../errors.ts';
-import { kinds, type KubeObject } from '../../../kube/kube.ts';
+import { kinds, type JsonPatch, type KubeObject } from '../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../schema/platform/custom-resources.ts';
 import { CURRENT_KEY, gatewayKeyHash, PREVIOUS_KEY } from '../../../schema/wire/agent-key.ts';
 import { PREVIOUS_UNTIL, ROTATE_KEY } from '../../../schema/platform/labels.ts';
@@ -9,6 +8,7 @@ import { names } from '../../../schema/names.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import { setAt, takenOver } from '../../objects/ownership.ts';
+import { storeSecret } from '../../objects/store-secret.ts';
 import { isWaitingForVolumes } from '../../pods/diagnose.ts';
 import { keyRequest, keySecret, keyWanted, type KeySecret } from '../key-secret.ts';
 import type { PartReport } from '../../reports/part-report.ts';
@@ -80,20 +80,15 @@ async function storedKey({ kube, writer }: Storing, { deployment, settings, now 
   const isFirst = deployment.metadata.generation === 1 && deployment.status?.keySecret === undefined;
   if (isFirst && (await writer.create(first, signal))) return first;
   const live = await kube.find(kinds.secret, { namespace, name }, signal);
-  if (live === undefined) {
-    if (await writer.create(first, signal)) return first;
-    throw new Unavailable(`Secret ${name} was created by somebody else just now.`);
-  }
-  const wanted = keySecret(deployment, keyWanted(deployment, live, made));
-  const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
-  const annotations = { ...withoutOwn(live.metadata.annotations), ...wanted.metadata.annotations };
-  const changes = [
-    ...takenOver(deployment, live),
-    ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [setAt('/data', wanted.data)]),
-    ...(isDeepStrictEqual(live.metadata.annotations, annotations) ? [] : [setAt('/metadata/annotations', annotations)]),
-  ];
-  if (changes.length > 0) await kube.jsonPatch(kinds.secret, { namespace, name }, [isAsSeen, ...changes], {}, signal);
+  const wanted = live === undefined ? first : keySecret(deployment, keyWanted(deployment, live, made));
+  await storeSecret({ kube, writer }, { live, wanted, more: [...takenOver(deployment, live), ...annotated(live, wanted)] }, signal);
   return wanted;
+}
+
+/** Returns the change of the annotations, which leaves those of others. */
+function annotated(live: KubeObject | undefined, wanted: KeySecret): JsonPatch {
+  const annotations = { ...withoutOwn(live?.metadata.annotations), ...wanted.metadata.annotations };
+  return isDeepStrictEqual(live?.metadata.annotations, annotations) ? [] : [setAt('/metadata/annotations', annotations)];
 }
 
 /** Returns the annotations of others. */

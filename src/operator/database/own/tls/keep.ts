@@ -1,12 +1,11 @@
-import { isDeepStrictEqual } from 'node:util';
-import { Unavailable } from '../../../../errors.ts';
-import { kinds, type JsonPatch, type KubeObject } from '../../../../kube/kube.ts';
+import { kinds } from '../../../../kube/kube.ts';
 import type { DeploymentResource } from '../../../../schema/platform/custom-resources.ts';
 import { names } from '../../../../schema/names.ts';
 import { dateTimeOf } from '../../../../schema/types.ts';
 import { isRequestHandled } from '../../../rollout/deployment.ts';
-import { setAt, takenOver } from '../../../objects/ownership.ts';
-import { databaseHosts, tlsSecrets, type TlsSecret } from './secret.ts';
+import { takenOver } from '../../../objects/ownership.ts';
+import { storeSecret } from '../../../objects/store-secret.ts';
+import { databaseHosts, tlsSecrets } from './secret.ts';
 import type { PartDeps } from '../../../reports/part-report.ts';
 import type { DatabasePass } from '../../database.ts';
 import { secondsUntilCheck, stuckFor } from './due.ts';
@@ -49,23 +48,9 @@ async function renewed(deps: PartDeps, deployment: DeploymentResource, { now, si
   const wanted = kept({ authority: decoded(authority?.data), server: decoded(server?.data) }, hosts, now);
   const [nextAuthority, nextServer] = tlsSecrets(deployment, wanted);
   // The authority comes first: its key must not be lost between two writes.
-  await store(deps, { live: authority, owning: ofAuthority, wanted: nextAuthority }, signal);
-  await store(deps, { live: server, owning: ofServer, wanted: nextServer }, signal);
+  await storeSecret(deps, { live: authority, wanted: nextAuthority, more: ofAuthority }, signal);
+  await storeSecret(deps, { live: server, wanted: nextServer, more: ofServer }, signal);
   return wanted.until;
-}
-
-type Storing = { live: KubeObject | undefined; owning: JsonPatch; wanted: TlsSecret };
-
-/** Creates a Secret, or gives it the wanted data. One that has it already costs no write. */
-async function store({ kube, writer }: PartDeps, { live, owning, wanted }: Storing, signal: AbortSignal): Promise<void> {
-  const { namespace, name } = wanted.metadata;
-  if (live === undefined) {
-    if (await writer.create(wanted, signal)) return;
-    throw new Unavailable(`Secret ${name} was created by somebody else just now.`);
-  }
-  const changes = [...owning, ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [setAt('/data', wanted.data)])];
-  const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
-  if (changes.length > 0) await kube.jsonPatch(kinds.secret, { namespace, name }, [isAsSeen, ...changes], {}, signal);
 }
 
 const decoded = (data: Record<string, string> = {}): Partial<Record<string, string>> =>

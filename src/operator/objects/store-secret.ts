@@ -1,0 +1,32 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Unavailable } from '../../errors.ts';
+import { kinds, type JsonPatch, type KubeObject } from '../../kube/kube.ts';
+import type { OperatorDeps } from '../view/deps.ts';
+import { setAt } from './ownership.ts';
+
+type Stored = {
+  /** The Secret as it was read. Undefined: there was none. */
+  live: KubeObject | undefined;
+  wanted: KubeObject & { data: Record<string, string> };
+  /** Changes besides the data, such as that of its owner. */
+  more: JsonPatch;
+};
+
+/**
+ * Creates a Secret, or gives it the wanted data. One that has it already costs no write. Throws `Unavailable` if
+ * somebody else has created it just now, and a conflict if it has changed since it was read.
+ */
+export async function storeSecret(
+  { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
+  { live, wanted, more }: Stored,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name } = wanted.metadata;
+  if (live === undefined) {
+    if (await writer.create(wanted, signal)) return;
+    throw new Unavailable(`Secret ${name} was created by somebody else just now.`);
+  }
+  const changes = [...more, ...(isDeepStrictEqual(live.data, wanted.data) ? [] : [setAt('/data', wanted.data)])];
+  const isAsSeen = { op: 'test' as const, path: '/metadata/resourceVersion', value: live.metadata.resourceVersion };
+  if (changes.length > 0) await kube.jsonPatch(kinds.secret, { namespace, name }, [isAsSeen, ...changes], {}, signal);
+}
