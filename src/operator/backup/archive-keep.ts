@@ -3,7 +3,7 @@ import { names } from '../../schema/names.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { ArchivePlace } from '../../schema/wire/pgbackrest.ts';
 import { takenOver } from '../objects/ownership.ts';
-import { storeSecret } from '../objects/store-secret.ts';
+import { writeSecret } from '../objects/write-secret.ts';
 import type { PartDeps } from '../reports/part-report.ts';
 import { archiveSecret, type ArchiveUse } from './archive-secret.ts';
 
@@ -25,7 +25,7 @@ export async function keepArchive(deps: PartDeps, use: ArchiveUse, { deployment,
   }
   const wanted = archiveSecret(deployment, use, (secretName) => known.get(secretName) ?? { accessKeyId: '', secretAccessKey: '' });
   const live = await deps.kube.find(kinds.secret, { namespace, name: names.archive(name) }, signal);
-  await storeSecret(deps, { live, wanted, more: takenOver(deployment, live) }, signal);
+  await writeSecret(deps, { live, wanted, more: takenOver(deployment, live) }, signal);
   return undefined;
 }
 

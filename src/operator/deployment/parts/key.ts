@@ -8,7 +8,7 @@ import { names } from '../../../schema/names.ts';
 import { isRequestHandled } from '../../rollout/deployment.ts';
 import type { OperatorDeps } from '../../view/deps.ts';
 import { setAt, takenOver } from '../../objects/ownership.ts';
-import { storeSecret } from '../../objects/store-secret.ts';
+import { writeSecret } from '../../objects/write-secret.ts';
 import { isWaitingForVolumes } from '../../pods/diagnose.ts';
 import { keyRequest, keySecret, keyWanted, type KeySecret } from '../key-secret.ts';
 import type { PartReport } from '../../reports/part-report.ts';
@@ -81,7 +81,7 @@ async function storedKey({ kube, writer }: Storing, { deployment, settings, now 
   if (isFirst && (await writer.create(first, signal))) return first;
   const live = await kube.find(kinds.secret, { namespace, name }, signal);
   const wanted = live === undefined ? first : keySecret(deployment, keyWanted(deployment, live, made));
-  await storeSecret({ kube, writer }, { live, wanted, more: [...takenOver(deployment, live), ...annotated(live, wanted)] }, signal);
+  await writeSecret({ kube, writer }, { live, wanted, more: [...takenOver(deployment, live), ...annotated(live, wanted)] }, signal);
   return wanted;
 }
 

@@ -4,7 +4,7 @@ import { names } from '../../../../schema/names.ts';
 import { dateTimeOf } from '../../../../schema/types.ts';
 import { isRequestHandled } from '../../../rollout/deployment.ts';
 import { takenOver } from '../../../objects/ownership.ts';
-import { storeSecret } from '../../../objects/store-secret.ts';
+import { writeSecret } from '../../../objects/write-secret.ts';
 import { databaseHosts, tlsSecrets } from './secret.ts';
 import type { PartDeps } from '../../../reports/part-report.ts';
 import type { DatabasePass } from '../../database.ts';
@@ -48,8 +48,8 @@ async function renewed(deps: PartDeps, deployment: DeploymentResource, { now, si
   const wanted = kept({ authority: decoded(authority?.data), server: decoded(server?.data) }, hosts, now);
   const [nextAuthority, nextServer] = tlsSecrets(deployment, wanted);
   // The authority comes first: its key must not be lost between two writes.
-  await storeSecret(deps, { live: authority, wanted: nextAuthority, more: ofAuthority }, signal);
-  await storeSecret(deps, { live: server, wanted: nextServer, more: ofServer }, signal);
+  await writeSecret(deps, { live: authority, wanted: nextAuthority, more: ofAuthority }, signal);
+  await writeSecret(deps, { live: server, wanted: nextServer, more: ofServer }, signal);
   return wanted.until;
 }
 

@@ -4,7 +4,7 @@ import { kinds, type JsonPatch, type KubeObject } from '../../kube/kube.ts';
 import type { OperatorDeps } from '../view/deps.ts';
 import { setAt } from './ownership.ts';
 
-type Stored = {
+type Writing = {
   /** The Secret as it was read. Undefined: there was none. */
   live: KubeObject | undefined;
   wanted: KubeObject & { data: Record<string, string> };
@@ -16,9 +16,9 @@ type Stored = {
  * Creates a Secret, or gives it the wanted data. One that has it already costs no write. Throws `Unavailable` if
  * somebody else has created it just now, and a conflict if it has changed since it was read.
  */
-export async function storeSecret(
+export async function writeSecret(
   { kube, writer }: Pick<OperatorDeps, 'kube' | 'writer'>,
-  { live, wanted, more }: Stored,
+  { live, wanted, more }: Writing,
   signal: AbortSignal,
 ): Promise<void> {
   const { namespace, name } = wanted.metadata;
