@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 
 /** Dumps these bytes as the container with pg_dump does, once it may begin. */
 export async function dumpInto(
@@ -19,4 +21,17 @@ export async function dumpInto(
 /** Makes the pipe ready for another dump. */
 export async function forgetDump(pipe: string): Promise<void> {
   for (const name of ['dump', 'end', 'go', 'stop']) await rm(join(pipe, name), { force: true });
+}
+
+/**
+ * Reads a dump as the container with pg_restore does, once it may begin, and ends well only if all bytes came. Returns
+ * them.
+ */
+export async function takeDump(pipe: string): Promise<Buffer> {
+  const isThere = (name: string): boolean => existsSync(join(pipe, name));
+  while (!isThere('go')) await wait(20);
+  const bytes = await readFile(join(pipe, 'dump'));
+  while (!isThere('whole') && !isThere('stop')) await wait(20);
+  await writeFile(join(pipe, 'end'), isThere('whole') ? '0\n' : '1\n');
+  return bytes;
 }

@@ -15,6 +15,7 @@ import { aesKeyId } from '../../src/schema/agent/aes-key-id.ts';
 import type { CatalogueEntry } from '../../src/schema/wire/backup-message.ts';
 import type { RestoreOrder } from '../../src/schema/wire/restore-message.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
+import { takeDump } from './dump-double.ts';
 
 /* A real S3 server, and a stand-in for the container with pg_restore: a real pipe, from which a test reads. */
 
@@ -95,11 +96,7 @@ const isThere = (name: string): Promise<boolean> =>
 /** Does what the other container does: it reads all bytes, and ends well only if they were whole. */
 async function restores(): Promise<Buffer> {
   await found();
-  while (!(await isThere('go'))) await wait(20);
-  const bytes = await readFile(join(pipe, 'dump'));
-  while (!(await isThere('whole')) && !(await isThere('stop'))) await wait(20);
-  await writeFile(join(pipe, 'end'), (await isThere('whole')) ? '0\n' : '1\n');
-  return bytes;
+  return takeDump(pipe);
 }
 
 describe('a restore', () => {

@@ -20,12 +20,10 @@ export type JobPod = KubeObject & { spec: { containers: { name: string; args?: s
 type Message = RestoreDone | RestoreFailure | BackupDone | BackupFailure;
 type Place = { kube: Kube; namespace: string };
 
+type Ending = { step: 'backup' | 'check' | 'restore'; message: Message | ((pod: JobPod) => Promise<Message>) };
+
 /** Reports the end of the pod that works at a step for a deployment, once there is one. */
-export async function endJob(
-  { kube, namespace }: Place,
-  name: string,
-  { step, message }: { step: 'backup' | 'check' | 'restore'; message: Message },
-): Promise<JobPod> {
+export async function endJob({ kube, namespace }: Place, name: string, { step, message: given }: Ending): Promise<JobPod> {
   const labelSelector = `gx.dev/deployment=${name},gx.dev/component=${step === 'backup' ? 'backup' : 'restore'}`;
   const isOpen = ({ metadata, status, spec }: JobPod): boolean =>
     metadata.deletionTimestamp === undefined &&
@@ -36,6 +34,7 @@ export async function endJob(
     async () => ((await kube.all(kinds.pod, { namespace, labelSelector })) as JobPod[]).find(isOpen),
     40,
   );
+  const message = typeof given === 'function' ? await given(pod) : given;
   const exitCode = 'reason' in message ? 1 : 0;
   const terminated = { exitCode, reason: 'Ended', message: JSON.stringify(message), startedAt: null, finishedAt: null };
   const containerStatuses = [{ name: 'send', image: 'x', imageID: '', ready: false, restartCount: 0, state: { terminated } }];
