@@ -195,6 +195,41 @@ describe('the log of a database', () => {
     expect(lost).toBeLessThan(3 * seconds);
   });
 
+  test('parts where data was replaced, and each part of it is restored', async () => {
+    await original.start();
+    await job.run(COMMANDS.copy('full'));
+    const [copy] = (await copies()).slice(-1);
+    await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(copy?.from ?? ''));
+    const first = await write(1001);
+    const second = await write(1002);
+    await write(1003);
+    await original.end();
+
+    const replaced = await container();
+    replaced.putArchive({ ...refillFiles(place, { copy: copy?.label ?? '', to: { at: first.toISOString() } }), ...files });
+    await replaced.start();
+    const rows = (of: DatabaseContainer): Promise<string> =>
+      of.sql("select string_agg(row::text, ',' order by row) from written where row > 1000");
+    expect(await rows(replaced)).toBe('1001');
+    await replaced.sql('insert into written values (1004)');
+    await replaced.run(COMMANDS.copy('diff'));
+    await replaced.sql('insert into written values (1005)');
+    await replaced.end();
+    const later = async (to: Refill['to'], of?: BaseCopy): Promise<string> => (await restored(to, of)).replace(/^.*?(?=1001)/, '');
+    expect(await later('end of log')).toBe('1001,1004,1005');
+    // A moment of before it, with the copy of before it.
+    expect(await later({ at: second.toISOString() }, copy)).toBe('1001,1002');
+
+    // The former volume comes back, and its log goes on.
+    await original.start();
+    await job.run(COMMANDS.copy('diff'));
+    const third = await write(1006);
+    await write(1007);
+    await original.end();
+    expect(await later({ at: third.toISOString() })).toBe('1001,1002,1003,1006');
+    expect(await later('end of log')).toBe('1001,1002,1003,1006,1007');
+  });
+
   test('of another database is refused, until the folder is told of it', async () => {
     const before = await copies();
     const another = await container();

@@ -82,6 +82,8 @@ test('a moment is named in UTC, and none means all of the log', () => {
   const { refill } = archiveCommands();
   expect(refill({ copy: 'a', to: { at: '2026-11-28T10:00:00.250Z' } })).toContain('--target=2026-11-28 10:00:00.250+00');
   expect(refill({ copy: 'a', to: 'end of log' }).join(' ')).not.toContain('--type');
+  for (const to of ['end of log', { at: '2026-11-28T10:00:00Z' }] as const)
+    expect(refill({ copy: 'a', to })).toContain('--target-timeline=current');
   expect(refill({ copy: 'a', to: 'end of copy' })).toContain('--recovery-option=recovery_target_timeline=current');
 });
 

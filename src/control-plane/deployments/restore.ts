@@ -3,8 +3,8 @@ import { SettingsReader } from '../../config/env.ts';
 import { Rejected } from '../../errors.ts';
 import { kinds } from '../../kube/kube.ts';
 import { missingKeys } from '../../schema/agent/aes-key-id.ts';
-import { backupOfName } from '../../schema/platform/backup-choice.ts';
-import type { BackupResource } from '../../schema/platform/custom-resources.ts';
+import { backupOfName, goodBackups, newestBefore, replacedBetween } from '../../schema/platform/backup-choice.ts';
+import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import type { DeploymentCreateRequest, Secret } from '../../schema/platform/deployment.ts';
 import type { CloneRequest, RestoreAsked } from '../../schema/platform/restore-asked.ts';
 import type { CallContext } from '../caller.ts';
@@ -122,15 +122,27 @@ export async function byDeployment(
   if (place === undefined) throw new Rejected(`${AT}.target: required, because no deployment with this id names a target here`);
   if (source === undefined) return undefined;
   const { namespace = '', uid } = source.metadata;
-  const own = (await backupsIn(plane, namespace, signal)).filter(({ spec }) => spec.deploymentUid === uid && spec.target === place);
-  const good = own.filter(({ status }) => status?.phase === 'Succeeded').toSorted((a, b) => (a.spec.backup < b.spec.backup ? 1 : -1));
-  const oldest = good.at(-1);
+  const good = goodBackups(uid, place, await backupsIn(plane, namespace, signal));
   // The target may hold backups that this cluster does not know.
-  if (oldest === undefined) return undefined;
-  const found = good.find(({ status }) => at === null || at === undefined || Date.parse(status?.from ?? '') <= Date.parse(at));
-  if (found === undefined) throw new Rejected(`${AT}.at: the oldest backup has the data of ${oldest.status?.from}`);
-  return found;
+  if (good.length === 0) return undefined;
+  return ofMoment(at ?? undefined, { source, good });
 }
+
+type Kept = { source: DeploymentResource; good: readonly BackupResource[] };
+
+/** Returns the backup from which a moment, or the newest, is restored. Throws if it is not kept. */
+function ofMoment(at: string | undefined, { source, good }: Kept): BackupResource {
+  const moment = at === undefined ? Infinity : Date.parse(at);
+  const found = newestBefore(moment, good);
+  if (found === undefined) throw new Rejected(`${AT}.at: the oldest backup has the data of ${oldestOf(good)}`);
+  const replaced = replacedBetween(source, found, moment);
+  if (replaced === undefined) return found;
+  const words = `data was replaced at ${replaced}, and`;
+  if (at === undefined) throw new Rejected(`${AT}.deployment_id: its ${words} there is no copy of it yet`);
+  throw new Rejected(`${AT}.at: the ${words} moments between that and the next copy are not kept`);
+}
+
+const oldestOf = (good: readonly BackupResource[]): string | undefined => good.map(({ status }) => status?.from ?? '').toSorted()[0];
 
 /** Throws if the secrets of the new deployment lack a key with which data of the backup is encrypted. */
 export function requireKeys({ metadata, status }: BackupResource, secrets: readonly Secret[]): void {

@@ -1,5 +1,5 @@
 import type { OperatorSettings } from '../../config/operator.ts';
-import { backupOfName, backupOfRequest } from '../../schema/platform/backup-choice.ts';
+import { backupOfName, backupOfRequest, goodBackups, newestBefore, replacedBetween } from '../../schema/platform/backup-choice.ts';
 import { isArchived, type BackupMethod } from '../../schema/platform/backup-spec.ts';
 import type { BackupResource, DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { isRestorePending, type ChosenBackup, type RestoreSpec } from '../../schema/platform/restore-spec.ts';
@@ -122,12 +122,29 @@ function byDeployment(restore: RestoreSpec, seen: RestoreSeen): Source | Unknown
   const id = (restore.deployment ?? '').toLowerCase();
   if (restore.requestedAt !== undefined) return byRequest(id, restore.requestedAt, seen);
   const target = restore.target ?? deployments(id)[0]?.spec.database?.backup?.target;
+  const uncopied = target === undefined ? undefined : notCopied(restore, { original: deployments(id)[0], target, backups: seen.backups });
+  if (uncopied !== undefined) return uncopied;
   if (target !== undefined) return { target, id: idAmong(id, deployments), isDump: hasDumpsAlone(id, seen) };
   return {
     state: 'fault',
     reason: 'TargetMissing',
     message: `database.restore.target: no deployment of the tenant with id ${id} names a target here. Say at which one its backups lie.`,
   };
+}
+
+type Copied = { original: DeploymentResource | undefined; target: string; backups: readonly BackupResource[] };
+
+/** Decides about a moment after the data of the original was replaced, of which there is no copy. */
+function notCopied({ at }: RestoreSpec, { original, target, backups }: Copied): Unknown | undefined {
+  if (original === undefined) return undefined;
+  const moment = at === undefined ? Infinity : Date.parse(at);
+  const copy = newestBefore(moment, goodBackups(original.metadata.uid, target, backups));
+  const replaced = copy && replacedBetween(original, copy, moment);
+  if (replaced === undefined) return undefined;
+  const words = `The data of ${original.metadata.name} was replaced at ${replaced}`;
+  if (at === undefined) return { state: 'waits', message: `${words}. A copy of it is waited for.`, method: 'continuous' };
+  const message = `database.restore.at: ${words}, and moments between that and the next copy are not kept.`;
+  return { state: 'fault', reason: 'TimeNotKept', message };
 }
 
 /** Returns true for a deployment of this cluster that has never had copies of files. */

@@ -17,7 +17,7 @@ export const STATUS_INPUTS = {
   chosenBackup: 'A Job looks at the catalogue again. A database that has begun keeps its volume.',
   restoredBackup: 'The database says itself that it was restored, and a Job reports it again.',
   restoredFrom: 'As before.',
-  restoredAt: 'It only gives a rollout its deadline.',
+  restoredAt: 'It gives a rollout its deadline. Without archivedSince, which is lost with it, a copy is made.',
   databaseVolume: 'The set names it; without one the claims do.',
   replacement: 'The set names the volume of the last request, and the database says itself that it was restored.',
   replacedAt: 'As before. A request that failed is asked again within a day.',

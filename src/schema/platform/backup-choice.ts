@@ -1,3 +1,4 @@
+import { isArchived } from './backup-spec.ts';
 import type { BackupResource, DeploymentResource } from './custom-resources.ts';
 
 /** Returns the id under which the backups of a deployment lie: the one that its spec claims, or its uid. */
@@ -29,3 +30,24 @@ export function backupOfRequest(uid: string, requestedAt: string, backups: reado
   const phased = (phase: string): BackupResource | undefined => inOrder.find(({ status }) => status?.phase === phase);
   return phased('Succeeded') ?? inOrder.find(({ status }) => status?.phase !== 'Failed') ?? inOrder.at(-1);
 }
+
+/**
+ * Returns when the data of a deployment that keeps its log was replaced, if that was before this moment and after the
+ * newest copy of before it, whose log is that of the former data. Undefined: the copy leads to the moment.
+ */
+export function replacedBetween({ spec, status = {} }: DeploymentResource, copy: BackupResource, at: number): string | undefined {
+  const { restoredAt } = status;
+  if (restoredAt === undefined || !isArchived({ spec }) || copy.spec.method !== 'continuous') return undefined;
+  const replaced = Date.parse(restoredAt);
+  return replaced <= at && Date.parse(copy.status?.from ?? '') <= replaced ? restoredAt : undefined;
+}
+
+/** Returns the newest backup of a deployment at a target whose data is of this moment or before, among good ones. */
+export function newestBefore(at: number, good: readonly BackupResource[]): BackupResource | undefined {
+  const before = good.filter(({ status }) => Date.parse(status?.from ?? '') <= at);
+  return before.toSorted((a, b) => (a.spec.backup < b.spec.backup ? 1 : -1))[0];
+}
+
+/** Returns the good backups of a deployment at a target. */
+export const goodBackups = (uid: string | undefined, target: string, backups: readonly BackupResource[]): BackupResource[] =>
+  backups.filter(({ spec, status }) => spec.deploymentUid === uid && spec.target === target && status?.phase === 'Succeeded');

@@ -129,7 +129,9 @@ export const restoredStatus = {
     }),
   ),
   restoredFrom: Type.Optional(DateTime('The moment that the restored data is of.')),
-  restoredAt: Type.Optional(DateTime('When it was restored. The deadline of the first rollout counts from then.')),
+  restoredAt: Type.Optional(
+    DateTime('When it was restored, or went back to a former volume. The deadline of the first rollout counts from then.'),
+  ),
 };
 
 type Restored = {

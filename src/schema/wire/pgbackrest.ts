@@ -175,12 +175,17 @@ export const archiveCommands = (file = configurationAt()) => ({
   refill: ({ copy, to }: Refill): string[] => [...program(file), `--set=${copy}`, ...goal(to), 'restore'],
 });
 
+/**
+ * The log that goes on where the copy ends. Postgres by itself takes the newest branch: that of the last restore, which
+ * may have left this copy or this moment behind.
+ */
+const OWN_LOG = '--target-timeline=current';
+
 const goal = (to: Refill['to']): string[] => {
-  if (to === 'end of log') return [];
-  // The log of a later restore has left this copy behind.
+  if (to === 'end of log') return [OWN_LOG];
   if (to === 'end of copy') return ['--type=immediate', '--target-action=promote', '--recovery-option=recovery_target_timeline=current'];
   const moment = new Date(to.at).toISOString().replace('T', ' ').replace('Z', '+00');
-  return ['--type=time', `--target=${moment}`, '--target-action=promote'];
+  return ['--type=time', `--target=${moment}`, '--target-action=promote', OWN_LOG];
 };
 
 type CopyType = 'full' | 'diff';

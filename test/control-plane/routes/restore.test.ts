@@ -103,6 +103,32 @@ test('a moment in the future, and one before the oldest backup, is refused', asy
   expect([early.status, early.body.detail]).toEqual([400, 'database.restore.at: the oldest backup has the data of 2026-11-24T02:00:01Z']);
 });
 
+test('a moment after the data was replaced is refused until there is a copy of it', async () => {
+  const { kube, namespace } = plane;
+  const [name, method] = ['replaced', 'continuous' as const];
+  const made = newDeployment(namespace, { metadata: { name }, spec: { database: { backup: { target: 'main', method } } } });
+  const id = (await kube.create(kinds.deployment, made)).metadata.uid ?? '';
+  const keep = async (backup: string, from: string): Promise<void> => {
+    const record = dumpRecord({ namespace, deployment: name, uid: id, backup });
+    await kube.create(kinds.backup, { ...record, spec: { ...record.spec, method } });
+    await kube.patchStatus(kinds.backup, { namespace, name: record.metadata.name }, { phase: 'Succeeded', from, keys: [] });
+  };
+  const detail = async (restore: object): Promise<unknown> => {
+    const { status, body } = await ask('refused', { deployment_id: id, ...restore }, { query: '?dry_run=true' });
+    return status === 201 ? 201 : body.detail;
+  };
+  await keep('20261126t020000z', '2026-11-26T02:00:01Z');
+  await kube.patchStatus(kinds.deployment, { namespace, name }, { restoredAt: '2026-11-26T04:00:00Z' });
+  await expect
+    .poll(() => detail({}))
+    .toBe('database.restore.deployment_id: its data was replaced at 2026-11-26T04:00:00Z, and there is no copy of it yet');
+  await keep('20261126t044000z', '2026-11-26T04:40:05Z');
+  expect(await detail({ at: '2026-11-26T04:30:00Z' })).toBe(
+    'database.restore.at: the data was replaced at 2026-11-26T04:00:00Z, and moments between that and the next copy are not kept',
+  );
+  for (const at of [undefined, '2026-11-26T03:00:00Z', '2026-11-26T05:00:00Z']) expect(await detail({ at })).toBe(201);
+});
+
 test('a backup whose keys the secrets lack is refused, and so is one into a database outside', async () => {
   const other = [{ name: 'GX_AES_KEY', value: Buffer.alloc(32, 8).toString('base64') }];
   for (const secrets of [[], other]) {

@@ -162,4 +162,17 @@ test('a living deployment goes back to a second of its own log, on a new volume,
   await endJob(stage, 'living', { step: 'backup', message: SAVED });
   await see.untilReady('living', 40);
   expect(Object.keys(await files('living')).toSorted()).toEqual(['pgbackrest.conf', 'push']);
+
+  // The log of the former volume has a gap by now.
+  const [former] = (await see.deployment('living')).status?.formerVolumes ?? [];
+  const back = { volume: former?.claim ?? '', replaceRequestedAt: new Date(Date.now() + 4000).toISOString() };
+  await kube.jsonPatch(kinds.deployment, { namespace, name: 'living' }, [{ op: 'add', path: '/spec/database/restore', value: back }]);
+  const count = (await backups('living')).length;
+  await until('it is back', async () => (await condition('living', 'Restored'))?.message.includes(back.volume) === true, 40);
+  await endJob(stage, 'living', { step: 'backup', message: SAVED });
+  await until(
+    'the copy is noted',
+    async () => (await backups('living')).filter(({ status }) => status?.phase === 'Succeeded').length === count + 1,
+    40,
+  );
 });

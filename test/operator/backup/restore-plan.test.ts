@@ -86,6 +86,32 @@ describe('the backup that a deployment begins with', () => {
   });
 });
 
+describe('a moment after the data of an original was replaced', () => {
+  const [BEFORE, R, LATER] = ['2026-11-26T03:00:00Z', '2026-11-26T04:00:00Z', '2026-11-26T04:30:00Z'];
+  const spec = { id: CLAIMED, database: { backup: { target: 'main', method: 'continuous' as const } } };
+  const living = deployment({ metadata: { name: 'chat', uid: SOURCE }, spec, status: { restoredAt: R } });
+  const copyOf = (name: string, from: string): BackupResource => {
+    const made = backup('team');
+    return { ...made, spec: { ...made.spec, backup: name, method: 'continuous' }, status: { phase: 'Succeeded', from } };
+  };
+  const first = copyOf('20261126t020000z', '2026-11-26T02:00:01Z');
+  const next = copyOf('20261126t044000z', '2026-11-26T04:40:05Z');
+  const plan = (at: string | undefined, backups: BackupResource[]) =>
+    planned(copy({ deployment: SOURCE, ...(at !== undefined && { at }) }), backups, [living]);
+
+  test('is not kept before the next copy, and the newest is waited for', () => {
+    for (const backups of [[first], [first, next]])
+      expect(plan(LATER, backups)).toMatchObject({ state: 'fault', reason: 'TimeNotKept', message: expect.stringContaining(R) as string });
+    expect(plan(undefined, [first])).toMatchObject({ state: 'waits', method: 'continuous' });
+  });
+
+  test('is found with a copy of after it, as one of before it is', () => {
+    expect(plan(BEFORE, [first])).toMatchObject({ state: 'ready' });
+    expect(plan(undefined, [first, next])).toMatchObject({ state: 'ready' });
+    expect(plan('2026-11-26T05:00:00Z', [first, next])).toMatchObject({ state: 'ready' });
+  });
+});
+
 describe('a clone', () => {
   const [A, B] = ['2026-11-26T01:00:00Z', '2026-11-26T01:00:01Z'];
   const asked = (requestedAt: string, phase: 'Running' | 'Succeeded' | 'Failed'): BackupResource => {

@@ -255,7 +255,9 @@ async function done(result: RestoreDone | undefined, { requestedAt, former }: Re
     databaseVolume,
     formerVolumes: [...formerVolumes.filter(({ claim }) => claim !== databaseVolume), ...aside].slice(-MOST_FORMER),
     replacedAt: requestedAt,
-    ...(result && { restoredBackup: result.backup, restoredFrom: dateTimeOf(new Date(result.from)), restoredAt: dateTimeOf(now) }),
+    // The log of before belongs to the other volume, so that a copy is due.
+    restoredAt: dateTimeOf(now),
+    ...(result && { restoredBackup: result.backup, restoredFrom: dateTimeOf(new Date(result.from)) }),
   };
   return { status, statements: [replaced(result, status)] };
 }
