@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { delimiter, resolve } from 'node:path';
 import process from 'node:process';
 import { choose } from '../cluster/choose.ts';
@@ -12,7 +13,7 @@ import { outcomeFile, type Outcome } from './reporter.ts';
 import { SUITES, type Check } from './suites.ts';
 
 type Cluster = Provider['kind'];
-type Result = { check: Check; ok: boolean; seconds: number; output: string };
+type Result = { check: Check; ok: boolean; seconds: number; busy: number; output: string };
 
 /** Runs the named suites, even after a failure, and ends with a summary of passed and failed tests. */
 async function main(names: string[]): Promise<void> {
@@ -54,11 +55,27 @@ async function run(check: Check): Promise<Result> {
   if (check.vitest === true) rmSync(reportFile(check), { force: true });
   say(`==> ${check.name}`);
   const started = performance.now();
+  const before = processorTime();
   const { code, output } = await execute(check.command, check.vitest === true);
   const seconds = (performance.now() - started) / 1000;
   if (code !== 0 && check.vitest !== true) say(output.trimEnd());
   say(`    ${code === 0 ? 'ok' : 'FAILED'} in ${seconds.toFixed(1)} s`);
-  return { check, ok: code === 0, seconds, output };
+  return { check, ok: code === 0, seconds, busy: busySince(before), output };
+}
+
+type ProcessorTime = { idle: number; all: number };
+
+/** Returns the milliseconds that the machine's processors have spent idle, and in all, since it started. */
+function processorTime(): ProcessorTime {
+  const times = cpus().map((cpu) => cpu.times);
+  const sum = (of: number[]): number => of.reduce((one, other) => one + other, 0);
+  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((time) => Object.values(time))) };
+}
+
+/** Returns the percent of the machine's processor time that were used since then. A suite that waits uses little. */
+function busySince(before: ProcessorTime): number {
+  const now = processorTime();
+  return Math.round(100 * (1 - (now.idle - before.idle) / Math.max(1, now.all - before.all)));
 }
 
 /** Runs a command. Vitest's output is shown as it comes, a tool's only if it fails. */
@@ -99,6 +116,12 @@ function readReport(check: Check): Outcome | undefined {
   }
 }
 
+/** Seconds from which a suite's slowest files are named. */
+const LONG = 60;
+
+const slowest = ({ check }: Result): string[] =>
+  (readReport(check)?.files ?? []).slice(0, 5).map(([file, seconds]) => `${file} ${seconds} s`);
+
 const failures = ({ check }: Result): string[] => (check.vitest === true ? (readReport(check)?.failures ?? []) : []);
 
 function report(results: Result[]): void {
@@ -110,8 +133,9 @@ function report(results: Result[]): void {
     total.failed += failed + (result.check.vitest === true && passed === 0 && failed === 0 ? 1 : 0);
     total.skipped += skipped;
     say(
-      `${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`,
+      `${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s ${String(result.busy).padStart(3)} % busy  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`,
     );
+    if (result.seconds > LONG) say(`        slowest: ${slowest(result).join(', ')}`);
   }
   for (const text of results.flatMap(failures)) say(`\n${text}`);
   say('');
