@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { kinds, type Kube, type KubeObject } from '../../../src/kube/kube.ts';
 import type { VerifyDone, VerifyFailure, VerifyOrder } from '../../../src/schema/wire/restore-message.ts';
@@ -78,4 +79,31 @@ test('a backup that does not come back as it was is reported, with the words of 
     message: expect.stringContaining('gx.thread (2 rows, and had 3)') as string,
   });
   expect(await statusOf('bad')).toMatchObject({ phase: 'Succeeded', verifyMessage: `NotVerified: ${failed.message}` });
+});
+
+test('backups and verifications share the turns of the installation', async () => {
+  const names = ['turn-a', 'turn-b', 'turn-c'];
+  for (const name of names) await backedUp(name);
+  const own = async () => (await kube.all(kinds.backup, { namespace })).filter(({ spec }) => names.includes(spec.deployment));
+  let most = 0;
+  await until(
+    'all are verified',
+    async () => {
+      // All that may begin has begun by then.
+      await wait(1000);
+      const all = await own();
+      const open = all.filter(({ status }) => status?.phase === 'Running' || status?.verifying !== undefined);
+      most = Math.max(most, open.length);
+      const [next] = open;
+      if (next === undefined) return all.length === names.length && all.every(({ status }) => status?.verified !== undefined);
+      const isMade = next.status?.phase === 'Running';
+      await ends(next.spec.deployment, isMade ? 'backup' : 'verify', isMade ? DONE : { verified: 'x' });
+      return until('its end is noted', async () => {
+        const { status } = (await own()).find(({ metadata }) => metadata.name === next.metadata.name) ?? {};
+        return isMade ? status?.phase === 'Succeeded' : status?.verifying === undefined;
+      }).then(() => false);
+    },
+    150,
+  );
+  expect(most).toBe(2);
 });
