@@ -58,18 +58,23 @@ function entryIn(text: string | undefined): CatalogueEntry | undefined {
 export type Receiver = { postgres: string; keys: readonly string[] };
 
 /** The entries of early backups lack some facts. */
-type Known = Pick<CatalogueEntry, 'name' | 'postgres'> & Partial<Pick<CatalogueEntry, 'schema' | 'keys'>>;
+type Known = Pick<CatalogueEntry, 'name' | 'postgres'> & Partial<Pick<CatalogueEntry, 'method' | 'schema' | 'keys'>>;
 
 const majorOf = (version: string): number => Number.parseInt(version, 10);
 
 /** Throws if the data could not be read where it is to be restored. */
-export function requireReadable({ name, postgres, schema, keys = [] }: Known, receiver: Receiver): void {
+export function requireReadable({ name, method, postgres, schema, keys = [] }: Known, receiver: Receiver): void {
   if (schema !== undefined && schema > SCHEMA_MAJOR)
     throw new BackupFailed('SchemaTooNew', `Backup ${name} has schema version ${schema}; this installation knows up to ${SCHEMA_MAJOR}.`);
   if (majorOf(postgres) > majorOf(receiver.postgres))
     throw new BackupFailed(
       'SchemaTooNew',
       `Backup ${name} is of Postgres ${postgres}; the image of the database has ${receiver.postgres}.`,
+    );
+  if (method === 'continuous' && majorOf(postgres) !== majorOf(receiver.postgres))
+    throw new BackupFailed(
+      'RestoreFailed',
+      `Copy ${name} has the files of Postgres ${postgres}, which only the same major version reads; the image of the database has ${receiver.postgres}. Restore it with the image of before, and move the data then.`,
     );
   const missing = missingKeys(keys, receiver.keys);
   if (missing.length > 0) throw new BackupFailed('KeysMissing', keysWords(name, missing));

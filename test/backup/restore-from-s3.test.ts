@@ -264,6 +264,19 @@ describe('a look at a backup that is to replace data', () => {
     expect(await isThere('go')).toBe(false);
   });
 
+  test('refuses a copy of the files that another major version has written', async () => {
+    const id = '00000000-0000-4000-8000-0000000000cd';
+    const owner = { tenant: TENANT, id };
+    await keep('20261126t020000z', { method: 'continuous', copy: '20261126-020000F' }, Buffer.from('a'), id);
+    await found('empty', '18.1');
+    await expect(look({ owner })).rejects.toMatchObject({
+      reason: 'RestoreFailed',
+      message: expect.stringContaining('Postgres 17.6') as string,
+    });
+    await found('empty', '17.9');
+    expect(await look({ owner })).toMatchObject({ backup: `${id}/20261126t020000z`, copy: '20261126-020000F' });
+  });
+
   test('refuses one without its dump, one of a newer schema, one of a newer Postgres, and one without its keys', async () => {
     const id = '00000000-0000-4000-8000-0000000000cc';
     const owner = { tenant: TENANT, id };
