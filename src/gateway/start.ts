@@ -21,7 +21,7 @@ import { type AgentPlace, Waking } from './waking.ts';
 import { WakingCallers } from './waking-callers.ts';
 import { REPORT_BODIES, workRoutes } from './work-routes.ts';
 import { Type } from 'typebox';
-import { json, type Route, routeFor } from '../http/route.ts';
+import { json, type Route, routesOf } from '../http/route.ts';
 import { gatewayKeysOf } from '../schema/wire/gateway-key.ts';
 import { REPORTS_PATH } from '../schema/wire/work-report.ts';
 
@@ -129,12 +129,9 @@ const query = Type.Object({ instance: Type.Optional(Type.String()), cursor: Type
  * NetworkPolicy lets in the operator alone.
  */
 const reportRoutes = (reports: Pick<Reports, 'since'>, key: string): Route<undefined>[] => [
-  routeFor<undefined>()({
-    method: 'get',
-    path: REPORTS_PATH,
+  routesOf<undefined>('System').get(REPORTS_PATH, {
     id: 'reports',
     summary: 'Reports of all deployments since a cursor',
-    tag: 'System',
     access: 'open',
     answers: { 200: { description: 'The page.' } },
     query,

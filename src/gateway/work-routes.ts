@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { Unauthorized, Unavailable } from '../errors.ts';
 import { Rate } from '../http/quota.ts';
-import { json, routeFor, type Route } from '../http/route.ts';
+import { json, routesOf, type Route } from '../http/route.ts';
 import { credentialOf } from '../http/shown-key.ts';
 import { DNS_LABEL } from '../schema/platform/container.ts';
 import { workOf, workOfServing, USUAL_SLOTS, workersAsked, type WorkSummary } from '../schema/wire/work-summary.ts';
@@ -29,7 +29,7 @@ type Parts = {
 const label = Type.String({ maxLength: 63, pattern: DNS_LABEL });
 const params = Type.Object({ namespace: label, deployment: label });
 const path = workPath('{namespace}', '{deployment}');
-const route = routeFor<undefined>();
+const route = routesOf<undefined>('Work');
 const REFUSED = {
   401: { description: 'No key of this deployment.' },
   429: { description: 'Too many requests for this deployment.' },
@@ -52,11 +52,10 @@ export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = P
     rate.take(name);
     return name;
   };
-  const shared = { path, params, tag: 'Work', access: 'open' } as const;
+  const shared = { params, access: 'open' } as const;
   return [
-    route({
+    route.post(path, {
       ...shared,
-      method: 'post',
       id: 'report_work',
       summary: 'Report the work of a process',
       body: WorkReport,
@@ -68,9 +67,8 @@ export function workRoutes({ known, reports, gatewayKeys, isReady, perMinute = P
         return json({ gateway_keys: gatewayKeys(), ...(plan && { rollout: plan }) });
       },
     }),
-    route({
+    route.get(path, {
       ...shared,
-      method: 'get',
       id: 'read_work',
       summary: 'Read the work of a deployment, as counts',
       answers: { 200: { description: 'The counts; nulls where nothing was reported lately.' }, ...REFUSED },

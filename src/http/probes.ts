@@ -1,5 +1,5 @@
 import { Unavailable } from '../errors.ts';
-import { json, routeFor, text, type Route } from './route.ts';
+import { json, routesOf, text, type Route } from './route.ts';
 
 /** The probes of a process without a REST API. */
 export type Probes = {
@@ -12,12 +12,11 @@ export type Probes = {
 
 /** Returns /healthz, /readyz and /metrics. */
 export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefined>[] {
-  const route = routeFor<undefined>();
-  const shared = { method: 'get', tag: 'System', access: 'open', answers: { 200: { description: 'Well.' } } } as const;
+  const route = routesOf<undefined>('System');
+  const shared = { access: 'open', answers: { 200: { description: 'Well.' } } } as const;
   return [
-    route({
+    route.get('/healthz', {
       ...shared,
-      path: '/healthz',
       id: 'healthz',
       summary: 'Is the process alive',
       handler: () => {
@@ -25,9 +24,8 @@ export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefine
         return json({ ok: true });
       },
     }),
-    route({
+    route.get('/readyz', {
       ...shared,
-      path: '/readyz',
       id: 'readyz',
       summary: 'Does it know all that it works with',
       handler: () => {
@@ -36,9 +34,8 @@ export function probeRoutes({ alive, missing, metrics }: Probes): Route<undefine
         return json({ ok: true });
       },
     }),
-    route({
+    route.get('/metrics', {
       ...shared,
-      path: '/metrics',
       id: 'metrics',
       summary: 'Prometheus metrics',
       handler: async () => {

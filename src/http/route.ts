@@ -107,9 +107,10 @@ export type RawBody = {
 
 /**
  * A route is a value: the input that it accepts, its answers, and the handler, which starts with valid input.
- * `path` is OpenAPI's form (`/threads/{thread_id}`). `access: 'open'` skips authentication.
+ * `path` is OpenAPI's form (`/threads/{thread_id}`). `access: 'open'` skips authentication. `Parts`: the arguments
+ * of the handler behind the request; a route that is served has them already.
  */
-export type Route<Caller = unknown> = {
+export type Route<Caller = unknown, Parts extends unknown[] = []> = {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   path: string;
   id: string;
@@ -141,32 +142,47 @@ export type Route<Caller = unknown> = {
   /** Returns a failure in the words of the route's own protocol; by default it is answered as `{detail}`. */
   reword?: (refusal: PlainFailure) => { status: number; body: unknown };
   /** Called with values that the route's own schemas have accepted. */
-  handler: (request: Request<unknown, unknown, unknown, Caller>) => Promise<Reply> | Reply;
+  handler: (request: Request<unknown, unknown, unknown, Caller>, ...parts: Parts) => Promise<Reply> | Reply;
 };
 
-type TypedRoute<P, Q, B, Caller> = Omit<Route<Caller>, 'tag' | 'params' | 'query' | 'body' | 'handler'> & {
+type TypedRoute<P, Q, B, Caller, Parts extends unknown[]> = Omit<Route<Caller>, 'tag' | 'params' | 'query' | 'body' | 'handler'> & {
   params?: P;
   query?: Q;
   body?: B;
-  handler: (request: Request<Of<P>, Of<Q>, Of<B>, Caller>) => Promise<Reply> | Reply;
+  handler: (request: Request<Of<P>, Of<Q>, Of<B>, Caller>, ...parts: Parts) => Promise<Reply> | Reply;
 };
 
 /** Ties the handler's types to the route's schemas. The server's `authenticate` returns the `Caller`. */
 export const routeFor =
-  <Caller>() =>
+  <Caller, Parts extends unknown[] = []>() =>
   <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(
-    route: TypedRoute<P, Q, B, Caller> & Pick<Route, 'tag'>,
-  ): Route<Caller> =>
+    route: TypedRoute<P, Q, B, Caller, Parts> & Pick<Route, 'tag'>,
+  ): Route<Caller, Parts> =>
     // The handler takes narrower types than `unknown`. The server checks each part against the schemas beside it.
-    route as unknown as Route<Caller>;
+    route as unknown as Route<Caller, Parts>;
 
-/** Does the same for routes of one tag. `usual` returns the answers that a route has besides its own. */
-export const routesOf =
-  <Caller>(tag: string, usual: (route: Pick<Route, 'access' | 'params'>) => Route['answers'] = () => ({})) =>
-  <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(
-    route: TypedRoute<P, Q, B, Caller>,
-  ): Route<Caller> => {
-    const { access, params } = route;
-    const answers = { ...usual({ access, ...(params !== undefined && { params }) }), ...route.answers };
-    return routeFor<Caller>()<P, Q, B>({ ...route, tag, answers });
-  };
+/** Makes the routes of one tag, a function a method. `usual` returns the answers that a route has besides its own. */
+export function routesOf<Caller, Parts extends unknown[] = []>(
+  tag: string,
+  usual: (route: Pick<Route, 'access' | 'params'>) => Route['answers'] = () => ({}),
+) {
+  const by =
+    (method: Route['method']) =>
+    <P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined>(
+      path: string,
+      route: Omit<TypedRoute<P, Q, B, Caller, Parts>, 'method' | 'path'>,
+    ): Route<Caller, Parts> => {
+      const { access, params } = route;
+      const answers = { ...usual({ access, ...(params !== undefined && { params }) }), ...route.answers };
+      // The compiler does not see that the two parts together are the whole of a generic type.
+      const whole = { ...route, method, path, tag, answers } as TypedRoute<P, Q, B, Caller, Parts> & Pick<Route, 'tag'>;
+      return routeFor<Caller, Parts>()<P, Q, B>(whole);
+    };
+  return { get: by('get'), post: by('post'), put: by('put'), patch: by('patch'), delete: by('delete') };
+}
+
+/** Returns the function that gives the parts to the handlers of these routes. */
+export const routesWith =
+  <Caller, Parts extends unknown[]>(routes: Route<Caller, Parts>[]) =>
+  (...parts: Parts): Route<Caller>[] =>
+    routes.map(({ handler, ...route }) => ({ ...route, handler: (request) => handler(request, ...parts) }));

@@ -17,9 +17,7 @@ const wrong = (description: string): { description: string; schema: typeof Messa
 
 function messagesRoute(deps: A2aDeps, cards: Cards): AgentRoute {
   const endpoint = new A2aEndpoint(deps, cards);
-  return route({
-    method: 'post',
-    path: '/a2a/{assistant_id}',
+  return route.post('/a2a/{assistant_id}', {
     id: 'a2a',
     summary: 'Give an assistant tasks, by the Agent2Agent protocol',
     // Each method says what it needs.
@@ -59,9 +57,7 @@ async function answerCard(cards: Cards, assistant: string, request: CardRequest)
 }
 
 const cardRoute = (cards: Cards, { path, id }: { path: string; id: string }): AgentRoute =>
-  route({
-    method: 'get',
-    path,
+  route.get(path, {
     id,
     summary: 'The agent card of an assistant',
     access: 'read',
@@ -71,9 +67,7 @@ const cardRoute = (cards: Cards, { path, id }: { path: string; id: string }): Ag
   });
 
 const wellKnownRoute = ({ graphs }: Pick<A2aDeps, 'graphs'>, cards: Cards, { file, id }: { file: string; id: string }): AgentRoute =>
-  route({
-    method: 'get',
-    path: `/.well-known/${file}`,
+  route.get(`/.well-known/${file}`, {
     id,
     summary: 'The agent card of an assistant, or of the only graph',
     access: 'read',

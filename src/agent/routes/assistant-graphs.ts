@@ -1,16 +1,16 @@
 import { Type } from 'typebox';
 import { Invalid } from '../../errors.ts';
-import { json, jsonText, type Reply } from '../../http/route.ts';
+import { json, jsonText, routesWith, type Reply } from '../../http/route.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { graphSchemas, subgraphSchemas } from '../graph-types/graph-schemas.ts';
 import { assistantIdOf } from '../kernel/ids.ts';
 import { assistantOf, AssistantPath } from './assistants.ts';
-import { ok, refused, type AgentRoute, agentRoutes } from './route.ts';
+import { ok, refused, agentRoutes } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'typedSchemas'>;
 
-const route = agentRoutes('assistants');
+const route = agentRoutes<[Deps]>('assistants');
 const Shape = Type.Unsafe<unknown>({ type: 'object' });
 
 type Asked = { assistant_id: string; caller: AgentCaller };
@@ -33,72 +33,52 @@ function levels(xray: string | undefined): boolean | number {
 
 const Subgraphs = Type.Object({ recurse: Type.Optional(Type.Boolean()) });
 
-const getAssistantGraphRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/assistants/{assistant_id}/graph',
+export const assistantGraphRoutes = routesWith([
+  route.get('/assistants/{assistant_id}/graph', {
     id: 'get_assistant_graph',
     summary: 'Nodes and edges',
     access: 'read',
     params: Type.Object({ assistant_id: Type.String() }),
     query: Type.Object({ xray: Type.Optional(Type.String()) }),
     answers: { 200: ok('The drawing.', Shape), ...refused },
-    handler: ({ params, query, caller }) => {
+    handler: ({ params, query, caller }, deps) => {
       const xray = levels(query.xray);
       const draw = async (graph_id: string): Promise<Reply> => jsonText(await deps.host.call('graph', { graph_id, xray }));
       return ask(deps, { assistant_id: assistantIdOf(params.assistant_id, deps.graphs, 'path'), caller }, draw);
     },
-  });
-
-const getAssistantSchemasRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/assistants/{assistant_id}/schemas',
+  }),
+  route.get('/assistants/{assistant_id}/schemas', {
     id: 'get_assistant_schemas',
     summary: 'The schemas of the graph',
     access: 'read',
     params: AssistantPath,
     answers: { 200: ok('JSON Schemas.', Shape), ...refused },
-    handler: ({ params, caller }) => ask(deps, { ...params, caller }, async (graph_id) => json(await graphSchemas(graph_id, deps))),
-  });
-
-const getSubgraphsRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/assistants/{assistant_id}/subgraphs',
+    handler: ({ params, caller }, deps) => ask(deps, { ...params, caller }, async (graph_id) => json(await graphSchemas(graph_id, deps))),
+  }),
+  route.get('/assistants/{assistant_id}/subgraphs', {
     id: 'get_subgraphs',
     summary: 'Schemas of the subgraphs',
     access: 'read',
     params: AssistantPath,
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
-    handler: ({ params, query, caller }) =>
+    handler: ({ params, query, caller }, deps) =>
       ask(deps, { ...params, caller }, async (graph_id) =>
         json(await subgraphSchemas({ graph_id, recurse: query.recurse === true }, deps)),
       ),
-  });
-
-const getSubgraphRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/assistants/{assistant_id}/subgraphs/{namespace}',
+  }),
+  route.get('/assistants/{assistant_id}/subgraphs/{namespace}', {
     id: 'get_subgraph',
     summary: 'Schemas of one subgraph',
     access: 'read',
     params: Type.Object({ ...AssistantPath.properties, namespace: Type.String() }),
     query: Subgraphs,
     answers: { 200: ok('Namespace -> schemas.', Shape), ...refused },
-    handler: ({ params, query, caller }) => {
+    handler: ({ params, query, caller }, deps) => {
       const which = { namespace: params.namespace, recurse: query.recurse === true };
       return ask(deps, { assistant_id: params.assistant_id, caller }, async (graph_id) =>
         json(await subgraphSchemas({ graph_id, ...which }, deps)),
       );
     },
-  });
-
-export const assistantGraphRoutes = (deps: Deps): AgentRoute[] => [
-  getAssistantGraphRoute(deps),
-  getAssistantSchemasRoute(deps),
-  getSubgraphsRoute(deps),
-  getSubgraphRoute(deps),
-];
+  }),
+]);

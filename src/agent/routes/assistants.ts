@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Conflict, Invalid, NotFound, Rejected } from '../../errors.ts';
-import { json, noContent, type Reply } from '../../http/route.ts';
+import { json, noContent, routesWith, type Reply } from '../../http/route.ts';
 import {
   Assistant,
   AssistantCount,
@@ -31,11 +31,11 @@ import type { AgentDeps } from '../parts/deps.ts';
 import { newId } from '../kernel/ids.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { isGiven } from '../runs/kwargs.ts';
-import { ok, page, refused, type AgentRoute, agentRoutes } from './route.ts';
+import { ok, page, refused, agentRoutes } from './route.ts';
 
 type Deps = CancelDeps & Pick<AgentDeps, 'graphs'>;
 
-const route = agentRoutes('assistants');
+const route = agentRoutes<[Deps]>('assistants');
 export const AssistantPath = Type.Object({ assistant_id: Uuid('') });
 
 /** Returns the assistant. Throws `NotFound`, also for one that the caller may not see. */
@@ -104,22 +104,16 @@ async function remove(deps: Deps, { id, withThreads, caller }: Removal): Promise
   return noContent();
 }
 
-const createAssistantRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/assistants',
+export const assistantRoutes = routesWith([
+  route.post('/assistants', {
     id: 'create_assistant',
     summary: 'Create an assistant: a graph with a configuration',
     access: 'write',
     body: AssistantCreate,
     answers: { 200: ok('The assistant.', Assistant), 409: { description: 'The id is taken.' }, ...refused },
-    handler: ({ body, caller }) => create(deps, body, caller),
-  });
-
-const searchAssistantsRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/assistants/search',
+    handler: ({ body, caller }, deps) => create(deps, body, caller),
+  }),
+  route.post('/assistants/search', {
     id: 'search_assistants',
     summary: 'Assistants by metadata, graph and name',
     access: 'read',
@@ -127,18 +121,14 @@ const searchAssistantsRoute = (deps: Deps): AgentRoute =>
     selects: true,
     bodyOptional: true,
     answers: { 200: ok('Assistants, or the selected fields of them.', Type.Array(Type.Partial(Assistant))), ...refused },
-    handler: async ({ body: asked, caller }) => {
+    handler: async ({ body: asked, caller }, deps) => {
       knownGraph(deps, asked.graph_id);
       const { value: body, permits } = await permission(caller, 'assistants:search', { ...asked, metadata: asked.metadata ?? {} });
       const { rows, headers } = page(await searchAssistants(deps.db, { ...body, graphs: deps.graphs, seen: permits }), body);
       return json(rows, 200, headers);
     },
-  });
-
-const countAssistantsRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/assistants/count',
+  }),
+  route.post('/assistants/count', {
     id: 'count_assistants',
     summary: 'How many assistants match',
     access: 'read',
@@ -146,57 +136,42 @@ const countAssistantsRoute = (deps: Deps): AgentRoute =>
     selects: true,
     bodyOptional: true,
     answers: { 200: ok('The number.', Type.Integer()), ...refused },
-    handler: async ({ body, caller }) => {
+    handler: async ({ body, caller }, deps) => {
       const { value, permits } = await permission(caller, 'assistants:search', { ...body, metadata: body.metadata ?? {} });
       return json(await countAssistants(deps.db, { ...value, graphs: deps.graphs, seen: permits }));
     },
-  });
-
-const getAssistantRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/assistants/{assistant_id}',
+  }),
+  route.get('/assistants/{assistant_id}', {
     id: 'get_assistant',
     summary: 'One assistant',
     access: 'read',
     params: AssistantPath,
     answers: { 200: ok('The assistant.', Assistant), ...refused },
-    handler: async ({ params, caller }) => {
+    handler: async ({ params, caller }, deps) => {
       const { permits } = await permission(caller, 'assistants:read', { ...params, metadata: {} });
       return json(await assistantOf(deps, params.assistant_id, permits));
     },
-  });
-
-const patchAssistantRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'patch',
-    path: '/assistants/{assistant_id}',
+  }),
+  route.patch('/assistants/{assistant_id}', {
     id: 'patch_assistant',
     summary: 'Make the next version of an assistant',
     access: 'write',
     params: AssistantPath,
     body: AssistantPatch,
     answers: { 200: ok('The assistant.', Assistant), ...refused },
-    handler: ({ params, body, caller }) => patch(deps, { id: params.assistant_id, body, caller }),
-  });
-
-const deleteAssistantRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'delete',
-    path: '/assistants/{assistant_id}',
+    handler: ({ params, body, caller }, deps) => patch(deps, { id: params.assistant_id, body, caller }),
+  }),
+  route.delete('/assistants/{assistant_id}', {
     id: 'delete_assistant',
     summary: 'Delete an assistant with its versions',
     access: 'write',
     params: AssistantPath,
     query: Type.Object({ delete_threads: Type.Optional(Type.Boolean()) }),
     answers: { 204: ok('Gone.'), ...refused },
-    handler: ({ params, query, caller }) => remove(deps, { id: params.assistant_id, withThreads: query.delete_threads === true, caller }),
-  });
-
-const listAssistantVersionsRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/assistants/{assistant_id}/versions',
+    handler: ({ params, query, caller }, deps) =>
+      remove(deps, { id: params.assistant_id, withThreads: query.delete_threads === true, caller }),
+  }),
+  route.post('/assistants/{assistant_id}/versions', {
     id: 'list_assistant_versions',
     summary: 'Versions, newest first',
     access: 'read',
@@ -205,17 +180,13 @@ const listAssistantVersionsRoute = (deps: Deps): AgentRoute =>
     selects: true,
     bodyOptional: true,
     answers: { 200: ok('Versions.', Type.Array(Assistant)), ...refused },
-    handler: async ({ params, body, caller }) => {
+    handler: async ({ params, body, caller }, deps) => {
       const { value, permits } = await permission(caller, 'assistants:read', { ...params, metadata: body.metadata ?? {} });
       await assistantOf(deps, params.assistant_id, permits);
       return json(await listVersions(deps.db, params.assistant_id, { ...body, metadata: value.metadata }));
     },
-  });
-
-const setLatestVersionRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/assistants/{assistant_id}/latest',
+  }),
+  route.post('/assistants/{assistant_id}/latest', {
     id: 'set_latest_version',
     summary: 'Go back to a version',
     access: 'write',
@@ -223,21 +194,11 @@ const setLatestVersionRoute = (deps: Deps): AgentRoute =>
     body: AssistantLatest,
     selects: true,
     answers: { 200: ok('The assistant.', Assistant), ...refused },
-    handler: async ({ params, body, caller }) => {
+    handler: async ({ params, body, caller }, deps) => {
       const { permits } = await permission(caller, 'assistants:update', { ...params, version: body.version, metadata: {} });
       const assistant = await setLatest(deps.db, params.assistant_id, body.version, permits);
       if (assistant === undefined) throw new NotFound(`Assistant ${params.assistant_id} has no version ${body.version}`);
       return json(assistant);
     },
-  });
-
-export const assistantRoutes = (deps: Deps): AgentRoute[] => [
-  createAssistantRoute(deps),
-  searchAssistantsRoute(deps),
-  countAssistantsRoute(deps),
-  getAssistantRoute(deps),
-  patchAssistantRoute(deps),
-  deleteAssistantRoute(deps),
-  listAssistantVersionsRoute(deps),
-  setLatestVersionRoute(deps),
-];
+  }),
+]);

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, noContent } from '../../http/route.ts';
+import { json, noContent, routesWith } from '../../http/route.ts';
 import { Cron, CronCount, CronCreate, CronPatch, CronSearch, type CronCount as Asked } from '../../schema/agent/cron.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { Uuid } from '../../schema/types.ts';
@@ -10,9 +10,9 @@ import { changeCron, makeCron, type CronDeps } from '../crons/make.ts';
 import { countCrons, deleteCron, getCron, searchCrons, type FoundCron } from '../db/crons/crons.ts';
 import { assistantIdOf } from '../kernel/ids.ts';
 import { keyOfHeader } from '../kernel/request-key.ts';
-import { goneAgain, ok, page, refused, ThreadPath, type AgentRoute, agentRoutes } from './route.ts';
+import { goneAgain, ok, page, refused, ThreadPath, agentRoutes } from './route.ts';
 
-const route = agentRoutes('crons');
+const route = agentRoutes<[CronDeps]>('crons');
 const CronPath = Type.Object({ cron_id: Uuid('') });
 
 const missing = (id: string): NotFound => new NotFound(`Cron with ID ${id} not found`);
@@ -30,26 +30,20 @@ function selected(row: FoundCron, select: CronSearch['select']): Partial<Cron> {
   return select && select.length > 0 ? Object.fromEntries(select.map((name) => [name, cron[name as keyof Cron]])) : cron;
 }
 
-const createCronRoute = (deps: CronDeps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/runs/crons',
+export const cronRoutes = routesWith([
+  route.post('/runs/crons', {
     id: 'create_cron',
     summary: 'Start runs by a schedule, each on a thread of its own',
     access: 'write',
     headers: OnceHeaders,
     body: CronCreate,
     answers: { 200: ok('The cron.', Cron), ...refused, ...goneAgain },
-    handler: async ({ body, caller, headers }) => {
+    handler: async ({ body, caller, headers }, deps) => {
       const key = keyOfHeader(headers, { identity: caller.identity, route: 'runs/crons' }, body);
       return json(await makeCron(deps, body, { threadId: null, caller, key }));
     },
-  });
-
-const createThreadCronRoute = (deps: CronDeps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/{thread_id}/runs/crons',
+  }),
+  route.post('/threads/{thread_id}/runs/crons', {
     id: 'create_thread_cron',
     summary: 'Start runs on a thread by a schedule',
     access: 'write',
@@ -57,16 +51,12 @@ const createThreadCronRoute = (deps: CronDeps): AgentRoute =>
     headers: OnceHeaders,
     body: CronCreate,
     answers: { 200: ok('The cron.', Cron), ...refused, ...goneAgain },
-    handler: async ({ params: { thread_id: threadId }, body, caller, headers }) => {
+    handler: async ({ params: { thread_id: threadId }, body, caller, headers }, deps) => {
       const key = keyOfHeader(headers, { identity: caller.identity, route: 'runs/crons', threadId }, body);
       return json(await makeCron(deps, body, { threadId, caller, key }));
     },
-  });
-
-const searchCronsRoute = ({ db, graphs }: CronDeps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/runs/crons/search',
+  }),
+  route.post('/runs/crons/search', {
     id: 'search_crons',
     summary: 'Crons by assistant, thread and metadata',
     access: 'read',
@@ -74,7 +64,7 @@ const searchCronsRoute = ({ db, graphs }: CronDeps): AgentRoute =>
     selects: true,
     bodyOptional: true,
     answers: { 200: ok('Crons, or the selected fields of them.', Type.Array(Type.Partial(Cron))), ...refused },
-    handler: async ({ body: asked, caller }) => {
+    handler: async ({ body: asked, caller }, { db, graphs }) => {
       const { value: body, permits: seen } = await permission(caller, 'crons:search', described(asked, graphs));
       const { rows, headers } = page(await searchCrons(db, { ...body, seen }), body);
       return json(
@@ -83,12 +73,8 @@ const searchCronsRoute = ({ db, graphs }: CronDeps): AgentRoute =>
         headers,
       );
     },
-  });
-
-const countCronsRoute = ({ db, graphs }: CronDeps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/runs/crons/count',
+  }),
+  route.post('/runs/crons/count', {
     id: 'count_crons',
     summary: 'How many crons match',
     access: 'read',
@@ -96,64 +82,43 @@ const countCronsRoute = ({ db, graphs }: CronDeps): AgentRoute =>
     selects: true,
     bodyOptional: true,
     answers: { 200: ok('The number.', Type.Integer()), ...refused },
-    handler: async ({ body, caller }) => {
+    handler: async ({ body, caller }, { db, graphs }) => {
       const { value, permits: seen } = await permission(caller, 'crons:search', described(body, graphs));
       return json(await countCrons(db, { ...value, seen }));
     },
-  });
-
-const getCronRoute = ({ db }: CronDeps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/runs/crons/{cron_id}',
+  }),
+  route.get('/runs/crons/{cron_id}', {
     id: 'get_cron',
     summary: 'One cron',
     access: 'read',
     params: CronPath,
     answers: { 200: ok('The cron.', Cron), ...refused },
-    handler: async ({ params, caller }) => {
+    handler: async ({ params, caller }, { db }) => {
       const { permits } = await permission(caller, 'crons:read', params);
       const cron = await getCron(db, params.cron_id, permits);
       if (cron === undefined) throw missing(params.cron_id);
       return json(shownCron(cron));
     },
-  });
-
-const patchCronRoute = (deps: CronDeps): AgentRoute =>
-  route({
-    method: 'patch',
-    path: '/runs/crons/{cron_id}',
+  }),
+  route.patch('/runs/crons/{cron_id}', {
     id: 'patch_cron',
     summary: 'Change a cron: its schedule, or the input of its runs',
     access: 'write',
     params: CronPath,
     body: CronPatch,
     answers: { 200: ok('The cron.', Cron), ...refused },
-    handler: async ({ params, body, caller }) => json(await changeCron(deps, body, { id: params.cron_id, caller })),
-  });
-
-const deleteCronRoute = ({ db }: CronDeps): AgentRoute =>
-  route({
-    method: 'delete',
-    path: '/runs/crons/{cron_id}',
+    handler: async ({ params, body, caller }, deps) => json(await changeCron(deps, body, { id: params.cron_id, caller })),
+  }),
+  route.delete('/runs/crons/{cron_id}', {
     id: 'delete_cron',
     summary: 'Delete a cron; the runs that it started stay',
     access: 'write',
     params: CronPath,
     answers: { 204: ok('Gone.'), ...refused },
-    handler: async ({ params, caller }) => {
+    handler: async ({ params, caller }, { db }) => {
       const { permits } = await permission(caller, 'crons:delete', params);
       if (!(await deleteCron(db, params.cron_id, permits))) throw missing(params.cron_id);
       return noContent();
     },
-  });
-
-export const cronRoutes = (deps: CronDeps): AgentRoute[] => [
-  createCronRoute(deps),
-  createThreadCronRoute(deps),
-  searchCronsRoute(deps),
-  countCronsRoute(deps),
-  getCronRoute(deps),
-  patchCronRoute(deps),
-  deleteCronRoute(deps),
-];
+  }),
+]);

@@ -37,9 +37,7 @@ async function* filtered(batches: AsyncIterable<Batch>, filter: EventFilter): As
 }
 
 const eventsRoute = ({ db, readers }: Pick<AgentDeps, 'db' | 'readers'>): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/{thread_id}/stream/events',
+  route.post('/threads/{thread_id}/stream/events', {
     id: 'stream_thread_events',
     summary: 'Stream the events of a thread, from its first event that is kept; the thread need not exist yet',
     access: 'read',
@@ -58,9 +56,7 @@ const eventsRoute = ({ db, readers }: Pick<AgentDeps, 'db' | 'readers'>): AgentR
   });
 
 const commandsRoute = (deps: CommandDeps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/{thread_id}/commands',
+  route.post('/threads/{thread_id}/commands', {
     id: 'command_thread',
     summary: 'Start a run, answer an interrupt, or ask where the thread stands',
     access: 'write',

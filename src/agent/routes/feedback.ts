@@ -1,17 +1,17 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, noContent, type Reply } from '../../http/route.ts';
+import { json, noContent, routesWith, type Reply } from '../../http/route.ts';
 import { Feedback, FeedbackGiven, FeedbackLink } from '../../schema/agent/feedback.ts';
 import { Uuid } from '../../schema/types.ts';
 import { permission } from '../auth/caller.ts';
 import { giveFeedback, listFeedback } from '../db/runs/feedback.ts';
 import { getRun } from '../db/runs/runs.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { ok, refused, RunPath, type AgentRoute, agentRoutes } from './route.ts';
+import { ok, refused, RunPath, agentRoutes } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db'>;
 
-const route = agentRoutes('runs');
+const route = agentRoutes<[Deps]>('runs');
 /** Bytes of feedback, which is read for everybody who sends to an address of this form. */
 const MOST_BYTES = 64 * 1024;
 const Token = Type.Object({ token: Uuid('') });
@@ -21,11 +21,10 @@ async function give({ db }: Deps, token: string, given: FeedbackGiven): Promise<
   return noContent();
 }
 
-/** Takes feedback. The token is the credential, so anyone who got the link may use it. */
-const giveFeedbackRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/feedback/tokens/{token}',
+/** Makes the routes for feedback on runs. */
+export const feedbackRoutes = routesWith([
+  /** Takes feedback. The token is the credential, so anyone who got the link may use it. */
+  route.post('/feedback/tokens/{token}', {
     id: 'give_feedback',
     summary: 'Say what a run was worth',
     access: 'open',
@@ -33,42 +32,28 @@ const giveFeedbackRoute = (deps: Deps): AgentRoute =>
     body: FeedbackGiven,
     bodyBytes: MOST_BYTES,
     answers: { 204: ok('Kept; it replaces earlier feedback.'), ...refused },
-    handler: ({ params, body }) => give(deps, params.token, body),
-  });
-
-const followFeedbackLinkRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/feedback/tokens/{token}',
+    handler: ({ params, body }, deps) => give(deps, params.token, body),
+  }),
+  route.get('/feedback/tokens/{token}', {
     id: 'follow_feedback_link',
     summary: 'The same by a link',
     access: 'open',
     params: Token,
     query: FeedbackLink,
     answers: { 204: ok('Kept.'), ...refused },
-    handler: ({ params, query }) => give(deps, params.token, query),
-  });
-
-const listFeedbackRoute = ({ db }: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}/runs/{run_id}/feedback',
+    handler: ({ params, query }, deps) => give(deps, params.token, query),
+  }),
+  route.get('/threads/{thread_id}/runs/{run_id}/feedback', {
     id: 'list_feedback',
     summary: 'The feedback on a run',
     access: 'read',
     params: RunPath,
     answers: { 200: ok('Feedback by key.', Type.Array(Feedback)), ...refused },
-    handler: async ({ params, caller }) => {
+    handler: async ({ params, caller }, { db }) => {
       const { permits } = await permission(caller, 'threads:read', params);
       if ((await getRun(db, params.thread_id, params.run_id, permits)) === undefined)
         throw new NotFound(`Run with ID ${params.run_id} not found`);
       return json(await listFeedback(db, params.run_id));
     },
-  });
-
-/** Makes the routes for feedback on runs. */
-export const feedbackRoutes = (deps: Deps): AgentRoute[] => [
-  giveFeedbackRoute(deps),
-  followFeedbackLinkRoute(deps),
-  listFeedbackRoute(deps),
-];
+  }),
+]);

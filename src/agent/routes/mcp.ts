@@ -12,9 +12,7 @@ const refused = (description: string): { description: string; schema: typeof Mes
 
 function mcpRoute(deps: McpDeps): AgentRoute {
   const endpoint = new McpEndpoint(deps);
-  return route({
-    method: 'post',
-    path: '/mcp',
+  return route.post('/mcp', {
     id: 'mcp',
     summary: 'Assistants as tools of other agents, by the Model Context Protocol',
     // Each method says what it needs.

@@ -7,7 +7,7 @@ import type { AgentCaller } from '../auth/caller.ts';
 export type AgentRoute = Route<AgentCaller>;
 
 /** Returns how routes of a tag are made. */
-export const agentRoutes = (tag: string) => routesOf<AgentCaller>(tag);
+export const agentRoutes = <Parts extends unknown[] = []>(tag: string) => routesOf<AgentCaller, Parts>(tag);
 
 export const ThreadPath = Type.Object({ thread_id: Uuid('') });
 export const RunPath = Type.Object({ thread_id: Uuid(''), run_id: Uuid('') });

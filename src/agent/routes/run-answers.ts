@@ -33,7 +33,6 @@ export type RunRouteDeps = CreateDeps &
 
 /** The description that all routes which start one run share. */
 export const startingOneRun = {
-  method: 'post',
   access: 'write',
   headers: OnceHeaders,
   body: RunCreate,

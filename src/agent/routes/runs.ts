@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, noContent, slowJsonText, type Reply } from '../../http/route.ts';
+import { json, noContent, slowJsonText, routesWith, type Reply } from '../../http/route.ts';
 import { CancelQuery, isUnfinished, JoinQuery, Run, RunsQuery, StreamQuery } from '../../schema/agent/run.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import { deleteRunCheckpoints } from '../db/threads/checkpoint-upkeep.ts';
@@ -8,7 +8,7 @@ import type { Db } from '../db/base/pool.ts';
 import { deleteRuns, getRun, listRuns, selectActive, type ActiveRun } from '../db/runs/runs.ts';
 import { threadHead } from '../db/threads/threads.ts';
 import { cancelRuns, stopOf, type CancelAction } from '../runs/cancel.ts';
-import { goneAgain, ok, refused, RunPath, ThreadPath, type AgentRoute, agentRoutes } from './route.ts';
+import { goneAgain, ok, refused, RunPath, ThreadPath, agentRoutes } from './route.ts';
 import {
   answerEnd,
   answerJoin,
@@ -21,135 +21,9 @@ import {
   type RunRouteDeps,
 } from './run-answers.ts';
 
-const route = agentRoutes('runs');
+const route = agentRoutes<[RunRouteDeps]>('runs');
 const access = 'write' as const;
 const busy = { 409: { description: 'The thread is busy and the strategy is reject.' } };
-
-const createRunRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    ...startingOneRun,
-    path: '/threads/{thread_id}/runs',
-    params: ThreadPath,
-    id: 'create_run',
-    summary: 'Start a run in the background',
-    answers: { 200: ok('The run.', Run), ...refused, ...busy, ...goneAgain },
-    handler: (request) => answerRun(deps, request.body, { threadId: request.params.thread_id, request }),
-  });
-
-const waitRunRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    ...startingOneRun,
-    path: '/threads/{thread_id}/runs/wait',
-    params: ThreadPath,
-    id: 'wait_run',
-    waits: true,
-    summary: 'Run, and answer the final state',
-    answers: { 200: ok('The final state.', AnyState), ...refused, ...busy, ...goneAgain },
-    handler: (request) => answerEnd(deps, request.body, { threadId: request.params.thread_id, request }),
-  });
-
-const streamRunRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    ...startingOneRun,
-    path: '/threads/{thread_id}/runs/stream',
-    params: ThreadPath,
-    id: 'stream_run',
-    summary: 'Run, and stream the events',
-    query: StreamQuery,
-    answers: { ...eventStream, ...refused, ...busy, ...goneAgain },
-    handler: (request) =>
-      answerStream(deps, request.body, { threadId: request.params.thread_id, request, namespaces: request.query.namespace }),
-  });
-
-const listRunsRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}/runs',
-    id: 'list_runs',
-    summary: 'Runs of a thread, newest first',
-    access: 'read',
-    params: ThreadPath,
-    query: RunsQuery,
-    answers: { 200: ok('Runs, or the selected fields of them.', Type.Array(Type.Partial(Run))), ...refused },
-    handler: async ({ params, query, caller }) => {
-      const { permits } = await permission(caller, 'threads:search', { thread_id: params.thread_id, metadata: {} });
-      if ((await threadHead(deps.db, params.thread_id, permits)) === undefined)
-        throw new NotFound(`Thread with ID ${params.thread_id} not found`);
-      const runs = await listRuns(deps.db, params.thread_id, query);
-      return json(query.select === undefined ? runs : runs.map((run) => picked(run, query.select!)));
-    },
-  });
-
-const getRunRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}/runs/{run_id}',
-    id: 'get_run',
-    summary: 'One run',
-    access: 'read',
-    params: RunPath,
-    answers: { 200: ok('The run.', Run), ...refused },
-    handler: async ({ params, caller }) => {
-      const { permits } = await permission(caller, 'threads:read', params);
-      const run = await getRun(deps.db, params.thread_id, params.run_id, permits);
-      if (run === undefined) throw new NotFound(`Run with ID ${params.run_id} not found`);
-      return json(run);
-    },
-  });
-
-const deleteRunRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    method: 'delete',
-    path: '/threads/{thread_id}/runs/{run_id}',
-    id: 'delete_run',
-    summary: 'Delete a run and its checkpoints',
-    access,
-    params: RunPath,
-    answers: { 204: ok('Gone.'), ...refused },
-    handler: ({ params, caller, signal }) => remove(deps, params, { caller, signal }),
-  });
-
-const joinRunRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}/runs/{run_id}/join',
-    id: 'join_run',
-    waits: true,
-    summary: 'Wait for the end',
-    access: 'read',
-    params: RunPath,
-    query: JoinQuery,
-    answers: { 200: ok('The final state.', AnyState), ...refused },
-    handler: ({ params, query, signal, caller }) =>
-      answerJoin(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal }),
-  });
-
-const joinStreamRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}/runs/{run_id}/stream',
-    id: 'join_stream',
-    summary: 'Stream the events from now, or from an event on',
-    access: 'read',
-    params: RunPath,
-    query: JoinQuery,
-    answers: { ...eventStream, ...refused },
-    handler: ({ params, query, signal, headers, forwarded, caller }) =>
-      answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal, headers, forwarded }),
-  });
-
-const cancelRunRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/{thread_id}/runs/{run_id}/cancel',
-    id: 'cancel_run',
-    summary: 'Stop a run',
-    access,
-    params: RunPath,
-    query: CancelQuery,
-    answers: { 200: ok('Stopped.', AnyState), 202: ok('Stopping.'), ...refused },
-    handler: ({ params, query, signal, caller }) => cancel(deps, params, { ...query, caller, signal }),
-  });
 
 const picked = (record: object, names: string[]): object =>
   Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
@@ -199,14 +73,98 @@ async function cancel(
 }
 
 /** Makes the routes for runs on a thread. */
-export const threadRunRoutes = (deps: RunRouteDeps): AgentRoute[] => [
-  createRunRoute(deps),
-  waitRunRoute(deps),
-  streamRunRoute(deps),
-  listRunsRoute(deps),
-  getRunRoute(deps),
-  deleteRunRoute(deps),
-  joinRunRoute(deps),
-  joinStreamRoute(deps),
-  cancelRunRoute(deps),
-];
+export const threadRunRoutes = routesWith([
+  route.post('/threads/{thread_id}/runs', {
+    ...startingOneRun,
+    params: ThreadPath,
+    id: 'create_run',
+    summary: 'Start a run in the background',
+    answers: { 200: ok('The run.', Run), ...refused, ...busy, ...goneAgain },
+    handler: (request, deps) => answerRun(deps, request.body, { threadId: request.params.thread_id, request }),
+  }),
+  route.post('/threads/{thread_id}/runs/wait', {
+    ...startingOneRun,
+    params: ThreadPath,
+    id: 'wait_run',
+    waits: true,
+    summary: 'Run, and answer the final state',
+    answers: { 200: ok('The final state.', AnyState), ...refused, ...busy, ...goneAgain },
+    handler: (request, deps) => answerEnd(deps, request.body, { threadId: request.params.thread_id, request }),
+  }),
+  route.post('/threads/{thread_id}/runs/stream', {
+    ...startingOneRun,
+    params: ThreadPath,
+    id: 'stream_run',
+    summary: 'Run, and stream the events',
+    query: StreamQuery,
+    answers: { ...eventStream, ...refused, ...busy, ...goneAgain },
+    handler: (request, deps) =>
+      answerStream(deps, request.body, { threadId: request.params.thread_id, request, namespaces: request.query.namespace }),
+  }),
+  route.get('/threads/{thread_id}/runs', {
+    id: 'list_runs',
+    summary: 'Runs of a thread, newest first',
+    access: 'read',
+    params: ThreadPath,
+    query: RunsQuery,
+    answers: { 200: ok('Runs, or the selected fields of them.', Type.Array(Type.Partial(Run))), ...refused },
+    handler: async ({ params, query, caller }, deps) => {
+      const { permits } = await permission(caller, 'threads:search', { thread_id: params.thread_id, metadata: {} });
+      if ((await threadHead(deps.db, params.thread_id, permits)) === undefined)
+        throw new NotFound(`Thread with ID ${params.thread_id} not found`);
+      const runs = await listRuns(deps.db, params.thread_id, query);
+      return json(query.select === undefined ? runs : runs.map((run) => picked(run, query.select!)));
+    },
+  }),
+  route.get('/threads/{thread_id}/runs/{run_id}', {
+    id: 'get_run',
+    summary: 'One run',
+    access: 'read',
+    params: RunPath,
+    answers: { 200: ok('The run.', Run), ...refused },
+    handler: async ({ params, caller }, deps) => {
+      const { permits } = await permission(caller, 'threads:read', params);
+      const run = await getRun(deps.db, params.thread_id, params.run_id, permits);
+      if (run === undefined) throw new NotFound(`Run with ID ${params.run_id} not found`);
+      return json(run);
+    },
+  }),
+  route.delete('/threads/{thread_id}/runs/{run_id}', {
+    id: 'delete_run',
+    summary: 'Delete a run and its checkpoints',
+    access,
+    params: RunPath,
+    answers: { 204: ok('Gone.'), ...refused },
+    handler: ({ params, caller, signal }, deps) => remove(deps, params, { caller, signal }),
+  }),
+  route.get('/threads/{thread_id}/runs/{run_id}/join', {
+    id: 'join_run',
+    waits: true,
+    summary: 'Wait for the end',
+    access: 'read',
+    params: RunPath,
+    query: JoinQuery,
+    answers: { 200: ok('The final state.', AnyState), ...refused },
+    handler: ({ params, query, signal, caller }, deps) =>
+      answerJoin(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal }),
+  }),
+  route.get('/threads/{thread_id}/runs/{run_id}/stream', {
+    id: 'join_stream',
+    summary: 'Stream the events from now, or from an event on',
+    access: 'read',
+    params: RunPath,
+    query: JoinQuery,
+    answers: { ...eventStream, ...refused },
+    handler: ({ params, query, signal, headers, forwarded, caller }, deps) =>
+      answerJoinStream(deps, { runId: params.run_id, threadId: params.thread_id, caller, query, signal, headers, forwarded }),
+  }),
+  route.post('/threads/{thread_id}/runs/{run_id}/cancel', {
+    id: 'cancel_run',
+    summary: 'Stop a run',
+    access,
+    params: RunPath,
+    query: CancelQuery,
+    answers: { 200: ok('Stopped.', AnyState), 202: ok('Stopping.'), ...refused },
+    handler: ({ params, query, signal, caller }, deps) => cancel(deps, params, { ...query, caller, signal }),
+  }),
+]);

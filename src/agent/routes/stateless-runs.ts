@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Invalid, NotFound } from '../../errors.ts';
-import { json, noContent } from '../../http/route.ts';
+import { json, noContent, routesWith } from '../../http/route.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { CancelMany, CancelManyQuery, JoinQuery, Run, RunBatch, StreamQuery } from '../../schema/agent/run.ts';
 import { Uuid } from '../../schema/types.ts';
@@ -9,7 +9,7 @@ import { selectActive } from '../db/runs/runs.ts';
 import { keyOfHeader } from '../kernel/request-key.ts';
 import { cancelRuns, stopOf } from '../runs/cancel.ts';
 import { createRuns } from '../runs/create.ts';
-import { goneAgain, ok, refused, type AgentRoute, agentRoutes } from './route.ts';
+import { goneAgain, ok, refused, agentRoutes } from './route.ts';
 import {
   answerEnd,
   answerJoinStream,
@@ -21,45 +21,35 @@ import {
   type RunRouteDeps,
 } from './run-answers.ts';
 
-const route = agentRoutes('runs');
+const route = agentRoutes<[RunRouteDeps]>('runs');
 const access = 'write' as const;
 
-const createStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
+/** Makes the routes for runs on a thread of their own. */
+export const statelessRunRoutes = routesWith([
+  route.post('/runs', {
     ...startingOneRun,
-    path: '/runs',
     id: 'create_stateless_run',
     summary: 'Start a run on a thread of its own',
     answers: { 200: ok('The run.', Run), ...refused, ...goneAgain },
-    handler: (request) => answerRun(deps, request.body, { threadId: undefined, request }),
-  });
-
-const waitStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
+    handler: (request, deps) => answerRun(deps, request.body, { threadId: undefined, request }),
+  }),
+  route.post('/runs/wait', {
     ...startingOneRun,
-    path: '/runs/wait',
     id: 'wait_stateless_run',
     waits: true,
     summary: 'Run on a thread of its own, and answer the final state',
     answers: { 200: ok('The final state.', AnyState), ...refused, ...goneAgain },
-    handler: (request) => answerEnd(deps, request.body, { threadId: undefined, request }),
-  });
-
-const streamStatelessRunRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
+    handler: (request, deps) => answerEnd(deps, request.body, { threadId: undefined, request }),
+  }),
+  route.post('/runs/stream', {
     ...startingOneRun,
-    path: '/runs/stream',
     id: 'stream_stateless_run',
     summary: 'Run on a thread of its own, and stream the events',
     query: StreamQuery,
     answers: { ...eventStream, ...refused, ...goneAgain },
-    handler: (request) => answerStream(deps, request.body, { threadId: undefined, request, namespaces: request.query.namespace }),
-  });
-
-const createRunsRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/runs/batch',
+    handler: (request, deps) => answerStream(deps, request.body, { threadId: undefined, request, namespaces: request.query.namespace }),
+  }),
+  route.post('/runs/batch', {
     id: 'create_runs',
     summary: 'Start several runs, each on a thread of its own',
     access,
@@ -67,30 +57,22 @@ const createRunsRoute = (deps: RunRouteDeps): AgentRoute =>
     body: RunBatch,
     starts: (body) => (body as unknown[]).length,
     answers: { 200: ok('The runs.', Type.Array(Run)), ...refused, ...goneAgain },
-    handler: async (request) => {
+    handler: async (request, deps) => {
       const key = keyOfHeader(request.headers, { identity: request.caller.identity, route: 'runs/batch' }, request.body);
       return json(await createRuns(deps, request.body, { request, key }));
     },
-  });
-
-const joinStatelessStreamRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/runs/{run_id}/stream',
+  }),
+  route.get('/runs/{run_id}/stream', {
     id: 'join_stateless_stream',
     summary: 'Stream the events, by run id alone',
     access: 'read',
     params: Type.Object({ run_id: Uuid('') }),
     query: JoinQuery,
     answers: { ...eventStream, ...refused },
-    handler: ({ params, query, signal, headers, forwarded, caller }) =>
+    handler: ({ params, query, signal, headers, forwarded, caller }, deps) =>
       answerJoinStream(deps, { runId: params.run_id, threadId: undefined, caller, query, signal, headers, forwarded }),
-  });
-
-const cancelRunsRoute = (deps: RunRouteDeps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/runs/cancel',
+  }),
+  route.post('/runs/cancel', {
     id: 'cancel_runs',
     summary: 'Stop several runs',
     access,
@@ -98,7 +80,7 @@ const cancelRunsRoute = (deps: RunRouteDeps): AgentRoute =>
     body: CancelMany,
     selects: true,
     answers: { 204: ok('Stopped.'), ...refused },
-    handler: async ({ query, body, caller }) => {
+    handler: async ({ query, body, caller }, deps) => {
       const byIds = body.run_ids !== undefined || body.thread_id !== undefined;
       if (byIds === (body.status !== undefined))
         throw new Invalid([{ loc: ['body', 'status'], msg: 'Give either status, or thread_id with run_ids', type: 'value_error' }]);
@@ -108,14 +90,5 @@ const cancelRunsRoute = (deps: RunRouteDeps): AgentRoute =>
       if (count === 0) throw new NotFound('No runs found to cancel.');
       return noContent();
     },
-  });
-
-/** Makes the routes for runs on a thread of their own. */
-export const statelessRunRoutes = (deps: RunRouteDeps): AgentRoute[] => [
-  createStatelessRunRoute(deps),
-  waitStatelessRunRoute(deps),
-  streamStatelessRunRoute(deps),
-  createRunsRoute(deps),
-  joinStatelessStreamRoute(deps),
-  cancelRunsRoute(deps),
-];
+  }),
+]);

@@ -1,17 +1,17 @@
 import { Type } from 'typebox';
 import { Conflict, Invalid, Rejected } from '../../errors.ts';
-import { json, noContent } from '../../http/route.ts';
+import { json, noContent, routesWith } from '../../http/route.ts';
 import { Nullable } from '../../schema/types.ts';
 import { StoreDelete, StoreGet, StoreItem, StoreNamespaces, StorePut, StoreSearch } from '../../schema/agent/store-item.ts';
 import { permission } from '../auth/caller.ts';
 import { deleteItem, getItem, listNamespaces, putItem, searchItems, type Near } from '../db/store/store-items.ts';
 import { refuseByValue } from '../db/base/unsearchable.ts';
 import type { AgentDeps } from '../parts/deps.ts';
-import { ok, refused, type AgentRoute, agentRoutes } from './route.ts';
+import { ok, refused, agentRoutes } from './route.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'expiry' | 'semanticSearch'>;
 
-const route = agentRoutes('store');
+const route = agentRoutes<[Deps]>('store');
 
 /** Returns the body. Throws `Invalid` for a field that names an impossible namespace. */
 function checked<B extends object>(body: B): B {
@@ -33,16 +33,14 @@ async function nearTo({ db, semanticSearch }: Deps, query: string | null | undef
   return semanticSearch.near(query);
 }
 
-const putItemRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'put',
-    path: '/store/items',
+export const storeRoutes = routesWith([
+  route.put('/store/items', {
     id: 'put_item',
     summary: 'Keep a value',
     access: 'write',
     body: StorePut,
     answers: { 204: ok('Kept.'), ...refused },
-    handler: async ({ body, caller }) => {
+    handler: async ({ body, caller }, deps) => {
       const { index = null, ttl = deps.expiry.store.defaultTtl } = body;
       const { value: item, permits } = await permission(caller, 'store:put', { ...checked(body), index, ttl });
       const indexed = await deps.semanticSearch?.vectorsOf(item.value, body.index);
@@ -50,46 +48,34 @@ const putItemRoute = (deps: Deps): AgentRoute =>
       if (await putItem(deps.db, { namespace, key, value, ttl: item.ttl, indexed, replaceable: permits })) return noContent();
       throw new Conflict(`There is an item ${key} under ${namespace.join('.')} that may not be replaced.`);
     },
-  });
-
-const getItemRoute = ({ db, expiry }: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/store/items',
+  }),
+  route.get('/store/items', {
     id: 'get_item',
     summary: 'A kept value, or null',
     access: 'read',
     query: StoreGet,
     answers: { 200: ok('The item, or null.', Nullable(StoreItem)), ...refused },
-    handler: async ({ query, caller }) => {
+    handler: async ({ query, caller }, { db, expiry }) => {
       if (query.key === undefined) throw new Rejected('key: Field required');
       const asked = { namespace: query.namespace ? query.namespace.split('.') : [], key: query.key };
       const { value, permits } = await permission(caller, 'store:get', asked);
       return json((await getItem(db, { ...value, refresh: query.refresh_ttl ?? expiry.store.refresh, seen: permits })) ?? null);
     },
-  });
-
-const deleteItemRoute = ({ db }: Deps): AgentRoute =>
-  route({
-    method: 'delete',
-    path: '/store/items',
+  }),
+  route.delete('/store/items', {
     id: 'delete_item',
     summary: 'Forget a value',
     access: 'write',
     body: StoreDelete,
     selects: true,
     answers: { 204: ok('Gone.'), ...refused },
-    handler: async ({ body, caller }) => {
+    handler: async ({ body, caller }, { db }) => {
       const { value, permits } = await permission(caller, 'store:delete', { namespace: checked(body).namespace ?? [], key: body.key });
       await deleteItem(db, { ...value, deletable: permits });
       return noContent();
     },
-  });
-
-const searchItemsRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/store/items/search',
+  }),
+  route.post('/store/items/search', {
     id: 'search_items',
     summary: 'Values under a namespace',
     access: 'read',
@@ -97,7 +83,7 @@ const searchItemsRoute = (deps: Deps): AgentRoute =>
     selects: true,
     bodyOptional: true,
     answers: { 200: ok('Items.', Type.Object({ items: Type.Array(StoreItem) })), ...refused },
-    handler: async ({ body, caller }) => {
+    handler: async ({ body, caller }, deps) => {
       const { namespace_prefix, filter, query, ...rest } = checked(body);
       const asked = { ...rest, namespace: namespace_prefix ?? [], filter: filter ?? {}, query: query ?? null };
       const { value, permits } = await permission(caller, 'store:search', asked);
@@ -111,12 +97,8 @@ const searchItemsRoute = (deps: Deps): AgentRoute =>
         ),
       });
     },
-  });
-
-const listNamespacesRoute = ({ db }: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/store/namespaces',
+  }),
+  route.post('/store/namespaces', {
     id: 'list_namespaces',
     summary: 'Namespaces in use',
     access: 'read',
@@ -124,19 +106,12 @@ const listNamespacesRoute = ({ db }: Deps): AgentRoute =>
     selects: true,
     bodyOptional: true,
     answers: { 200: ok('Namespaces.', Type.Object({ namespaces: Type.Array(Type.Array(Type.String())) })), ...refused },
-    handler: async ({ body, caller }) => {
+    handler: async ({ body, caller }, { db }) => {
       const { prefix, suffix, max_depth, ...page } = checked(body);
       const asked = { ...page, namespace: prefix ?? [], suffix: suffix ?? [], max_depth: max_depth ?? null };
       const { value, permits } = await permission(caller, 'store:list_namespaces', asked);
       const { namespace, ...search } = value;
       return json({ namespaces: await listNamespaces(db, { ...search, prefix: namespace, seen: permits }) });
     },
-  });
-
-export const storeRoutes = (deps: Deps): AgentRoute[] => [
-  putItemRoute(deps),
-  getItemRoute(deps),
-  deleteItemRoute(deps),
-  searchItemsRoute(deps),
-  listNamespacesRoute(deps),
-];
+  }),
+]);

@@ -30,9 +30,7 @@ const LOOKS_WITHIN = 30_000;
 
 /** Reports whether this process can do its work, which needs the database and its queue. `more` is added to it. */
 export function healthRoute(deps: Deps, path: '/' | '/ok', more: () => object = () => ({})): AgentRoute {
-  return route({
-    method: 'get',
-    path,
+  return route.get(path, {
     id: path === '/' ? 'root' : 'health',
     summary: 'Whether the server, its database and its queue are well',
     access: 'open',
@@ -77,9 +75,7 @@ const graphErrors = ({ graphFaults }: Pick<Deps, 'graphFaults'>): object => {
 };
 
 const infoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/info',
+  route.get('/info', {
     id: 'info',
     summary: 'Version and features of this server',
     access: docsAccess,
@@ -113,9 +109,7 @@ const infoRoute = (deps: Deps, { info, docsAccess }: SystemFacts): AgentRoute =>
 
 /** Answers with the metrics of this process. */
 export const metricsRoute = ({ metrics }: Pick<SystemFacts, 'metrics'>): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/metrics',
+  route.get('/metrics', {
     id: 'metrics',
     summary: 'Metrics for Prometheus, or as JSON',
     access: 'open',
@@ -129,9 +123,7 @@ export const metricsRoute = ({ metrics }: Pick<SystemFacts, 'metrics'>): AgentRo
   });
 
 const openapiRoute = ({ document, docsAccess }: SystemFacts): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/openapi.json',
+  route.get('/openapi.json', {
     id: 'openapi',
     summary: 'This interface, described',
     access: docsAccess,
@@ -140,9 +132,7 @@ const openapiRoute = ({ document, docsAccess }: SystemFacts): AgentRoute =>
   });
 
 const docsRoute = ({ docsAccess }: SystemFacts): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/docs',
+  route.get('/docs', {
     id: 'docs',
     summary: 'This interface, for people',
     access: docsAccess,

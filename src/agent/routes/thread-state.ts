@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Conflict, NotFound, Rejected } from '../../errors.ts';
-import { json, jsonText, type Reply } from '../../http/route.ts';
+import { json, jsonText, routesWith, type Reply, type Route } from '../../http/route.ts';
 import { Limit } from '../../schema/agent/agent-types.ts';
 import { HistoryBody, StateAt, StateSelect, StateUpdate } from '../../schema/agent/thread.ts';
 import { Uuid } from '../../schema/types.ts';
@@ -14,12 +14,12 @@ import type { AnswerOfRevision, PinnedThread } from '../graphs/pinned-calls.ts';
 import { threadCall } from '../graphs/thread-call.ts';
 import { HeldThreads } from '../runs/held-thread.ts';
 import { checkCheckpoint } from '../runs/plan.ts';
-import { ok, refused, ThreadPath, type AgentRoute, agentRoutes } from './route.ts';
+import { ok, refused, ThreadPath, agentRoutes } from './route.ts';
 import type { Json } from '../../schema/json.ts';
 
 type Deps = Pick<AgentDeps, 'db' | 'graphs' | 'host' | 'pinnedCalls' | 'readers'>;
 type WriteDeps = Deps & { held: HeldThreads };
-const route = agentRoutes('threads');
+const route = agentRoutes<[WriteDeps]>('threads');
 const State = Type.Unsafe<unknown>({ type: 'object' });
 const Query = Type.Object({ subgraphs: Type.Optional(Type.Boolean()), select: Type.Optional(StateSelect) });
 const HistoryQuery = Type.Object({
@@ -162,39 +162,29 @@ export async function applySupersteps(
   await setThreadState(deps.db, thread_id, { ...thread, status: thread.waiting ? 'interrupted' : 'idle' });
 }
 
-const getStateRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}/state',
+const stateRoutes = routesWith([
+  route.get('/threads/{thread_id}/state', {
     id: 'get_state',
     summary: 'The current state',
     access: 'read',
     params: ThreadPath,
     query: Query,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, query, caller }) => {
+    handler: async ({ params, query, caller }, deps) => {
       const { permits: seen } = await permission(caller, 'threads:read', params);
       return stateReply(deps, params.thread_id, { ...query, seen, subgraphs: query.subgraphs === true });
     },
-  });
-
-const updateStateRoute = (deps: WriteDeps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/{thread_id}/state',
+  }),
+  route.post('/threads/{thread_id}/state', {
     id: 'update_state',
     summary: 'Write state as a node would',
     access: 'write',
     params: ThreadPath,
     body: StateUpdate,
     answers: { 200: ok('Where it was written.', State), 409: { description: 'A run is under way.' }, ...refused },
-    handler: ({ params, body, caller }) => write(deps, params.thread_id, { caller, body }),
-  });
-
-const getStateAtRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/{thread_id}/state/checkpoint',
+    handler: ({ params, body, caller }, deps) => write(deps, params.thread_id, { caller, body }),
+  }),
+  route.post('/threads/{thread_id}/state/checkpoint', {
     id: 'get_state_at',
     summary: 'The state at a checkpoint',
     access: 'read',
@@ -202,49 +192,37 @@ const getStateAtRoute = (deps: Deps): AgentRoute =>
     body: StateAt,
     selects: true,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params, body, caller }) => {
+    handler: async ({ params, body, caller }, deps) => {
       const { permits: seen } = await permission(caller, 'threads:read', params);
       return stateReply(deps, params.thread_id, { ...(body as At), seen });
     },
-  });
-
-const getStateOfCheckpointRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}/state/{checkpoint_id}',
+  }),
+  route.get('/threads/{thread_id}/state/{checkpoint_id}', {
     id: 'get_state_of_checkpoint',
     summary: 'The state at a checkpoint, by its id',
     access: 'read',
     params: Type.Object({ thread_id: Uuid(''), checkpoint_id: Type.String() }),
     query: Query,
     answers: { 200: ok('The state.', State), ...refused },
-    handler: async ({ params: { thread_id, checkpoint_id }, query, caller }) => {
+    handler: async ({ params: { thread_id, checkpoint_id }, query, caller }, deps) => {
       const { permits: seen } = await permission(caller, 'threads:read', { thread_id });
       const at = { checkpoint: { checkpoint_id }, select: query.select, subgraphs: query.subgraphs === true };
       return stateReply(deps, thread_id, { ...at, seen });
     },
-  });
-
-const getHistoryRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}/history',
+  }),
+  route.get('/threads/{thread_id}/history', {
     id: 'get_history',
     summary: 'Earlier states, newest first',
     access: 'read',
     params: ThreadPath,
     query: HistoryQuery,
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
-    handler: async ({ params, query, caller }) => {
+    handler: async ({ params, query, caller }, deps) => {
       const { permits: seen } = await permission(caller, 'threads:read', params);
       return historyReply(deps, params.thread_id, { ...query, seen });
     },
-  });
-
-const postHistoryRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/{thread_id}/history',
+  }),
+  route.post('/threads/{thread_id}/history', {
     id: 'post_history',
     summary: 'Earlier states, newest first, by filters',
     access: 'read',
@@ -253,17 +231,12 @@ const postHistoryRoute = (deps: Deps): AgentRoute =>
     selects: true,
     bodyOptional: true,
     answers: { 200: ok('States.', Type.Array(State)), ...refused },
-    handler: async ({ params, body, caller }) => {
+    handler: async ({ params, body, caller }, deps) => {
       const { permits: seen } = await permission(caller, 'threads:read', params);
       return historyReply(deps, params.thread_id, { ...body, seen });
     },
-  });
+  }),
+]);
 
-export const threadStateRoutes = (deps: Deps & Pick<AgentDeps, 'pump' | 'tickets' | 'signals' | 'log'>): AgentRoute[] => [
-  getStateRoute(deps),
-  updateStateRoute({ ...deps, held: new HeldThreads(deps) }),
-  getStateAtRoute(deps),
-  getStateOfCheckpointRoute(deps),
-  getHistoryRoute(deps),
-  postHistoryRoute(deps),
-];
+export const threadStateRoutes = (deps: Deps & Pick<AgentDeps, 'pump' | 'tickets' | 'signals' | 'log'>): Route<AgentCaller>[] =>
+  stateRoutes({ ...deps, held: new HeldThreads(deps) });

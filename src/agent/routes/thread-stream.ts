@@ -14,9 +14,7 @@ const Modes = Type.Optional(Type.Array(Type.String()));
 
 /** Serves the stream of a thread, which has the events of all its runs. */
 export const threadStreamRoute = ({ db, readers }: Pick<AgentDeps, 'db' | 'readers'>): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}/stream',
+  route.get('/threads/{thread_id}/stream', {
     id: 'stream_thread',
     summary: 'Stream the events of a thread, over all its runs',
     access: 'read',

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { json, noContent } from '../../http/route.ts';
+import { json, noContent, routesWith } from '../../http/route.ts';
 import { ttlOf } from '../../schema/agent/expiry.ts';
 import { OnceHeaders } from '../../schema/agent/request-key.ts';
 import { Thread, ThreadCount, ThreadCreate, ThreadPatch, ThreadPrune, ThreadQuery, ThreadSearch } from '../../schema/agent/thread.ts';
@@ -15,170 +15,13 @@ import type { AgentDeps } from '../parts/deps.ts';
 import { keyOfHeader } from '../kernel/request-key.ts';
 import { cancelRuns, type CancelDeps } from '../runs/cancel.ts';
 import { newCopy, newThread, type NewThreadDeps } from './new-threads.ts';
-import { goneAgain, ok, page, refused, ThreadPath, type AgentRoute, agentRoutes } from './route.ts';
+import { goneAgain, ok, page, refused, ThreadPath, agentRoutes } from './route.ts';
 
 type Deps = CancelDeps & NewThreadDeps & Pick<AgentDeps, 'expiry'>;
 
-const route = agentRoutes('threads');
+const route = agentRoutes<[Deps]>('threads');
 
 const missing = (id: string): NotFound => new NotFound(`Thread with ID ${id} not found`);
-
-const createThreadRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads',
-    id: 'create_thread',
-    summary: 'Create a thread',
-    access: 'write',
-    headers: OnceHeaders,
-    body: ThreadCreate,
-    bodyOptional: true,
-    answers: { 200: ok('The thread.', Thread), 409: { description: 'The id is taken.' }, ...refused, ...goneAgain },
-    handler: async ({ body, caller, headers }) => {
-      const key = keyOfHeader(headers, { identity: caller.identity, route: 'threads' }, body);
-      return json(await newThread(deps, body, { caller, key }));
-    },
-  });
-
-const searchThreadsRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/search',
-    id: 'search_threads',
-    summary: 'Threads by metadata, state and status',
-    access: 'read',
-    body: ThreadSearch,
-    selects: true,
-    bodyOptional: true,
-    answers: { 200: ok('Threads, or the selected fields of them.', Type.Array(Type.Partial(Thread))), ...refused },
-    handler: async ({ body: asked, caller }) => {
-      const { value: body, permits } = await permission(caller, 'threads:search', { ...asked, metadata: asked.metadata ?? {} });
-      const found = await searchThreads(deps.db, { ...body, seen: permits });
-      const { rows, headers } = page(found.rows, body);
-      const cursor = found.cursor === undefined ? {} : { 'x-pagination-cursor': found.cursor };
-      return json(body.extract ? rows.map((row) => extracted(row, body)) : rows, 200, { ...headers, ...cursor });
-    },
-  });
-
-const countThreadsRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/count',
-    id: 'count_threads',
-    summary: 'How many threads match',
-    access: 'read',
-    body: ThreadCount,
-    selects: true,
-    bodyOptional: true,
-    answers: { 200: ok('The number.', Type.Integer()), ...refused },
-    handler: async ({ body, caller }) => {
-      const { value, permits } = await permission(caller, 'threads:search', { ...body, metadata: body.metadata ?? {} });
-      return json(await countThreads(deps.db, { ...value, seen: permits }));
-    },
-  });
-
-const pruneThreadsRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/prune',
-    id: 'prune_threads',
-    summary: 'Delete threads, or all but their newest checkpoints',
-    access: 'write',
-    body: ThreadPrune,
-    selects: true,
-    answers: { 200: ok('How many.', Type.Object({ pruned_count: Type.Integer() })), ...refused },
-    handler: async ({ body, caller }) => json({ pruned_count: await prune(deps, body, caller) }),
-  });
-
-const getThreadRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}',
-    id: 'get_thread',
-    summary: 'One thread',
-    access: 'read',
-    params: ThreadPath,
-    query: ThreadQuery,
-    answers: { 200: ok('The thread.', Thread), ...refused },
-    handler: async ({ params, query, caller }) => {
-      const { permits } = await permission(caller, 'threads:read', params);
-      const thread = await getThread(deps.db, params.thread_id, permits);
-      if (thread === undefined) throw missing(params.thread_id);
-      const asksTtl = query.include?.includes('ttl') === true;
-      return json(asksTtl ? { ...thread, ttl: await threadTtl(deps.db, params.thread_id, deps.expiry.threads.usual) } : thread);
-    },
-  });
-
-const patchThreadRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'patch',
-    path: '/threads/{thread_id}',
-    id: 'patch_thread',
-    summary: 'Merge metadata into a thread',
-    access: 'write',
-    params: ThreadPath,
-    body: ThreadPatch,
-    answers: { 200: ok('The thread.', Thread), 204: ok('Done, when asked with Prefer: return=minimal.'), ...refused },
-    handler: async ({ params, body, headers, caller }) => {
-      const { value, permits } = await permission(caller, 'threads:update', { ...params, metadata: body.metadata ?? {} });
-      const ttl = ttlOf(body.ttl);
-      const thread = await patchThread(deps.db, params.thread_id, { metadata: value.metadata, ttl }, permits);
-      if (thread === undefined) throw missing(params.thread_id);
-      return prefersLess(headers) ? noContent() : json(thread);
-    },
-  });
-
-const deleteThreadRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'delete',
-    path: '/threads/{thread_id}',
-    id: 'delete_thread',
-    summary: 'Delete a thread with its runs and checkpoints',
-    access: 'write',
-    params: ThreadPath,
-    answers: { 204: ok('Gone.'), ...refused },
-    handler: async ({ params, caller }) => {
-      const { permits } = await permission(caller, 'threads:delete', params);
-      await cancelRuns(deps, (tx) => selectActive(tx, { ...params, permitted: permits }), 'interrupt');
-      const gone = await deleteThreads(deps.db, [params.thread_id], permits);
-      if (gone.length === 0) throw missing(params.thread_id);
-      return noContent();
-    },
-  });
-
-const copyThreadRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/threads/{thread_id}/copy',
-    id: 'copy_thread',
-    summary: 'Copy a thread with its checkpoints',
-    access: 'write',
-    params: ThreadPath,
-    headers: OnceHeaders,
-    answers: { 200: ok('The copy.', Thread), 409: { description: 'There is no such thread.' }, ...refused, ...goneAgain },
-    handler: async ({ params: { thread_id: threadId }, caller, headers }) => {
-      const key = keyOfHeader(headers, { identity: caller.identity, route: 'threads/copy', threadId }, null);
-      return json(await newCopy(deps, threadId, { caller, key }));
-    },
-  });
-
-const getStorageRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/threads/{thread_id}/storage',
-    id: 'get_thread_storage',
-    summary: "The size of a thread's checkpoints",
-    access: 'read',
-    params: ThreadPath,
-    answers: { 200: ok('Rows and bytes.', Type.Unsafe<unknown>({ type: 'object' })), ...refused },
-    handler: async ({ params, caller }) => {
-      const { permits } = await permission(caller, 'threads:read', params);
-      if ((await threadHead(deps.db, params.thread_id, permits)) === undefined) throw missing(params.thread_id);
-      const storage = await checkpointStorage(deps.db, params.thread_id);
-      const total_bytes = Object.values(storage).reduce((sum, { bytes }) => sum + bytes, 0);
-      return json({ thread_id: params.thread_id, total_bytes, ...storage });
-    },
-  });
 
 /** Returns whether the caller prefers less. `Prefer` is a list (RFC 7240), and may come several times. */
 const prefersLess = (headers: IncomingHttpHeaders): boolean =>
@@ -221,14 +64,126 @@ function atPath(record: unknown, path: string): unknown {
   );
 }
 
-export const threadRoutes = (deps: Deps): AgentRoute[] => [
-  createThreadRoute(deps),
-  searchThreadsRoute(deps),
-  countThreadsRoute(deps),
-  pruneThreadsRoute(deps),
-  getThreadRoute(deps),
-  patchThreadRoute(deps),
-  deleteThreadRoute(deps),
-  copyThreadRoute(deps),
-  getStorageRoute(deps),
-];
+export const threadRoutes = routesWith([
+  route.post('/threads', {
+    id: 'create_thread',
+    summary: 'Create a thread',
+    access: 'write',
+    headers: OnceHeaders,
+    body: ThreadCreate,
+    bodyOptional: true,
+    answers: { 200: ok('The thread.', Thread), 409: { description: 'The id is taken.' }, ...refused, ...goneAgain },
+    handler: async ({ body, caller, headers }, deps) => {
+      const key = keyOfHeader(headers, { identity: caller.identity, route: 'threads' }, body);
+      return json(await newThread(deps, body, { caller, key }));
+    },
+  }),
+  route.post('/threads/search', {
+    id: 'search_threads',
+    summary: 'Threads by metadata, state and status',
+    access: 'read',
+    body: ThreadSearch,
+    selects: true,
+    bodyOptional: true,
+    answers: { 200: ok('Threads, or the selected fields of them.', Type.Array(Type.Partial(Thread))), ...refused },
+    handler: async ({ body: asked, caller }, deps) => {
+      const { value: body, permits } = await permission(caller, 'threads:search', { ...asked, metadata: asked.metadata ?? {} });
+      const found = await searchThreads(deps.db, { ...body, seen: permits });
+      const { rows, headers } = page(found.rows, body);
+      const cursor = found.cursor === undefined ? {} : { 'x-pagination-cursor': found.cursor };
+      return json(body.extract ? rows.map((row) => extracted(row, body)) : rows, 200, { ...headers, ...cursor });
+    },
+  }),
+  route.post('/threads/count', {
+    id: 'count_threads',
+    summary: 'How many threads match',
+    access: 'read',
+    body: ThreadCount,
+    selects: true,
+    bodyOptional: true,
+    answers: { 200: ok('The number.', Type.Integer()), ...refused },
+    handler: async ({ body, caller }, deps) => {
+      const { value, permits } = await permission(caller, 'threads:search', { ...body, metadata: body.metadata ?? {} });
+      return json(await countThreads(deps.db, { ...value, seen: permits }));
+    },
+  }),
+  route.post('/threads/prune', {
+    id: 'prune_threads',
+    summary: 'Delete threads, or all but their newest checkpoints',
+    access: 'write',
+    body: ThreadPrune,
+    selects: true,
+    answers: { 200: ok('How many.', Type.Object({ pruned_count: Type.Integer() })), ...refused },
+    handler: async ({ body, caller }, deps) => json({ pruned_count: await prune(deps, body, caller) }),
+  }),
+  route.get('/threads/{thread_id}', {
+    id: 'get_thread',
+    summary: 'One thread',
+    access: 'read',
+    params: ThreadPath,
+    query: ThreadQuery,
+    answers: { 200: ok('The thread.', Thread), ...refused },
+    handler: async ({ params, query, caller }, deps) => {
+      const { permits } = await permission(caller, 'threads:read', params);
+      const thread = await getThread(deps.db, params.thread_id, permits);
+      if (thread === undefined) throw missing(params.thread_id);
+      const asksTtl = query.include?.includes('ttl') === true;
+      return json(asksTtl ? { ...thread, ttl: await threadTtl(deps.db, params.thread_id, deps.expiry.threads.usual) } : thread);
+    },
+  }),
+  route.patch('/threads/{thread_id}', {
+    id: 'patch_thread',
+    summary: 'Merge metadata into a thread',
+    access: 'write',
+    params: ThreadPath,
+    body: ThreadPatch,
+    answers: { 200: ok('The thread.', Thread), 204: ok('Done, when asked with Prefer: return=minimal.'), ...refused },
+    handler: async ({ params, body, headers, caller }, deps) => {
+      const { value, permits } = await permission(caller, 'threads:update', { ...params, metadata: body.metadata ?? {} });
+      const ttl = ttlOf(body.ttl);
+      const thread = await patchThread(deps.db, params.thread_id, { metadata: value.metadata, ttl }, permits);
+      if (thread === undefined) throw missing(params.thread_id);
+      return prefersLess(headers) ? noContent() : json(thread);
+    },
+  }),
+  route.delete('/threads/{thread_id}', {
+    id: 'delete_thread',
+    summary: 'Delete a thread with its runs and checkpoints',
+    access: 'write',
+    params: ThreadPath,
+    answers: { 204: ok('Gone.'), ...refused },
+    handler: async ({ params, caller }, deps) => {
+      const { permits } = await permission(caller, 'threads:delete', params);
+      await cancelRuns(deps, (tx) => selectActive(tx, { ...params, permitted: permits }), 'interrupt');
+      const gone = await deleteThreads(deps.db, [params.thread_id], permits);
+      if (gone.length === 0) throw missing(params.thread_id);
+      return noContent();
+    },
+  }),
+  route.post('/threads/{thread_id}/copy', {
+    id: 'copy_thread',
+    summary: 'Copy a thread with its checkpoints',
+    access: 'write',
+    params: ThreadPath,
+    headers: OnceHeaders,
+    answers: { 200: ok('The copy.', Thread), 409: { description: 'There is no such thread.' }, ...refused, ...goneAgain },
+    handler: async ({ params: { thread_id: threadId }, caller, headers }, deps) => {
+      const key = keyOfHeader(headers, { identity: caller.identity, route: 'threads/copy', threadId }, null);
+      return json(await newCopy(deps, threadId, { caller, key }));
+    },
+  }),
+  route.get('/threads/{thread_id}/storage', {
+    id: 'get_thread_storage',
+    summary: "The size of a thread's checkpoints",
+    access: 'read',
+    params: ThreadPath,
+    answers: { 200: ok('Rows and bytes.', Type.Unsafe<unknown>({ type: 'object' })), ...refused },
+    handler: async ({ params, caller }, deps) => {
+      const { permits } = await permission(caller, 'threads:read', params);
+      if ((await threadHead(deps.db, params.thread_id, permits)) === undefined) throw missing(params.thread_id);
+      const storage = await checkpointStorage(deps.db, params.thread_id);
+      const total_bytes = Object.values(storage).reduce((sum, { bytes }) => sum + bytes, 0);
+      return json({ thread_id: params.thread_id, total_bytes, ...storage });
+    },
+  }),
+]);

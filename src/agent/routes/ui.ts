@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { Type } from 'typebox';
 import { NotFound } from '../../errors.ts';
-import { text } from '../../http/route.ts';
+import { text, routesWith } from '../../http/route.ts';
 import { permission, type AgentCaller } from '../auth/caller.ts';
 import type { AgentDeps } from '../parts/deps.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { assistantOf } from './assistants.ts';
-import { ok, refused, type AgentRoute, agentRoutes } from './route.ts';
+import { ok, refused, agentRoutes } from './route.ts';
 
 /*
  * Generative UI: the components of gx.json's `ui`, as `LoadExternalComponent` of `@langchain/langgraph-sdk/react-ui`
@@ -17,7 +17,7 @@ import { ok, refused, type AgentRoute, agentRoutes } from './route.ts';
 type Deps = Pick<AgentDeps, 'db' | 'bundles' | 'requests'>;
 type Bundle = { name: string; files: Record<string, string> };
 
-const route = agentRoutes('ui');
+const route = agentRoutes<[Deps]>('ui');
 const TYPES: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.map': 'application/json' };
 
 /** Returns the bundle of an entry of gx.json's `ui`. */
@@ -57,24 +57,18 @@ function htmlOf(bundle: Bundle, component: string, address: string): string {
   ].join('\n');
 }
 
-const getComponentRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'post',
-    path: '/ui/{name}',
+export const uiRoutes = routesWith([
+  route.post('/ui/{name}', {
     id: 'get_ui_component',
     summary: 'HTML that shows a component',
     access: 'read',
     params: Type.Object({ name: Type.String({ description: 'A name in gx.json\'s "ui", or the id of an assistant of that graph.' }) }),
     body: Type.Object({ name: Type.String({ description: 'The component.' }) }),
     answers: { 200: ok('HTML for a shadow root, whose id replaces `{{shadowRootId}}`.'), ...refused },
-    handler: async ({ params, body, caller, ...request }) =>
+    handler: async ({ params, body, caller, ...request }, deps) =>
       text(htmlOf(await bundleOf(deps, params.name, caller), body.name, deps.requests.address(request)), 'text/html; charset=utf-8'),
-  });
-
-const getAssetRoute = (deps: Deps): AgentRoute =>
-  route({
-    method: 'get',
-    path: '/ui/{name}/{file}',
+  }),
+  route.get('/ui/{name}/{file}', {
     id: 'get_ui_file',
     summary: 'A script or a style sheet of components',
     // A browser sends no credentials with this request.
@@ -84,13 +78,12 @@ const getAssetRoute = (deps: Deps): AgentRoute =>
       v: Type.Optional(Type.String({ description: 'The version that the HTML names; with it the file may be kept.' })),
     }),
     answers: { 200: ok('The file.'), ...refused },
-    handler: ({ params, query }) => {
+    handler: ({ params, query }, deps) => {
       const bundle = bundleNamed(deps, params.name);
       if (!Object.hasOwn(bundle.files, params.file)) throw new NotFound(`The "ui" named "${bundle.name}" has no file ${params.file}.`);
       const type = TYPES[path.extname(params.file)] ?? 'text/plain';
       const caching = query.v === versionOf(bundle) ? 'public, max-age=31536000, immutable' : 'no-cache';
       return { ...text(bundle.files[params.file]!, `${type}; charset=utf-8`), headers: { 'cache-control': caching } };
     },
-  });
-
-export const uiRoutes = (deps: Deps): AgentRoute[] => [getComponentRoute(deps), getAssetRoute(deps)];
+  }),
+]);

@@ -1,6 +1,6 @@
 import { Forbidden, Problem, Unauthorized, Unavailable } from '../../errors.ts';
 import { Rate } from '../../http/quota.ts';
-import { json, noContent, routeFor, type Reply, type Request, type Route } from '../../http/route.ts';
+import { json, noContent, routesOf, type Reply, type Request, type Route } from '../../http/route.ts';
 import { BrowserSession, SignIn } from '../../schema/wire/console-session.ts';
 import type { WhoAmI } from '../../schema/platform/whoami.ts';
 import type { ControlPlaneDoor } from '../control-plane.ts';
@@ -32,31 +32,27 @@ type Asked = Pick<Request, 'headers' | 'source' | 'forwarded' | 'requestId' | 's
 /** Returns the routes by which a page learns who is signed in, and by which sessions begin and end. */
 export function sessionRoutes(parts: SessionParts): Route<undefined>[] {
   const signIn = signingIn(parts);
-  const route = routeFor<undefined>();
-  const shared = { path: '/console/session', tag: 'Session', access: 'open' } as const;
+  const route = routesOf<undefined>('Session');
   return [
-    route({
-      ...shared,
-      method: 'get',
+    route.get('/console/session', {
       id: 'session',
       summary: 'Who is signed in',
+      access: 'open',
       answers: { 200: ANSWER },
       handler: (request) => shown(parts, request),
     }),
-    route({
-      ...shared,
-      method: 'post',
+    route.post('/console/session', {
       id: 'sign_in',
       summary: 'Sign in',
+      access: 'open',
       body: SignIn,
       answers: { 200: ANSWER },
       handler: (request) => signIn(request.body.api_key.trim(), request),
     }),
-    route({
-      ...shared,
-      method: 'delete',
+    route.delete('/console/session', {
       id: 'sign_out',
       summary: 'Sign out',
+      access: 'open',
       answers: { 204: { description: 'Nobody is signed in.' } },
       handler: ({ headers }) => noContent(204, withCookie(parts.sessions.end(headers))),
     }),

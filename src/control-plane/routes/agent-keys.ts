@@ -1,34 +1,29 @@
-import { json, type Route } from '../../http/route.ts';
+import { json, routesWith } from '../../http/route.ts';
 import { AgentKey } from '../../schema/wire/agent-key.ts';
-import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { keyOfDeployment, rotateKey } from '../deployments/key.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { DeploymentPath, restRoutes } from './route.ts';
 
-const restRoute = restRoutes('deployments');
+const route = restRoutes<[Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stopping' | 'stored'>]>('deployments');
 
 /** No cache may keep a key. */
 const SECRET = { 'cache-control': 'no-store' };
 
 /** Returns the routes of the keys that open deployments' agents. They need the role write, as values of secrets do. */
-export const agentKeyRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stopping' | 'stored'>): Route<Caller>[] => [
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/key',
+export const agentKeyRoutes = routesWith([
+  route.get('/v2/deployments/{deployment_id}/key', {
     id: 'getDeploymentKey',
     summary: "Get the key that opens the deployment's agents.",
     access: 'write',
     params: DeploymentPath,
     answers: { 200: { description: 'The key.', schema: AgentKey } },
-    handler: async (request) => {
+    handler: async (request, plane) => {
       const deployment = await findDeployment(plane, request.params.deployment_id, request);
       return json(await keyOfDeployment(plane, deployment, request.signal), 200, SECRET);
     },
   }),
-  restRoute({
-    method: 'post',
-    path: '/v2/deployments/{deployment_id}/key/rotate',
+  route.post('/v2/deployments/{deployment_id}/key/rotate', {
     id: 'rotateDeploymentKey',
     summary: 'Make a new key. The one before it opens the agents for some hours more, as the installation says.',
     access: 'write',
@@ -38,9 +33,9 @@ export const agentKeyRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'no
       202: { description: 'It is asked for; the key is still the old one.', schema: AgentKey },
       409: { description: 'The deployment is being changed at the same time.' },
     },
-    handler: async (request) => {
+    handler: async (request, plane) => {
       const { key, isNew } = await rotateKey(plane, request.params.deployment_id, request);
       return json(key, isNew ? 200 : 202, SECRET);
     },
   }),
-];
+]);

@@ -1,4 +1,4 @@
-import { json, type Route } from '../../http/route.ts';
+import { json, routesWith } from '../../http/route.ts';
 import { AgentPass, PASS_SECONDS } from '../../schema/wire/agent-pass.ts';
 import type { Caller, CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
@@ -9,25 +9,23 @@ import { names } from '../../schema/names.ts';
 import { signedPass } from '../../tokens/agent-pass.ts';
 import { keyOfDeployment } from '../deployments/key.ts';
 
-const restRoute = restRoutes('deployments');
+const route = restRoutes<[Pick<ControlPlane, 'config' | 'kube' | 'now' | 'overview' | 'stored'>]>('deployments');
 
 /** Returns the route of passes for deployments' agents. A pass has the role of its caller, so that readers get one. */
-export const agentPassRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'now' | 'overview' | 'stored'>): Route<Caller>[] => [
-  restRoute({
-    method: 'post',
-    path: '/v2/deployments/{deployment_id}/agent-pass',
+export const agentPassRoutes = routesWith([
+  route.post('/v2/deployments/{deployment_id}/agent-pass', {
     id: 'makeAgentPass',
     summary: "Make a pass of five minutes for the deployment's agents. It has the caller's role there.",
     access: 'read',
     audited: true,
     params: DeploymentPath,
     answers: { 200: { description: 'The pass.', schema: AgentPass } },
-    handler: async (request) => {
+    handler: async (request, plane) => {
       const deployment = await findDeployment(plane, request.params.deployment_id, request);
       return json(await agentPassFor(plane, deployment, request), 200, { 'cache-control': 'no-store' });
     },
   }),
-];
+]);
 
 /** Makes a pass for the caller. Throws `NotFound` for a deployment without a key. */
 async function agentPassFor(

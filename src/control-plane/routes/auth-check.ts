@@ -1,20 +1,17 @@
-import { json, type Route } from '../../http/route.ts';
+import { json, routesWith } from '../../http/route.ts';
 import { AuthCheck, AuthCheckRequest } from '../../schema/wire/auth-check.ts';
-import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { restRoutes } from './route.ts';
 
-const restRoute = restRoutes('deployments');
+const route = restRoutes<[Pick<ControlPlane, 'config' | 'stored'>]>('deployments');
 
 /**
  * Returns the route by which agents ask about the keys of their callers. An agent has no key of its own: it sends the
  * caller's, so that the agent learns no more than the key's holder may know.
  */
-export const authCheckRoutes = (plane: Pick<ControlPlane, 'config' | 'stored'>): Route<Caller>[] => [
-  restRoute({
-    method: 'post',
-    path: '/v2/auth/check',
+export const authCheckRoutes = routesWith([
+  route.post('/v2/auth/check', {
     id: 'checkAuth',
     summary: 'Whose credentials these are, if they may open a deployment.',
     access: 'read',
@@ -23,10 +20,10 @@ export const authCheckRoutes = (plane: Pick<ControlPlane, 'config' | 'stored'>):
       200: { description: 'They may.', schema: AuthCheck },
       404: { description: 'No deployment of their tenant has this id.' },
     },
-    handler: async (request) => {
+    handler: async (request, plane) => {
       await findDeployment(plane, request.body.deployment_id, request);
       const { tenantId, role, keyId, keyName } = request.caller;
       return json({ tenant_id: tenantId, role, subject: keyId ?? keyName, name: keyName });
     },
   }),
-];
+]);

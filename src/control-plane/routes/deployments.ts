@@ -1,11 +1,11 @@
 import { Type, type Static } from 'typebox';
 import { Conflict } from '../../errors.ts';
-import { json, noContent, type AnswerDescription, type Reply, type Route } from '../../http/route.ts';
+import { json, noContent, routesWith, type AnswerDescription, type Reply } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/platform/deployment.ts';
 import { ENDED } from '../../schema/platform/revision.ts';
 import { Uuid, optional } from '../../schema/types.ts';
-import type { CallContext, Caller } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from '../deployments/answers.ts';
 import { createDeployment } from '../deployments/create.ts';
@@ -54,11 +54,12 @@ const BulkAnswer = Type.Object({
   failed: Type.Array(Type.Object({ id: Uuid('Not deleted.'), status: Type.Integer(), detail: Type.String() })),
 });
 
-const restRoute = restRoutes('deployments');
 const whole = (description: string): AnswerDescription => ({ description, schema: Deployment, headers: specVersion });
 
 type Plane = Pick<ControlPlane, 'config' | 'integrations' | 'kube' | 'now' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
 type Known = Pick<Plane, 'config' | 'secrets' | 'stored'>;
+
+const route = restRoutes<[Plane]>('deployments');
 
 /** Answers with the deployment and its version. */
 export async function deploymentReply(
@@ -104,12 +105,8 @@ function isThrough(plane: Pick<Plane, 'stored'>, deployment: DeploymentResource)
   return latest !== undefined && ENDED.includes(revisionAnswers(plane, deployment)(latest).status);
 }
 
-export const deploymentRoutes = (plane: Plane): Route<Caller>[] => [create(plane), ...reads(plane), patch(plane), ...removals(plane)];
-
-const create = (plane: Omit<Plane, 'now'>): Route<Caller> =>
-  restRoute({
-    method: 'post',
-    path: '/v2/deployments',
+export const deploymentRoutes = routesWith([
+  route.post('/v2/deployments', {
     id: 'createDeployment',
     summary: 'Create a deployment and its first revision. An Idempotency-Key header makes a repeat answer as the first time.',
     access: 'write',
@@ -120,7 +117,7 @@ const create = (plane: Omit<Plane, 'now'>): Route<Caller> =>
       400: rejected,
       409: { description: 'The name is taken, or the host and path of custom_url.' },
     },
-    handler: async (request) => {
+    handler: async (request, plane) => {
       const { body, headers } = request;
       const key = [headers['idempotency-key']].flat()[0];
       const replay = () => replayed(plane, body, { key, ...request });
@@ -141,12 +138,8 @@ const create = (plane: Omit<Plane, 'now'>): Route<Caller> =>
         return answer(other);
       }
     },
-  });
-
-const reads = (plane: Known & Pick<Plane, 'overview'>): Route<Caller>[] => [
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments',
+  }),
+  route.get('/v2/deployments', {
     id: 'listDeployments',
     summary: "List deployments, newest first. The answer's offset is that of the next page.",
     access: 'read',
@@ -154,24 +147,17 @@ const reads = (plane: Known & Pick<Plane, 'overview'>): Route<Caller>[] => [
     answers: {
       200: { description: 'One page.', schema: ListAnswer },
     },
-    handler: async (request) => json(await listDeployments(plane, request.query, request)),
+    handler: async (request, plane) => json(await listDeployments(plane, request.query, request)),
   }),
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}',
+  route.get('/v2/deployments/{deployment_id}', {
     id: 'getDeployment',
     summary: 'Get a deployment.',
     access: 'read',
     params: DeploymentPath,
     answers: { 200: whole('The deployment.') },
-    handler: async (request) => deploymentReply(plane, await findDeployment(plane, request.params.deployment_id, request), request),
+    handler: async (request, plane) => deploymentReply(plane, await findDeployment(plane, request.params.deployment_id, request), request),
   }),
-];
-
-const patch = (plane: Omit<Plane, 'integrations'>): Route<Caller> =>
-  restRoute({
-    method: 'patch',
-    path: '/v2/deployments/{deployment_id}',
+  route.patch('/v2/deployments/{deployment_id}', {
     id: 'patchDeployment',
     summary:
       'Change a deployment. null keeps a field; repo_ref, gx_config_path, image_uri, auth, secrets and resource_spec make a revision.',
@@ -185,7 +171,7 @@ const patch = (plane: Omit<Plane, 'integrations'>): Route<Caller> =>
       409: { description: 'It is being deleted, somebody else changed it at the same time, or has the host and path of custom_url.' },
       412: { description: 'It is not the version that If-Match names.' },
     },
-    handler: async (request) => {
+    handler: async (request, plane) => {
       const options = {
         id: request.params.deployment_id,
         dryRun: request.query.dry_run === true,
@@ -196,26 +182,20 @@ const patch = (plane: Omit<Plane, 'integrations'>): Route<Caller> =>
       if (options.dryRun) return plannedReply(plane, { before, after: patched, secrets: request.body.secrets }, request);
       return waitedReply(plane, patched, request);
     },
-  });
-
-const removals = (plane: Pick<Plane, 'config' | 'kube' | 'stored'>): Route<Caller>[] => [
-  restRoute({
-    method: 'delete',
-    path: '/v2/deployments/{deployment_id}',
+  }),
+  route.delete('/v2/deployments/{deployment_id}', {
     id: 'deleteDeployment',
     summary: 'Delete a deployment. It answers AWAITING_DELETE until all of it is gone, then 404.',
     access: 'write',
     params: DeploymentPath,
     query: RemoveQuery,
     answers: { 204: { description: 'Deletion has begun.' } },
-    handler: async (request) => {
+    handler: async (request, plane) => {
       await removeDeployment(plane, request.params.deployment_id, request, asRemoval(request.query));
       return noContent();
     },
   }),
-  restRoute({
-    method: 'delete',
-    path: '/v2/deployments',
+  route.delete('/v2/deployments', {
     id: 'deleteDeployments',
     summary: 'Delete several deployments.',
     access: 'write',
@@ -224,9 +204,9 @@ const removals = (plane: Pick<Plane, 'config' | 'kube' | 'stored'>): Route<Calle
       200: { description: 'All were deleted.', schema: BulkAnswer },
       207: { description: 'Some could not be deleted; failed says why.', schema: BulkAnswer },
     },
-    handler: async ({ query, ...call }) => {
+    handler: async ({ query, ...call }, plane) => {
       const outcome = await removeDeployments(plane, query.deployment_ids, call, asRemoval(query));
       return json(outcome, outcome.failed.length === 0 ? 200 : 207);
     },
   }),
-];
+]);

@@ -1,5 +1,5 @@
-import { sse, type Route } from '../../http/route.ts';
-import type { CallContext, Caller } from '../caller.ts';
+import { sse, routesWith } from '../../http/route.ts';
+import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment, answerForRevision } from '../deployments/answers.ts';
 import { findDeployment } from '../deployments/lookup.ts';
@@ -8,20 +8,16 @@ import { followAll } from '../deployments/follow-all.ts';
 import { follow } from '../stored/follow.ts';
 import { ENDED, type Revision } from '../../schema/platform/revision.ts';
 
-const restRoute = restRoutes('events');
+type Plane = Pick<ControlPlane, 'config' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
+
+const route = restRoutes<[Plane]>('events');
 const answers = {
   200: { description: 'Server-sent events: the record at once and at each change, then "end".', contentType: 'text/event-stream' },
 };
 
-type Plane = Pick<ControlPlane, 'config' | 'overview' | 'secrets' | 'stopping' | 'stored'>;
-
 /** Returns the routes that follow deployments and revisions. */
-export const eventRoutes = (plane: Plane): Route<Caller>[] => [ofAll(plane), ...ofOne(plane)];
-
-const ofAll = (plane: Plane): Route<Caller> =>
-  restRoute({
-    method: 'get',
-    path: '/v2/events',
+export const eventRoutes = routesWith([
+  route.get('/v2/events', {
     id: 'followDeployments',
     summary: 'Follow the changes of all deployments. Last-Event-ID goes on behind that message.',
     access: 'read',
@@ -32,19 +28,16 @@ const ofAll = (plane: Plane): Route<Caller> =>
         contentType: 'text/event-stream',
       },
     },
-    handler: async ({ caller, headers }) => sse((left) => followAll(plane, { caller, signal: left }, [headers['last-event-id']].flat()[0])),
-  });
-
-const ofOne = (plane: Plane): Route<Caller>[] => [
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/events',
+    handler: async ({ caller, headers }, plane) =>
+      sse((left) => followAll(plane, { caller, signal: left }, [headers['last-event-id']].flat()[0])),
+  }),
+  route.get('/v2/deployments/{deployment_id}/events', {
     id: 'followDeployment',
     summary: 'Follow a deployment until it is gone.',
     access: 'read',
     params: DeploymentPath,
     answers,
-    handler: async ({ params, caller, signal }) => {
+    handler: async ({ params, caller, signal }, plane) => {
       const { uid } = (await findDeployment(plane, params.deployment_id, { caller, signal })).metadata;
       return sse((left) => {
         const call: CallContext = { caller, signal: left };
@@ -53,15 +46,13 @@ const ofOne = (plane: Plane): Route<Caller>[] => [
       });
     },
   }),
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/events',
+  route.get('/v2/deployments/{deployment_id}/revisions/{revision_id}/events', {
     id: 'followRevision',
     summary: 'Follow a revision until it has ended.',
     access: 'read',
     params: RevisionPath,
     answers,
-    handler: async ({ params, caller, signal }) => {
+    handler: async ({ params, caller, signal }, plane) => {
       const read = (call: CallContext): Promise<Revision> => answerForRevision(plane, params, call);
       await read({ caller, signal });
       const { uid } = (await findDeployment(plane, params.deployment_id, { caller, signal })).metadata;
@@ -71,4 +62,4 @@ const ofOne = (plane: Plane): Route<Caller>[] => [
       });
     },
   }),
-];
+]);

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { json, noContent, type Route } from '../../http/route.ts';
+import { json, noContent, routesWith, type Route } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
@@ -23,7 +23,7 @@ const GitRepository = Type.Object({
 
 const PushOutcome = Type.Object({ accepted: Type.Boolean(), deployments: Type.Integer(), detail: Type.String() });
 
-const restRoute = restRoutes('integrations');
+const route = restRoutes<[Plane]>('integrations');
 const Path = Type.Object({ integration_id: Uuid('Id of the integration.') });
 const one = { description: 'The connection.', schema: GitConnection };
 
@@ -32,33 +32,22 @@ const answerOf = ({ resource, ...integration }: KnownIntegration): GitConnection
 
 type Plane = Pick<ControlPlane, 'config' | 'gitPlaces' | 'integrations' | 'kube' | 'now' | 'stored'>;
 
-/** Serves the connections to git hosts and their repositories. */
-export const integrationRoutes = (plane: Plane): Route<Caller>[] => [
-  ...lists(plane),
-  ...connections(plane),
-  push({ ...plane, door: new PushDoor(plane) }),
-];
-
-const lists = (plane: Omit<Plane, 'now' | 'stored'>): Route<Caller>[] => [
-  restRoute({
-    method: 'get',
-    path: '/v1/integrations/git/install',
+const connectionRoutes = routesWith([
+  route.get('/v1/integrations/git/install', {
     id: 'listGitIntegrations',
     summary: 'List connections to a git host; empty where there is none.',
     access: 'read',
     answers: { 200: { description: 'The connections.', schema: Type.Array(GitInstall) } },
-    handler: ({ caller }) =>
+    handler: ({ caller }, plane) =>
       json(ownIntegrations(plane, caller.tenantId).map(({ id, name, installationId }) => ({ id, name, installation_id: installationId }))),
   }),
-  restRoute({
-    method: 'get',
-    path: '/v1/integrations/git/{integration_id}/repos',
+  route.get('/v1/integrations/git/{integration_id}/repos', {
     id: 'listGitRepositories',
     summary: 'List the repositories of a connection that may be built: those of its own list, else as its host lists them now.',
     access: 'read',
     params: Path,
     answers: { 200: { description: 'The repositories.', schema: Type.Array(GitRepository) }, 400: rejected },
-    handler: async ({ params, ...asking }) => {
+    handler: async ({ params, ...asking }, plane) => {
       const integration = await findIntegration(plane, params.integration_id, asking);
       const repositories = await listRepositories(plane, integration, asking.signal);
       return json(
@@ -73,12 +62,36 @@ const lists = (plane: Omit<Plane, 'now' | 'stored'>): Route<Caller>[] => [
       );
     },
   }),
-];
+  route.get('/v1/integrations/git', {
+    id: 'listGitConnections',
+    summary: 'List connections to git hosts with their settings, without secrets. Needs the role admin.',
+    access: 'admin',
+    answers: { 200: { description: 'The connections.', schema: Type.Array(GitConnection) } },
+    handler: ({ caller }, plane) => json(ownIntegrations(plane, caller.tenantId).map(answerOf)),
+  }),
+  route.post('/v1/integrations/git', {
+    id: 'createGitConnection',
+    summary: 'Connect a git host. The credential and the webhook secret are stored, and never shown. Needs the role admin.',
+    access: 'admin',
+    body: GitIntegrationRequest,
+    answers: { 201: one, 400: rejected },
+    handler: async ({ body, ...asking }, plane) => json(answerOf(await createIntegration(plane, body, asking)), 201),
+  }),
+  route.delete('/v1/integrations/git/{integration_id}', {
+    id: 'deleteGitConnection',
+    summary: 'Remove a connection that no deployment is built with, and its secrets. Needs the role admin.',
+    access: 'admin',
+    params: Path,
+    answers: { 204: { description: 'Removed.' }, 409: { description: 'A deployment is built with it.' } },
+    handler: async ({ params, ...asking }, plane) => {
+      await removeIntegration(plane, params.integration_id, asking);
+      return noContent();
+    },
+  }),
+]);
 
-const push = (plane: Pick<Plane, 'config' | 'kube' | 'now' | 'stored'> & { door: PushDoor }): Route<Caller> =>
-  restRoute({
-    method: 'post',
-    path: '/v1/integrations/git/{integration_id}/push',
+const pushRoute = (door: PushDoor) =>
+  route.post('/v1/integrations/git/{integration_id}/push', {
     id: 'pushGitEvent',
     summary: 'Take a push event of the git host, in JSON and signed with the webhook secret. No key is needed.',
     access: 'open',
@@ -87,7 +100,7 @@ const push = (plane: Pick<Plane, 'config' | 'kube' | 'now' | 'stored'> & { door:
       bytes: MOST_EVENT_BYTES,
       seconds: EVENT_SECONDS,
       // The route's schema has accepted the parameters.
-      admit: ({ params, ...asked }) => plane.door.admit((params as { integration_id: string }).integration_id, asked),
+      admit: ({ params, ...asked }) => door.admit((params as { integration_id: string }).integration_id, asked),
     },
     answers: {
       200: { description: 'It means nothing here; detail says why.', schema: PushOutcome },
@@ -97,45 +110,16 @@ const push = (plane: Pick<Plane, 'config' | 'kube' | 'now' | 'stored'> & { door:
       413: { description: 'The event is larger than 5 MiB.' },
       429: { description: 'Too many events are under way, or this address has sent too many with wrong signatures.' },
     },
-    handler: async ({ params, headers, body, source }) => {
+    handler: async ({ params, headers, body, source }, plane) => {
       // The route has no schema, so its body has no type.
       const bytes: unknown = body;
-      const outcome = await acceptPush(plane, params.integration_id, { headers, body: bytes as Buffer, source });
+      const outcome = await acceptPush({ ...plane, door }, params.integration_id, { headers, body: bytes as Buffer, source });
       return json(outcome, outcome.accepted ? 202 : 200);
     },
   });
 
-const connections = (plane: Omit<Plane, 'now'>): Route<Caller>[] => [
-  restRoute({
-    method: 'get',
-    path: '/v1/integrations/git',
-    id: 'listGitConnections',
-    summary: 'List connections to git hosts with their settings, without secrets. Needs the role admin.',
-    access: 'admin',
-    answers: { 200: { description: 'The connections.', schema: Type.Array(GitConnection) } },
-    handler: ({ caller }) => json(ownIntegrations(plane, caller.tenantId).map(answerOf)),
-  }),
-  restRoute({
-    method: 'post',
-    path: '/v1/integrations/git',
-    id: 'createGitConnection',
-    summary: 'Connect a git host. The credential and the webhook secret are stored, and never shown. Needs the role admin.',
-    access: 'admin',
-    body: GitIntegrationRequest,
-    answers: { 201: one, 400: rejected },
-    handler: async ({ body, ...asking }) => json(answerOf(await createIntegration(plane, body, asking)), 201),
-  }),
-  restRoute({
-    method: 'delete',
-    path: '/v1/integrations/git/{integration_id}',
-    id: 'deleteGitConnection',
-    summary: 'Remove a connection that no deployment is built with, and its secrets. Needs the role admin.',
-    access: 'admin',
-    params: Path,
-    answers: { 204: { description: 'Removed.' }, 409: { description: 'A deployment is built with it.' } },
-    handler: async ({ params, ...asking }) => {
-      await removeIntegration(plane, params.integration_id, asking);
-      return noContent();
-    },
-  }),
+/** Serves the connections to git hosts and their repositories. */
+export const integrationRoutes = (plane: Plane): Route<Caller>[] => [
+  ...connectionRoutes(plane),
+  ...routesWith([pushRoute(new PushDoor(plane))])(plane),
 ];

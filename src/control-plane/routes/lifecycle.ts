@@ -1,48 +1,45 @@
-import { json, type Route } from '../../http/route.ts';
+import { json, routesWith, type Reply } from '../../http/route.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { DeploymentDetails, LifecyclePatch } from '../../schema/platform/deployment-summary.ts';
-import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { changeLifecycle, wakeDeployment } from '../deployments/lifecycle.ts';
 import { etagOf } from '../deployments/patch.ts';
 import { detailsOf } from '../deployments/summary.ts';
 import { DeploymentPath, rejected, specVersion, restRoutes } from './route.ts';
 
-const restRoute = restRoutes('deployments');
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'overview' | 'stored'>;
+
+const route = restRoutes<[Plane]>('deployments');
 const state = { schema: DeploymentDetails, headers: specVersion };
 const conflict = { description: 'It is being deleted, or somebody else changed it at the same time.' };
 
+/** Answers with the state of the deployment and its version. */
+export const stateReply = ({ overview }: Pick<ControlPlane, 'overview'>, deployment: DeploymentResource, status = 200): Reply =>
+  json(detailsOf(overview.of(deployment)), status, { etag: etagOf(deployment) });
+
 /** Returns the routes that stop, wake and pause a deployment without a new revision. */
-export const lifecycleRoutes = (plane: Pick<ControlPlane, 'config' | 'kube' | 'overview' | 'stored'>): Route<Caller>[] => {
-  const reply = (deployment: DeploymentResource, status = 200) =>
-    json(detailsOf(plane.overview.of(deployment)), status, { etag: etagOf(deployment) });
-  return [
-    restRoute({
-      method: 'patch',
-      path: '/v2/deployments/{deployment_id}/lifecycle',
-      id: 'patchLifecycle',
-      summary: 'Hibernate, pause, or change how it sleeps, without a new revision. An absent field stays; null goes back to the default.',
-      access: 'write',
-      params: DeploymentPath,
-      body: LifecyclePatch,
-      answers: {
-        200: { description: 'Its state.', ...state },
-        400: rejected,
-        409: conflict,
-        412: { description: 'It is not the version that If-Match names.' },
-      },
-      handler: async ({ params, body, headers, ...call }) =>
-        reply(await changeLifecycle(plane, body, call, { id: params.deployment_id, ifMatch: headers['if-match'] })),
-    }),
-    restRoute({
-      method: 'post',
-      path: '/v2/deployments/{deployment_id}/wake',
-      id: 'wakeDeployment',
-      summary: 'Wake a deployment that sleeps. One that is awake stays as it is.',
-      access: 'write',
-      params: DeploymentPath,
-      answers: { 202: { description: 'It is asked for.', ...state }, 409: conflict },
-      handler: async ({ params, ...call }) => reply(await wakeDeployment(plane, params.deployment_id, call), 202),
-    }),
-  ];
-};
+export const lifecycleRoutes = routesWith([
+  route.patch('/v2/deployments/{deployment_id}/lifecycle', {
+    id: 'patchLifecycle',
+    summary: 'Hibernate, pause, or change how it sleeps, without a new revision. An absent field stays; null goes back to the default.',
+    access: 'write',
+    params: DeploymentPath,
+    body: LifecyclePatch,
+    answers: {
+      200: { description: 'Its state.', ...state },
+      400: rejected,
+      409: conflict,
+      412: { description: 'It is not the version that If-Match names.' },
+    },
+    handler: async ({ params, body, headers, ...call }, plane) =>
+      stateReply(plane, await changeLifecycle(plane, body, call, { id: params.deployment_id, ifMatch: headers['if-match'] })),
+  }),
+  route.post('/v2/deployments/{deployment_id}/wake', {
+    id: 'wakeDeployment',
+    summary: 'Wake a deployment that sleeps. One that is awake stays as it is.',
+    access: 'write',
+    params: DeploymentPath,
+    answers: { 202: { description: 'It is asked for.', ...state }, 409: conflict },
+    handler: async ({ params, ...call }, plane) => stateReply(plane, await wakeDeployment(plane, params.deployment_id, call), 202),
+  }),
+]);

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { Places } from '../../http/quota.ts';
-import { json, sse, type Reply, type Route } from '../../http/route.ts';
+import { json, routesWith, sse, type Reply } from '../../http/route.ts';
 import { StringEnum, Uuid } from '../../schema/types.ts';
-import type { CallContext, Caller } from '../caller.ts';
+import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
 import { LogFeeds } from '../logs/feeds.ts';
@@ -16,7 +16,6 @@ import { StreamTurns } from '../logs/stream-turns.ts';
 import { findRevision } from '../revisions/answers.ts';
 import { DeploymentPath, RevisionPath, restRoutes } from './route.ts';
 
-const restRoute = restRoutes('logs');
 const TypedQuery = Type.Object({ ...logFields, type: StringEnum(['build', 'deploy']) }, { additionalProperties: false });
 const ProjectPath = Type.Object({ project_id: Uuid('Id of the deployment.') });
 const ProjectRevisionPath = Type.Object({ ...ProjectPath.properties, revision_id: Uuid('Id of the revision.') });
@@ -36,6 +35,8 @@ type LogPlane = Pick<ControlPlane, 'config' | 'stopping' | 'stored'> & {
   pages: Places;
 };
 
+const route = restRoutes<[LogPlane]>('logs');
+
 async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallContext & LogSelection): Promise<Reply> {
   const { signal, caller } = call;
   const leave = plane.pages.enter([
@@ -51,13 +52,6 @@ async function reply(plane: LogPlane, ids: Ids, { query, type, ...call }: CallCo
   } finally {
     leave();
   }
-}
-
-export function logRoutes(plane: Pick<ControlPlane, 'config' | 'kube' | 'log' | 'logs' | 'stopping' | 'stored'>): Route<Caller>[] {
-  const reads = new LogReads(plane);
-  const feeds = new LogFeeds({ log: plane.log, reads });
-  const shared = { ...plane, reads, feeds, turns: new StreamTurns(), pages: new Places() };
-  return [...current(shared), ...live(shared), ...older(shared)];
 }
 
 const streamed = {
@@ -90,63 +84,47 @@ async function stream(
   return sse((signal) => followLogs(plane, find, { signal, query, after }));
 }
 
-const live = (plane: LogPlane): Route<Caller>[] => [
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/logs/stream',
-    id: 'followDeploymentLogs',
-    summary: "Follow the lines of a deployment's agent servers.",
-    access: 'read',
-    params: DeploymentPath,
-    query: FollowQuery,
-    answers: streamed,
-    handler: ({ params, ...request }) => stream(plane, { deployment: params.deployment_id }, request),
-  }),
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream',
-    id: 'followRevisionLogs',
-    summary: "Follow the lines of a revision's agent servers, or of its build.",
-    access: 'read',
-    params: RevisionPath,
-    query: FollowRevisionQuery,
-    answers: streamed,
-    handler: ({ params, ...request }) => stream(plane, { deployment: params.deployment_id, revision: params.revision_id }, request),
-  }),
-];
-
-const current = (plane: LogPlane): Route<Caller>[] => [
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/logs',
+const readingRoutes = routesWith([
+  route.get('/v2/deployments/{deployment_id}/logs', {
     id: 'getDeploymentLogs',
     summary: "Last lines of a deployment's agent servers.",
     access: 'read',
     params: DeploymentPath,
     query: LogQuery,
     answers,
-    handler: ({ params, query, caller, signal }) =>
+    handler: ({ params, query, caller, signal }, plane) =>
       reply(plane, { deployment: params.deployment_id }, { caller, signal, query, type: 'deploy' }),
   }),
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
+  route.get('/v2/deployments/{deployment_id}/revisions/{revision_id}/logs', {
     id: 'getRevisionLogs',
     summary: "Last lines of a revision's agent servers, or of its build.",
     access: 'read',
     params: RevisionPath,
     query: TypedQuery,
     answers,
-    handler: ({ params, query: { type, ...query }, caller, signal }) =>
+    handler: ({ params, query: { type, ...query }, caller, signal }, plane) =>
       reply(plane, { deployment: params.deployment_id, revision: params.revision_id }, { caller, signal, query, type }),
   }),
-];
-
-/** Serves older clients, which send a body instead of a query. */
-const older = (plane: LogPlane): Route<Caller>[] => [
-  restRoute({
-    method: 'post',
-    path: '/v1/projects/{project_id}/deploy_logs',
+  route.get('/v2/deployments/{deployment_id}/logs/stream', {
+    id: 'followDeploymentLogs',
+    summary: "Follow the lines of a deployment's agent servers.",
+    access: 'read',
+    params: DeploymentPath,
+    query: FollowQuery,
+    answers: streamed,
+    handler: ({ params, ...request }, plane) => stream(plane, { deployment: params.deployment_id }, request),
+  }),
+  route.get('/v2/deployments/{deployment_id}/revisions/{revision_id}/logs/stream', {
+    id: 'followRevisionLogs',
+    summary: "Follow the lines of a revision's agent servers, or of its build.",
+    access: 'read',
+    params: RevisionPath,
+    query: FollowRevisionQuery,
+    answers: streamed,
+    handler: ({ params, ...request }, plane) => stream(plane, { deployment: params.deployment_id, revision: params.revision_id }, request),
+  }),
+  // Older clients send a body instead of a query.
+  route.post('/v1/projects/{project_id}/deploy_logs', {
     id: 'postDeployLogs',
     summary: "Last lines of a deployment's agent servers.",
     access: 'read',
@@ -154,13 +132,11 @@ const older = (plane: LogPlane): Route<Caller>[] => [
     body: LogQuery,
     bodyOptional: true,
     answers,
-    handler: ({ params, body, caller, signal }) =>
+    handler: ({ params, body, caller, signal }, plane) =>
       reply(plane, { deployment: params.project_id }, { caller, signal, query: body, type: 'deploy' }),
   }),
   ...(['build', 'deploy'] as const).map((type) =>
-    restRoute({
-      method: 'post',
-      path: `/v1/projects/{project_id}/revisions/{revision_id}/${type}_logs`,
+    route.post(`/v1/projects/{project_id}/revisions/{revision_id}/${type}_logs`, {
       id: type === 'build' ? 'postRevisionBuildLogs' : 'postRevisionDeployLogs',
       summary: `Last lines of a revision's ${type === 'build' ? 'build' : 'agent servers'}.`,
       access: 'read',
@@ -168,8 +144,14 @@ const older = (plane: LogPlane): Route<Caller>[] => [
       body: LogQuery,
       bodyOptional: true,
       answers,
-      handler: ({ params, body, caller, signal }) =>
+      handler: ({ params, body, caller, signal }, plane) =>
         reply(plane, { deployment: params.project_id, revision: params.revision_id }, { caller, signal, query: body, type }),
     }),
   ),
-];
+]);
+
+export function logRoutes(plane: Pick<ControlPlane, 'config' | 'kube' | 'log' | 'logs' | 'stopping' | 'stored'>) {
+  const reads = new LogReads(plane);
+  const feeds = new LogFeeds({ log: plane.log, reads });
+  return readingRoutes({ ...plane, reads, feeds, turns: new StreamTurns(), pages: new Places() });
+}

@@ -1,17 +1,15 @@
 import { Type } from 'typebox';
 import { stringify } from 'yaml';
 import { Places } from '../../http/quota.ts';
-import { json, text, type Route } from '../../http/route.ts';
+import { json, routesWith, text } from '../../http/route.ts';
 import { DeploymentKubeEvent, DeploymentPod } from '../../schema/platform/deployment-objects.ts';
 import { DeploymentCounts, DeploymentDetails, DEPLOYMENT_STATES } from '../../schema/platform/deployment-summary.ts';
 import { FreeForm } from '../../schema/types.ts';
-import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo, findDeployment } from '../deployments/lookup.ts';
-import { etagOf } from '../deployments/patch.ts';
 import { kubeEventsOf } from '../deployments/kube-events.ts';
 import { podsOfDeployment } from '../deployments/pods.ts';
-import { detailsOf } from '../deployments/summary.ts';
+import { stateReply } from './lifecycle.ts';
 import { DeploymentPath, specVersion, restRoutes } from './route.ts';
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { DEPLOYMENT_STATUSES } from '../../schema/platform/deployment.ts';
@@ -20,41 +18,31 @@ import type { StateShown } from '../stored/state.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'overview' | 'stored'>;
 
-const restRoute = restRoutes('deployments');
+const route = restRoutes<[Plane & { oneOfFew: ReturnType<typeof fewAtOnce> }]>('deployments');
 const YAML = 'application/yaml';
 
-/** Returns the routes that show how deployments are. None of them shows a value of a secret. */
-export const overviewRoutes = (plane: Plane): Route<Caller>[] => [...ofResources(plane), ...ofObjects(plane)];
-
-const ofResources = (plane: Plane): Route<Caller>[] => [
-  restRoute({
-    method: 'get',
-    path: '/v2/deployment-counts',
+const readingRoutes = routesWith([
+  route.get('/v2/deployment-counts', {
     id: 'countDeployments',
     summary: 'Count deployments by how they are.',
     access: 'read',
     answers: { 200: { description: 'The counts.', schema: DeploymentCounts } },
-    handler: async ({ caller }) => {
+    handler: async ({ caller }, plane) => {
       const mine = plane.stored.deployments().filter(belongsTo(plane, caller));
       return json(countsOf(mine, (deployment) => plane.overview.look(deployment).state));
     },
   }),
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/state',
+  route.get('/v2/deployments/{deployment_id}/state', {
     id: 'getDeploymentState',
     summary: 'How a deployment is: its conditions, sleep, queue, database, key and branch.',
     access: 'read',
     params: DeploymentPath,
     answers: { 200: { description: 'Its state.', schema: DeploymentDetails, headers: specVersion } },
-    handler: async ({ params, ...call }) => {
-      const deployment = await findDeployment(plane, params.deployment_id, call);
-      return json(detailsOf(plane.overview.of(deployment)), 200, { etag: etagOf(deployment) });
+    handler: async ({ params, ...call }, plane) => {
+      return stateReply(plane, await findDeployment(plane, params.deployment_id, call));
     },
   }),
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/resource',
+  route.get('/v2/deployments/{deployment_id}/resource', {
     id: 'getDeploymentResource',
     summary: 'The custom resource of a deployment, as kubectl shows it. With Accept: application/yaml as YAML.',
     access: 'read',
@@ -62,12 +50,48 @@ const ofResources = (plane: Plane): Route<Caller>[] => [
     answers: {
       200: { description: 'The resource, without managedFields.', schema: FreeForm('The resource.') },
     },
-    handler: async ({ params, headers, ...call }) => {
+    handler: async ({ params, headers, ...call }, plane) => {
       const resource = resourceShown(await findDeployment(plane, params.deployment_id, { ...call }));
       return headers.accept?.includes(YAML) === true ? text(stringify(resource), YAML) : json(resource);
     },
   }),
-];
+  route.get('/v2/deployments/{deployment_id}/pods', {
+    id: 'listDeploymentPods',
+    summary: 'The pods of a deployment, with the reason of each that is not ready.',
+    access: 'read',
+    params: DeploymentPath,
+    answers: {
+      200: { description: 'Its pods by name, at most 200.', schema: Type.Object({ resources: Type.Array(DeploymentPod) }) },
+    },
+    handler: async ({ params, ...call }, plane) => {
+      const deployment = await findDeployment(plane, params.deployment_id, call);
+      return json({ resources: await plane.oneOfFew(() => podsOfDeployment(plane, deployment, call.signal)) });
+    },
+  }),
+  route.get('/v2/deployments/{deployment_id}/kube-events', {
+    id: 'listDeploymentKubeEvents',
+    summary: 'The last events that Kubernetes has of the objects of a deployment. It forgets them after an hour.',
+    access: 'read',
+    params: DeploymentPath,
+    answers: {
+      200: {
+        description: 'The events, the last one first, at most 200.',
+        schema: Type.Object({
+          resources: Type.Array(DeploymentKubeEvent),
+          complete: Type.Boolean({ description: 'False where the namespace has too many events to read all.' }),
+        }),
+      },
+    },
+    handler: async ({ params, ...call }, plane) => {
+      const deployment = await findDeployment(plane, params.deployment_id, call);
+      const { events, complete } = await plane.oneOfFew(() => kubeEventsOf(plane, deployment, call.signal));
+      return json({ resources: events, complete });
+    },
+  }),
+]);
+
+/** Returns the routes that show how deployments are. None of them shows a value of a secret. */
+export const overviewRoutes = (plane: Plane) => readingRoutes({ ...plane, oneOfFew: fewAtOnce() });
 
 /** Lists that are read from the API server at a time: each may take thousands of objects. */
 const LISTS_AT_ONCE = 4;
@@ -80,49 +104,6 @@ function fewAtOnce(): <T>(read: () => Promise<T>) => Promise<T> {
     const leave = places.enter([{ name: 'all', most: LISTS_AT_ONCE, message: BUSY }]);
     return read().finally(leave);
   };
-}
-
-function ofObjects(plane: Plane): Route<Caller>[] {
-  const oneOfFew = fewAtOnce();
-  return [
-    restRoute({
-      method: 'get',
-      path: '/v2/deployments/{deployment_id}/pods',
-      id: 'listDeploymentPods',
-      summary: 'The pods of a deployment, with the reason of each that is not ready.',
-      access: 'read',
-      params: DeploymentPath,
-      answers: {
-        200: { description: 'Its pods by name, at most 200.', schema: Type.Object({ resources: Type.Array(DeploymentPod) }) },
-      },
-      handler: async ({ params, ...call }) => {
-        const deployment = await findDeployment(plane, params.deployment_id, call);
-        return json({ resources: await oneOfFew(() => podsOfDeployment(plane, deployment, call.signal)) });
-      },
-    }),
-    restRoute({
-      method: 'get',
-      path: '/v2/deployments/{deployment_id}/kube-events',
-      id: 'listDeploymentKubeEvents',
-      summary: 'The last events that Kubernetes has of the objects of a deployment. It forgets them after an hour.',
-      access: 'read',
-      params: DeploymentPath,
-      answers: {
-        200: {
-          description: 'The events, the last one first, at most 200.',
-          schema: Type.Object({
-            resources: Type.Array(DeploymentKubeEvent),
-            complete: Type.Boolean({ description: 'False where the namespace has too many events to read all.' }),
-          }),
-        },
-      },
-      handler: async ({ params, ...call }) => {
-        const deployment = await findDeployment(plane, params.deployment_id, call);
-        const { events, complete } = await oneOfFew(() => kubeEventsOf(plane, deployment, call.signal));
-        return json({ resources: events, complete });
-      },
-    }),
-  ];
 }
 
 const zeros = <K extends string>(words: readonly K[]): Record<K, number> =>

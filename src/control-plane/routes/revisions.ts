@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { json, type Route } from '../../http/route.ts';
+import { json, routesWith } from '../../http/route.ts';
 import type { DeploymentResource, RevisionResource } from '../../schema/platform/custom-resources.ts';
 import { Deployment, DeploymentPatchRequest } from '../../schema/platform/deployment.ts';
 import { ENDED, Revision, REVISION_STATUSES, RevisionDetails } from '../../schema/platform/revision.ts';
@@ -14,7 +14,7 @@ import { findRevision, revisionAnswers } from '../revisions/answers.ts';
 import { revisionDetails } from '../revisions/details.ts';
 import { interrupt, release } from '../revisions/asked.ts';
 import { deploymentReply } from './deployments.ts';
-import { DeploymentPath, RevisionPath, rejected, restRoutes } from './route.ts';
+import { onePage, DeploymentPath, RevisionPath, rejected, restRoutes } from './route.ts';
 import { waitFor } from '../stored/follow.ts';
 import { Invalid } from '../../errors.ts';
 import { StringEnum } from '../../schema/types.ts';
@@ -37,7 +37,9 @@ const ReadQuery = Type.Object(
   { additionalProperties: false },
 );
 
-const restRoute = restRoutes('revisions');
+type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
+
+const route = restRoutes<[Plane]>('revisions');
 
 function statusesOf(text: string | undefined): readonly string[] {
   if (text === undefined) return REVISION_STATUSES;
@@ -49,59 +51,6 @@ function statusesOf(text: string | undefined): readonly string[] {
 
 /** Returns true once the operator has seen the object. The status of a new one names a generation below all others. */
 const hasBeenSeen = (observed: number | undefined): boolean => observed !== undefined && observed > 0;
-
-type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
-
-export const revisionRoutes = (plane: Plane): Route<Caller>[] => [listing(plane), reading(plane), ...writes(plane)];
-
-const listing = (plane: Pick<Plane, 'config' | 'stored'>): Route<Caller> =>
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/revisions',
-    id: 'listRevisions',
-    summary: "List a deployment's revisions, newest first.",
-    access: 'read',
-    params: DeploymentPath,
-    query: ListQuery,
-    answers: {
-      200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(Revision), offset: Type.Integer() }) },
-    },
-    handler: async ({ query, params, ...asking }) => {
-      const statuses = statusesOf(query.status);
-      const deployment = await findDeployment(plane, params.deployment_id, asking);
-      const seen = (observed: number | undefined): boolean =>
-        query.remote_reconciled === undefined || hasBeenSeen(observed) === query.remote_reconciled;
-      const found = plane.stored
-        .revisionsOf(deployment)
-        .filter((revision) => seen(revision.status?.observedGeneration))
-        .map(revisionAnswers(plane, deployment))
-        .filter(({ status }) => statuses.includes(status));
-      const { items, offset } = pageOf(found, query);
-      return json({ resources: items, offset });
-    },
-  });
-
-const reading = (plane: Pick<Plane, 'config' | 'secrets' | 'stopping' | 'stored'>): Route<Caller> =>
-  restRoute({
-    method: 'get',
-    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}',
-    id: 'getRevision',
-    summary: 'Get a revision. Its status is DEPLOYED when it serves and its deployment says so.',
-    access: 'read',
-    params: RevisionPath,
-    query: ReadQuery,
-    answers: {
-      200: { description: 'The revision; with view=full all of it.', schema: Type.Union([RevisionDetails, Revision]) },
-    },
-    handler: async ({ params, query, ...asking }) => {
-      const read = (): Promise<Revision> =>
-        query.view === 'full' ? readAll(plane, params, asking) : answerForRevision(plane, params, asking);
-      if (query.wait === undefined || query.wait === 0) return json(await read());
-      const { uid } = (await findDeployment(plane, params.deployment_id, asking)).metadata;
-      const waiting = { signal: asking.signal, seconds: query.wait };
-      return json(await waitFor(plane, waiting, { uid, read, done: ({ status }) => ENDED.includes(status) }));
-    },
-  });
 
 async function readAll(
   plane: Pick<Plane, 'config' | 'secrets' | 'stored'>,
@@ -115,52 +64,6 @@ async function readAll(
 
 const changed = { description: 'It is being deleted, or somebody else changed it at the same time.' };
 
-const writes = (plane: Omit<Plane, 'stopping'>): Route<Caller>[] => [
-  restRoute({
-    method: 'post',
-    path: '/v2/deployments/{deployment_id}/revisions',
-    id: 'createRevision',
-    summary: 'Change a deployment and make a revision in any case.',
-    access: 'write',
-    params: DeploymentPath,
-    body: DeploymentPatchRequest,
-    bodyOptional: true,
-    answers: { 201: { description: 'The revision.', schema: Revision }, 400: rejected, 409: changed },
-    handler: async ({ params, body, ...asking }) => {
-      const options = { id: params.deployment_id, dryRun: false, alwaysRevision: true };
-      const deployment = await patchDeployment(plane, body, asking, options);
-      const number = deployment.metadata.generation;
-      const made = plane.stored.revisionsOf(deployment).find(({ spec }) => spec.number === number && spec.push === undefined);
-      return json(revisionAnswers(plane, deployment)(made as NonNullable<typeof made>), 201);
-    },
-  }),
-  restRoute({
-    method: 'post',
-    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy',
-    id: 'redeployRevision',
-    summary: 'Make a new revision that repeats this one, with the secrets and sizes it had.',
-    access: 'write',
-    params: RevisionPath,
-    answers: { 200: { description: 'The deployment.', schema: Deployment }, 400: rejected, 409: changed },
-    handler: async ({ params, ...asking }) =>
-      deploymentReply(plane, await redeploy(plane, { deployment: params.deployment_id, revision: params.revision_id }, asking), asking),
-  }),
-  revisionAction(
-    plane,
-    {
-      word: 'release',
-      id: 'releaseRevision',
-      summary: 'Let the work that a replaced revision keeps go on with the revision that serves.',
-    },
-    (found, caller) => release(plane, found, caller),
-  ),
-  ...INTERRUPTIONS.map(([word, id]) =>
-    revisionAction(plane, { word, id, summary: 'Give up a revision that has not ended.' }, ({ revision }, caller) =>
-      interrupt(plane, revision, caller),
-    ),
-  ),
-];
-
 /** There are two words for it, because clients of both kinds are in use. */
 const INTERRUPTIONS = [
   ['interrupt', 'interruptRevision'],
@@ -169,20 +72,97 @@ const INTERRUPTIONS = [
 
 /** Returns a route that does something to a revision, by this word below it, and answers with the revision. */
 const revisionAction = (
-  plane: Omit<Plane, 'secrets' | 'stopping'>,
   { word, ...described }: { word: string; id: string; summary: string },
-  act: (found: { deployment: DeploymentResource; revision: RevisionResource }, caller: Caller) => Promise<RevisionResource>,
-): Route<Caller> =>
-  restRoute({
+  act: (plane: Plane, found: { deployment: DeploymentResource; revision: RevisionResource }, caller: Caller) => Promise<RevisionResource>,
+) =>
+  route.post(`/v2/deployments/{deployment_id}/revisions/{revision_id}/${word}`, {
     ...described,
-    method: 'post',
-    path: `/v2/deployments/{deployment_id}/revisions/{revision_id}/${word}`,
     access: 'write',
     params: RevisionPath,
     answers: { 200: { description: 'The revision.', schema: Revision }, 400: rejected },
-    handler: async ({ params, ...asking }) => {
+    handler: async ({ params, ...asking }, plane) => {
       const deployment = await findDeployment(plane, params.deployment_id, asking);
       const revision = await findRevision(plane, deployment, { id: params.revision_id, signal: asking.signal });
-      return json(revisionAnswers(plane, deployment)(await act({ deployment, revision }, asking.caller)));
+      return json(revisionAnswers(plane, deployment)(await act(plane, { deployment, revision }, asking.caller)));
     },
   });
+
+export const revisionRoutes = routesWith([
+  route.get('/v2/deployments/{deployment_id}/revisions', {
+    id: 'listRevisions',
+    summary: "List a deployment's revisions, newest first.",
+    access: 'read',
+    params: DeploymentPath,
+    query: ListQuery,
+    answers: { 200: onePage(Revision) },
+    handler: async ({ query, params, ...asking }, plane) => {
+      const statuses = statusesOf(query.status);
+      const deployment = await findDeployment(plane, params.deployment_id, asking);
+      const seen = (observed: number | undefined): boolean =>
+        query.remote_reconciled === undefined || hasBeenSeen(observed) === query.remote_reconciled;
+      const found = plane.stored
+        .revisionsOf(deployment)
+        .filter((revision) => seen(revision.status?.observedGeneration))
+        .map(revisionAnswers(plane, deployment))
+        .filter(({ status }) => statuses.includes(status));
+      const { items, offset } = pageOf(found, query);
+      return json({ resources: items, offset });
+    },
+  }),
+  route.get('/v2/deployments/{deployment_id}/revisions/{revision_id}', {
+    id: 'getRevision',
+    summary: 'Get a revision. Its status is DEPLOYED when it serves and its deployment says so.',
+    access: 'read',
+    params: RevisionPath,
+    query: ReadQuery,
+    answers: {
+      200: { description: 'The revision; with view=full all of it.', schema: Type.Union([RevisionDetails, Revision]) },
+    },
+    handler: async ({ params, query, ...asking }, plane) => {
+      const read = (): Promise<Revision> =>
+        query.view === 'full' ? readAll(plane, params, asking) : answerForRevision(plane, params, asking);
+      if (query.wait === undefined || query.wait === 0) return json(await read());
+      const { uid } = (await findDeployment(plane, params.deployment_id, asking)).metadata;
+      const waiting = { signal: asking.signal, seconds: query.wait };
+      return json(await waitFor(plane, waiting, { uid, read, done: ({ status }) => ENDED.includes(status) }));
+    },
+  }),
+  route.post('/v2/deployments/{deployment_id}/revisions', {
+    id: 'createRevision',
+    summary: 'Change a deployment and make a revision in any case.',
+    access: 'write',
+    params: DeploymentPath,
+    body: DeploymentPatchRequest,
+    bodyOptional: true,
+    answers: { 201: { description: 'The revision.', schema: Revision }, 400: rejected, 409: changed },
+    handler: async ({ params, body, ...asking }, plane) => {
+      const options = { id: params.deployment_id, dryRun: false, alwaysRevision: true };
+      const deployment = await patchDeployment(plane, body, asking, options);
+      const number = deployment.metadata.generation;
+      const made = plane.stored.revisionsOf(deployment).find(({ spec }) => spec.number === number && spec.push === undefined);
+      return json(revisionAnswers(plane, deployment)(made as NonNullable<typeof made>), 201);
+    },
+  }),
+  route.post('/v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy', {
+    id: 'redeployRevision',
+    summary: 'Make a new revision that repeats this one, with the secrets and sizes it had.',
+    access: 'write',
+    params: RevisionPath,
+    answers: { 200: { description: 'The deployment.', schema: Deployment }, 400: rejected, 409: changed },
+    handler: async ({ params, ...asking }, plane) =>
+      deploymentReply(plane, await redeploy(plane, { deployment: params.deployment_id, revision: params.revision_id }, asking), asking),
+  }),
+  revisionAction(
+    {
+      word: 'release',
+      id: 'releaseRevision',
+      summary: 'Let the work that a replaced revision keeps go on with the revision that serves.',
+    },
+    release,
+  ),
+  ...INTERRUPTIONS.map(([word, id]) =>
+    revisionAction({ word, id, summary: 'Give up a revision that has not ended.' }, (plane, { revision }, caller) =>
+      interrupt(plane, revision, caller),
+    ),
+  ),
+]);

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type, type TSchema } from 'typebox';
 import { routesOf, type AnswerDescription } from '../../http/route.ts';
 import { Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
@@ -21,6 +21,14 @@ const failures = {
 const notFound = { description: 'Nothing has this id.' } satisfies AnswerDescription;
 export const rejected = { description: 'A rule forbids it; detail begins with the field.' } satisfies AnswerDescription;
 
+/** Describes an answer with one page of a list. */
+export const onePage = (item: TSchema): AnswerDescription => ({
+  description: 'One page.',
+  schema: Type.Object({ resources: Type.Array(item), offset: Type.Integer() }),
+});
+
 /** Returns how routes of a tag are made. Those with a key share the failures above. One with an id may find nothing. */
-export const restRoutes = (tag: string) =>
-  routesOf<Caller>(tag, ({ access, params }) => (access === 'open' ? {} : { ...failures, ...(params !== undefined && { 404: notFound }) }));
+export const restRoutes = <Parts extends unknown[] = []>(tag: string) =>
+  routesOf<Caller, Parts>(tag, ({ access, params }) =>
+    access === 'open' ? {} : { ...failures, ...(params !== undefined && { 404: notFound }) },
+  );

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { Conflict, NotFound } from '../../errors.ts';
-import { json, noContent, type Route } from '../../http/route.ts';
+import { json, noContent, routesWith } from '../../http/route.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { TracingProjectResource } from '../../schema/platform/custom-resources.ts';
 import { tenantOfProject } from '../../schema/platform/tenancy.ts';
@@ -9,7 +9,7 @@ import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from '../deployments/lookup.ts';
 import { pageOf, paging } from '../paging.ts';
-import { restRoutes } from './route.ts';
+import { onePage, restRoutes } from './route.ts';
 import { newestCreatedFirst } from '../stored/newest-first.ts';
 
 const TracingProject = Type.Object({
@@ -21,7 +21,7 @@ const TracingProject = Type.Object({
 const Path = Type.Object({ project_id: Uuid('Id of the tracing project.') });
 const Query = Type.Object({ ...paging, name: Type.Optional(Type.String({ description: 'Exact name.' })) }, { additionalProperties: false });
 
-const restRoute = restRoutes('tracing projects');
+const route = restRoutes<[Plane]>('tracing projects');
 const path = '/v2/tracing-projects/{project_id}';
 
 const toAnswer = ({ metadata, spec }: TracingProjectResource, { tenantId }: Caller): Static<typeof TracingProject> => ({
@@ -44,42 +44,34 @@ function find(plane: Omit<Plane, 'kube'>, id: string, caller: Caller): TracingPr
   return project;
 }
 
-export const tracingProjectRoutes = (plane: Plane): Route<Caller>[] => [
-  restRoute({
-    method: 'get',
-    path: '/v2/tracing-projects',
+export const tracingProjectRoutes = routesWith([
+  route.get('/v2/tracing-projects', {
     id: 'listTracingProjects',
     summary: 'List tracing projects: one is made with each deployment, and may outlive it.',
     access: 'read',
     query: Query,
-    answers: {
-      200: { description: 'One page.', schema: Type.Object({ resources: Type.Array(TracingProject), offset: Type.Integer() }) },
-    },
-    handler: ({ query, caller }) => {
+    answers: { 200: onePage(TracingProject) },
+    handler: ({ query, caller }, plane) => {
       const found = own(plane, caller).filter(({ spec }) => query.name === undefined || spec.projectName === query.name);
       const { items, offset } = pageOf(found.toSorted(newestCreatedFirst), query);
       return json({ resources: items.map((project) => toAnswer(project, caller)), offset });
     },
   }),
-  restRoute({
-    method: 'get',
-    path,
+  route.get(path, {
     id: 'getTracingProject',
     summary: 'Get a tracing project.',
     access: 'read',
     params: Path,
     answers: { 200: { description: 'The tracing project.', schema: TracingProject } },
-    handler: ({ params, caller }) => json(toAnswer(find(plane, params.project_id, caller), caller)),
+    handler: ({ params, caller }, plane) => json(toAnswer(find(plane, params.project_id, caller), caller)),
   }),
-  restRoute({
-    method: 'delete',
-    path,
+  route.delete(path, {
     id: 'deleteTracingProject',
     summary: 'Delete a tracing project that outlived its deployment, so that the name is free again.',
     access: 'write',
     params: Path,
     answers: { 204: { description: 'Deleted.' }, 409: { description: 'Its deployment still exists.' } },
-    handler: async ({ params, caller, signal }) => {
+    handler: async ({ params, caller, signal }, plane) => {
       const project = find(plane, params.project_id, caller);
       const { namespace, name, uid = '' } = project.metadata;
       if (plane.stored.named(project.spec.projectName).some(belongsTo(plane, caller)))
@@ -89,4 +81,4 @@ export const tracingProjectRoutes = (plane: Plane): Route<Caller>[] => [
       return noContent();
     },
   }),
-];
+]);

@@ -16,18 +16,14 @@ const NOT_BUILT = 'The studio is not built. `node dev/console/build.ts` builds i
 const route = agentRoutes('system');
 
 const studioRoutes = (): AgentRoute[] => [
-  route({
-    method: 'get',
-    path: '/studio',
+  route.get('/studio', {
     id: 'studio',
     summary: "A page to look at the graphs and to talk to them, on a developer's machine",
     access: 'open',
     answers: { 200: ok('A page.'), 503: { description: 'Not built.' } },
     handler: () => answer('index.html'),
   }),
-  route({
-    method: 'get',
-    path: '/chat',
+  route.get('/chat', {
     id: 'chat',
     summary: 'The former address of that page',
     access: 'open',
@@ -35,9 +31,7 @@ const studioRoutes = (): AgentRoute[] => [
     // A browser keeps the part behind the hash, which may have a key.
     handler: () => noContent(302, { location: 'studio' }),
   }),
-  route({
-    method: 'get',
-    path: '/studio/assets/{file}',
+  route.get('/studio/assets/{file}', {
     id: 'studio_file',
     summary: 'A file of that page',
     access: 'open',
