@@ -1,4 +1,4 @@
-import { Type, type Static, type TObject, type TOptional, type TSchema, type TUnsafe } from 'typebox';
+import { Type, type Static, type TObject, type TOptional, type TProperties, type TSchema, type TUnsafe } from 'typebox';
 
 /*
  * TypeBox writes four shapes that Kubernetes does not accept as structural: an enum without a type, anyOf,
@@ -7,6 +7,10 @@ import { Type, type Static, type TObject, type TOptional, type TSchema, type TUn
  */
 
 type Options = { description?: string; default?: unknown; [keyword: string]: unknown };
+
+/** Describes an object that has these fields and no other ones. */
+export const Closed = <F extends TProperties>(fields: F, options: Options = {}): TObject<F> =>
+  Type.Object(fields, { additionalProperties: false, ...options });
 
 /** Describes a text that is one of the given words. */
 export const StringEnum = <const T extends string>(words: readonly T[], options: Options = {}): TUnsafe<T> =>

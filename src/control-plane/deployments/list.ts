@@ -11,7 +11,7 @@ import { DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, Deployment, SOURCES } from '../.
 import { DEPLOYMENT_STATES, DeploymentSummary } from '../../schema/platform/deployment-summary.ts';
 import { summaryOf } from './summary.ts';
 import { updatedAt } from '../stored/metadata.ts';
-import { StringEnum, optional } from '../../schema/types.ts';
+import { Closed, StringEnum, optional } from '../../schema/types.ts';
 
 /** Summaries that a page may have. They are small and need no Secret. */
 const LONGEST_PAGE_OF_SUMMARIES = 500;
@@ -25,37 +25,34 @@ const SORTS: Record<string, (deployment: DeploymentResource, overview: Plane['ov
 };
 const SORT_WORDS = Object.keys(SORTS).flatMap((field) => [field, `-${field}`]);
 
-export const ListQuery = Type.Object(
-  {
-    ...paging,
-    ...optional({
-      limit: Type.Integer({
-        minimum: 1,
-        maximum: LONGEST_PAGE_OF_SUMMARIES,
-        default: 20,
-        description: `At most ${LONGEST_PAGE}; ${LONGEST_PAGE_OF_SUMMARIES} with view=summary.`,
-      }),
-      view: StringEnum(['full', 'summary'], {
-        default: 'full',
-        description: 'summary: how each deployment is, without configuration and secrets.',
-      }),
-      name: Type.String({ description: 'Exact name.' }),
-      name_contains: Type.String({ description: 'Part of the name; case does not matter.' }),
-      namespace: Type.String({ description: 'Namespace that it runs in.' }),
-      source: StringEnum(SOURCES),
-      status: StringEnum(DEPLOYMENT_STATUSES),
-      state: Type.Array(StringEnum(DEPLOYMENT_STATES), { description: 'States, repeated.' }),
-      reason: Type.String({ description: 'Reason of the state.' }),
-      deployment_type: StringEnum(DEPLOYMENT_TYPES),
-      image_version: Type.String(),
-      deployment_ids: Type.Array(Type.String(), { description: 'Ids, repeated or separated by commas.' }),
-      remote_reconciled: Type.Boolean({ description: 'Whether the operator has seen the present version of the deployment.' }),
-      sort: StringEnum(SORT_WORDS, { description: 'Field; a minus reverses the order. Default: newest first.' }),
-      total: Type.Boolean({ description: 'Whether the answer has the number of all that pass the filters.' }),
+export const ListQuery = Closed({
+  ...paging,
+  ...optional({
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: LONGEST_PAGE_OF_SUMMARIES,
+      default: 20,
+      description: `At most ${LONGEST_PAGE}; ${LONGEST_PAGE_OF_SUMMARIES} with view=summary.`,
     }),
-  },
-  { additionalProperties: false },
-);
+    view: StringEnum(['full', 'summary'], {
+      default: 'full',
+      description: 'summary: how each deployment is, without configuration and secrets.',
+    }),
+    name: Type.String({ description: 'Exact name.' }),
+    name_contains: Type.String({ description: 'Part of the name; case does not matter.' }),
+    namespace: Type.String({ description: 'Namespace that it runs in.' }),
+    source: StringEnum(SOURCES),
+    status: StringEnum(DEPLOYMENT_STATUSES),
+    state: Type.Array(StringEnum(DEPLOYMENT_STATES), { description: 'States, repeated.' }),
+    reason: Type.String({ description: 'Reason of the state.' }),
+    deployment_type: StringEnum(DEPLOYMENT_TYPES),
+    image_version: Type.String(),
+    deployment_ids: Type.Array(Type.String(), { description: 'Ids, repeated or separated by commas.' }),
+    remote_reconciled: Type.Boolean({ description: 'Whether the operator has seen the present version of the deployment.' }),
+    sort: StringEnum(SORT_WORDS, { description: 'Field; a minus reverses the order. Default: newest first.' }),
+    total: Type.Boolean({ description: 'Whether the answer has the number of all that pass the filters.' }),
+  }),
+});
 export type ListQuery = Static<typeof ListQuery>;
 
 type Plane = Pick<ControlPlane, 'config' | 'overview' | 'secrets' | 'stored'>;

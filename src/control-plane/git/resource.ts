@@ -2,13 +2,12 @@ import { Type, type Static } from 'typebox';
 import { API_VERSION, type GitIntegrationResource } from '../../schema/platform/custom-resources.ts';
 import type { GitIntegration } from '../../schema/platform/git-connection.ts';
 import { GIT_KINDS, GitIntegrationSpec, type GitKind } from '../../schema/platform/git-integration.ts';
-import { DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../../schema/types.ts';
+import { Closed, DateTime, Nullable, StringEnum, Uuid, optionalOrNull } from '../../schema/types.ts';
 
-const closed = { additionalProperties: false };
 const spec = GitIntegrationSpec.properties;
 const secretText = (description: string) => Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 65_536, description })));
 
-const GitCredentialRequest = Type.Object(
+const GitCredentialRequest = Closed(
   {
     token: secretText('A token that may read the repositories and list them.'),
     ...optionalOrNull({
@@ -21,56 +20,52 @@ const GitCredentialRequest = Type.Object(
     known_hosts: secretText("The host's keys, as ssh-keyscan prints them."),
   },
   {
-    ...closed,
     description:
       'Write-only: no answer shows it. One of: token; app_id, app_installation_id and private_key; ssh_private_key and known_hosts.',
   },
 );
 export type GitCredentialRequest = Static<typeof GitCredentialRequest>;
 
-const Listed = Type.Object(
-  { id: spec.listed.items.properties.id, name: Type.String(), owner: Type.String(), url: Type.String(), default_branch: Type.String() },
-  closed,
-);
+const Listed = Closed({
+  id: spec.listed.items.properties.id,
+  name: Type.String(),
+  owner: Type.String(),
+  url: Type.String(),
+  default_branch: Type.String(),
+});
 
-export const GitIntegrationRequest = Type.Object(
-  {
-    name: spec.name,
-    kind: StringEnum(GIT_KINDS, { description: 'The kind of host.' }),
-    ...optionalOrNull({
-      host: Type.String({ ...spec.host, description: 'Address of the host. Default of github and gitlab: their own.' }),
-      api_url: spec.apiUrl,
-      repositories: spec.repositories,
-      repos: Type.Array(Listed, { maxItems: 1000, description: "Repositories that are listed instead of the host's own list." }),
-      installation_id: spec.installationId,
-      poll_seconds: spec.pollSeconds,
-      credential: GitCredentialRequest,
-      webhook_secret: Type.String({ minLength: 16, maxLength: 1024, description: 'Write-only: by it the host signs push events.' }),
-    }),
-  },
-  closed,
-);
+export const GitIntegrationRequest = Closed({
+  name: spec.name,
+  kind: StringEnum(GIT_KINDS, { description: 'The kind of host.' }),
+  ...optionalOrNull({
+    host: Type.String({ ...spec.host, description: 'Address of the host. Default of github and gitlab: their own.' }),
+    api_url: spec.apiUrl,
+    repositories: spec.repositories,
+    repos: Type.Array(Listed, { maxItems: 1000, description: "Repositories that are listed instead of the host's own list." }),
+    installation_id: spec.installationId,
+    poll_seconds: spec.pollSeconds,
+    credential: GitCredentialRequest,
+    webhook_secret: Type.String({ minLength: 16, maxLength: 1024, description: 'Write-only: by it the host signs push events.' }),
+  }),
+});
 export type GitIntegrationRequest = Static<typeof GitIntegrationRequest>;
 
 /** REST's view of a connection to a git host. */
-export const GitConnection = Type.Object(
-  {
-    id: Uuid('For source_config.integration_id.'),
-    name: Type.String(),
-    kind: StringEnum(GIT_KINDS),
-    host: Nullable(Type.String()),
-    api_url: Nullable(Type.String()),
-    repositories: Nullable(Type.Array(Type.String())),
-    installation_id: Type.Integer(),
-    poll_seconds: Nullable(Type.Integer()),
-    has_credential: Type.Boolean(),
-    takes_pushes: Type.Boolean({ description: 'Whether push events are taken: it has a webhook secret.' }),
-    push_path: Type.String({ description: 'Where the host sends push events.' }),
-    tenant_id: Uuid('Read-only.'),
-    created_at: Nullable(DateTime("Read-only; null for one of the installation's settings.")),
-  },
-  closed,
-);
+export const GitConnection = Closed({
+  id: Uuid('For source_config.integration_id.'),
+  name: Type.String(),
+  kind: StringEnum(GIT_KINDS),
+  host: Nullable(Type.String()),
+  api_url: Nullable(Type.String()),
+  repositories: Nullable(Type.Array(Type.String())),
+  installation_id: Type.Integer(),
+  poll_seconds: Nullable(Type.Integer()),
+  has_credential: Type.Boolean(),
+  takes_pushes: Type.Boolean({ description: 'Whether push events are taken: it has a webhook secret.' }),
+  push_path: Type.String({ description: 'Where the host sends push events.' }),
+  tenant_id: Uuid('Read-only.'),
+  created_at: Nullable(DateTime("Read-only; null for one of the installation's settings.")),
+});
 export type GitConnection = Static<typeof GitConnection>;
 
 /** Returns a connection as REST answers it. */

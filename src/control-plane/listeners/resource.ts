@@ -1,49 +1,39 @@
 import { Type, type Static } from 'typebox';
 import { API_VERSION, ListenerSpec, type ListenerResource } from '../../schema/platform/custom-resources.ts';
 import { namedTenant } from '../../schema/platform/tenancy.ts';
-import { DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
+import { Closed, DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
 import { updatedAt } from '../stored/metadata.ts';
 
-const closed = { additionalProperties: false };
-const ComputeConfig = Type.Object({ k8s_namespaces: ListenerSpec.properties.namespaces }, closed);
+const ComputeConfig = Closed({ k8s_namespaces: ListenerSpec.properties.namespaces });
 const Version = Type.Optional(
   Nullable(Type.String({ maxLength: 64, description: 'Accepted for older clients; the platform has one version.' })),
 );
 
 const Hosts = Type.Optional(Nullable(ListenerSpec.properties.hosts));
 
-export const ListenerCreateRequest = Type.Object(
-  {
-    version: Version,
-    compute_type: StringEnum(['k8s']),
-    compute_id: ListenerSpec.properties.computeId,
-    compute_config: ComputeConfig,
-    hosts: Hosts,
-  },
-  closed,
-);
+export const ListenerCreateRequest = Closed({
+  version: Version,
+  compute_type: StringEnum(['k8s']),
+  compute_id: ListenerSpec.properties.computeId,
+  compute_config: ComputeConfig,
+  hosts: Hosts,
+});
 export type ListenerCreateRequest = Static<typeof ListenerCreateRequest>;
 
-export const ListenerPatchRequest = Type.Object(
-  { version: Version, compute_config: Type.Optional(Nullable(ComputeConfig)), hosts: Hosts },
-  closed,
-);
+export const ListenerPatchRequest = Closed({ version: Version, compute_config: Type.Optional(Nullable(ComputeConfig)), hosts: Hosts });
 export type ListenerPatchRequest = Static<typeof ListenerPatchRequest>;
 
-export const Listener = Type.Object(
-  {
-    id: Uuid('Read-only.'),
-    created_at: DateTime('Read-only.'),
-    updated_at: DateTime('Read-only.'),
-    version: Nullable(Type.String()),
-    compute_type: StringEnum(['k8s']),
-    compute_id: Type.String(),
-    compute_config: ComputeConfig,
-    hosts: ListenerSpec.properties.hosts,
-    tenant_id: Uuid('Read-only.'),
-  },
-  closed,
-);
+export const Listener = Closed({
+  id: Uuid('Read-only.'),
+  created_at: DateTime('Read-only.'),
+  updated_at: DateTime('Read-only.'),
+  version: Nullable(Type.String()),
+  compute_type: StringEnum(['k8s']),
+  compute_id: Type.String(),
+  compute_config: ComputeConfig,
+  hosts: ListenerSpec.properties.hosts,
+  tenant_id: Uuid('Read-only.'),
+});
 export type Listener = Static<typeof Listener>;
 
 /** Returns a stored listener as REST answers it. */

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
+import { Closed, DateTime, Nullable, StringEnum, Uuid } from '../../schema/types.ts';
 
 const LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const;
 const optional = <S extends Parameters<typeof Nullable>[0]>(schema: S) => Type.Optional(Nullable(schema));
@@ -15,26 +15,23 @@ export const logFields = {
   run_id: optional(Uuid('Lines that name this run.')),
 };
 
-export const LogQuery = Type.Object(logFields, { additionalProperties: false });
+export const LogQuery = Closed(logFields);
 export type LogQuery = Static<typeof LogQuery>;
 
 const { level, query, run_id } = logFields;
-export const FollowQuery = Type.Object(
-  {
-    level,
-    query,
-    run_id,
-    tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 100, description: 'How many past lines to begin with.' })),
-  },
-  { additionalProperties: false },
-);
+export const FollowQuery = Closed({
+  level,
+  query,
+  run_id,
+  tail: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, default: 100, description: 'How many past lines to begin with.' })),
+});
 export type FollowQuery = Static<typeof FollowQuery>;
 
 /** Of a revision, the lines of its build may be followed, too. */
-export const FollowRevisionQuery = Type.Object(
-  { ...FollowQuery.properties, type: Type.Optional(StringEnum(['build', 'deploy'], { default: 'deploy' })) },
-  { additionalProperties: false },
-);
+export const FollowRevisionQuery = Closed({
+  ...FollowQuery.properties,
+  type: Type.Optional(StringEnum(['build', 'deploy'], { default: 'deploy' })),
+});
 
 export const LogEntry = Type.Object({
   id: Type.String(),

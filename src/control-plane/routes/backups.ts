@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { Closed } from '../../schema/types.ts';
 import { json, routesWith } from '../../http/route.ts';
 import { DNS_LABEL } from '../../schema/platform/container.ts';
 import { ReplaceAsked } from '../../schema/platform/restore-asked.ts';
@@ -10,7 +11,7 @@ import { requestReplacement } from '../deployments/replace.ts';
 import { pageOf, paging } from '../paging.ts';
 import { onePage, DeploymentPath, rejected, restRoutes } from './route.ts';
 
-const ListQuery = Type.Object(paging, { additionalProperties: false });
+const ListQuery = Closed(paging);
 const BackupPath = Type.Object({
   ...DeploymentPath.properties,
   backup: Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description: 'Its name, as the list has it.' }),

@@ -4,7 +4,7 @@ import { json, noContent, routesWith, type AnswerDescription, type Reply } from 
 import type { DeploymentResource } from '../../schema/platform/custom-resources.ts';
 import { Deployment, DeploymentCreateRequest, DeploymentPatchRequest, WrittenDeployment } from '../../schema/platform/deployment.ts';
 import { ENDED } from '../../schema/platform/revision.ts';
-import { Uuid, optional } from '../../schema/types.ts';
+import { Closed, Uuid, optional } from '../../schema/types.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { answerForDeployment } from '../deployments/answers.ts';
@@ -19,15 +19,12 @@ import { revisionAnswers } from '../revisions/answers.ts';
 import { DeploymentPath, rejected, specVersion, restRoutes } from './route.ts';
 import { absentIfGone, waitFor } from '../stored/follow.ts';
 
-const WriteQuery = Type.Object(
-  {
-    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Check everything, write nothing.' })),
-    wait: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 600, description: 'Seconds to wait for the end of the newest revision before the answer.' }),
-    ),
-  },
-  { additionalProperties: false },
-);
+const WriteQuery = Closed({
+  dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Check everything, write nothing.' })),
+  wait: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 600, description: 'Seconds to wait for the end of the newest revision before the answer.' }),
+  ),
+});
 const removal = {
   ...optional({
     delete_tracing_project: Type.Boolean({ default: false, description: 'Remove the tracing project too.' }),
@@ -38,17 +35,17 @@ const removal = {
     }),
   }),
 };
-const RemoveQuery = Type.Object(removal, { additionalProperties: false });
+const RemoveQuery = Closed(removal);
 type RemoveQuery = Static<typeof RemoveQuery>;
 const asRemoval = (query: RemoveQuery): Removal => ({
   tracingProject: query.delete_tracing_project === true,
   data: query.delete_data === true,
   withoutBackup: query.without_backup === true,
 });
-const BulkQuery = Type.Object(
-  { ...removal, deployment_ids: Type.Array(Uuid('Repeat the parameter for each id.'), { minItems: 1, maxItems: 100 }) },
-  { additionalProperties: false },
-);
+const BulkQuery = Closed({
+  ...removal,
+  deployment_ids: Type.Array(Uuid('Repeat the parameter for each id.'), { minItems: 1, maxItems: 100 }),
+});
 const BulkAnswer = Type.Object({
   deleted: Type.Array(Uuid('Deletion was asked for.')),
   failed: Type.Array(Type.Object({ id: Uuid('Not deleted.'), status: Type.Integer(), detail: Type.String() })),

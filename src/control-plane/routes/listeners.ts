@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { json, noContent, routesWith } from '../../http/route.ts';
-import { Uuid } from '../../schema/types.ts';
+import { Closed, Uuid } from '../../schema/types.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { Listener, ListenerCreateRequest, ListenerPatchRequest, listenerAnswer } from '../listeners/resource.ts';
 import { createListener, findListener, ownListeners, patchListener, removeListener } from '../listeners/writes.ts';
@@ -20,7 +20,7 @@ export const listenerRoutes = routesWith([
     id: 'listListeners',
     summary: 'List listeners: places where deployments can run.',
     access: 'read',
-    query: Type.Object(paging, { additionalProperties: false }),
+    query: Closed(paging),
     answers: { 200: onePage(Listener) },
     handler: ({ query, caller }, plane) => {
       const { items, offset } = pageOf(ownListeners(plane, caller.tenantId).toSorted(newestCreatedFirst), query);

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Type } from 'typebox';
 import { Places } from '../../http/quota.ts';
 import { json, routesWith, sse, type Reply } from '../../http/route.ts';
-import { StringEnum, Uuid } from '../../schema/types.ts';
+import { Closed, StringEnum, Uuid } from '../../schema/types.ts';
 import type { CallContext } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { findDeployment } from '../deployments/lookup.ts';
@@ -16,7 +16,7 @@ import { StreamTurns } from '../logs/stream-turns.ts';
 import { findRevision } from '../revisions/answers.ts';
 import { DeploymentPath, RevisionPath, restRoutes } from './route.ts';
 
-const TypedQuery = Type.Object({ ...logFields, type: StringEnum(['build', 'deploy']) }, { additionalProperties: false });
+const TypedQuery = Closed({ ...logFields, type: StringEnum(['build', 'deploy']) });
 const ProjectPath = Type.Object({ project_id: Uuid('Id of the deployment.') });
 const ProjectRevisionPath = Type.Object({ ...ProjectPath.properties, revision_id: Uuid('Id of the revision.') });
 const answers = { 200: { description: 'One page.', schema: LogPage } };

@@ -17,25 +17,19 @@ import { deploymentReply } from './deployments.ts';
 import { onePage, DeploymentPath, RevisionPath, rejected, restRoutes } from './route.ts';
 import { waitFor } from '../stored/follow.ts';
 import { Invalid } from '../../errors.ts';
-import { StringEnum } from '../../schema/types.ts';
+import { Closed, StringEnum } from '../../schema/types.ts';
 
-const ListQuery = Type.Object(
-  {
-    ...paging,
-    status: Type.Optional(Type.String({ description: `Statuses, separated by commas: ${REVISION_STATUSES.join(', ')}.` })),
-    remote_reconciled: Type.Optional(Type.Boolean({ description: 'Whether the operator has seen the revision.' })),
-  },
-  { additionalProperties: false },
-);
+const ListQuery = Closed({
+  ...paging,
+  status: Type.Optional(Type.String({ description: `Statuses, separated by commas: ${REVISION_STATUSES.join(', ')}.` })),
+  remote_reconciled: Type.Optional(Type.Boolean({ description: 'Whether the operator has seen the revision.' })),
+});
 
 /** The wait stays below the minute after which proxies give up on a silent request. */
-const ReadQuery = Type.Object(
-  {
-    wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 50, description: 'Seconds to wait for the end of the revision.' })),
-    view: Type.Optional(StringEnum(['full'], { description: 'With all that is known of it.' })),
-  },
-  { additionalProperties: false },
-);
+const ReadQuery = Closed({
+  wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 50, description: 'Seconds to wait for the end of the revision.' })),
+  view: Type.Optional(StringEnum(['full'], { description: 'With all that is known of it.' })),
+});
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'secrets' | 'stopping' | 'stored'>;
 

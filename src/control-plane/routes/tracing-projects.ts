@@ -4,7 +4,7 @@ import { json, noContent, routesWith } from '../../http/route.ts';
 import { kinds } from '../../kube/kube.ts';
 import type { TracingProjectResource } from '../../schema/platform/custom-resources.ts';
 import { tenantOfProject } from '../../schema/platform/tenancy.ts';
-import { DateTime, Uuid } from '../../schema/types.ts';
+import { Closed, DateTime, Uuid } from '../../schema/types.ts';
 import type { Caller } from '../caller.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { belongsTo } from '../deployments/lookup.ts';
@@ -19,7 +19,7 @@ const TracingProject = Type.Object({
   tenant_id: Uuid('Read-only.'),
 });
 const Path = Type.Object({ project_id: Uuid('Id of the tracing project.') });
-const Query = Type.Object({ ...paging, name: Type.Optional(Type.String({ description: 'Exact name.' })) }, { additionalProperties: false });
+const Query = Closed({ ...paging, name: Type.Optional(Type.String({ description: 'Exact name.' })) });
 
 const route = restRoutes<[Plane]>('tracing projects');
 const path = '/v2/tracing-projects/{project_id}';

@@ -1,5 +1,5 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
-import { DateTime, StringEnum } from '../types.ts';
+import { Closed, DateTime, StringEnum } from '../types.ts';
 
 /** A hundred years in minutes. */
 const LONGEST = 52_560_000;
@@ -34,23 +34,17 @@ export const ThreadExpiry = Type.Object({ strategy: StringEnum(STRATEGIES), ttl_
 export type ThreadExpiry = Static<typeof ThreadExpiry>;
 
 /** `checkpointer.ttl` of gx.json. */
-export const CheckpointerTtl = Type.Object(
-  {
-    strategy: Type.Optional(StringEnum(STRATEGIES)),
-    default_ttl: Type.Optional(Minutes()),
-    sweep_interval_minutes: Type.Optional(Minutes()),
-    sweep_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-    include_interrupted: Type.Optional(Type.Boolean()),
-  },
-  { additionalProperties: false },
-);
+export const CheckpointerTtl = Closed({
+  strategy: Type.Optional(StringEnum(STRATEGIES)),
+  default_ttl: Type.Optional(Minutes()),
+  sweep_interval_minutes: Type.Optional(Minutes()),
+  sweep_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  include_interrupted: Type.Optional(Type.Boolean()),
+});
 
 /** `store.ttl` of gx.json. */
-export const StoreTtl = Type.Object(
-  {
-    refresh_on_read: Type.Optional(Type.Boolean()),
-    default_ttl: Type.Optional(Minutes()),
-    sweep_interval_minutes: Type.Optional(Minutes()),
-  },
-  { additionalProperties: false },
-);
+export const StoreTtl = Closed({
+  refresh_on_read: Type.Optional(Type.Boolean()),
+  default_ttl: Type.Optional(Minutes()),
+  sweep_interval_minutes: Type.Optional(Minutes()),
+});

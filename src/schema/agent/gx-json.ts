@@ -1,6 +1,6 @@
 import { Type, type Static, type TUnsafe } from 'typebox';
 import { CheckpointerTtl, StoreTtl } from './expiry.ts';
-import { FreeForm, MapOf, StringEnum, optional } from '../types.ts';
+import { Closed, FreeForm, MapOf, StringEnum, optional } from '../types.ts';
 
 /*
  * The graph configuration file. Every key of the format is described here; `PASSED_OVER` lists those without an effect.
@@ -43,198 +43,159 @@ const Env = Type.Unsafe<string | string[] | Record<string, string>>({
 });
 
 /** Patterns of header names; `*` stands for any part. Both spellings are accepted. */
-const HeaderPatterns = Type.Object(
-  {
-    includes: Type.Optional(Strings()),
-    excludes: Type.Optional(Strings()),
-    include: Type.Optional(Strings()),
-    exclude: Type.Optional(Strings()),
-  },
-  { additionalProperties: false },
-);
+const HeaderPatterns = Closed({
+  includes: Type.Optional(Strings()),
+  excludes: Type.Optional(Strings()),
+  include: Type.Optional(Strings()),
+  exclude: Type.Optional(Strings()),
+});
 export type HeaderPatterns = Static<typeof HeaderPatterns>;
 
-export const Cors = Type.Object(
-  {
-    allow_origins: Type.Optional(Strings()),
-    allow_methods: Type.Optional(Strings()),
-    allow_headers: Type.Optional(Strings()),
-    allow_credentials: Type.Optional(Type.Boolean()),
-    allow_origin_regex: Type.Optional(Type.String()),
-    expose_headers: Type.Optional(Strings()),
-    max_age: Type.Optional(Type.Integer()),
-  },
-  { additionalProperties: false },
-);
+export const Cors = Closed({
+  allow_origins: Type.Optional(Strings()),
+  allow_methods: Type.Optional(Strings()),
+  allow_headers: Type.Optional(Strings()),
+  allow_credentials: Type.Optional(Type.Boolean()),
+  allow_origin_regex: Type.Optional(Type.String()),
+  expose_headers: Type.Optional(Strings()),
+  max_age: Type.Optional(Type.Integer()),
+});
 export type Cors = Static<typeof Cors>;
 
-const Http = Type.Object(
-  {
-    app: Type.Optional(
-      Type.String({
-        pattern: `^[./]|${CODE}`,
-        description: 'Routes of your own: ./app.ts:app, a Hono application, or ./app.py:app, one of ASGI such as of FastAPI',
-      }),
-    ),
-    disable_assistants: Type.Optional(Type.Boolean()),
-    disable_threads: Type.Optional(Type.Boolean()),
-    disable_runs: Type.Optional(Type.Boolean()),
-    disable_store: Type.Optional(Type.Boolean()),
-    disable_meta: Type.Optional(Type.Boolean()),
-    disable_ui: Type.Optional(Type.Boolean()),
-    disable_mcp: Type.Optional(Type.Boolean()),
-    disable_a2a: Type.Optional(Type.Boolean()),
-    disable_webhooks: Type.Optional(Type.Boolean()),
-    disable_event_streaming: Type.Optional(Type.Boolean()),
-    cors: Type.Optional(Cors),
-    mount_prefix: Type.Optional(Type.String({ pattern: '^/' })),
-    configurable_headers: Type.Optional(HeaderPatterns),
-    logging_headers: Type.Optional(HeaderPatterns),
-    enable_custom_route_auth: Type.Optional(Type.Boolean()),
-    middleware_order: Type.Optional(StringEnum(['middleware_first', 'auth_first'])),
-  },
-  { additionalProperties: false },
-);
+const Http = Closed({
+  app: Type.Optional(
+    Type.String({
+      pattern: `^[./]|${CODE}`,
+      description: 'Routes of your own: ./app.ts:app, a Hono application, or ./app.py:app, one of ASGI such as of FastAPI',
+    }),
+  ),
+  disable_assistants: Type.Optional(Type.Boolean()),
+  disable_threads: Type.Optional(Type.Boolean()),
+  disable_runs: Type.Optional(Type.Boolean()),
+  disable_store: Type.Optional(Type.Boolean()),
+  disable_meta: Type.Optional(Type.Boolean()),
+  disable_ui: Type.Optional(Type.Boolean()),
+  disable_mcp: Type.Optional(Type.Boolean()),
+  disable_a2a: Type.Optional(Type.Boolean()),
+  disable_webhooks: Type.Optional(Type.Boolean()),
+  disable_event_streaming: Type.Optional(Type.Boolean()),
+  cors: Type.Optional(Cors),
+  mount_prefix: Type.Optional(Type.String({ pattern: '^/' })),
+  configurable_headers: Type.Optional(HeaderPatterns),
+  logging_headers: Type.Optional(HeaderPatterns),
+  enable_custom_route_auth: Type.Optional(Type.Boolean()),
+  middleware_order: Type.Optional(StringEnum(['middleware_first', 'auth_first'])),
+});
 
 /** `openapi` joins the server's document: security schemes, the requirements by default, and by path. */
-const Auth = Type.Object(
-  {
-    path: Type.String({
-      pattern: CODE,
-      description: 'File and export of the handlers: ./auth.ts:auth; in Python also a module: package.auth:auth',
+const Auth = Closed({
+  path: Type.String({
+    pattern: CODE,
+    description: 'File and export of the handlers: ./auth.ts:auth; in Python also a module: package.auth:auth',
+  }),
+  disable_studio_auth: Type.Optional(Type.Boolean({ description: 'false: passes of the platform open it beside the handlers' })),
+  allow_langsmith_api_keys: Type.Optional(Type.Boolean()),
+  openapi: Type.Optional(FreeForm('securitySchemes, security, paths')),
+  cache: Type.Optional(
+    Closed({
+      cache_keys: Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 20 }),
+      ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
+      max_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
     }),
-    disable_studio_auth: Type.Optional(Type.Boolean({ description: 'false: passes of the platform open it beside the handlers' })),
-    allow_langsmith_api_keys: Type.Optional(Type.Boolean()),
-    openapi: Type.Optional(FreeForm('securitySchemes, security, paths')),
-    cache: Type.Optional(
-      Type.Object(
-        {
-          cache_keys: Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 20 }),
-          ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
-          max_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-        },
-        { additionalProperties: false },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-);
+  ),
+});
 export type AuthSettings = Static<typeof Auth>;
 
-const Encryption = Type.Object(
-  {
-    path: Type.String({
-      pattern: CODE,
-      description: 'File and export of the handlers that encrypt values in the database: ./encryption.ts:encryption',
+const Encryption = Closed({
+  path: Type.String({
+    pattern: CODE,
+    description: 'File and export of the handlers that encrypt values in the database: ./encryption.ts:encryption',
+  }),
+});
+
+const Store = Closed({
+  path: Type.Optional(Type.String()),
+  index: Type.Optional(
+    Closed({
+      dims: Type.Integer({ minimum: 1, maximum: 16_000, description: 'Numbers in a vector.' }),
+      embed: Type.String({ pattern: '^.+:.+$', description: 'File and export of the embedding, ./embed.ts:embed, or provider:model.' }),
+      fields: Type.Optional(Strings()),
     }),
-  },
-  { additionalProperties: false },
-);
+  ),
+  ttl: Type.Optional(StoreTtl),
+});
 
-const Store = Type.Object(
-  {
-    path: Type.Optional(Type.String()),
-    index: Type.Optional(
-      Type.Object(
-        {
-          dims: Type.Integer({ minimum: 1, maximum: 16_000, description: 'Numbers in a vector.' }),
-          embed: Type.String({ pattern: '^.+:.+$', description: 'File and export of the embedding, ./embed.ts:embed, or provider:model.' }),
-          fields: Type.Optional(Strings()),
-        },
-        { additionalProperties: false },
+const Checkpointer = Closed({
+  backend: Type.Optional(StringEnum(['default'])),
+  path: Type.Optional(Type.String()),
+  uri: Type.Optional(Type.String()),
+  ttl: Type.Optional(CheckpointerTtl),
+  serde: Type.Optional(
+    Closed({
+      allowed_json_modules: Type.Optional(Classes()),
+      allowed_msgpack_modules: Type.Optional(ClassesOrNone()),
+      pickle_fallback: Type.Optional(
+        Type.Boolean({ description: 'Of graphs in Python: whether values that nothing else can write are pickled.' }),
       ),
-    ),
-    ttl: Type.Optional(StoreTtl),
-  },
-  { additionalProperties: false },
-);
-
-const Checkpointer = Type.Object(
-  {
-    backend: Type.Optional(StringEnum(['default'])),
-    path: Type.Optional(Type.String()),
-    uri: Type.Optional(Type.String()),
-    ttl: Type.Optional(CheckpointerTtl),
-    serde: Type.Optional(
-      Type.Object(
-        {
-          allowed_json_modules: Type.Optional(Classes()),
-          allowed_msgpack_modules: Type.Optional(ClassesOrNone()),
-          pickle_fallback: Type.Optional(
-            Type.Boolean({ description: 'Of graphs in Python: whether values that nothing else can write are pickled.' }),
-          ),
-        },
-        { additionalProperties: false },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-);
+    }),
+  ),
+});
 
 /** Names of domains; a name may begin with `*.` for all below it. */
 const Domains = (): TUnsafe<string[]> =>
   Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', pattern: '^(\\*\\.)?[^*/:]+$' }, minItems: 1, maxItems: 1000 });
 
-const Webhooks = Type.Object(
-  {
-    ...optional({
-      env_prefix: Type.String({ minLength: 1 }),
-      headers: MapOf(Type.String(), { maxProperties: 100 }),
-      url: Type.Object(
-        {
-          require_https: Type.Optional(Type.Boolean()),
-          allowed_domains: Type.Optional(Domains()),
-          allowed_ports: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { minItems: 1, maxItems: 1000 })),
-          max_url_length: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_536 })),
-          disable_loopback: Type.Optional(Type.Boolean()),
-          disable_private_ips: Type.Optional(Type.Boolean()),
-        },
-        { additionalProperties: false },
-      ),
-      allowed_fields: Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 100 }),
+const Webhooks = Closed({
+  ...optional({
+    env_prefix: Type.String({ minLength: 1 }),
+    headers: MapOf(Type.String(), { maxProperties: 100 }),
+    url: Closed({
+      require_https: Type.Optional(Type.Boolean()),
+      allowed_domains: Type.Optional(Domains()),
+      allowed_ports: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), { minItems: 1, maxItems: 1000 })),
+      max_url_length: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_536 })),
+      disable_loopback: Type.Optional(Type.Boolean()),
+      disable_private_ips: Type.Optional(Type.Boolean()),
     }),
-  },
-  { additionalProperties: false },
-);
+    allowed_fields: Type.Unsafe<string[]>({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 100 }),
+  }),
+});
 export type WebhookSettings = Static<typeof Webhooks>;
 
-export const GxJson = Type.Object(
-  {
-    $schema: Type.Optional(Type.String()),
-    graphs: MapOf(GraphRef, { maxProperties: 1000, minProperties: 1 }),
-    env: Type.Optional(Env),
-    node_version: Type.Optional(Type.String()),
-    node_loader: Type.Optional(Type.String()),
-    python_version: Type.Optional(Type.String()),
-    pip_config_file: Type.Optional(Type.String()),
-    pip_installer: Type.Optional(Type.String()),
-    dependencies: Type.Optional(Strings()),
-    source: Type.Optional(FreeForm('Python builds only')),
-    keep_pkg_tools: Type.Optional(Type.Unsafe<unknown>({})),
-    priority: Type.Optional(FreeForm('Not served: runs begin in the order of their requests')),
-    dockerfile: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'A Dockerfile of your own, from the folder of this file; its context is the whole repository.',
-      }),
-    ),
-    dockerfile_lines: Type.Optional(Strings()),
-    docker_compose_file: Type.Optional(Type.String()),
-    base_image: Type.Optional(Type.String()),
-    image_distro: Type.Optional(Type.String()),
-    api_version: Type.Optional(Type.String()),
-    _INTERNAL_docker_tag: Type.Optional(Type.String()),
-    auth: Type.Optional(Auth),
-    http: Type.Optional(Http),
-    store: Type.Optional(Store),
-    checkpointer: Type.Optional(Checkpointer),
-    encryption: Type.Optional(Encryption),
-    webhooks: Type.Optional(Webhooks),
-    ui: Type.Optional(MapOf(Type.String({ minLength: 1 }), { maxProperties: 1000 })),
-    ui_config: Type.Optional(Type.Object({ shared: Type.Optional(Strings()) }, { additionalProperties: false })),
-  },
-  { additionalProperties: false },
-);
+export const GxJson = Closed({
+  $schema: Type.Optional(Type.String()),
+  graphs: MapOf(GraphRef, { maxProperties: 1000, minProperties: 1 }),
+  env: Type.Optional(Env),
+  node_version: Type.Optional(Type.String()),
+  node_loader: Type.Optional(Type.String()),
+  python_version: Type.Optional(Type.String()),
+  pip_config_file: Type.Optional(Type.String()),
+  pip_installer: Type.Optional(Type.String()),
+  dependencies: Type.Optional(Strings()),
+  source: Type.Optional(FreeForm('Python builds only')),
+  keep_pkg_tools: Type.Optional(Type.Unsafe<unknown>({})),
+  priority: Type.Optional(FreeForm('Not served: runs begin in the order of their requests')),
+  dockerfile: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'A Dockerfile of your own, from the folder of this file; its context is the whole repository.',
+    }),
+  ),
+  dockerfile_lines: Type.Optional(Strings()),
+  docker_compose_file: Type.Optional(Type.String()),
+  base_image: Type.Optional(Type.String()),
+  image_distro: Type.Optional(Type.String()),
+  api_version: Type.Optional(Type.String()),
+  _INTERNAL_docker_tag: Type.Optional(Type.String()),
+  auth: Type.Optional(Auth),
+  http: Type.Optional(Http),
+  store: Type.Optional(Store),
+  checkpointer: Type.Optional(Checkpointer),
+  encryption: Type.Optional(Encryption),
+  webhooks: Type.Optional(Webhooks),
+  ui: Type.Optional(MapOf(Type.String({ minLength: 1 }), { maxProperties: 1000 })),
+  ui_config: Type.Optional(Closed({ shared: Type.Optional(Strings()) })),
+});
 export type GxJson = Static<typeof GxJson>;
 
 /** Returns the value at a dotted key; undefined when it is absent. */

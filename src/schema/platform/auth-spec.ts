@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { type CelRule, StringEnum, optional } from '../types.ts';
+import { Closed, type CelRule, StringEnum, optional } from '../types.ts';
 
 /** Keys that open an agent: the deployment's own, those of its tenant for the REST API too, or none is asked for. */
 export const AUTH_MODES = ['key', 'tenant', 'open'] as const;
@@ -8,7 +8,7 @@ export const AUTH_MODES = ['key', 'tenant', 'open'] as const;
 const TRUSTWORTHY = '^(https://|http://(localhost|127\\.0\\.0\\.1)[:/])[^\\s]+$';
 
 /** Who may call the agents of a revision, unless their gx.json names handlers. Each name is one word, in REST too. */
-export const AuthSpec = Type.Object(
+export const AuthSpec = Closed(
   {
     ...optional({
       mode: StringEnum(AUTH_MODES, {
@@ -38,10 +38,7 @@ export const AuthSpec = Type.Object(
       }),
     }),
   },
-  {
-    additionalProperties: false,
-    description: 'Who may call the agents. A change makes a new revision. Handlers of `auth.path` come first.',
-  },
+  { description: 'Who may call the agents. A change makes a new revision. Handlers of `auth.path` come first.' },
 );
 export type AuthSpec = Static<typeof AuthSpec>;
 

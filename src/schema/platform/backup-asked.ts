@@ -1,19 +1,17 @@
 import { Type, type Static } from 'typebox';
 import { BACKUP_METHODS, TargetName, type BackupSpec } from './backup-spec.ts';
-import { Nullable, StringEnum, toResourceForm, toRestForm } from '../types.ts';
+import { Closed, Nullable, StringEnum, toResourceForm, toRestForm } from '../types.ts';
 
-const closed = { additionalProperties: false };
-
-const Keep = Type.Object(
+const Keep = Closed(
   {
     count: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1000, description: 'So many backups, the newest.' }))),
     days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650, description: 'The backups of so many days.' }))),
   },
-  { ...closed, description: 'Which backups are kept: a count or days. The newest always is. Default: 7 of them.' },
+  { description: 'Which backups are kept: a count or days. The newest always is. Default: 7 of them.' },
 );
 
 /** The backups of a managed database, as REST asks for them. */
-export const DatabaseBackup = Type.Object(
+export const DatabaseBackup = Closed(
   {
     target: Type.Optional(Nullable(TargetName('Name of a target of the installation, where the backups are kept.'))),
     schedule: Type.Optional(
@@ -46,7 +44,7 @@ export const DatabaseBackup = Type.Object(
       ),
     ),
   },
-  { ...closed, description: 'Backups of the managed database. They replace the former settings as a whole. {}: there are none.' },
+  { description: 'Backups of the managed database. They replace the former settings as a whole. {}: there are none.' },
 );
 export type DatabaseBackup = Static<typeof DatabaseBackup>;
 

@@ -1,72 +1,61 @@
 import { Type, type Static } from 'typebox';
 import { EnvFromSource, EnvVarSource, SecurityContext, VOLUME_SOURCES } from './pod-parts.ts';
-import { MapOf, Nullable, StringEnum } from '../types.ts';
+import { Closed, MapOf, Nullable, StringEnum } from '../types.ts';
 
 /** A DNS label (RFC 1123), the form of Kubernetes names. */
 export const DNS_LABEL = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$';
 const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$';
 
-const closed = { additionalProperties: false };
 const DnsLabel = (description: string) => Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description });
 
-export const LocalObjectReference = Type.Object(
-  { name: Type.String({ minLength: 1, maxLength: 253, pattern: DNS_SUBDOMAIN, description: 'Name of a Secret in the same namespace.' }) },
-  closed,
-);
+export const LocalObjectReference = Closed({
+  name: Type.String({ minLength: 1, maxLength: 253, pattern: DNS_SUBDOMAIN, description: 'Name of a Secret in the same namespace.' }),
+});
 
-export const Volume = Type.Object({ name: DnsLabel('Unique within the pod.'), ...VOLUME_SOURCES }, closed);
+export const Volume = Closed({ name: DnsLabel('Unique within the pod.'), ...VOLUME_SOURCES });
 
-export const VolumeMount = Type.Object(
-  {
-    name: DnsLabel('Must match the name of a volume.'),
-    mountPath: Type.String({ minLength: 1, maxLength: 1024, description: 'Where the volume appears in the container.' }),
-    subPath: Type.Optional(Nullable(Type.String({ maxLength: 1024 }))),
-    subPathExpr: Type.Optional(Nullable(Type.String({ maxLength: 1024 }))),
-    mountPropagation: Type.Optional(Nullable(Type.String({ maxLength: 64 }))),
-    readOnly: Type.Optional(Nullable(Type.Boolean())),
-  },
-  closed,
-);
+export const VolumeMount = Closed({
+  name: DnsLabel('Must match the name of a volume.'),
+  mountPath: Type.String({ minLength: 1, maxLength: 1024, description: 'Where the volume appears in the container.' }),
+  subPath: Type.Optional(Nullable(Type.String({ maxLength: 1024 }))),
+  subPathExpr: Type.Optional(Nullable(Type.String({ maxLength: 1024 }))),
+  mountPropagation: Type.Optional(Nullable(Type.String({ maxLength: 64 }))),
+  readOnly: Type.Optional(Nullable(Type.Boolean())),
+});
 
-export const EnvVar = Type.Object(
-  {
-    name: Type.String({ minLength: 1, maxLength: 253, pattern: '^[A-Za-z_][A-Za-z0-9_]*$', description: 'A C identifier.' }),
-    value: Type.Optional(Nullable(Type.String({ maxLength: 32768 }))),
-    valueFrom: Type.Optional(Nullable(EnvVarSource)),
-  },
-  closed,
-);
+export const EnvVar = Closed({
+  name: Type.String({ minLength: 1, maxLength: 253, pattern: '^[A-Za-z_][A-Za-z0-9_]*$', description: 'A C identifier.' }),
+  value: Type.Optional(Nullable(Type.String({ maxLength: 32768 }))),
+  valueFrom: Type.Optional(Nullable(EnvVarSource)),
+});
 
 const Quantities = Type.Optional(Nullable(MapOf(Type.String({ maxLength: 64 }), { maxProperties: 16 })));
 
-export const ResourceRequirements = Type.Object({ limits: Quantities, requests: Quantities }, closed);
+export const ResourceRequirements = Closed({ limits: Quantities, requests: Quantities });
 
 const Words = (description: string) =>
   Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 8192 }), { maxItems: 128, description })));
 
-export const Container = Type.Object(
-  {
-    name: DnsLabel('Unique within the pod.'),
-    image: Type.String({ minLength: 1, maxLength: 1024 }),
-    imagePullPolicy: Type.Optional(Nullable(StringEnum(['Always', 'Never', 'IfNotPresent']))),
-    command: Words('Entry point; not run in a shell.'),
-    args: Words('Arguments of the entry point.'),
-    workingDir: Type.Optional(Nullable(Type.String({ maxLength: 1024 }))),
-    env: Type.Optional(Nullable(Type.Array(EnvVar, { maxItems: 256 }))),
-    envFrom: Type.Optional(Nullable(Type.Array(EnvFromSource, { maxItems: 32 }))),
-    resources: Type.Optional(Nullable(ResourceRequirements)),
-    volumeMounts: Type.Optional(Nullable(Type.Array(VolumeMount, { maxItems: 64 }))),
-    securityContext: Type.Optional(Nullable(SecurityContext)),
-    restartPolicy: Type.Optional(
-      Nullable(
-        StringEnum(['Always', 'OnFailure'], {
-          description: 'Always: it starts in its turn and runs on beside the agent. OnFailure: stored, without effect.',
-        }),
-      ),
+export const Container = Closed({
+  name: DnsLabel('Unique within the pod.'),
+  image: Type.String({ minLength: 1, maxLength: 1024 }),
+  imagePullPolicy: Type.Optional(Nullable(StringEnum(['Always', 'Never', 'IfNotPresent']))),
+  command: Words('Entry point; not run in a shell.'),
+  args: Words('Arguments of the entry point.'),
+  workingDir: Type.Optional(Nullable(Type.String({ maxLength: 1024 }))),
+  env: Type.Optional(Nullable(Type.Array(EnvVar, { maxItems: 256 }))),
+  envFrom: Type.Optional(Nullable(Type.Array(EnvFromSource, { maxItems: 32 }))),
+  resources: Type.Optional(Nullable(ResourceRequirements)),
+  volumeMounts: Type.Optional(Nullable(Type.Array(VolumeMount, { maxItems: 64 }))),
+  securityContext: Type.Optional(Nullable(SecurityContext)),
+  restartPolicy: Type.Optional(
+    Nullable(
+      StringEnum(['Always', 'OnFailure'], {
+        description: 'Always: it starts in its turn and runs on beside the agent. OnFailure: stored, without effect.',
+      }),
     ),
-  },
-  closed,
-);
+  ),
+});
 
 export type Container = Static<typeof Container>;
 export type Volume = Static<typeof Volume>;

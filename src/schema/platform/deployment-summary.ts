@@ -3,7 +3,7 @@ import { Condition } from './conditions.ts';
 import { DEPLOYMENT_STATUSES, SOURCES } from './deployment.ts';
 import { REVISION_STATUSES } from './revision.ts';
 import { QueueReplicas, SleepSpec } from './scaling-spec.ts';
-import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+import { Closed, DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
 /* How deployments are: a row of a list for each, or all of the state of one. No value of a secret is in it. */
 
@@ -77,12 +77,12 @@ const lifecycleFields = {
   hibernate: Nullable(Type.Boolean({ description: 'Stop all pods, including the database. The volume and the revisions stay.' })),
   suspend: Nullable(Type.Boolean({ description: 'Pause reconciling.' })),
   sleep: Nullable(
-    Type.Object(
+    Closed(
       {
         after_seconds: Type.Optional(Nullable(SleepSpec.properties.afterSeconds)),
         database: Type.Optional(Nullable(SleepSpec.properties.database)),
       },
-      { additionalProperties: false, description: 'How it sleeps if min_scale is 0.' },
+      { description: 'How it sleeps if min_scale is 0.' },
     ),
   ),
   queue_replicas: Nullable(QueueReplicas),
@@ -91,15 +91,12 @@ export const Lifecycle = Type.Object(lifecycleFields);
 export type Lifecycle = Static<typeof Lifecycle>;
 
 /** A change of it: an absent field stays, null goes back to the default. */
-export const LifecyclePatch = Type.Object(
-  {
-    hibernate: Type.Optional(lifecycleFields.hibernate),
-    suspend: Type.Optional(lifecycleFields.suspend),
-    sleep: Type.Optional(lifecycleFields.sleep),
-    queue_replicas: Type.Optional(lifecycleFields.queue_replicas),
-  },
-  { additionalProperties: false },
-);
+export const LifecyclePatch = Closed({
+  hibernate: Type.Optional(lifecycleFields.hibernate),
+  suspend: Type.Optional(lifecycleFields.suspend),
+  sleep: Type.Optional(lifecycleFields.sleep),
+  queue_replicas: Type.Optional(lifecycleFields.queue_replicas),
+});
 export type LifecyclePatch = Static<typeof LifecyclePatch>;
 
 /** All that is known of how one deployment is. */

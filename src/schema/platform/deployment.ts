@@ -8,7 +8,7 @@ import { DatabaseBackup } from './backup-asked.ts';
 import { SHARE_BY } from './pins.ts';
 import { FormerVolume } from './replacement.ts';
 import { DatabaseAsked } from './restore-asked.ts';
-import { DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
+import { Closed, DateTime, Nullable, StringEnum, Uuid } from '../types.ts';
 
 /* REST's view of a deployment, with fields in snake_case. */
 
@@ -17,7 +17,6 @@ export const DEPLOYMENT_TYPES = ['dev_free', 'dev', 'prod'] as const;
 export const DEPLOYMENT_STATUSES = ['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN'] as const;
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 
-const closed = { additionalProperties: false };
 const text = (maxLength: number, description: string, more: { pattern?: string } = {}) =>
   Type.Optional(Nullable(Type.String({ minLength: 1, maxLength, description, ...more })));
 
@@ -42,64 +41,55 @@ export const DeploymentName = Type.String({
   description: 'A DNS label. Fixed at creation; names the tracing project that is created with the deployment.',
 });
 
-export const Secret = Type.Object(
-  {
-    name: Type.String({
-      minLength: 1,
-      maxLength: 253,
-      pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
-      description: 'Name of the environment variable.',
-    }),
-    value: Type.String({ maxLength: 262_144 }),
-  },
-  closed,
-);
+export const Secret = Closed({
+  name: Type.String({
+    minLength: 1,
+    maxLength: 253,
+    pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+    description: 'Name of the environment variable.',
+  }),
+  value: Type.String({ maxLength: 262_144 }),
+});
 
-export const ListenerConfig = Type.Object(
-  {
-    k8s_namespace: Type.Optional(
-      Nullable(
-        Type.String({
-          minLength: 1,
-          maxLength: 63,
-          pattern: DNS_LABEL,
-          description: 'Namespace the deployment is placed in. Fixed at creation.',
-        }),
-      ),
+export const ListenerConfig = Closed({
+  k8s_namespace: Type.Optional(
+    Nullable(
+      Type.String({
+        minLength: 1,
+        maxLength: 63,
+        pattern: DNS_LABEL,
+        description: 'Namespace the deployment is placed in. Fixed at creation.',
+      }),
     ),
-  },
-  closed,
-);
+  ),
+});
 
-export const SourceConfig = Type.Object(
-  {
-    integration_id: Type.Optional(Nullable(Uuid('From GET /v1/integrations/git/install. Fixed at creation. Source git.'))),
-    repo_url: text(2048, 'An https or ssh address of the integration, without a password. Fixed at creation. Source git.', {
-      pattern: REPO_URL,
-    }),
-    deployment_type: Type.Optional(Nullable(StringEnum(DEPLOYMENT_TYPES, { description: 'Fixed at creation. Source git.' }))),
-    build_on_push: Type.Optional(
-      Nullable(Type.Boolean({ description: 'Build a revision on each push to repo_ref. Not with a tag. Source git.' })),
-    ),
-    custom_url: text(
-      2048,
-      'Address under which the deployment is reached, http or https. Where the installation has routes, it asks for a route with its host and path. Source external_container.',
-      {
-        pattern: '^https?://[^\\s]+$',
-      },
-    ),
-    resource_spec: Type.Optional(Nullable(ResourceSpec)),
-    listener_id: Type.Optional(Nullable(Uuid('From GET /v2/listeners. Fixed at creation. Source external_container.'))),
-    listener_config: Type.Optional(Nullable(ListenerConfig)),
-    database_backup: Type.Optional(Nullable(DatabaseBackup)),
-    database_placement: Type.Optional(Nullable(DatabasePlacement)),
-    storage_class: text(253, "Storage class of the managed database's volume. Fixed at creation. Default: that of the installation."),
-    rollout: Type.Optional(Nullable(RolloutConfig)),
-    install_command: text(4096, 'Run from the repository root. JavaScript deployments built from git.'),
-    build_command: text(4096, 'Run from the directory of gx.json. JavaScript deployments built from git.'),
-  },
-  closed,
-);
+export const SourceConfig = Closed({
+  integration_id: Type.Optional(Nullable(Uuid('From GET /v1/integrations/git/install. Fixed at creation. Source git.'))),
+  repo_url: text(2048, 'An https or ssh address of the integration, without a password. Fixed at creation. Source git.', {
+    pattern: REPO_URL,
+  }),
+  deployment_type: Type.Optional(Nullable(StringEnum(DEPLOYMENT_TYPES, { description: 'Fixed at creation. Source git.' }))),
+  build_on_push: Type.Optional(
+    Nullable(Type.Boolean({ description: 'Build a revision on each push to repo_ref. Not with a tag. Source git.' })),
+  ),
+  custom_url: text(
+    2048,
+    'Address under which the deployment is reached, http or https. Where the installation has routes, it asks for a route with its host and path. Source external_container.',
+    {
+      pattern: '^https?://[^\\s]+$',
+    },
+  ),
+  resource_spec: Type.Optional(Nullable(ResourceSpec)),
+  listener_id: Type.Optional(Nullable(Uuid('From GET /v2/listeners. Fixed at creation. Source external_container.'))),
+  listener_config: Type.Optional(Nullable(ListenerConfig)),
+  database_backup: Type.Optional(Nullable(DatabaseBackup)),
+  database_placement: Type.Optional(Nullable(DatabasePlacement)),
+  storage_class: text(253, "Storage class of the managed database's volume. Fixed at creation. Default: that of the installation."),
+  rollout: Type.Optional(Nullable(RolloutConfig)),
+  install_command: text(4096, 'Run from the repository root. JavaScript deployments built from git.'),
+  build_command: text(4096, 'Run from the directory of gx.json. JavaScript deployments built from git.'),
+});
 
 const revisionFields = {
   repo_ref: text(512, 'A branch by its bare name, a tag as refs/tags/<tag>. Source git.', { pattern: REPO_REF }),
@@ -109,27 +99,24 @@ const revisionFields = {
   placement: Type.Optional(Nullable(AgentPlacement)),
 };
 
-export const SourceRevisionConfigRequest = Type.Object(revisionFields, closed);
+export const SourceRevisionConfigRequest = Closed(revisionFields);
 
-export const SourceRevisionConfig = Type.Object(
-  { ...revisionFields, repo_commit_sha: Type.Optional(Nullable(Type.String({ maxLength: 64, description: 'Read-only.' }))) },
-  closed,
-);
+export const SourceRevisionConfig = Closed({
+  ...revisionFields,
+  repo_commit_sha: Type.Optional(Nullable(Type.String({ maxLength: 64, description: 'Read-only.' }))),
+});
 
-export const DeploymentCreateRequest = Type.Object(
-  {
-    name: DeploymentName,
-    source: StringEnum(SOURCES),
-    source_config: SourceConfig,
-    source_revision_config: SourceRevisionConfigRequest,
-    secrets: Type.Array(Secret, { maxItems: 512 }),
-    database: Type.Optional(Nullable(DatabaseAsked)),
-  },
-  closed,
-);
+export const DeploymentCreateRequest = Closed({
+  name: DeploymentName,
+  source: StringEnum(SOURCES),
+  source_config: SourceConfig,
+  source_revision_config: SourceRevisionConfigRequest,
+  secrets: Type.Array(Secret, { maxItems: 512 }),
+  database: Type.Optional(Nullable(DatabaseAsked)),
+});
 
 /** The move that a patch asks of the revision that is tried out. */
-export const RolloutMoveRequest = Type.Object(
+export const RolloutMoveRequest = Closed(
   {
     share: Type.Optional(
       Nullable(Type.Integer({ minimum: 1, maximum: 100, description: 'Its share of the new threads from now on. It never falls.' })),
@@ -137,24 +124,21 @@ export const RolloutMoveRequest = Type.Object(
     promote: Type.Optional(Nullable(Type.Boolean({ description: 'True: it serves now, without its further steps.' }))),
     abort: Type.Optional(Nullable(Type.Boolean({ description: 'True: it gets no new threads, and ends as DEPLOY_FAILED.' }))),
   },
-  { additionalProperties: false, description: 'Moves the revision that is tried out: one of its fields.' },
+  { description: 'Moves the revision that is tried out: one of its fields.' },
 );
 export type RolloutMoveRequest = Static<typeof RolloutMoveRequest>;
 
-export const DeploymentPatchRequest = Type.Object(
-  {
-    name: Type.Optional(Nullable(DeploymentName)),
-    source: Type.Optional(Nullable(StringEnum(SOURCES))),
-    source_config: Type.Optional(Nullable(SourceConfig)),
-    source_revision_config: Type.Optional(Nullable(SourceRevisionConfigRequest)),
-    secrets: Type.Optional(Nullable(Type.Array(Secret, { maxItems: 512 }))),
-    rollout: Type.Optional(Nullable(RolloutMoveRequest)),
-  },
-  closed,
-);
+export const DeploymentPatchRequest = Closed({
+  name: Type.Optional(Nullable(DeploymentName)),
+  source: Type.Optional(Nullable(StringEnum(SOURCES))),
+  source_config: Type.Optional(Nullable(SourceConfig)),
+  source_revision_config: Type.Optional(Nullable(SourceRevisionConfigRequest)),
+  secrets: Type.Optional(Nullable(Type.Array(Secret, { maxItems: 512 }))),
+  rollout: Type.Optional(Nullable(RolloutMoveRequest)),
+});
 
 /** The route of a deployment, as REST shows it. */
-const RouteShown = Type.Object(
+const RouteShown = Closed(
   {
     hosts: Type.Array(Type.String(), { description: 'Hosts that it has.' }),
     path: Nullable(Type.String({ description: 'The path below which it answers.' })),
@@ -162,17 +146,14 @@ const RouteShown = Type.Object(
     reason: Type.String(),
     message: Type.String(),
   },
-  {
-    additionalProperties: false,
-    description: 'The route from outside; null: none. Read-only: spec.route of the resource decides about it.',
-  },
+  { description: 'The route from outside; null: none. Read-only: spec.route of the resource decides about it.' },
 );
 
 /** The revisions that have work of their own although another one serves, as REST shows them. */
-const RolloutShown = Type.Object(
+const RolloutShown = Closed(
   {
     candidate: Nullable(
-      Type.Object(
+      Closed(
         {
           revision_id: Nullable(Uuid('The revision; null: it is gone.')),
           step: Type.Integer({ description: 'The step that it is at, the first one being 1.' }),
@@ -182,37 +163,34 @@ const RolloutShown = Type.Object(
           gate: Nullable(StringEnum(['Running', 'Passed'], { description: 'The run before its first share; null: it has none.' })),
           verdict: Nullable(Type.String({ description: 'The result of its checks in words; null: it has none.' })),
         },
-        { additionalProperties: false, description: 'The revision that is tried out with a share of the new threads; null: none.' },
+        { description: 'The revision that is tried out with a share of the new threads; null: none.' },
       ),
     ),
     aborted: Nullable(
-      Type.Object(
+      Closed(
         {
           revision_id: Nullable(Uuid('The revision; null: it is gone.')),
           since: DateTime('When it was given up.'),
           message: Type.String({ description: 'One sentence on the reason.' }),
         },
-        { additionalProperties: false, description: 'The revision that was given up last while it was tried out; null: none.' },
+        { description: 'The revision that was given up last while it was tried out; null: none.' },
       ),
     ),
     draining: Type.Array(
-      Type.Object(
-        {
-          revision_id: Nullable(Uuid('The replaced revision; null: it is gone.')),
-          since: DateTime('When it was replaced.'),
-          runs: Nullable(Type.Integer({ description: 'Its runs that have not ended, as last reported.' })),
-          threads: Nullable(Type.Integer({ description: 'Threads that wait for an answer at it, or that stay with it.' })),
-        },
-        closed,
-      ),
+      Closed({
+        revision_id: Nullable(Uuid('The replaced revision; null: it is gone.')),
+        since: DateTime('When it was replaced.'),
+        runs: Nullable(Type.Integer({ description: 'Its runs that have not ended, as last reported.' })),
+        threads: Nullable(Type.Integer({ description: 'Threads that wait for an answer at it, or that stay with it.' })),
+      }),
       { description: 'Replaced revisions that keep work, the oldest first.' },
     ),
   },
-  { additionalProperties: false, description: 'Which revisions have work. Null: nothing serves, or no gateway is installed. Read-only.' },
+  { description: 'Which revisions have work. Null: nothing serves, or no gateway is installed. Read-only.' },
 );
 
 /** The restore of a deployment's database, as REST shows it. */
-const RestoreShown = Type.Object(
+const RestoreShown = Closed(
   {
     status: StringEnum(['True', 'False', 'Unknown'], { description: 'Whether the database has the backup.' }),
     reason: Type.String(),
@@ -221,50 +199,44 @@ const RestoreShown = Type.Object(
     from: Nullable(DateTime('The moment that its data is of.')),
     former_volumes: Type.Array(FormerVolume, { description: 'Volumes with data that was replaced. A restore may go back to one.' }),
   },
-  { additionalProperties: false, description: 'The backup that its database began with, or has now; null: none. Read-only.' },
+  { description: 'The backup that its database began with, or has now; null: none. Read-only.' },
 );
 
 /** The changes that a dry run would make. */
-export const Plan = Type.Object(
-  {
-    revision: Nullable(
-      Type.Object(
-        { number: Type.Integer(), source: StringEnum(SOURCES), source_revision_config: SourceRevisionConfig },
-        { additionalProperties: false, description: 'The revision it would make; null: none.' },
-      ),
+export const Plan = Closed({
+  revision: Nullable(
+    Closed(
+      { number: Type.Integer(), source: StringEnum(SOURCES), source_revision_config: SourceRevisionConfig },
+      { description: 'The revision it would make; null: none.' },
     ),
-    objects: Type.Array(Type.Object({ kind: Type.String() }), {
-      description: 'Resources that would be written, as they would be stored. A Secret shows its names only.',
-    }),
-  },
-  closed,
-);
+  ),
+  objects: Type.Array(Type.Object({ kind: Type.String() }), {
+    description: 'Resources that would be written, as they would be stored. A Secret shows its names only.',
+  }),
+});
 
-export const Deployment = Type.Object(
-  {
-    id: Uuid('Read-only.'),
-    name: DeploymentName,
-    source: StringEnum(SOURCES),
-    source_config: SourceConfig,
-    source_revision_config: SourceRevisionConfig,
-    secrets: Type.Array(Secret),
-    created_at: DateTime('Read-only.'),
-    updated_at: DateTime('Read-only.'),
-    status: StringEnum(DEPLOYMENT_STATUSES, { description: 'Read-only.' }),
-    latest_revision_id: Nullable(Uuid('Read-only.')),
-    active_revision_id: Nullable(Uuid('The revision that serves. Read-only.')),
-    image_version: Nullable(Type.String({ description: 'Version of the agent server that the pods report.' })),
-    tenant_id: Uuid('Read-only.'),
-    url: Nullable(Type.String({ description: 'Where the agent server answers. Read-only.' })),
-    route: Nullable(RouteShown),
-    rollout: Nullable(RolloutShown),
-    restore: Nullable(RestoreShown),
-  },
-  closed,
-);
+export const Deployment = Closed({
+  id: Uuid('Read-only.'),
+  name: DeploymentName,
+  source: StringEnum(SOURCES),
+  source_config: SourceConfig,
+  source_revision_config: SourceRevisionConfig,
+  secrets: Type.Array(Secret),
+  created_at: DateTime('Read-only.'),
+  updated_at: DateTime('Read-only.'),
+  status: StringEnum(DEPLOYMENT_STATUSES, { description: 'Read-only.' }),
+  latest_revision_id: Nullable(Uuid('Read-only.')),
+  active_revision_id: Nullable(Uuid('The revision that serves. Read-only.')),
+  image_version: Nullable(Type.String({ description: 'Version of the agent server that the pods report.' })),
+  tenant_id: Uuid('Read-only.'),
+  url: Nullable(Type.String({ description: 'Where the agent server answers. Read-only.' })),
+  route: Nullable(RouteShown),
+  rollout: Nullable(RolloutShown),
+  restore: Nullable(RestoreShown),
+});
 
 /** The answer to a write: a deployment, and the plan if it was a dry run. */
-export const WrittenDeployment = Type.Object({ ...Deployment.properties, plan: Type.Optional(Plan) }, closed);
+export const WrittenDeployment = Closed({ ...Deployment.properties, plan: Type.Optional(Plan) });
 
 export type Secret = Static<typeof Secret>;
 export type SourceConfig = Static<typeof SourceConfig>;

@@ -1,16 +1,15 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { LabelSelector } from './pod-parts.ts';
-import { MapOf, StringEnum } from '../types.ts';
+import { Closed, MapOf, StringEnum } from '../types.ts';
 
 /*
  * Where the pods of one deployment stand, in the fields and words of a pod of Kubernetes. They are described field by
  * field, as the other parts of a pod that users write.
  */
 
-const closed = { additionalProperties: false };
 const maybe = Type.Optional;
 const object = <P extends Record<string, TSchema>>(properties: P, description?: string) =>
-  Type.Object(properties, { ...closed, ...(description !== undefined && { description }) });
+  Closed(properties, { ...(description !== undefined && { description }) });
 const list = <S extends TSchema>(items: S, maxItems: number) => Type.Array(items, { maxItems });
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 const labelKeys = maybe(list(text(317), 16));
@@ -75,13 +74,12 @@ const one = {
 const REPLACES = 'A field that is set replaces the same field of the installation (settings.placement).';
 
 /** Where the pods of a managed database stand. There is one, so nothing is to be spread. */
-export const DatabasePlacement = Type.Object(one, {
-  ...closed,
+export const DatabasePlacement = Closed(one, {
   description: `Where the pod of the managed database stands, in the fields of a pod of Kubernetes. ${REPLACES} A change starts the pod again.`,
 });
 
 /** Where the pods of agents stand. */
-export const AgentPlacement = Type.Object(
+export const AgentPlacement = Closed(
   {
     ...one,
     topologySpreadConstraints: maybe(
@@ -91,10 +89,7 @@ export const AgentPlacement = Type.Object(
       }),
     ),
   },
-  {
-    ...closed,
-    description: `Where the pods of agents stand, in the fields of a pod of Kubernetes. ${REPLACES} A change makes a new revision.`,
-  },
+  { description: `Where the pods of agents stand, in the fields of a pod of Kubernetes. ${REPLACES} A change makes a new revision.` },
 );
 
 export type AgentPlacement = Static<typeof AgentPlacement>;

@@ -1,12 +1,11 @@
 import { Type, type Static, type TSchema } from 'typebox';
-import { MapOf, Nullable } from '../types.ts';
+import { Closed, MapOf, Nullable } from '../types.ts';
 
 /*
  * The parts of a pod that users write as Kubernetes has them. They are described field by field: a part that is free in
  * form could be nested as deep and be as large as etcd takes it, and CEL rules are blind inside it.
  */
 
-const closed = { additionalProperties: false };
 const maybe = <S extends TSchema>(schema: S) => Type.Optional(Nullable(schema));
 const text = (maxLength = 1024) => maybe(Type.String({ maxLength }));
 const flag = maybe(Type.Boolean());
@@ -15,7 +14,7 @@ const mode = maybe(Type.Integer({ minimum: 0, maximum: 0o777 }));
 const words = (maxProperties: number) => maybe(MapOf(Type.String({ maxLength: 4096 }), { maxProperties }));
 const texts = (maxItems: number) => maybe(Type.Array(Type.String({ maxLength: 256 }), { maxItems }));
 const parts = <S extends TSchema>(items: S, maxItems: number) => maybe(Type.Array(items, { maxItems }));
-const object = <P extends Record<string, TSchema>>(properties: P) => Type.Object(properties, closed);
+const object = <P extends Record<string, TSchema>>(properties: P) => Closed(properties);
 
 /** A quantity such as `1Gi`, or a number. */
 const quantity = maybe(Type.Unsafe<string | number>({ type: ['integer', 'string'], 'x-kubernetes-int-or-string': true, maxLength: 64 }));

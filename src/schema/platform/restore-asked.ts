@@ -2,9 +2,7 @@ import { Type, type Static } from 'typebox';
 import { TargetName } from './backup-spec.ts';
 import { DNS_LABEL } from './container.ts';
 import type { RestoreSpec } from './restore-spec.ts';
-import { DateTime, Nullable, Uuid } from '../types.ts';
-
-const closed = { additionalProperties: false };
+import { Closed, DateTime, Nullable, Uuid } from '../types.ts';
 
 /** The fields of a restore, into a new deployment or a living one. */
 const restoreFields = {
@@ -37,15 +35,14 @@ const restoreFields = {
   ),
 };
 
-const RestoreAsked = Type.Object(restoreFields, {
-  ...closed,
+const RestoreAsked = Closed(restoreFields, {
   description:
     'The backup that the managed database begins with: either `backup` or `deployment_id`, or neither beside `clone_of`. Fixed at creation.',
 });
 export type RestoreAsked = Static<typeof RestoreAsked>;
 
 /** A restore into a living deployment. */
-export const ReplaceAsked = Type.Object(
+export const ReplaceAsked = Closed(
   {
     ...restoreFields,
     volume: Type.Optional(
@@ -64,7 +61,7 @@ export const ReplaceAsked = Type.Object(
       ),
     ),
   },
-  { ...closed, description: 'The backup that replaces the data: `backup`, `deployment_id` or `volume`.' },
+  { description: 'The backup that replaces the data: `backup`, `deployment_id` or `volume`.' },
 );
 export type ReplaceAsked = Static<typeof ReplaceAsked>;
 
@@ -77,15 +74,12 @@ export const replaceInResource = ({ volume, without_backup, ...restore }: Replac
 });
 
 /** The data that the database of a new deployment begins with. */
-export const DatabaseAsked = Type.Object(
-  {
-    restore: Type.Optional(Nullable(RestoreAsked)),
-    clone_of: Type.Optional(
-      Nullable(Uuid('Id of a deployment: a backup of its database is made now, and restored. It must name a target of backups.')),
-    ),
-  },
-  closed,
-);
+export const DatabaseAsked = Closed({
+  restore: Type.Optional(Nullable(RestoreAsked)),
+  clone_of: Type.Optional(
+    Nullable(Uuid('Id of a deployment: a backup of its database is made now, and restored. It must name a target of backups.')),
+  ),
+});
 
 /** A request for a backup of another deployment, which a new one begins with. */
 export type CloneRequest = { deployment: string; requestedAt?: string };

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { MOST_LIVING, PINS, SHARE_BY } from './pins.ts';
 import { brokenTrial, CheckConfig, checksOf, checksRules, GateConfig, gateInput, GateSpec, RolloutCheck } from './rollout-trial.ts';
 import {
+  Closed,
   DateTime,
   resourceForm,
   StringEnum,
@@ -22,18 +23,15 @@ export const MOST_DRAINING = 3;
 const MOST_STEPS = 20;
 
 /** A step of a rollout by share. */
-const RolloutStep = Type.Object(
-  {
-    share: Type.Integer({ minimum: 1, maximum: 100, description: 'Percent of the new threads that belong to the new revision.' }),
-    seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'How long the step takes.' })),
-    pause: Type.Optional(Type.Boolean({ description: 'True: the step waits until somebody goes on. Instead of seconds.' })),
-  },
-  { additionalProperties: false },
-);
+const RolloutStep = Closed({
+  share: Type.Integer({ minimum: 1, maximum: 100, description: 'Percent of the new threads that belong to the new revision.' }),
+  seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'How long the step takes.' })),
+  pause: Type.Optional(Type.Boolean({ description: 'True: the step waits until somebody goes on. Instead of seconds.' })),
+});
 export type RolloutStep = Static<typeof RolloutStep>;
 
 /** How a new revision takes the place of another one, and how that keeps its work, in REST's words. */
-export const RolloutConfig = Type.Object(
+export const RolloutConfig = Closed(
   {
     ...optionalOrNull({
       pin: StringEnum(PINS, {
@@ -72,10 +70,7 @@ export const RolloutConfig = Type.Object(
       }),
     }),
   },
-  {
-    additionalProperties: false,
-    description: 'How a new revision takes the place of the one that serves, and how that keeps its work. A change makes no revision.',
-  },
+  { description: 'How a new revision takes the place of the one that serves, and how that keeps its work. A change makes no revision.' },
 );
 export type RolloutConfig = Static<typeof RolloutConfig>;
 

@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { JsonObject } from '../agent/agent-types.ts';
 import { isObject } from '../json.ts';
-import { StringEnum, type CelRule, optional } from '../types.ts';
+import { Closed, StringEnum, type CelRule, optional } from '../types.ts';
 
 /* How a revision is tried before it serves: by a run of its own first, and by comparison with the one that serves. */
 
@@ -17,37 +17,34 @@ const MOST_CHECKS = 8;
 export const CHECK_SECONDS = 60;
 
 /** A comparison of a revision that is tried out with the one that serves. */
-export const RolloutCheck = Type.Object(
-  {
-    ...optional({
-      figure: StringEnum(COMPARED, {
-        description:
-          'Instead of query: the runs that are compared: `errors`, how many runs fail or take too long; `p95`, the seconds that 95 of 100 successful runs take at most; `wait`, the same of their waits in the queue; `lost`, how many lose their worker; `stuck`, how many are under way three times as long as 95 of 100 of the other take at most; `tokens`, how many the models of a run use in the mean.',
-      }),
-      query: Type.String({
-        minLength: 1,
-        maxLength: MOST_QUERY,
-        description:
-          'Instead of figure: a query to the Prometheus server of the installation, which answers with one number for each revision; a greater one is worse. {revision} is replaced, and so are {deployment} and {namespace}.',
-      }),
-    }),
-    worseBy: Type.Integer({
-      minimum: 1,
-      maximum: 1000,
+export const RolloutCheck = Closed({
+  ...optional({
+    figure: StringEnum(COMPARED, {
       description:
-        'The difference that counts as worse, if it is no accident: percent of p95 and of wait, at least 20; percent of tokens and of a query; percentage points of the others.',
+        'Instead of query: the runs that are compared: `errors`, how many runs fail or take too long; `p95`, the seconds that 95 of 100 successful runs take at most; `wait`, the same of their waits in the queue; `lost`, how many lose their worker; `stuck`, how many are under way three times as long as 95 of 100 of the other take at most; `tokens`, how many the models of a run use in the mean.',
     }),
-    least: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: 'Runs of each revision without which it waits. Default 50, of lost and stuck 5. Not with a query.',
-      }),
-    ),
-    failures: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Times in a row that it must be worse. Default 2.' })),
-  },
-  { additionalProperties: false },
-);
+    query: Type.String({
+      minLength: 1,
+      maxLength: MOST_QUERY,
+      description:
+        'Instead of figure: a query to the Prometheus server of the installation, which answers with one number for each revision; a greater one is worse. {revision} is replaced, and so are {deployment} and {namespace}.',
+    }),
+  }),
+  worseBy: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    description:
+      'The difference that counts as worse, if it is no accident: percent of p95 and of wait, at least 20; percent of tokens and of a query; percentage points of the others.',
+  }),
+  least: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: 'Runs of each revision without which it waits. Default 50, of lost and stuck 5. Not with a query.',
+    }),
+  ),
+  failures: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Times in a row that it must be worse. Default 2.' })),
+});
 export type RolloutCheck = Static<typeof RolloutCheck>;
 
 const ASSISTANT = Type.String({
@@ -81,7 +78,7 @@ export const GATE_SECONDS = 300;
 
 const { worseBy, ...sameInRest } = RolloutCheck.properties;
 /** The same in REST's words. */
-export const CheckConfig = Type.Object({ ...sameInRest, worse_by: worseBy }, { additionalProperties: false });
+export const CheckConfig = Closed({ ...sameInRest, worse_by: worseBy });
 
 export const checksOf = <T extends TSchema>(check: T) =>
   Type.Array(check, {

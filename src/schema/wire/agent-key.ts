@@ -1,6 +1,6 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import { Type, type Static } from 'typebox';
-import { DateTime, Nullable } from '../types.ts';
+import { Closed, DateTime, Nullable } from '../types.ts';
 
 /*
  * The key of a deployment, which opens its agents. The operator makes it, and pods get it as files of a Secret.
@@ -15,14 +15,11 @@ export const CURRENT_KEY = 'api-key';
 export const PREVIOUS_KEY = 'previous';
 
 /** REST's view of a key. */
-export const AgentKey = Type.Object(
-  {
-    api_key: Type.String({ description: 'Sent in X-Api-Key, or as a bearer token.' }),
-    previous_api_key: Nullable(Type.String({ description: 'The key before it, while it opens the agents, too.' })),
-    previous_until: Nullable(DateTime('Until when it does.')),
-  },
-  { additionalProperties: false },
-);
+export const AgentKey = Closed({
+  api_key: Type.String({ description: 'Sent in X-Api-Key, or as a bearer token.' }),
+  previous_api_key: Nullable(Type.String({ description: 'The key before it, while it opens the agents, too.' })),
+  previous_until: Nullable(DateTime('Until when it does.')),
+});
 export type AgentKey = Static<typeof AgentKey>;
 
 /** Returns a new key: 256 bits from `random`, in base64url. */

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { GUARDS } from '../platform/revision.ts';
-import { DateTime, Nullable, StringEnum } from '../types.ts';
+import { Closed, DateTime, Nullable, StringEnum } from '../types.ts';
 
 /*
  * A pass lets somebody whom the control plane knows into the agents of one deployment for some minutes, with their own
@@ -20,17 +20,14 @@ export const isAgentPass = (credential: string): boolean => credential.startsWit
 export type PassWords = { deployment: string; subject: string; name: string; role: 'read' | 'write' | 'admin'; exp: number };
 
 /** A pass, with the names that make the address of the agents. */
-export const AgentPass = Type.Object(
-  {
-    pass: Type.String({ pattern: `^${AGENT_PASS_PREFIX}`, description: 'Sent as a bearer token.' }),
-    expires_at: DateTime('Until when it opens the deployment.'),
-    role: StringEnum(['read', 'write', 'admin'], { description: 'A pass with the role read may only read.' }),
-    service: Type.String({ description: 'Name of the Service that leads to the agents, at port 80.' }),
-    namespace: Type.String({ description: 'Namespace of the Service.' }),
-    mount_prefix: Type.String({ description: 'The prefix of every path of the server; often empty.' }),
-    guard: Nullable(StringEnum(GUARDS, { description: 'The guard that decides who may call, as pods report it.' })),
-    asleep_since: Nullable(DateTime('Since when it sleeps. A pass wakes nobody.')),
-  },
-  { additionalProperties: false },
-);
+export const AgentPass = Closed({
+  pass: Type.String({ pattern: `^${AGENT_PASS_PREFIX}`, description: 'Sent as a bearer token.' }),
+  expires_at: DateTime('Until when it opens the deployment.'),
+  role: StringEnum(['read', 'write', 'admin'], { description: 'A pass with the role read may only read.' }),
+  service: Type.String({ description: 'Name of the Service that leads to the agents, at port 80.' }),
+  namespace: Type.String({ description: 'Namespace of the Service.' }),
+  mount_prefix: Type.String({ description: 'The prefix of every path of the server; often empty.' }),
+  guard: Nullable(StringEnum(GUARDS, { description: 'The guard that decides who may call, as pods report it.' })),
+  asleep_since: Nullable(DateTime('Since when it sleeps. A pass wakes nobody.')),
+});
 export type AgentPass = Static<typeof AgentPass>;

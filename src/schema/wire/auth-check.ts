@@ -1,23 +1,17 @@
 import { Type, type Static } from 'typebox';
-import { StringEnum, Uuid } from '../types.ts';
+import { Closed, StringEnum, Uuid } from '../types.ts';
 
 /** The header in which an agent names its deployment, for which a check that fails counts: before a body is read. */
 export const FOR_DEPLOYMENT = 'x-gx-deployment-id';
 
 /** An agent's question to the control plane about a caller's key, which it sends along as its own. */
-export const AuthCheckRequest = Type.Object(
-  { deployment_id: Uuid('The deployment that is to be opened.') },
-  { additionalProperties: false },
-);
+export const AuthCheckRequest = Closed({ deployment_id: Uuid('The deployment that is to be opened.') });
 
 /** Whose the key is that opens the deployment. */
-export const AuthCheck = Type.Object(
-  {
-    tenant_id: Uuid("The deployment's tenant, which is the key's."),
-    role: StringEnum(['read', 'write', 'admin'], { description: 'A key with the role read may only read.' }),
-    subject: Type.String({ description: "The key's id, or the subject of a token." }),
-    name: Type.String({ description: 'Its name for people.' }),
-  },
-  { additionalProperties: false },
-);
+export const AuthCheck = Closed({
+  tenant_id: Uuid("The deployment's tenant, which is the key's."),
+  role: StringEnum(['read', 'write', 'admin'], { description: 'A key with the role read may only read.' }),
+  subject: Type.String({ description: "The key's id, or the subject of a token." }),
+  name: Type.String({ description: 'Its name for people.' }),
+});
 export type AuthCheck = Static<typeof AuthCheck>;

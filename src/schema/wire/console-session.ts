@@ -1,13 +1,13 @@
 import { Type, type Static } from 'typebox';
 import { WhoAmI } from '../platform/whoami.ts';
-import { StringEnum } from '../types.ts';
+import { Closed, StringEnum } from '../types.ts';
 
 /** Why a session of the console is over: its time is up, its key is not valid any more, or the user left. */
 const REASONS = ['ended', 'revoked', 'signed_out'] as const;
 export type EndOfSession = (typeof REASONS)[number];
 
 /** The credentials with which a session begins. */
-export const SignIn = Type.Object({ api_key: Type.String({ minLength: 1, maxLength: 1024 }) }, { additionalProperties: false });
+export const SignIn = Closed({ api_key: Type.String({ minLength: 1, maxLength: 1024 }) });
 
 /** Who is signed in to the console, and how others may sign in. */
 export const BrowserSession = Type.Object({
