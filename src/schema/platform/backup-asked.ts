@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { BACKUP_METHODS, TargetName, type BackupSpec } from './backup-spec.ts';
-import { Closed, Nullable, StringEnum, toResourceForm, toRestForm } from '../types.ts';
+import { Closed, Nullable, StringEnum, toResourceForm, toRestForm, optionalOrNull } from '../types.ts';
 
 const Keep = Closed(
   {
@@ -13,36 +13,27 @@ const Keep = Closed(
 /** The backups of a managed database, as REST asks for them. */
 export const DatabaseBackup = Closed(
   {
-    target: Type.Optional(Nullable(TargetName('Name of a target of the installation, where the backups are kept.'))),
-    schedule: Type.Optional(
-      Nullable(
-        Type.String({
-          minLength: 1,
-          maxLength: 128,
-          description: 'When backups are made, in the five fields of cron. null: only on request.',
-        }),
-      ),
-    ),
-    time_zone: Type.Optional(
-      Nullable(Type.String({ minLength: 1, maxLength: 64, description: 'Time zone of the schedule, such as Europe/Berlin. Default UTC.' })),
-    ),
-    keep: Type.Optional(Nullable(Keep)),
-    method: Type.Optional(
-      Nullable(
-        StringEnum(BACKUP_METHODS, {
-          description:
-            'dump: by pg_dump. continuous: copies of the files and all of the log; the target must speak S3 by TLS. Default dump.',
-        }),
-      ),
-    ),
-    before_deletion: Type.Optional(
-      Nullable(
-        Type.Boolean({
-          description:
-            'Make a backup before a deletion that deletes the data: it waits up to 24 hours, then it goes on and leaves the volume. Default false.',
-        }),
-      ),
-    ),
+    ...optionalOrNull({
+      target: TargetName('Name of a target of the installation, where the backups are kept.'),
+      schedule: Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: 'When backups are made, in the five fields of cron. null: only on request.',
+      }),
+      time_zone: Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'Time zone of the schedule, such as Europe/Berlin. Default UTC.',
+      }),
+      keep: Keep,
+      method: StringEnum(BACKUP_METHODS, {
+        description: 'dump: by pg_dump. continuous: copies of the files and all of the log; the target must speak S3 by TLS. Default dump.',
+      }),
+      before_deletion: Type.Boolean({
+        description:
+          'Make a backup before a deletion that deletes the data: it waits up to 24 hours, then it goes on and leaves the volume. Default false.',
+      }),
+    }),
   },
   { description: 'Backups of the managed database. They replace the former settings as a whole. {}: there are none.' },
 );

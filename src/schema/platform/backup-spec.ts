@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { DNS_LABEL } from './container.ts';
-import { DateTime, StringEnum, Uuid, withRules } from '../types.ts';
+import { DateTime, StringEnum, Uuid, withRules, optional } from '../types.ts';
 
 /** How a backup is made: by pg_dump, or by copies of the database's files and its log. */
 export const BACKUP_METHODS = ['dump', 'continuous'] as const;
@@ -28,31 +28,29 @@ export const BackupSpec = withRules(
   Type.Object(
     {
       target: TargetName('Name of a target of the installation (settings.backups.targets), where the backups are kept.'),
-      schedule: Type.Optional(
-        Type.String({
+      ...optional({
+        schedule: Type.String({
           minLength: 1,
           maxLength: 128,
           description:
             'When backups are made, as cron writes it in five fields: minute, hour, day, month, weekday. Each deployment starts up to an hour later, so that not all start at once. Unset: only on request.',
         }),
-      ),
-      timeZone: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 64, description: 'Time zone of the schedule, such as Europe/Berlin. Default UTC.' }),
-      ),
-      keep: Type.Optional(KeepSpec),
-      method: Type.Optional(
-        StringEnum(BACKUP_METHODS, {
+        timeZone: Type.String({
+          minLength: 1,
+          maxLength: 64,
+          description: 'Time zone of the schedule, such as Europe/Berlin. Default UTC.',
+        }),
+        keep: KeepSpec,
+        method: StringEnum(BACKUP_METHODS, {
           description:
             'How a backup is made. dump: pg_dump, which other versions of Postgres can read, too. continuous: copies of the files and all of the log, with which any second can be restored; the target must speak S3 by TLS. Default dump.',
         }),
-      ),
-      beforeDeletion: Type.Optional(
-        Type.Boolean({
+        beforeDeletion: Type.Boolean({
           description:
             'Make a backup before a deletion that deletes the data: it waits up to 24 hours, then it goes on and leaves the volume. Default false.',
         }),
-      ),
-      requestedAt: Type.Optional(DateTime('Ask for a backup now: a new value makes one.')),
+        requestedAt: DateTime('Ask for a backup now: a new value makes one.'),
+      }),
     },
     { description: 'Backups of the managed database. Unset: there are none.' },
   ),

@@ -2,37 +2,30 @@ import { Type, type Static } from 'typebox';
 import { TargetName } from './backup-spec.ts';
 import { DNS_LABEL } from './container.ts';
 import type { RestoreSpec } from './restore-spec.ts';
-import { Closed, DateTime, Nullable, Uuid } from '../types.ts';
+import { Closed, DateTime, Nullable, Uuid, optionalOrNull } from '../types.ts';
 
 /** The fields of a restore, into a new deployment or a living one. */
 const restoreFields = {
-  backup: Type.Optional(
-    Nullable(
-      Type.String({ minLength: 1, maxLength: 63, pattern: DNS_LABEL, description: 'Name of a backup, as the list of backups has it.' }),
-    ),
-  ),
-  deployment_id: Type.Optional(Nullable(Uuid('Id of a deployment whose backups lie at a target. It need not exist any more.'))),
-  target: Type.Optional(Nullable(TargetName('The target at which they lie. Default: that of the deployment.'))),
-  at: Type.Optional(
-    Nullable(DateTime('The moment whose data is restored. Of dumps, the newest of this moment or before is taken. null: the newest.')),
-  ),
-  sql_config_map: Type.Optional(
-    Nullable(
-      Type.String({
-        minLength: 1,
-        maxLength: 253,
-        description: 'ConfigMap in the namespace of the deployment whose SQL runs before agents start, as to remove personal data.',
-      }),
-    ),
-  ),
-  resume: Type.Optional(
-    Nullable(
-      Type.Boolean({
-        description:
-          'Go on where the backup was taken. Default false: crons are paused, no webhook is sent, and unfinished runs are interrupted.',
-      }),
-    ),
-  ),
+  ...optionalOrNull({
+    backup: Type.String({
+      minLength: 1,
+      maxLength: 63,
+      pattern: DNS_LABEL,
+      description: 'Name of a backup, as the list of backups has it.',
+    }),
+    deployment_id: Uuid('Id of a deployment whose backups lie at a target. It need not exist any more.'),
+    target: TargetName('The target at which they lie. Default: that of the deployment.'),
+    at: DateTime('The moment whose data is restored. Of dumps, the newest of this moment or before is taken. null: the newest.'),
+    sql_config_map: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description: 'ConfigMap in the namespace of the deployment whose SQL runs before agents start, as to remove personal data.',
+    }),
+    resume: Type.Boolean({
+      description:
+        'Go on where the backup was taken. Default false: crons are paused, no webhook is sent, and unfinished runs are interrupted.',
+    }),
+  }),
 };
 
 const RestoreAsked = Closed(restoreFields, {
@@ -45,21 +38,19 @@ export type RestoreAsked = Static<typeof RestoreAsked>;
 export const ReplaceAsked = Closed(
   {
     ...restoreFields,
-    volume: Type.Optional(
-      Nullable(
-        Type.String({ minLength: 1, maxLength: 253, description: 'A former volume to go back to, as `restore.former_volumes` names it.' }),
-      ),
-    ),
-    without_backup: Type.Optional(
-      Nullable(
-        Type.Boolean({ description: 'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.' }),
-      ),
-    ),
-    resume: Type.Optional(
-      Nullable(
-        Type.Boolean({ description: 'Default true. false: crons are paused, no webhook is sent, and unfinished runs are interrupted.' }),
-      ),
-    ),
+    ...optionalOrNull({
+      volume: Type.String({
+        minLength: 1,
+        maxLength: 253,
+        description: 'A former volume to go back to, as `restore.former_volumes` names it.',
+      }),
+      without_backup: Type.Boolean({
+        description: 'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.',
+      }),
+      resume: Type.Boolean({
+        description: 'Default true. false: crons are paused, no webhook is sent, and unfinished runs are interrupted.',
+      }),
+    }),
   },
   { description: 'The backup that replaces the data: `backup`, `deployment_id` or `volume`.' },
 );

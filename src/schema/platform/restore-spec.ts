@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { TargetName } from './backup-spec.ts';
 import { DNS_LABEL } from './container.ts';
 import { celHas } from './source-fields.ts';
-import { DateTime, Uuid, withRules, type CelRule } from '../types.ts';
+import { DateTime, Uuid, withRules, type CelRule, optional } from '../types.ts';
 
 const SOURCES = '[has(self.backup), has(self.deployment), has(self.volume)].filter(given, given)';
 
@@ -10,59 +10,45 @@ const SOURCES = '[has(self.backup), has(self.deployment), has(self.volume)].filt
 export const RestoreSpec = withRules(
   Type.Object(
     {
-      backup: Type.Optional(
-        Type.String({
+      ...optional({
+        backup: Type.String({
           minLength: 1,
           maxLength: 63,
           pattern: DNS_LABEL,
           description: 'Name of a Backup in a namespace of the tenant. That of the same namespace counts first.',
         }),
-      ),
-      deployment: Type.Optional(
-        Uuid('Id of a deployment of the tenant whose backups lie at a target. It need not exist any more, nor in this cluster.'),
-      ),
-      target: Type.Optional(
-        TargetName('Target of the installation at which they lie. Default: that of the deployment with this id, if it is in this cluster.'),
-      ),
-      at: Type.Optional(
-        DateTime('The moment whose data is restored. Of dumps, the newest of this moment or before it is taken. Unset: the newest.'),
-      ),
-      requestedAt: Type.Optional(
-        DateTime(
+        deployment: Uuid(
+          'Id of a deployment of the tenant whose backups lie at a target. It need not exist any more, nor in this cluster.',
+        ),
+        target: TargetName(
+          'Target of the installation at which they lie. Default: that of the deployment with this id, if it is in this cluster.',
+        ),
+        at: DateTime('The moment whose data is restored. Of dumps, the newest of this moment or before it is taken. Unset: the newest.'),
+        requestedAt: DateTime(
           'The backup of this request, as spec.database.backup.requestedAt of that deployment has it, is waited for and restored: a clone.',
         ),
-      ),
-      sqlConfigMap: Type.Optional(
-        Type.String({
+        sqlConfigMap: Type.String({
           minLength: 1,
           maxLength: 253,
           description:
             'ConfigMap in the same namespace with SQL. Its files run in the order of their names, in the transaction that restores, as to remove personal data.',
         }),
-      ),
-      volume: Type.Optional(
-        Type.String({
+        volume: Type.String({
           minLength: 1,
           maxLength: 253,
           description: 'Go back to a former volume, which status.formerVolumes names. Only beside replaceRequestedAt.',
         }),
-      ),
-      replaceRequestedAt: Type.Optional(
-        DateTime(
+        replaceRequestedAt: DateTime(
           'Replace the data of a deployment that has some: a new value asks for it. Agents stop, the data is backed up, and the backup is restored into a new volume. Without backup, deployment and volume, that is the backup which was just made: the data moves to a new volume, as that of another major version of Postgres.',
         ),
-      ),
-      withoutBackup: Type.Optional(
-        Type.Boolean({
+        withoutBackup: Type.Boolean({
           description: 'Do not back up the data that is replaced. Its volume stays for a week all the same. Default false.',
         }),
-      ),
-      resume: Type.Optional(
-        Type.Boolean({
+        resume: Type.Boolean({
           description:
             'Go on where the backup was taken: runs continue, crons fire, webhooks are sent. False, which is the default of a new deployment: crons are paused, webhooks and push notifications dropped, and queued and running runs are ended as interrupted. Default true beside replaceRequestedAt.',
         }),
-      ),
+      }),
     },
     {
       description:
