@@ -4,6 +4,7 @@ import { queryAbout } from '../../schema/platform/rollout-trial.ts';
 import { promValue, type PromValue } from './prom-answer.ts';
 import type { QueryAnswer } from './verdict.ts';
 import { boundedBytes } from '../../http/bounded-bytes.ts';
+import { Limiter } from '../../http/limiter.ts';
 
 /** Comparisons that are asked at a time. Others wait for their turn. */
 const AT_ONCE = 4;
@@ -27,8 +28,7 @@ export class PromQueries {
   readonly #answers = new Map<string, Map<string, QueryAnswer>>();
   /** Those that are asked or wait for their turn. */
   readonly #open = new Set<string>();
-  readonly #turns: (() => void)[] = [];
-  #underWay = 0;
+  readonly #turns = new Limiter(AT_ONCE);
   readonly #clock: () => number;
 
   constructor(options: Options) {
@@ -45,7 +45,7 @@ export class PromQueries {
       const isEarly = last !== undefined && 'lacks' in last && this.#clock() - last.at < AGAIN;
       if (this.#open.has(id) || isEarly) continue;
       this.#open.add(id);
-      void this.#inTurn(async () => this.#compare(deployment, { ...revisions, query }, signal)).finally(() => this.#open.delete(id));
+      void this.#turns.run(async () => this.#compare(deployment, { ...revisions, query }, signal)).finally(() => this.#open.delete(id));
     }
   }
 
@@ -63,19 +63,6 @@ export class PromQueries {
   /** Forgets the answers about a deployment. */
   forget(deployment: string): void {
     this.#answers.delete(deployment);
-  }
-
-  async #inTurn(work: () => Promise<void>): Promise<void> {
-    if (this.#underWay >= AT_ONCE) await new Promise<void>((resolve) => this.#turns.push(resolve));
-    else this.#underWay += 1;
-    try {
-      await work();
-    } finally {
-      // The next one takes this place.
-      const next = this.#turns.shift();
-      if (next === undefined) this.#underWay -= 1;
-      else next();
-    }
   }
 
   async #compare(deployment: string, { query, ...revisions }: Revisions & { query: string }, signal: AbortSignal): Promise<void> {

@@ -41,21 +41,15 @@ export function Backups({ detail }: { detail: DeploymentDetail }) {
 
 function BackupTable({ backups }: { backups: readonly BackupAnswer[] }) {
   if (backups.length === 0) return <p>There are none.</p>;
-  return (
-    <Table heads={['Backup', 'State', 'Complete', 'Size', 'Verified']}>
-      {backups.map((backup) => (
-        <tr key={backup.name}>
-          <th scope="row" class="mono">
-            {backup.name}
-          </th>
-          <td>
-            {backup.status} {backup.message}
-          </td>
-          <td>{backup.until !== null && <Time at={backup.until} />}</td>
-          <td>{backup.size_bytes === null ? '' : `${(backup.size_bytes / MEGABYTE).toFixed(1)} MB`}</td>
-          <td>{backup.verified_at === null ? 'not yet' : <Time at={backup.verified_at} />}</td>
-        </tr>
-      ))}
-    </Table>
-  );
+  const rows = backups.map(({ name, status, message, until, size_bytes: size, verified_at: verified }) => ({
+    key: name,
+    cells: [
+      name,
+      `${status} ${message ?? ''}`,
+      until !== null && <Time at={until} />,
+      size === null ? '' : `${(size / MEGABYTE).toFixed(1)} MB`,
+      verified === null ? 'not yet' : <Time at={verified} />,
+    ],
+  }));
+  return <Table heads={['Backup', 'State', 'Complete', 'Size', 'Verified']} names="mono" rows={rows} />;
 }

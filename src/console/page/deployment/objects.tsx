@@ -55,33 +55,26 @@ export function Objects({ detail }: { detail: DeploymentDetail }) {
 function Pods({ pods, detail }: { pods: readonly DeploymentPod[]; detail: DeploymentDetail }) {
   const { latest_revision: latest, active_revision: active } = detail.details.value ?? {};
   const numbers = new Map([latest, active].map((revision) => [revision?.id, revision?.number]));
+  const rows = pods.map(({ name, component, revision_id: revision, ready, phase, restarts, reason, message, node, created_at: since }) => ({
+    key: name,
+    cells: [
+      name,
+      component,
+      revision === null ? '' : (numbers.get(revision) ?? revision.slice(0, 8)),
+      ready ? '✓ yes' : `✗ no, ${phase}`,
+      restarts,
+      <>
+        {reason !== null && <strong>{reason}</strong>} {message}
+      </>,
+      node,
+      <Time at={since} />,
+    ],
+  }));
+  const heads = ['Pod', 'Part', 'Revision', 'Ready', 'Restarts', 'Reason', 'Node', 'Since'];
   return (
     <section>
       <h2>Pods</h2>
-      {pods.length === 0 ? (
-        <p>There are none now.</p>
-      ) : (
-        <Table heads={['Pod', 'Part', 'Revision', 'Ready', 'Restarts', 'Reason', 'Node', 'Since']}>
-          {pods.map((pod) => (
-            <tr key={pod.name}>
-              <th scope="row" class="mono">
-                {pod.name}
-              </th>
-              <td>{pod.component}</td>
-              <td>{pod.revision_id === null ? '' : (numbers.get(pod.revision_id) ?? pod.revision_id.slice(0, 8))}</td>
-              <td>{pod.ready ? '✓ yes' : `✗ no, ${pod.phase}`}</td>
-              <td>{pod.restarts}</td>
-              <td>
-                {pod.reason !== null && <strong>{pod.reason}</strong>} {pod.message}
-              </td>
-              <td>{pod.node}</td>
-              <td>
-                <Time at={pod.created_at} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      {rows.length === 0 ? <p>There are none now.</p> : <Table heads={heads} names="mono" rows={rows} />}
     </section>
   );
 }

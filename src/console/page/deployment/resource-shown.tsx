@@ -39,22 +39,14 @@ export function ResourceShown({ detail }: { detail: DeploymentDetail }) {
 }
 
 function Conditions({ conditions }: { conditions: readonly Condition[] }) {
+  const rows = conditions.map(({ type, status, reason, message, lastTransitionTime: since }) => ({
+    key: type,
+    cells: [type, status, reason, message, <Time at={since} />],
+  }));
   return (
     <section>
       <h2>Conditions</h2>
-      <Table heads={['Type', 'Status', 'Reason', 'Message', 'Since']}>
-        {conditions.map(({ type, status, reason, message, lastTransitionTime }) => (
-          <tr key={type}>
-            <th scope="row">{type}</th>
-            <td>{status}</td>
-            <td>{reason}</td>
-            <td>{message}</td>
-            <td>
-              <Time at={lastTransitionTime} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Table heads={['Type', 'Status', 'Reason', 'Message', 'Since']} rows={rows} />
     </section>
   );
 }

@@ -63,23 +63,15 @@ const merged = (all: readonly SecretOf[], added: readonly SecretOf[]): SecretOf[
 type NamesProps = { names: readonly string[]; isOff: boolean; read: () => Promise<SecretOf[]>; remove: (name: string) => void };
 
 function Names({ names, isOff, read, remove }: NamesProps) {
-  return (
-    <Table heads={['Name', 'Value', 'Change']}>
-      {names.map((name) => (
-        <tr key={name}>
-          <th scope="row" class="mono">
-            {name}
-          </th>
-          <td>
-            <Value name={name} isOff={isOff} read={read} />
-          </td>
-          <td>
-            <Button disabled={isOff} aria-label={`Remove ${name}`} label="Remove" press={() => remove(name)} />
-          </td>
-        </tr>
-      ))}
-    </Table>
-  );
+  const rows = names.map((name) => ({
+    key: name,
+    cells: [
+      name,
+      <Value name={name} isOff={isOff} read={read} />,
+      <Button disabled={isOff} aria-label={`Remove ${name}`} label="Remove" press={() => remove(name)} />,
+    ],
+  }));
+  return <Table heads={['Name', 'Value', 'Change']} names="mono" rows={rows} />;
 }
 
 function Value({ name, isOff, read }: { name: string; isOff: boolean; read: () => Promise<SecretOf[]> }) {

@@ -8,11 +8,15 @@ export function messagesIn(text: string): { messages: StreamMessage[]; rest: str
   return { messages: blocks.flatMap(messageOf), rest };
 }
 
-function messageOf(block: string): StreamMessage[] {
+/** Returns the fields of a block. Its data is text, and empty where it has none. */
+export function fieldsOfBlock(block: string): { event: string; id: string | undefined; text: string } {
   const lines = block.split(/\r?\n/);
   const valuesOf = (field: string): string[] =>
     lines.filter((line) => line.startsWith(`${field}:`)).map((line) => line.slice(field.length + 1).replace(/^ /, ''));
-  const data = valuesOf('data').join('\n');
-  if (data === '') return [];
-  return [{ event: valuesOf('event').at(-1) ?? 'message', id: valuesOf('id').at(-1), data: JSON.parse(data) as unknown }];
+  return { event: valuesOf('event').at(-1) ?? 'message', id: valuesOf('id').at(-1), text: valuesOf('data').join('\n') };
+}
+
+function messageOf(block: string): StreamMessage[] {
+  const { event, id, text } = fieldsOfBlock(block);
+  return text === '' ? [] : [{ event, id, data: JSON.parse(text) as unknown }];
 }

@@ -1,7 +1,17 @@
-import type { ComponentProps } from 'preact';
+import type { ComponentChildren, ComponentProps } from 'preact';
 
-/** A table with a head for each column. Its children are the rows. */
-export const Table = ({ heads, children, ...rest }: ComponentProps<'table'> & { heads: readonly string[] }) => (
+/** A row of a table. The first of its cells names it. */
+export type TableRow = { key: string | number; cells: readonly ComponentChildren[] };
+
+type TableProps = ComponentProps<'table'> & {
+  heads: readonly string[];
+  rows?: readonly TableRow[];
+  /** The class of the cells that name rows. */
+  names?: string;
+};
+
+/** A table with a head for each column. Its children are rows of another form. */
+export const Table = ({ heads, rows = [], names, children, ...rest }: TableProps) => (
   <table {...rest}>
     <thead>
       <tr>
@@ -12,6 +22,18 @@ export const Table = ({ heads, children, ...rest }: ComponentProps<'table'> & { 
         ))}
       </tr>
     </thead>
-    <tbody>{children}</tbody>
+    <tbody>
+      {rows.map(({ key, cells: [name, ...others] }) => (
+        <tr key={key}>
+          <th scope="row" class={names}>
+            {name}
+          </th>
+          {others.map((cell, at) => (
+            <td key={at}>{cell}</td>
+          ))}
+        </tr>
+      ))}
+      {children}
+    </tbody>
   </table>
 );

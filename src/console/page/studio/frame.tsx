@@ -124,20 +124,9 @@ function Threads() {
 function ThreadTable({ threads }: { threads: readonly StudioThread[] }) {
   const { href } = useStudio();
   if (threads.length === 0) return <p>There are none.</p>;
-  return (
-    <Table heads={['Thread', 'Status', 'Changed', 'Begins with']}>
-      {threads.map(({ id: thread, status, changedAt, title }) => (
-        <tr key={thread}>
-          <th scope="row" class="mono">
-            <a href={href(thread)}>{thread}</a>
-          </th>
-          <td>{status}</td>
-          <td>
-            <Time at={changedAt} />
-          </td>
-          <td>{title}</td>
-        </tr>
-      ))}
-    </Table>
-  );
+  const rows = threads.map(({ id, status, changedAt, title }) => ({
+    key: id,
+    cells: [<a href={href(id)}>{id}</a>, status, <Time at={changedAt} />, title],
+  }));
+  return <Table heads={['Thread', 'Status', 'Changed', 'Begins with']} names="mono" rows={rows} />;
 }

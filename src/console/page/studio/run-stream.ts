@@ -1,3 +1,5 @@
+import { fieldsOfBlock } from '../live/event-blocks.ts';
+
 /** An event of a run: its kind, the graph within the graph that it is of, and its data, which is not parsed yet. */
 export type RunStreamEvent = { kind: string; within: string; text: string };
 
@@ -28,11 +30,8 @@ export async function* runStreamEvents(pieces: AsyncIterable<string>): AsyncGene
 }
 
 function eventOfBlock(block: string): RunStreamEvent | undefined {
-  const lines = block.split(/\r?\n/);
-  const valuesOf = (field: string): string[] =>
-    lines.filter((line) => line.startsWith(`${field}:`)).map((line) => line.slice(field.length + 1).replace(/^ /, ''));
-  const text = valuesOf('data').join('\n');
+  const { event, text } = fieldsOfBlock(block);
   if (text === '') return undefined;
-  const [kind = '', ...within] = (valuesOf('event').at(-1) ?? 'message').split('|');
+  const [kind = '', ...within] = event.split('|');
   return { kind, within: within.join('|'), text };
 }

@@ -68,24 +68,22 @@ export function agentService(
   };
 }
 
-/** Returns the Service that leads to the api pods of the revision that is tried out, while there is one. */
-function candidateService(deployment: DeploymentResource, candidate: string | undefined): KubeObject[] {
-  if (candidate === undefined) return [];
-  const { name } = deployment.metadata;
-  return [
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: appliedMetadata(deployment, 'agent', names.candidateService(name)),
-      spec: {
-        type: 'ClusterIP',
-        ipFamilyPolicy: 'PreferDualStack',
-        selector: selectorOf(name, 'api', candidate),
-        ports: [{ name: 'http', port: SERVICE_PORT, targetPort: 'http', protocol: 'TCP' }],
-      },
-    },
-  ];
-}
+/** Returns a Service that leads to the api pods of this revision, inside the cluster alone. */
+export const apiService = (deployment: DeploymentResource, name: string, revision: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: appliedMetadata(deployment, 'agent', name),
+  spec: {
+    type: 'ClusterIP',
+    ipFamilyPolicy: 'PreferDualStack',
+    selector: selectorOf(deployment.metadata.name, 'api', revision),
+    ports: [{ name: 'http', port: SERVICE_PORT, targetPort: 'http', protocol: 'TCP' }],
+  },
+});
+
+/** Returns the Service of the revision that is tried out, while there is one. */
+const candidateService = (deployment: DeploymentResource, candidate: string | undefined): KubeObject[] =>
+  candidate === undefined ? [] : [apiService(deployment, names.candidateService(deployment.metadata.name), candidate)];
 
 /** Returns the node port that the Service has. */
 export const nodePortOf = (live: KubeObject | undefined): number | undefined =>

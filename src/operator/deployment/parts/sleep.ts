@@ -1,11 +1,12 @@
 import type { KubeObject } from '../../../kube/kube.ts';
-import { OF_SERVICE, OPERATOR, selectorOf, WRITTEN_BY } from '../../../schema/platform/labels.ts';
+import { OF_SERVICE, OPERATOR, WRITTEN_BY } from '../../../schema/platform/labels.ts';
 import { names } from '../../../schema/names.ts';
 import { appliedMetadata } from '../../objects/metadata.ts';
 import { isSleeper } from '../../rollout/sleepers.ts';
 import { availableReplicas } from '../../pods/workload-state.ts';
 import { gatewayEndpoints } from '../../scale/gateways.ts';
 import type { Facts, Part } from '../part.ts';
+import { apiService } from './service.ts';
 
 /** The sleep of a deployment: the callers' way to the gateway meanwhile, and its place in the status. */
 export const sleep: Part = {
@@ -23,17 +24,7 @@ export const sleep: Part = {
 function asleepObjects({ deployment, settings, target, workloads, gateways, ports, isAsleep }: Facts): KubeObject[] {
   const { name, namespace } = deployment.metadata;
   if (!isSleeper(deployment, settings) || target === undefined) return [];
-  const direct: KubeObject = {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: appliedMetadata(deployment, 'agent', names.directService(name)),
-    spec: {
-      type: 'ClusterIP',
-      ipFamilyPolicy: 'PreferDualStack',
-      selector: selectorOf(name, 'api', target),
-      ports: [{ name: 'http', port: 80, targetPort: 'http', protocol: 'TCP' }],
-    },
-  };
+  const direct = apiService(deployment, names.directService(name), target);
   const api = workloads.find(({ metadata }) => metadata.name === names.apiWorkload(target));
   const port = ports.gateway;
   if (port === undefined || (!isAsleep && availableReplicas(api) > 0)) return [direct];

@@ -1,5 +1,6 @@
 import { isObject } from '../../../../schema/json.ts';
 import { listOf, textOf, type Fields } from '../agent-answers.ts';
+import { parsedOr } from '../parsed-or.ts';
 
 /* Questions with which graphs wait for people, in the shapes that people use, and the answers that each expects. */
 
@@ -109,12 +110,7 @@ export function inboxAnswer({ name, args: given }: AskedAction, { kind, args, me
 
 /** Returns an answer in free words: the JSON of an object, a list, true or false as that, all else as the text. */
 export function freeAnswer(text: string): unknown {
-  if (!/^\s*(?:[[{]|(?:true|false)\s*$)/.test(text)) return text;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
+  return /^\s*(?:[[{]|(?:true|false)\s*$)/.test(text) ? parsedOr(text, text) : text;
 }
 
 /**

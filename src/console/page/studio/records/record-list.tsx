@@ -53,30 +53,14 @@ type RecordTableProps = {
 
 function RecordTable({ catalog: { columns }, records, chosen, choose }: RecordTableProps) {
   if (records.length === 0) return <p>There are none.</p>;
-  return (
-    <Table heads={columns.map(({ head }) => head)}>
-      {records.map((record) => (
-        <tr key={record.node.start}>
-          {columns.map(({ head, cell }, at) =>
-            at === 0 ? (
-              <th key={head} scope="row">
-                <Button
-                  class="plain"
-                  aria-pressed={record === chosen}
-                  label={<CellShown cell={cell(record.fields)} />}
-                  press={() => choose(record)}
-                />
-              </th>
-            ) : (
-              <td key={head}>
-                <CellShown cell={cell(record.fields)} />
-              </td>
-            ),
-          )}
-        </tr>
-      ))}
-    </Table>
+  const nameOf = (record: ListedRecord, shown: ComponentChildren) => (
+    <Button class="plain" aria-pressed={record === chosen} label={shown} press={() => choose(record)} />
   );
+  const rows = records.map((record) => {
+    const [first, ...others] = columns.map(({ cell }) => <CellShown cell={cell(record.fields)} />);
+    return { key: record.node.start, cells: [nameOf(record, first), ...others] };
+  });
+  return <Table heads={columns.map(({ head }) => head)} rows={rows} />;
 }
 
 /** Letters of a text in a table. All of it stands with the record. */

@@ -89,17 +89,10 @@ export function StorageOfThread({ thread }: { thread: string }) {
         return (
           <>
             <p>It takes {bytesText(parts.reduce((sum, { bytes }) => sum + bytes, 0))} in the database.</p>
-            <Table heads={['Part', 'Rows', 'Size']}>
-              {parts.map(({ name, count, bytes }) => (
-                <tr key={name}>
-                  <th scope="row">
-                    <bdi>{name}</bdi>
-                  </th>
-                  <td>{count}</td>
-                  <td>{bytesText(bytes)}</td>
-                </tr>
-              ))}
-            </Table>
+            <Table
+              heads={['Part', 'Rows', 'Size']}
+              rows={parts.map(({ name, count, bytes }) => ({ key: name, cells: [<bdi>{name}</bdi>, count, bytesText(bytes)] }))}
+            />
           </>
         );
       }}
