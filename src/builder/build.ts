@@ -16,6 +16,7 @@ import { workbench, type Workbench } from './packages/workbench.ts';
 import type { Restored } from './restore.ts';
 import { say, step } from './progress.ts';
 import { keptIn, keptJson, placesIn } from './work.ts';
+import { parsedOr } from '../schema/json.ts';
 
 /**
  * Installs, builds and writes the layers as files below `image`. It runs commands of the repository's author, and holds
@@ -103,13 +104,7 @@ async function built(config: ImageBuildConfig, { plan, settings, bench }: Work):
 const DEBIAN_BILL = path.join(BUILD_FOLDER, 'sbom', 'debian.cdx.json');
 
 /** Returns the words of a line that is written for machines. */
-function wordsOf(line: string): string {
-  try {
-    return (JSON.parse(line) as { msg?: string }).msg ?? line;
-  } catch {
-    return line;
-  }
-}
+const wordsOf = (line: string): string => (parsedOr(line, {}) as { msg?: string } | null)?.msg ?? line;
 
 /** Repositories leave out the file of `env`, because it holds secrets; those of the deployment take its place. */
 function writeAbsentEnv(folder: string, { env }: GxJson): void {

@@ -6,3 +6,12 @@ export const isComposite = (value: unknown): value is Json => typeof value === '
 
 /** Returns true for an object with named fields: neither null nor a list. */
 export const isObject = (value: unknown): value is Json => isComposite(value) && !Array.isArray(value);
+
+/** Returns the value of a JSON text, or another one where it has none. */
+export function parsedOr(text: string, otherwise: unknown): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return otherwise;
+  }
+}

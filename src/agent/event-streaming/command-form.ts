@@ -1,7 +1,7 @@
 import type { Command } from '../../schema/agent/event-streaming.ts';
 import { checkChannels, type EventFilter } from '../stream/protocol/filter.ts';
 import { CommandError } from './answers.ts';
-import type { Json } from '../../schema/json.ts';
+import { parsedOr, type Json } from '../../schema/json.ts';
 
 /* This file knows what a command looks like. */
 
@@ -12,12 +12,8 @@ function isCommand(value: unknown): value is Command {
 
 /** Returns the command that a text holds; undefined when it holds none. */
 export function commandIn(text: string): Command | undefined {
-  try {
-    const value = JSON.parse(text) as unknown;
-    return isCommand(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedOr(text, undefined);
+  return isCommand(value) ? value : undefined;
 }
 
 const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((one) => typeof one === 'string');

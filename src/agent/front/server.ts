@@ -31,7 +31,7 @@ import { loggedHeaders } from '../runs/headers.ts';
 import type { UserCode } from '../user-code/host.ts';
 import { Problem } from '../../errors.ts';
 import { refuseUnstorable } from '../../http/storable.ts';
-import { isObject } from '../../schema/json.ts';
+import { isObject, parsedOr } from '../../schema/json.ts';
 import { underContext, type EncryptionContext } from '../kernel/encryption-context.ts';
 
 type AppSettings = {
@@ -241,15 +241,7 @@ function contextIn(headers: IncomingHttpHeaders): EncryptionContext | undefined 
   const given = headers[HEADER];
   if (given === undefined) return undefined;
   const refused = (sentence: string): Problem => new Problem(400, `X-Encryption-Context: It must be ${sentence}, as JSON in base64.`);
-  return checked(parsed(String(given)), refused);
-}
-
-function parsed(base64: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(base64, 'base64').toString()) as unknown;
-  } catch {
-    return undefined;
-  }
+  return checked(parsedOr(Buffer.from(String(given), 'base64').toString(), undefined), refused);
 }
 
 /** Returns the context; undefined for an empty one. */

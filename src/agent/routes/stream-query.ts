@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Invalid } from '../../errors.ts';
 import { parseCursor, type Cursor } from '../../schema/agent/stream-event.ts';
+import { parsedOr } from '../../schema/json.ts';
 
 /*
  * This file reads the wishes of readers of streams: which kinds of events they want, and how far they have read.
@@ -22,13 +23,7 @@ export function modesOf<Mode extends string>(given: string[] = [], { field, mode
 }
 
 /** Reads a JSON list. A text that only looks like one counts as a single mode, which is then refused as unknown. */
-function listIn(text: string): unknown[] {
-  try {
-    return JSON.parse(text) as unknown[];
-  } catch {
-    return [text];
-  }
-}
+const listIn = (text: string): unknown[] => parsedOr(text, [text]) as unknown[];
 
 /**
  * Reads `Last-Event-ID` as a cursor; returns undefined when there is none. It refuses an id that no server can have

@@ -5,6 +5,7 @@ import { OtlpExporter } from '../../tracing/exporter.ts';
 import { versions } from '../kernel/versions.ts';
 import type { AttributeValue } from '../../schema/wire/wall/run-in-thread.ts';
 import { attributesOf, nanoseconds } from './span.ts';
+import { parsedOr } from '../../schema/json.ts';
 
 /** Characters of the longest line that is sent. */
 const LONGEST = 65_536;
@@ -57,7 +58,7 @@ function otlpLogs(lines: string[], resource: Record<string, string>, scope: { na
 }
 
 function logRecord(text: string): object {
-  const { level = 'info', time, msg = '', err, ...data } = parsed(text);
+  const { level = 'info', time, msg = '', err, ...data } = parsedOr(text, { msg: text.trimEnd() }) as Line;
   const at = time === undefined ? Date.now() : Date.parse(time);
   const { run_id: run, trace_id: own } = data;
   return {
@@ -70,14 +71,6 @@ function logRecord(text: string): object {
     // The record is found beside the trace of its run.
     ...(typeof own === 'string' ? { traceId: own } : typeof run === 'string' && { traceId: traceIdOf(run) }),
   };
-}
-
-function parsed(text: string): Line {
-  try {
-    return JSON.parse(text) as Line;
-  } catch {
-    return { msg: text.trimEnd() };
-  }
 }
 
 const valuesOf = (data: Record<string, unknown>): Record<string, AttributeValue> =>

@@ -1,3 +1,5 @@
+import { parsedOr } from '../../schema/json.ts';
+
 /*
  * Private indexes of packages, as the Secret of builds names them, and which of their addresses get a credential.
  */
@@ -24,7 +26,8 @@ export class IndexFault extends RangeError {}
  * for a text that is no list of indexes.
  */
 export function scopesOf(text: string, tenant: string): IndexScope[] {
-  const given = parsed(text);
+  // The parser's own words would show a part of the credential.
+  const given = parsedOr(text, undefined);
   if (!Array.isArray(given)) throw new IndexFault('indexes.json is no list in JSON');
   return given
     .map(entryOf)
@@ -33,15 +36,6 @@ export function scopesOf(text: string, tenant: string): IndexScope[] {
       const proof = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
       return [scopeOfIndex(url), ...files.map(asFolder)].map((scope) => ({ url: scope, proof }));
     });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's own words would show a part of the credential.
-    return undefined;
-  }
 }
 
 function entryOf(given: unknown, at: number): { url: URL; files: URL[]; username: string; password: string; tenants?: string[] } {

@@ -8,6 +8,7 @@ import { cookieFor } from './cookie.ts';
 import type { BrowserSessions } from './sessions.ts';
 import { text } from 'node:stream/consumers';
 import { headersInwards, type SentAlong } from '../headers.ts';
+import { parsedOr } from '../../schema/json.ts';
 
 const GUESSING = 'Too many wrong keys have come from this address; try again later.';
 /** Wrong keys that one client may try in a minute. */
@@ -126,7 +127,7 @@ type KeyOfCaller = SentAlong & { tenant: string | undefined; signal: AbortSignal
 async function askWhoAmI(door: Pick<ControlPlaneDoor, 'ask'>, { tenant, signal, ...along }: KeyOfCaller): Promise<WhoAmI | undefined> {
   const given = { accept: 'application/json', ...(tenant !== undefined && { 'x-tenant-id': tenant }) };
   const answer = await door.ask({ method: 'GET', path: '/v2/whoami', headers: headersInwards(given, along), body: undefined, signal });
-  const body = parsed(await text(answer));
+  const body = parsedOr(await text(answer), undefined) as { detail?: string } | undefined;
   const status = answer.statusCode ?? 0;
   if (status === 200) return body as WhoAmI;
   if (status === 401) return undefined;
@@ -134,12 +135,4 @@ async function askWhoAmI(door: Pick<ControlPlaneDoor, 'ask'>, { tenant, signal, 
   if (status === 403) throw new Forbidden(detail);
   if (status === 429) throw new Problem(429, detail, { headers: { 'retry-after': answer.headers['retry-after'] ?? '10' } });
   throw new Unavailable(`The control plane can not say whose key this is: ${detail}`);
-}
-
-function parsed(body: string): { detail?: string } | undefined {
-  try {
-    return JSON.parse(body) as { detail?: string };
-  } catch {
-    return undefined;
-  }
 }

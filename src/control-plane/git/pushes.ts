@@ -10,6 +10,7 @@ import type { ControlPlane } from '../control-plane.ts';
 import { jsonPatchOf } from '../json-patch.ts';
 import type { KnownIntegration } from '../stored/integrations.ts';
 import type { PushDoor } from './push-door.ts';
+import { parsedOr } from '../../schema/json.ts';
 
 type Plane = Pick<ControlPlane, 'config' | 'kube' | 'now' | 'stored'>;
 
@@ -23,21 +24,13 @@ export async function acceptPush(
   { headers, body, source }: { headers: IncomingHttpHeaders; body: Buffer; source: string },
 ): Promise<PushOutcome> {
   const integration = await plane.door.signerOf(id, { source, headers, body });
-  const event = pushIn(integration.kind, headers, jsonIn(body));
+  const event = pushIn(integration.kind, headers, parsedOr(body.toString('utf8'), undefined));
   if ('ignored' in event) return { accepted: false, deployments: 0, detail: event.ignored };
   const followers = plane.stored.deployments().filter(followedBy(plane, integration, event));
   for (const deployment of followers) await wake(plane, deployment, event);
   const detail =
     followers.length === 0 ? 'No deployment with build_on_push follows this branch.' : 'The deployments look at the branch now.';
   return { accepted: followers.length > 0, deployments: followers.length, detail };
-}
-
-function jsonIn(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 const sameIn = (kind: KnownIntegration['kind'], one: string | undefined, other: string): boolean =>

@@ -5,6 +5,7 @@ import { promValue, type PromValue } from './prom-answer.ts';
 import type { QueryAnswer } from './verdict.ts';
 import { boundedBytes } from '../../http/bounded-bytes.ts';
 import { Limiter } from '../../http/limiter.ts';
+import { parsedOr } from '../../schema/json.ts';
 
 /** Comparisons that are asked at a time. Others wait for their turn. */
 const AT_ONCE = 4;
@@ -88,7 +89,8 @@ export class PromQueries {
       });
       const bytes = await boundedBytes(answer.body ?? [], MOST_BYTES);
       if (bytes === undefined) return { lacks: 'Prometheus answers with more than a number' };
-      return jsonOf(bytes.toString('utf8')) ?? { lacks: `Prometheus answers ${answer.status}` };
+      const json = parsedOr(bytes.toString('utf8'), undefined);
+      return json === undefined ? { lacks: `Prometheus answers ${answer.status}` } : promValue(json);
     } catch (error) {
       log.debug({ err: asError(error), url }, 'Prometheus could not be asked');
       return { lacks: 'Prometheus does not answer' };
@@ -113,12 +115,4 @@ function bothOf(
   if ('lacks' in candidate) return { lacks: `${candidate.lacks} (${names.candidate})` };
   if ('lacks' in stable) return { lacks: `${stable.lacks} (${names.stable})` };
   return { candidate: candidate.value, stable: stable.value };
-}
-
-function jsonOf(text: string): PromValue | undefined {
-  try {
-    return promValue(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { JsonObject } from '../agent/agent-types.ts';
-import { isObject } from '../json.ts';
+import { isObject, parsedOr } from '../json.ts';
 import { Closed, StringEnum, type CelRule, optional } from '../types.ts';
 
 /* How a revision is tried before it serves: by a run of its own first, and by comparison with the one that serves. */
@@ -141,10 +141,6 @@ export const queryAbout = (query: string, of: QueryOf): string =>
 
 /** Returns the input of a gate's run. Undefined: its text is no JSON object. */
 export function gateInput({ input }: GateSpec): Record<string, unknown> | undefined {
-  try {
-    const read: unknown = JSON.parse(input);
-    return isObject(read) ? read : undefined;
-  } catch {
-    return undefined;
-  }
+  const read = parsedOr(input, undefined);
+  return isObject(read) ? read : undefined;
 }

@@ -4,7 +4,7 @@ import type { Chunk } from '../events.ts';
 import { messageEvents } from './content-blocks.ts';
 import { GraphsUnderWay, type GraphStatus, type LifecycleEvent } from './graphs-under-way.ts';
 import { MessageParts, type EventsOfMessage } from './message-parts.ts';
-import { type Json, isObject } from '../../../schema/json.ts';
+import { isObject, parsedOr, type Json } from '../../../schema/json.ts';
 
 /* This file converts the chunks that LangGraph streams to events of protocol v2. */
 
@@ -173,14 +173,7 @@ function envelopeOf(payload: Json): Json {
 }
 
 /** Returns the arguments of a tool as an object, as clients expect them, although they come as JSON text. */
-function parsed(input: unknown): unknown {
-  if (typeof input !== 'string') return input;
-  try {
-    return JSON.parse(input) as unknown;
-  } catch {
-    return input;
-  }
-}
+const parsed = (input: unknown): unknown => (typeof input === 'string' ? parsedOr(input, input) : input);
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value ?? '') ?? ''));
 

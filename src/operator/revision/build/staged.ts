@@ -11,6 +11,7 @@ import { buildFailed, byJob, buildSecondsLeft, LOOK_FOR_POD, NEXT, podStarting }
 import { placeOfBuild, targetImage } from './place.ts';
 import { ordinal } from './turn.ts';
 import { repositoryOf } from '../image-name.ts';
+import { parsedOr } from '../../../schema/json.ts';
 
 /** Seconds after which a build that waits for its turn looks again. The end of another one wakes it sooner. */
 const LOOK_FOR_TURN = 15;
@@ -204,10 +205,5 @@ type Fields = { image?: unknown; commit?: unknown; builder?: unknown; reason?: u
 /** Returns the fields of a termination message. One that is no JSON object has none. */
 function fieldsOf(message = ''): Fields {
   const text = message.trim();
-  if (!text.startsWith('{')) return {};
-  try {
-    return JSON.parse(text) as Fields;
-  } catch {
-    return {};
-  }
+  return text.startsWith('{') ? (parsedOr(text, {}) as Fields) : {};
 }

@@ -1,9 +1,8 @@
 import type { PastStep } from '../agent-answers.ts';
 import { lineageOf } from '../history/lineage.ts';
-import { parsedOr } from '../parsed-or.ts';
 import { joinedInto, isPiece, type MessageFields } from './message-pieces.ts';
 import type { RunStreamEvent } from '../run-stream.ts';
-import { isObject } from '../../../../schema/json.ts';
+import { isObject, parsedOr } from '../../../../schema/json.ts';
 import { textOf } from '../agent-answers.ts';
 
 /* The conversation of a thread, and of the run that it is busy with: a value that each event changes. */

@@ -1,5 +1,4 @@
-import { parsedOr } from '../parsed-or.ts';
-import { isObject } from '../../../../schema/json.ts';
+import { isObject, parsedOr } from '../../../../schema/json.ts';
 import { listOf, textOf } from '../agent-answers.ts';
 
 /* Messages that come in pieces, put together. */

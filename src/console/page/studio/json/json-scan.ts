@@ -1,5 +1,5 @@
-import { parsedOr } from '../parsed-or.ts';
 import type { PiecedText } from './pieced-text.ts';
+import { parsedOr } from '../../../../schema/json.ts';
 
 /* Values in the text of a large JSON, found without making objects of them. The text may be no JSON at all. */
 

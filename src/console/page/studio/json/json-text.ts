@@ -1,7 +1,7 @@
-import { parsedOr } from '../parsed-or.ts';
 import { Pace } from './pace.ts';
 import { PiecedText } from './pieced-text.ts';
 import { ChildScan, rootNode, textIn, type JsonChild, type JsonNode } from './json-scan.ts';
+import { parsedOr } from '../../../../schema/json.ts';
 
 /** Letters between two looks at the clock. */
 const LETTERS = 20_000;

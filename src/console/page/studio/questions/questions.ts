@@ -1,6 +1,5 @@
-import { isObject } from '../../../../schema/json.ts';
+import { isObject, parsedOr } from '../../../../schema/json.ts';
 import { listOf, textOf, type Fields } from '../agent-answers.ts';
-import { parsedOr } from '../parsed-or.ts';
 
 /* Questions with which graphs wait for people, in the shapes that people use, and the answers that each expects. */
 
