@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/agent/db/base/pool.ts';
+import { migrate } from '../../src/agent/db/migrate.ts';
+import { queueWork } from '../../src/agent/db/runs/work.ts';
 import { newAuthority, newCertificate } from '../../src/operator/database/own/tls/certificate.ts';
 import {
   archiveFiles,
@@ -15,6 +18,7 @@ import {
 } from '../../src/schema/wire/pgbackrest.ts';
 import { freePort } from '../kit/agent-server.ts';
 import { databaseContainer, type DatabaseContainer } from '../kit/database-image.ts';
+import { silentLog } from '../kit/log.ts';
 import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
 import { until } from '../kit/until.ts';
 
@@ -140,17 +144,27 @@ describe('the log of a database', () => {
     expect(await restored()).toBe('0,1,2,3,4');
   });
 
-  test('is kept by the database while the store is away, and comes after it', async () => {
+  test('is kept by the database while the store is away, which agents report, and comes after it', async () => {
+    const db = openDatabase({ uri: original.uri, poolSize: 1, statementTimeoutSeconds: 60, name: 'test' }, silentLog());
+    await migrate(db);
+    const lag = async (): Promise<number | undefined> => (await queueWork(db, { crons: true })).archive_lag;
+    // Nobody has segments closed in time.
+    expect(await lag()).toBeUndefined();
+    await original.sql("alter system set archive_timeout = '1h'");
+    await original.sql('select pg_reload_conf()');
     await store.kill();
     const at = await write(5);
     const before = await archived();
     // Postgres goes to a moment only if a later transaction is in the log; one that changes nothing is enough.
     await original.sql('select pg_current_xact_id()');
     await original.sql('select pg_switch_wal()');
-    await wait(1000);
+    await wait(6000);
     expect(await archived()).toBe(before);
+    expect(await lag()).toBeGreaterThanOrEqual(6);
     await store.start();
     await expect.poll(async () => (await archived()).split(' ')[0], { timeout: 90_000 }).not.toBe(before.split(' ')[0]);
+    expect(await lag()).toBeLessThan(6);
+    await db.close();
     expect(await restored({ at: at.toISOString() })).toBe('0,1,2,3,4,5');
   });
 
@@ -195,7 +209,7 @@ describe('the log of a database', () => {
     expect(lost).toBeLessThan(3 * seconds);
   });
 
-  test('parts where data was replaced, and each part of it is restored', async () => {
+  test('branches where data was replaced, and each branch of it is restored', async () => {
     await original.start();
     await job.run(COMMANDS.copy('full'));
     const [copy] = (await copies()).slice(-1);

@@ -33,6 +33,8 @@ const SEEN = {
 export type DatabaseContainer = {
   /** The folder that it shares with the other container of a Job, at the same path. */
   pipe: string;
+  /** The address of its database, for processes of this machine. */
+  uri: string;
   /** Writes files into the folder that the pod's Secret would be. */
   putArchive(files: Record<string, string>): void;
   removeArchive(name?: string): Promise<void>;
@@ -97,6 +99,7 @@ export async function databaseContainer(): Promise<DatabaseContainer> {
   const kill = (): Promise<void> => gone((child) => child.kill('SIGKILL'));
   return {
     pipe,
+    uri: `postgresql://gx@localhost/gx?host=${at('socket')}`,
     putArchive: (files) => {
       for (const [name, text] of Object.entries(files)) writeArchive(path.join(at('archive'), name), text);
     },
