@@ -6,6 +6,7 @@ import { dumped, dumpFacts, requireWhole } from './dump.ts';
 import { expiredBackups } from '../schema/wire/backup-expiry.ts';
 import { claimFolder, folderOf, type Folder } from './folder.ts';
 import { begin } from './pipe.ts';
+import { BackupFailed } from './s3/failure.ts';
 import { openBackupStore, type BackupStore } from './store.ts';
 import { reported } from './termination.ts';
 import { upload } from './upload.ts';
@@ -66,5 +67,12 @@ async function tidy(store: BackupStore, folder: Folder, { keep, name }: BackupJo
   for (const each of old) await store.remove(`${folder.catalogue}${each}.json`);
   const kept = new Set([...listed.filter((each) => !old.includes(each)), name]);
   for (const key of await store.keysBelow(folder.dumps)) if (!kept.has(key.slice(folder.dumps.length))) await store.remove(key);
-  for (const { key, id } of await store.begunBelow(folder.all)) await store.abandon(key, id);
+  for (const { key, id } of await uploadsLeft(store, folder)) await store.abandon(key, id);
 }
+
+/** Returns uploads that were cut off. A credential that may not list them leaves them to the bucket. */
+const uploadsLeft = (store: BackupStore, folder: Folder): Promise<{ key: string; id: string }[]> =>
+  store.begunBelow(folder.all).catch((error: unknown) => {
+    if (error instanceof BackupFailed && error.reason === 'TargetRefused') return [];
+    throw error;
+  });

@@ -28,9 +28,19 @@ type Where = {
   address?: string;
   /** With a certificate and its key it speaks TLS alone. */
   tls?: { certificate: string; key: string };
+  /** A credential beside the administrator's, which may do nothing by itself. */
+  user?: typeof S3_KEYS;
 };
 
-export async function startS3Server({ address = '127.0.0.1', tls }: Where = {}): Promise<S3Server> {
+/** Writes the file in which the server looks for credentials, and returns the flag that says so. */
+async function usersIn(folder: string, { accessKeyId: access, secretAccessKey: secret }: typeof S3_KEYS): Promise<string[]> {
+  await mkdir(folder);
+  const account = { access, secret, role: 'user', userID: 1, groupID: 1, projectID: 1 };
+  await writeFile(join(folder, 'users.json'), JSON.stringify({ accessAccounts: { [access]: account } }));
+  return ['--iam-dir', folder];
+}
+
+export async function startS3Server({ address = '127.0.0.1', tls, user }: Where = {}): Promise<S3Server> {
   const { versitygw } = await ensureTools(['versitygw']);
   const folder = await mkdtemp(join(tmpdir(), 'gx-s3-'));
   const [bucket, port] = ['backups', await freePort()];
@@ -43,6 +53,7 @@ export async function startS3Server({ address = '127.0.0.1', tls }: Where = {}):
     await writeFile(join(folder, `${flag}.pem`), text ?? '');
     flags.push(`--${flag}`, join(folder, `${flag}.pem`));
   }
+  if (user !== undefined) flags.push(...(await usersIn(join(folder, 'users'), user)));
   const run = () => spawn(versitygw, [...flags, 'posix', '--sidecar', join(folder, 'meta'), join(folder, 'data')], { stdio: 'ignore' });
   let server = run();
   const isAway = (): boolean => server.exitCode !== null || server.signalCode !== null;
