@@ -74,7 +74,8 @@ export async function startAgent(options: Options): Promise<AgentProcess> {
         if (agent.process.exitCode !== null) throw new Error(agent.output());
         return (await fetch(`${agent.url}/ok`).catch(() => undefined))?.ok;
       },
-      60,
+      // Where other suites run beside this one, a start has taken more than a minute.
+      110,
     );
   } catch (error) {
     agent.process.kill('SIGKILL');

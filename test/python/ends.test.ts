@@ -71,9 +71,12 @@ async function counting(record: Recorded): Promise<string[]> {
   return ids;
 }
 
-/** Cancels a run whose node ticks every 50 ms. Returns how many ticks came between the cancel and its end. */
+/**
+ * Cancels a run whose node ticks every 50 ms, or less often on a machine with other work. Returns how many ticks came
+ * between the cancel and its end.
+ */
 async function ticksUntilStopped(asks: AgentProcess): Promise<number> {
-  const { thread_id, run_id, note } = await begun('ticks', { seconds: 0.05 });
+  const { thread_id, run_id, note } = await begun('ticks', { seconds: 0.05 * slower });
   await until('it ticks', () => timesIn(note).length > 2);
   const asked = Date.now();
   await asks.client.runs.cancel(thread_id, run_id, true);
@@ -128,8 +131,9 @@ test.each(['busy', 'holds'])('a loop that is held (%s) ends with its process, an
     expect([lines[at - 1]!.step, lines[at - 1]!.step! + 1]).toContain(lines[at]!.step);
     return lines[at]!.at - ended;
   });
-  // The graph has two seconds to obey. Twice the time, because the machine may have other work.
-  expect(ended - asked).toBeLessThan(5000 * slower);
+  // The graph has two seconds to obey, and a loop that nobody ends holds its process for a minute. The machine may get
+  // other work meanwhile; test/crash/python-runners.test.ts measures how soon it is on average.
+  expect(ended - asked).toBeLessThan(10_000 * slower);
   expect(Math.max(...late)).toBeLessThan(6000 * slower);
   const held = record.of(neighbours[0]!)[0]!.runner!;
   await until('the machine knows its process no more', () => !existsSync(`/proc/${held}`));

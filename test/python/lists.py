@@ -316,8 +316,10 @@ class Host:
                     behind.append(blob)
             writes = [(write, blob) for at, write, blob in self.writes if at == one]
             behind.extend(blob for _, blob in writes)
+            # An answer crosses a socket: what a graph changes in it does not reach what is kept.
+            kept = copy.deepcopy(put)
             found.append(
-                {**put, "values": values, "writes": [write for write, _ in writes]}
+                {**kept, "values": values, "writes": [write for write, _ in writes]}
             )
         rows = [
             {

@@ -34,10 +34,6 @@ export const LATER: Readonly<Record<string, LeftOut>> = {
     'the Python clients, with graphs in Python > remote_events': REMOTE,
     'the Python clients, with graphs in Python > plain_remote_events': REMOTE,
   },
-  'test/python/lists.test.ts': {
-    'lists that change at random are read again as they were':
-      'It compares with the saver of LangGraph in memory, which gives the end of a run of 1.0 the state before that run.',
-  },
   'test/agent/wire/encryption.test.ts': BY_STREAMING,
   'test/agent/wire/encryption-module.test.ts': BY_STREAMING,
   'test/agent/wire/encryption-places.test.ts': BY_STREAMING,
