@@ -96,16 +96,18 @@ function execute([command = '', ...args]: string[], live: boolean): Promise<{ co
 
 const reportFile = (check: Check): string => outcomeFile(check.name.replace('tests: ', ''));
 
-type Counts = { passed: number; failed: number; skipped: number };
+type Counts = Pick<Outcome, 'passed' | 'failed' | 'skipped' | 'leftOut'>;
+
+const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0, leftOut: 0 };
 
 /**
  * Returns the counts of a result. A tool counts as one. A vitest run counts as its tests, or as one failure if it ended
  * without a report.
  */
 function counts({ check, ok }: Result): Counts {
-  if (check.vitest !== true) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
-  const { passed, failed, skipped } = readReport(check) ?? { passed: 0, failed: 0, skipped: 0 };
-  return { passed, failed: Math.max(failed, ok ? 0 : 1), skipped };
+  if (check.vitest !== true) return { passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, leftOut: 0 };
+  const { passed, failed, skipped, leftOut } = readReport(check) ?? NOTHING;
+  return { passed, failed: Math.max(failed, ok ? 0 : 1), skipped, leftOut };
 }
 
 function readReport(check: Check): Outcome | undefined {
@@ -125,13 +127,14 @@ const slowest = ({ check }: Result): string[] =>
 const failures = ({ check }: Result): string[] => (check.vitest === true ? (readReport(check)?.failures ?? []) : []);
 
 function report(results: Result[]): void {
-  const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+  const total: Counts = { ...NOTHING };
   say('');
   for (const result of results) {
-    const { passed, failed, skipped } = counts(result);
+    const { passed, failed, skipped, leftOut } = counts(result);
     total.passed += passed;
     total.failed += failed + (result.check.vitest === true && passed === 0 && failed === 0 ? 1 : 0);
     total.skipped += skipped;
+    total.leftOut += leftOut;
     say(
       `${result.ok ? 'ok    ' : 'FAILED'} ${result.seconds.toFixed(1).padStart(7)} s ${String(result.busy).padStart(3)} % busy  ${String(passed).padStart(4)} passed ${String(failed).padStart(3)} failed  ${result.check.name}`,
     );
@@ -139,7 +142,8 @@ function report(results: Result[]): void {
   }
   for (const text of results.flatMap(failures)) say(`\n${text}`);
   say('');
-  say(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`);
+  const without = total.leftOut > 0 ? `, ${total.leftOut} left out by tables, with reasons` : '';
+  say(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}${without}`);
   if (total.failed > 0 || total.skipped > 0) process.exitCode = 1;
 }
 

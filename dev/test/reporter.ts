@@ -1,19 +1,22 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import type { Reporter, TestModule, TestSuite } from 'vitest/node';
+import type { Reporter, TestModule, TestResult, TestSuite } from 'vitest/node';
 
 /**
  * The result of one run of vitest: counts of its tests, a text for each failure of a test, a hook or a file, and the
  * seconds that each file took, the slowest first.
  */
-export type Outcome = { passed: number; failed: number; skipped: number; failures: string[]; files: Timed[] };
+export type Outcome = { passed: number; failed: number; skipped: number; leftOut: number; failures: string[]; files: Timed[] };
 
 type Timed = [file: string, seconds: number];
 
 const slowestFirst = ([, one]: Timed, [, other]: Timed): number => other - one;
 
 type Fault = { message: string; stack?: string; diff?: string };
+
+/** The note of a test that a table leaves out begins with it. A test that is skipped otherwise fails its suite. */
+export const LEFT_OUT = 'Left out: ';
 
 /** The file that has the outcome of a project's last run. */
 export const outcomeFile = (project: string): string => `.run/test/${project}.json`;
@@ -25,6 +28,7 @@ export default class OutcomeReporter implements Reporter {
       passed: 0,
       failed: 0,
       skipped: 0,
+      leftOut: 0,
       failures: unhandled.map((fault) => failure('outside of a test', [fault])),
       files: modules.map((module): Timed => [fileOf(module), Math.round(module.diagnostic().duration / 1000)]).toSorted(slowestFirst),
     };
@@ -32,10 +36,10 @@ export default class OutcomeReporter implements Reporter {
       for (const part of [module, ...module.children.allSuites()])
         if (part.errors().length > 0) outcome.failures.push(ofHooks(module, part));
       for (const test of module.children.allTests()) {
-        const { state, errors = [] } = test.result();
-        if (state === 'pending') continue;
-        outcome[state] += 1;
-        if (state === 'failed') outcome.failures.push(failure(`${fileOf(module)}: ${test.fullName}`, errors));
+        const result = test.result();
+        if (result.state === 'pending') continue;
+        outcome[isLeftOut(result) ? 'leftOut' : result.state] += 1;
+        if (result.state === 'failed') outcome.failures.push(failure(`${fileOf(module)}: ${test.fullName}`, result.errors));
       }
     }
     const [first] = modules;
@@ -45,6 +49,8 @@ export default class OutcomeReporter implements Reporter {
     writeFileSync(file, JSON.stringify(outcome));
   }
 }
+
+const isLeftOut = (result: TestResult): boolean => result.state === 'skipped' && result.note?.startsWith(LEFT_OUT) === true;
 
 const fileOf = (module: TestModule): string => relative('.', module.moduleId);
 

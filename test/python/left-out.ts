@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach } from 'vitest';
 import type { RunnerTestCase, RunnerTestSuite } from 'vitest';
+import { LEFT_OUT } from '../../dev/test/reporter.ts';
 
 /** The tests of a file that are left out, or groups of them, each with the reason. */
 export type LeftOut = Readonly<Record<string, string>>;
@@ -31,6 +32,6 @@ export function leaveOut(leftOutOf: (file: string) => LeftOut): void {
 
   beforeEach(({ task, skip }) => {
     const reason = reasonFor(leftOutOf(task.file.filepath), nameOf(task));
-    if (reason !== undefined) skip(reason);
+    if (reason !== undefined) skip(`${LEFT_OUT}${reason}`);
   });
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRecord } from '../agent/wire/stopping/record.ts';
 import type { AgentProcess } from '../kit/agent-server.ts';
 import { freshDatabase, type TestDatabase } from '../kit/postgres.ts';
@@ -13,7 +13,7 @@ import { startPython } from './agent.ts';
 
 const GRACE = 4;
 
-describe.runIf(inject('olderLangGraph') !== undefined)('with an older LangGraph', () => {
+describe('with an older LangGraph', () => {
   const record = openRecord();
   let database: TestDatabase;
   let api: AgentProcess;
