@@ -19,7 +19,8 @@ import {
 import { freePort } from '../kit/agent-server.ts';
 import { databaseContainer, type DatabaseContainer } from '../kit/database-image.ts';
 import { silentLog } from '../kit/log.ts';
-import { S3_KEYS, startS3Server, type S3Server } from '../kit/s3-server.ts';
+import { POLICY_TENANT, POLICY_USER, policyOfPage } from '../kit/page-policy.ts';
+import { startS3Server, type S3Server } from '../kit/s3-server.ts';
 import { until } from '../kit/until.ts';
 
 /*
@@ -27,7 +28,7 @@ import { until } from '../kit/until.ts';
  * them. The commands are those of pods.
  */
 
-const FOLDER = 'gx/a-tenant/an-id/archive';
+const FOLDER = `gx/${POLICY_TENANT}/an-id/archive`;
 const AT = '/etc/gx-archive';
 const DATA = '/var/lib/postgresql/data/pgdata';
 
@@ -50,10 +51,12 @@ async function container(): Promise<DatabaseContainer> {
 beforeAll(async () => {
   const making = { now: new Date(), random: randomBytes };
   const authority = newAuthority('authority of the store', making);
-  store = await startS3Server({ tls: newCertificate(authority, ['localhost'], making) });
+  // The credential may do no more than the page on backups says.
+  const limited = { user: POLICY_USER, policy: policyOfPage('backups') };
+  store = await startS3Server({ tls: newCertificate(authority, ['localhost'], making), ...limited });
   const { port } = new URL(store.target.endpoint);
   const target = { ...store.target, endpoint: `https://localhost:${port}`, ca: authority.certificate };
-  place = { target, keys: S3_KEYS, folder: FOLDER, data: DATA, socket: '/var/run/postgresql' };
+  place = { target, keys: POLICY_USER, folder: FOLDER, data: DATA, socket: '/var/run/postgresql' };
   const own = newAuthority('chat-db authority', making);
   const pair = newCertificate(own, ['chat-db', 'localhost'], making);
   const tls = { certificate: `${AT}/tls.crt`, key: `${AT}/tls.key`, authority: `${AT}/own.crt`, name: 'chat-db' };

@@ -30,6 +30,8 @@ type Where = {
   tls?: { certificate: string; key: string };
   /** A credential beside the administrator's, which may do nothing by itself. */
   user?: typeof S3_KEYS;
+  /** The policy that the bucket has from the start. */
+  policy?: object;
 };
 
 /** Writes the file in which the server looks for credentials, and returns the flag that says so. */
@@ -40,7 +42,7 @@ async function usersIn(folder: string, { accessKeyId: access, secretAccessKey: s
   return ['--iam-dir', folder];
 }
 
-export async function startS3Server({ address = '127.0.0.1', tls, user }: Where = {}): Promise<S3Server> {
+export async function startS3Server({ address = '127.0.0.1', tls, user, policy }: Where = {}): Promise<S3Server> {
   const { versitygw } = await ensureTools(['versitygw']);
   const folder = await mkdtemp(join(tmpdir(), 'gx-s3-'));
   const [bucket, port] = ['backups', await freePort()];
@@ -52,6 +54,10 @@ export async function startS3Server({ address = '127.0.0.1', tls, user }: Where 
   for (const [flag, text] of Object.entries({ cert: tls?.certificate, key: tls?.key }).filter(([, given]) => given !== undefined)) {
     await writeFile(join(folder, `${flag}.pem`), text ?? '');
     flags.push(`--${flag}`, join(folder, `${flag}.pem`));
+  }
+  if (policy !== undefined) {
+    await mkdir(join(folder, 'meta', bucket, 'meta'), { recursive: true });
+    await writeFile(join(folder, 'meta', bucket, 'meta', 'policy'), JSON.stringify(policy));
   }
   if (user !== undefined) flags.push(...(await usersIn(join(folder, 'users'), user)));
   const run = () => spawn(versitygw, [...flags, 'posix', '--sidecar', join(folder, 'meta'), join(folder, 'data')], { stdio: 'ignore' });
