@@ -2,7 +2,7 @@ import { Client } from '@langchain/langgraph-sdk';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { agentKey, agentUrl, call, untilDeployed, type Api } from '../../dev/run/control-plane.ts';
 import { filesIn } from '../../dev/run/git-host.ts';
-import { deployFromGit, told } from '../kit/git-deployment.ts';
+import { deployFromGit, told, type BuiltRevision } from '../kit/git-deployment.ts';
 import { kubectlFor, type Kubectl } from '../kit/kubectl.ts';
 import { until } from '../kit/until.ts';
 
@@ -15,9 +15,14 @@ const system = inject('system');
 const api: Api = { url: system.controlPlane, key: system.key };
 const name = `python-${Date.now().toString(36).slice(-5)}`;
 
+const AGENTS = ['--namespace', 'gx-agents'];
+/** Where a revision that fails finds its files. */
+const FAULTY = '/faulty';
+
 let kubectl: Kubectl;
 let deployment: Answer;
 let client: Client;
+let failing: string;
 beforeAll(async () => {
   kubectl = kubectlFor(system);
   const created = await call<Answer>(api, 'POST', '/v2/deployments', {
@@ -29,12 +34,36 @@ beforeAll(async () => {
   });
   deployment = await untilDeployed(api, created, () => undefined);
   client = new Client({ apiUrl: agentUrl(deployment), apiKey: await agentKey(api, deployment) });
+  failing = await deployFaulty();
 });
-afterAll(() => call(api, 'DELETE', `/v2/deployments/${deployment.id}`));
+afterAll(async () => {
+  await call(api, 'DELETE', `/v2/deployments/${deployment.id}`);
+  await kubectl('delete', 'configmap', name, ...AGENTS);
+});
+
+/**
+ * Asks for a revision whose graph is a number, and returns its id. Its pods are started again three times before it is
+ * given up, while the other tests go on.
+ */
+async function deployFaulty(): Promise<string> {
+  const data = {
+    'gx.json': JSON.stringify({ graphs: { echo: './number.py:graph' } }),
+    'number.py': 'graph = None\nif True:\n    graph = 7\n',
+  };
+  await kubectl.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'gx-agents' }, data });
+  const resource_spec = {
+    volumes: [{ name: 'faulty', configMap: { name } }],
+    volume_mounts: [{ name: 'faulty', mountPath: FAULTY, readOnly: true }],
+  };
+  const changed = await call<Answer>(api, 'PATCH', `/v2/deployments/${deployment.id}`, {
+    source_config: { resource_spec },
+    secrets: [{ name: 'GX_CONFIG', value: `${FAULTY}/gx.json` }],
+  });
+  return changed.latest_revision_id;
+}
 
 const say = (content: string): object => ({ messages: [{ role: 'human', content }] });
-const inPod = (...command: string[]): Promise<string> =>
-  kubectl('exec', `deploy/${name}-00001-queue`, '--namespace', 'gx-agents', '--', ...command);
+const inPod = (...command: string[]): Promise<string> => kubectl('exec', `deploy/${name}-00001-queue`, ...AGENTS, '--', ...command);
 
 test('serves: its words stream, and the thread keeps its messages', async () => {
   const { thread_id } = await client.threads.create();
@@ -99,3 +128,26 @@ test('a repository becomes an agent on the base image of Python, and a push chan
     await call(api, 'DELETE', `/v2/deployments/${git.id}`);
   }
 }, 900_000);
+
+test('a revision whose graph is none has the sentence with file and line in its status, and the one before goes on serving', async () => {
+  const path = `/v2/deployments/${deployment.id}`;
+  const revision = await until(
+    'it has failed',
+    async () => {
+      const found = await call<BuiltRevision>(api, 'GET', `${path}/revisions/${failing}`);
+      if (found.status === 'DEPLOY_FAILED') return found;
+      throw new Error(JSON.stringify(found));
+    },
+    300,
+  );
+  const sentence = 'Graph "echo": /faulty/number.py:3: a int is neither a graph, nor a graph builder, nor a function that makes one.';
+  expect(revision).toMatchObject({ reason: 'CrashLooping', log_tail: expect.stringContaining(sentence) });
+  type Stated = { status: { logTail?: string; conditions: object[] } };
+  const stated = (kind: string, of: string): Promise<Stated> => kubectl.json('get', kind, of, ...AGENTS);
+  expect((await stated('gxr', `${name}-00002`)).status.logTail).toContain(sentence);
+  const { conditions } = (await stated('gxd', name)).status;
+  expect(conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', status: 'True', reason: 'CrashLooping' }));
+  expect(conditions).toContainEqual(expect.objectContaining({ type: 'Serving', status: 'True' }));
+  const { messages } = (await client.runs.wait(null, 'echo', { input: say('still here') as never })) as unknown as Values;
+  expect(messages.at(1)?.content).toBe('still here');
+});
