@@ -157,7 +157,7 @@ def _load(source: dict[str, Any]) -> LoadedGraph:
         raise LoadError(f"{what}: {place_of(file, name)}: {words_of(error)}") from error
     if graph is None:
         kind = type(exported).__name__
-        is_none = f"a {kind} is neither a graph, nor a graph builder, nor a function that makes one."
+        is_none = f"a value of type {kind} is neither a graph, nor a graph builder, nor a function that makes one."
         raise LoadError(f"{what}: {place_of(file, name)}: {is_none}")
     return LoadedGraph(graph_id, lambda _: graph, list(graph.nodes))
 

@@ -42,7 +42,7 @@ const BAD: Record<string, Bad> = {
   'a number in the place of a graph': {
     file: 'graph = None\nif True:\n    graph = 7\n',
     line: 3,
-    words: String.raw`a int is neither a graph, nor a graph builder, nor a function that makes one\.`,
+    words: String.raw`a value of type int is neither a graph, nor a graph builder, nor a function that makes one\.`,
   },
   'a function with too many parameters': {
     file: '\ndef graph(one, two, three):\n    return None\n',

@@ -140,7 +140,8 @@ test('a revision whose graph is none has the sentence with file and line in its 
     },
     300,
   );
-  const sentence = 'Graph "echo": /faulty/number.py:3: a int is neither a graph, nor a graph builder, nor a function that makes one.';
+  const sentence =
+    'Graph "echo": /faulty/number.py:3: a value of type int is neither a graph, nor a graph builder, nor a function that makes one.';
   expect(revision).toMatchObject({ reason: 'CrashLooping', log_tail: expect.stringContaining(sentence) });
   type Stated = { status: { logTail?: string; conditions: object[] } };
   const stated = (kind: string, of: string): Promise<Stated> => kubectl.json('get', kind, of, ...AGENTS);
