@@ -91,7 +91,7 @@ test-rollouts: install ## new revisions that fail, are slow, never end or leak a
 test-runbooks: install ## faults in real pods, each found by its alert and cured by the commands of its page, then a quiet cluster that fires nothing for QUIET_MINUTES=30 (Linux, root)
 	@node dev/test/main.ts runbooks
 
-test-restore: install ## a database whose volume is lost comes back from a real S3 server over TLS or from a volume claim, in real pods, ten times to the last minute by method continuous; the page with the drill is typed (35 minutes; GX_TEST_KILLS=2: 20)
+test-restore: install ## a database whose volume is lost comes back from a real S3 server over TLS or from a volume claim, in real pods, ten times to the last minute by method continuous; the page with the drill is typed (45 minutes; GX_TEST_KILLS=2: 30)
 	@node dev/test/main.ts restore
 
 test-upgrade: install ## the first release in real pods, upgraded to today's under load by the page's commands, and back by helm rollback, each time while a push is built (13 minutes; the first time 18)
