@@ -61,11 +61,14 @@ test('an end that comes after the answer to a cancel keeps to what that said', a
 
 test('a reader that had to wait for a claim knows who has the run', async () => {
   const { run_id } = await run('pending');
+  const { promise: held, resolve: hold } = Promise.withResolvers<void>();
   const { promise: claimed, resolve: claim } = Promise.withResolvers<void>();
   const claiming = on.db.transaction(async (tx) => {
     await tx.query({ text: `update gx.run set status = 'running', worker = $2 where run_id = $1`, values: [run_id, worker] });
+    hold();
     await claimed;
   });
+  await held;
   const progress = registerReader(on.db, run_id, reader);
   const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   await until('it waits', async () => (await on.database.sql(waits)).length > 0);

@@ -53,8 +53,9 @@ describe('a command that can not be carried out', () => {
 
   test('is refused when the thread is busy and the strategy says so', async () => {
     const thread = newThread();
-    const counting = { assistant_id: 'counter', input: { left: 20, pause: 50 } };
+    const counting = { assistant_id: 'counter', input: { left: 1000, pause: 50 } };
     await thread.command('run.start', counting);
+    await thread.read({ channels: ['lifecycle'] }, ({ params }) => params.data['event'] === 'running');
     expect(await thread.command('run.start', { ...counting, multitask_strategy: 'reject' })).toMatchObject({ error: 'invalid_argument' });
     expect(await thread.command('run.start', { ...counting, multitask_strategy: 'interrupt', input: { left: 1, pause: 0 } })).toMatchObject(
       {
