@@ -76,7 +76,7 @@ export function backupJob(deployment: DeploymentResource, { backup, order, secre
       target: backup.spec.target,
       ...(order.files && { volumes: [tls.volume] }),
       containers: [
-        databasePrograms(deployment, order.files ? copying : { name: 'dump', script: DUMP, secret, env }, settings),
+        databasePrograms(deployment, { for: 'backup', ...(order.files ? copying : { name: 'dump', script: DUMP, secret, env }) }, settings),
         storeSpeaker({ args: ['backup'], variable: 'GX_BACKUP', order, target: backup.spec.target, writes: true }, settings),
       ],
     },

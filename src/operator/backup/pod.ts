@@ -84,12 +84,20 @@ export const fromSecret = (name: string, secret: string, key: string, optional =
  */
 const withoutReferences = (json: string): string => json.replaceAll('$', String.raw`\u0024`);
 
-type Programs = { name: string; script: string; secret: string; env?: object[]; mounts?: object[] };
+/**
+ * The processor time that a container asks for. On a busy node it is its weight against others: a backup, for which
+ * nobody waits, comes after agents and databases. Somebody waits for a restore.
+ */
+const CPU = { backup: '10m', restore: '50m' } as const;
+
+type Purpose = keyof typeof CPU;
+
+type Programs = { name: string; script: string; secret: string; for?: Purpose; env?: object[]; mounts?: object[] };
 
 /** Returns the container with the programs of the database. `ADDRESS` holds where it is. */
 export function databasePrograms(
   deployment: DeploymentResource,
-  { name, script, secret, env = [], mounts = [] }: Programs,
+  { name, script, secret, for: purpose = 'restore', env = [], mounts = [] }: Programs,
   { databaseImage }: OperatorSettings,
 ): object {
   const { mount, parameters } = authorityMount(names.databaseTls(deployment.metadata.name));
@@ -100,7 +108,7 @@ export function databasePrograms(
     command: ['/bin/sh', '-c', script],
     env: [fromSecret('ADDRESS', secret, 'uri'), ...Object.entries(connecting).map(literal), ...env],
     // A Job must leave the agents their share of the node.
-    resources: { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '500m', memory: '512Mi' } },
+    resources: { requests: { cpu: CPU[purpose], memory: '64Mi' }, limits: { cpu: '500m', memory: '512Mi' } },
     volumeMounts: [mount, pipe, ...mounts],
   };
 }
@@ -156,7 +164,7 @@ export function storeSpeaker({ args, variable, order, target, writes = false, en
       ...env,
     ],
     // Two parts of 16 MB at first, and the program itself. Parts of a dump that is sent grow with its size.
-    resources: { requests: { cpu: '50m', memory: '160Mi' }, limits: { cpu: '500m', memory: '640Mi' } },
+    resources: { requests: { cpu: CPU[writes ? 'backup' : 'restore'], memory: '160Mi' }, limits: { cpu: '500m', memory: '640Mi' } },
     volumeMounts: [pipe, ...claims.map(() => ({ name: 'store', mountPath: MOUNT, readOnly: !writes }))],
   };
 }

@@ -32,6 +32,12 @@ printf 'select coalesce(max(number), 0) from gx.migration;\\n%s\\n' "$COUNTS" |
   psql -X -q -A -t -F ' ' -v ON_ERROR_STOP=1 "$ADDRESS" > counted 2>> error
 ends $?`;
 
+/**
+ * Returns the GiB that a verification may use: data may grow while they are restored, and Postgres keeps up to a GiB of
+ * its log.
+ */
+const scratchGi = ({ storageGi }: { storageGi: number }): number => 2 * storageGi + 1;
+
 type Given = { backup: BackupResource; tenant: string };
 
 /** Returns the Job that verifies a backup. Undefined if its target is gone. */
@@ -54,7 +60,7 @@ export function verifyJob(deployment: DeploymentResource, { backup, tenant }: Gi
       name: names.verify(name),
       annotations: { [BACKUP]: backup.metadata.name },
       target: backup.spec.target,
-      volumes: [{ name: scratch.name, emptyDir: { sizeLimit: `${databaseSize(deployment, settings).storageGi}Gi` } }],
+      volumes: [{ name: scratch.name, emptyDir: { sizeLimit: `${scratchGi(databaseSize(deployment, settings))}Gi` } }],
       containers: [
         scratchPrograms(
           { script: isCopy ? RUN_SCRIPTS : VERIFY, env: Object.entries({ PIPE, SCRATCH, COUNTS }).map(literal), mounts: [scratch] },

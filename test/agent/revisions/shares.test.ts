@@ -112,7 +112,7 @@ async function makeMany(batch: string, many: number, body: (at: number) => Body 
   return placesOf(batch);
 }
 
-/** Returns an id that is the same in every run of the tests. Of ids that are drawn, one draw in 400 misses the share. */
+/** Returns an id that is the same in every run of the tests. Of drawn ids, one draw in 400 misses the share. */
 const fixedId = (at: number): string => {
   const hex = createHash('sha256').update(`thread ${at}`).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -21,7 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-type Pod = KubeObject & { spec: { containers: { name: string; args?: string[]; env: { name: string; value?: string }[] }[] } };
+type Container = { name: string; args?: string[]; env: { name: string; value?: string }[]; resources: { requests: { cpu: string } } };
+type Pod = KubeObject & { spec: { containers: Container[]; volumes: { name: string; emptyDir?: { sizeLimit: string } }[] } };
 /** Reports the end of the container that speaks to the store. */
 async function ends(name: string, component: 'backup' | 'verify', message: object): Promise<Pod> {
   let pod: Pod | undefined;
@@ -51,11 +52,24 @@ const backedUp = (name: string): Promise<object> =>
 const condition = async (name: string) => (await see.deployment(name)).status?.conditions?.find(({ type }) => type === 'BackedUp');
 const statusOf = async (name: string) => (await kube.all(kinds.backup, { namespace })).find(({ spec }) => spec.deployment === name)?.status;
 
+type WithClaims = KubeObject & { spec: { volumeClaimTemplates: { spec: { resources: { requests: { storage: string } } } }[] } };
+/** Returns the GiB of a database's volume. */
+async function volumeOf(name: string): Promise<number> {
+  const set = (await kube.all(kinds.statefulSet, { namespace })).find(({ metadata }) => metadata.name === `${name}-db`) as
+    | WithClaims
+    | undefined;
+  return Number.parseInt(set?.spec.volumeClaimTemplates[0]?.spec.resources.requests.storage ?? '', 10);
+}
+
 test('the first backup is verified in a pod that knows no password of the database, and its object says when', async () => {
   await backedUp('good');
-  await ends('good', 'backup', DONE);
+  const backup = await ends('good', 'backup', DONE);
+  // On a busy node it is their weight against agents and databases.
+  expect(backup.spec.containers.map(({ resources }) => resources.requests.cpu)).toEqual(['10m', '10m']);
   const pod = await ends('good', 'verify', { verified: 'x' } satisfies VerifyDone);
   const [scratch, sender] = pod.spec.containers;
+  // Data of one GiB and what Postgres keeps of its log do not fit into one GiB.
+  expect(pod.spec.volumes.find(({ name }) => name === 'scratch')?.emptyDir?.sizeLimit).toBe(`${2 * (await volumeOf('good')) + 1}Gi`);
   expect(sender?.args).toEqual(['backup', 'verify']);
   const order = JSON.parse(sender?.env.find(({ name }) => name === 'GX_VERIFY')?.value ?? '') as VerifyOrder;
   expect(order).toMatchObject({ owner: { id: (await see.deployment('good')).metadata.uid }, target: { bucket: 'ours' } });
