@@ -25,7 +25,7 @@ export const WITHOUT_TWINS: Readonly<Record<string, string>> = {
   'test/agent/runner/languages.test.ts': BOTH,
   'test/agent/runner/loaded-modules.test.ts': 'It is about modules of JavaScript.',
   'test/agent/sbom/build.test.ts': 'It is about packages that npm and Debian have installed.',
-  'test/agent/threads/messages.test.ts': 'It is the thread of graphs in JavaScript; those of a runner are in test/agent/runner.',
+  'test/agent/graphs/messages.test.ts': 'It is the thread of graphs in JavaScript; those of a runner are in test/agent/runner.',
   'test/agent/tracing/logs.test.ts': 'It logs by a package for JavaScript; lines of graphs in Python are in test/python/runs.test.ts.',
   'test/agent/tracing/through-gateway.test.ts': ANY_GRAPH,
   'test/agent/tracing/traces.test.ts': 'Traces of graphs in Python have tests of their own in test/python/traces.test.ts.',

@@ -57,7 +57,7 @@ const openRecorded: OpenRunner = (listener, limits) => {
 const INSIDE = {
   graphId: 'inside',
   language: 'javascript' as const,
-  file: resolve('test/agent/threads/graphs/inside.ts'),
+  file: resolve('test/agent/graphs/graphs/inside.ts'),
   exportName: 'graph',
   description: null,
 };
